@@ -1,0 +1,45 @@
+# `make render` and `make test` prepare everything they need in .venv; nothing else on the machine changes.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help render test test-real lint bench schema clean
+help:
+	@echo 'make render     render the reference clusters in this repository'
+	@echo 'make test       the tests that need nothing but Kustomize (built once if it is not there)'
+	@echo 'make test-real  the tests against the real programs (built once, some minutes)'
+	@echo 'make lint       style, types and import directions'
+	@echo 'make bench      the speed budgets, measured'
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'gen needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)'; exit 1; }
+	@test -d $(VENV) || $(PYTHON) -m venv $(VENV) || \
+		{ echo 'Python has no venv module: on Debian, apt install python3-venv'; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m compileall -q generator $(VENV)/lib
+	@touch $@
+
+render: $(READY)
+	$(BIN)/gen render
+
+test: $(READY)
+	$(BIN)/python tools/kustomize.py >/dev/null
+	$(BIN)/python -m pytest -q -m 'not real' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=95
+
+test-real: $(READY)
+	$(BIN)/python tools/real.py >/dev/null
+	$(BIN)/python -m pytest -q -m real
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python tools/bench.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,230 @@
+"""Rules about the control plane: its nodes, its endpoint, etcd."""
+# ruff: noqa: D401 - the docstring of a rule says why it exists
+
+from collections.abc import Iterator
+
+from generator.checks.places import ENDPOINT, addresses, claims, endpoint, endpoint_address, free_address, is_host
+from generator.checks.rule import rule
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path, Severity
+from generator.model.quantity import Quantity
+
+__all__: list[str] = []
+
+# What listens on every control-plane node beside the API server (kubeadm's defaults).
+PORTS = {2379: "etcd", 2380: "etcd", 2381: "etcd", 10250: "the kubelet", 10257: "kube-controller-manager"}
+PORTS |= {10256: "kube-proxy", 10259: "kube-scheduler"}
+
+
+@rule(
+    "GEN-K8S-001",
+    "there is a control plane",
+    wrong="pools:\n  cpu: {hardware: {cpu: 64, memory: 512Gi}}\n",
+    right="pools:\n  system: {role: control-plane, hardware: {cpu: 32, memory: 128Gi}}\n",
+)
+def control_plane_exists(cluster: Cluster) -> Iterator[Finding]:
+    """Without a control-plane node there is nowhere to run the API server and etcd."""
+    pools = [name for name, pool in cluster.pools.items() if pool.role == "control-plane"]
+    if not cluster.control_plane:
+        fix = f"give nodes the pool {pools[0]}" if pools else "give a pool `role: control-plane`"
+        yield Finding(at=("nodes",), key=True, message="no node is in a control-plane pool", fix=fix)
+
+
+@rule(
+    "GEN-K8S-002",
+    "an odd number of control-plane nodes",
+    wrong="- {name: cp-1, pool: system, address: 10.10.0.11}\n- {name: cp-2, pool: system, address: 10.10.0.12}\n",
+    right="- {name: cp-1, pool: system, address: 10.10.0.11}\n- {name: cp-2, pool: system, address: 10.10.0.12}\n"
+    "- {name: cp-3, pool: system, address: 10.10.0.13}\n",
+    severity=Severity.WARNING,
+)
+def odd_control_plane(cluster: Cluster) -> Iterator[Finding]:
+    """More than half of etcd's members must agree: an even number survives no more losses than one fewer does,
+    and has one more that can fail.
+    """
+    count = len(cluster.control_plane)
+    if count and count % 2 == 0:
+        yield Finding(
+            at=("nodes", cluster.control_plane[-1].index),
+            message=f"{count} control-plane nodes survive the loss of {(count - 1) // 2}, as {count - 1} would",
+            fix=f"have {count - 1} or {count + 1}",
+        )
+
+
+@rule(
+    "GEN-K8S-003",
+    "at most seven control-plane nodes",
+    wrong="# nine nodes in a pool with role: control-plane\n",
+    right="# three or five\n",
+    severity=Severity.WARNING,
+)
+def few_control_plane(cluster: Cluster) -> Iterator[Finding]:
+    """Every write to etcd waits for more than half of its members; beyond seven they only slow each other."""
+    count = len(cluster.control_plane)
+    if count > 7:
+        at: Path = ("nodes", cluster.control_plane[7].index)
+        yield Finding(at=at, message=f"{count} control-plane nodes make etcd slow", fix="have 3 or 5")
+
+
+@rule(
+    "GEN-K8S-004",
+    "a moving endpoint is an address of the node network",
+    wrong='node: {cidr: 10.10.0.0/22}\n# and\nendpoint: {address: "10.10.8.10:6443", by: kube-vip}\n',
+    right='node: {cidr: 10.10.0.0/22}\n# and\nendpoint: {address: "10.10.0.10:6443", by: kube-vip}\n',
+)
+def endpoint_in_node_network(cluster: Cluster) -> Iterator[Finding]:
+    """kube-vip and keepalived put the address onto the interface of a control-plane node and announce it by ARP,
+    which only the node network hears.
+    """
+    by, cidr, address = cluster.kubernetes.endpoint.by, cluster.networks.node.cidr, endpoint_address(cluster)
+    if by == "external" or (address and is_host(address, cidr)):
+        return
+    free = free_address(cluster, "node")
+    yield Finding(
+        at=ENDPOINT,
+        also=("networks", "node", "cidr"),
+        message=f"the endpoint {endpoint(cluster)[0]} of {by} is not a host address of the node network {cidr}",
+        fix=f"{free}:{endpoint(cluster)[1]} is free" if free else "enlarge the node network",
+    )
+
+
+@rule(
+    "GEN-K8S-005",
+    "nobody else has the moving endpoint's address",
+    wrong='endpoint: {address: "10.10.0.11:6443", by: kube-vip}\n# and\n'
+    "- {name: cp-1, pool: system, address: 10.10.0.11}\n",
+    right='endpoint: {address: "10.10.0.10:6443", by: kube-vip}\n# and\n'
+    "- {name: cp-1, pool: system, address: 10.10.0.11}\n",
+)
+def endpoint_of_its_own(cluster: Cluster) -> Iterator[Finding]:
+    """The address moves to another node when its holder fails; a node's own address cannot."""
+    if cluster.kubernetes.endpoint.by == "external":
+        return
+    address = endpoint_address(cluster)
+    for claim in claims(cluster):
+        if claim.address == address and claim.at != ENDPOINT:
+            yield Finding(
+                at=ENDPOINT,
+                also=claim.at,
+                message=f"the endpoint {address} is the address of {claim.owner}",
+                fix=f"{free_address(cluster, 'node')}:{endpoint(cluster)[1]} is free",
+            )
+
+
+@rule(
+    "GEN-K8S-006",
+    "the endpoint's port is free on control-plane nodes",
+    wrong='endpoint: {address: "10.10.0.10:10250", by: kube-vip}\n',
+    right='endpoint: {address: "10.10.0.10:6443", by: kube-vip}\n',
+)
+def endpoint_port(cluster: Cluster) -> Iterator[Finding]:
+    """The API server listens on this port beside etcd, the kubelet and the ports of services (30000 to 32767)."""
+    port, external = endpoint(cluster)[1], cluster.kubernetes.endpoint.by == "external"
+    taken = "" if external else PORTS.get(port, "services of type NodePort" if 30000 <= port <= 32767 else "")
+    if taken or not 1 <= port <= 65535:
+        message = f"port {port} belongs to {taken}" if taken else f"{port} is not a port (1 to 65535)"
+        yield Finding(at=ENDPOINT, message=message, fix=f"{endpoint(cluster)[0]}:6443")
+
+
+@rule(
+    "GEN-K8S-007",
+    "several control-plane nodes behind one address",
+    wrong='# with cp-1 to cp-3, and cp-1 at 10.10.0.11\nendpoint: {address: "10.10.0.11:6443", by: external}\n',
+    right='# with cp-1 to cp-3, and nobody at 10.10.0.10\nendpoint: {address: "10.10.0.10:6443", by: kube-vip}\n',
+    severity=Severity.WARNING,
+)
+def endpoint_not_one_of_several(cluster: Cluster) -> Iterator[Finding]:
+    """Nodes and users reach the cluster by this address alone: when that node is down, the others do not help."""
+    count, address = len(cluster.control_plane), endpoint_address(cluster)
+    for machine in cluster.control_plane:
+        if machine.address == address and cluster.kubernetes.endpoint.by == "external" and count > 1:
+            free = free_address(cluster, "node")
+            yield Finding(
+                at=ENDPOINT,
+                also=("nodes", machine.index, "address"),
+                message=f"the endpoint is {machine.name} alone, one of {count} control-plane nodes",
+                fix=f"a load balancer's address, or {free}:{endpoint(cluster)[1]} with by: kube-vip",
+            )
+
+
+@rule(
+    "GEN-K8S-008",
+    "the endpoint leads to the control plane",
+    wrong='endpoint: {address: "10.10.0.101:6443", by: external}\n# and\n'
+    "- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n",
+    right='endpoint: {address: "10.10.0.11:6443", by: external}\n# and\n'
+    "- {name: cp-1, pool: system, address: 10.10.0.11}\n",
+)
+def endpoint_on_control_plane(cluster: Cluster) -> Iterator[Finding]:
+    """No API server runs on a worker, and none on a control-plane node's address in another network."""
+    if cluster.kubernetes.endpoint.by != "external":
+        return
+    own = {machine.address for machine in cluster.control_plane}
+    for claim in addresses(cluster):
+        if claim.address == endpoint_address(cluster) and claim.address not in own:
+            kind = "which is a worker" if claim.network == "node" else f"in the {claim.network} network"
+            port = endpoint(cluster)[1]
+            yield Finding(
+                at=ENDPOINT,
+                also=claim.at,
+                message=f"the endpoint {claim.address} is {claim.owner}, {kind}",
+                fix=f"{min(own)}:{port}" if own else "name a control-plane node or a load balancer",
+            )
+
+
+@rule(
+    "GEN-K8S-009",
+    "etcd's database stays within what etcd is made for",
+    wrong="etcd: {quota: 16Gi}\n",
+    right="etcd: {quota: 8Gi}\n",
+    severity=Severity.WARNING,
+)
+def etcd_quota(cluster: Cluster) -> Iterator[Finding]:
+    """Beyond 8 GiB etcd warns at its start: snapshots and the return of a lost member take too long."""
+    quota = cluster.kubernetes.etcd.quota
+    if quota > Quantity.parse("8Gi"):
+        yield Finding(at=("kubernetes", "etcd", "quota"), message=f"etcd's quota {quota} exceeds 8Gi", fix="quota: 8Gi")
+
+
+@rule(
+    "GEN-K8S-010",
+    "control-plane nodes in several racks",
+    wrong="- {name: cp-1, pool: system, address: 10.10.0.11, rack: r1}\n"
+    "- {name: cp-2, pool: system, address: 10.10.0.12, rack: r1}\n"
+    "- {name: cp-3, pool: system, address: 10.10.0.13, rack: r1}\n",
+    right="- {name: cp-1, pool: system, address: 10.10.0.11, rack: r1}\n"
+    "- {name: cp-2, pool: system, address: 10.10.0.12, rack: r2}\n"
+    "- {name: cp-3, pool: system, address: 10.10.0.13, rack: r3}\n",
+    severity=Severity.WARNING,
+)
+def control_plane_racks(cluster: Cluster) -> Iterator[Finding]:
+    """A rack that loses power takes the cluster with it when it holds more than half of etcd's members."""
+    nodes = [machine for machine in cluster.control_plane if machine.rack]
+    others = {machine.rack for machine in cluster.machines if machine.rack}
+    for rack in sorted({machine.rack or "" for machine in nodes}):
+        here = [machine for machine in nodes if machine.rack == rack]
+        if len(nodes) > 2 and len(others) > 1 and len(here) * 2 > len(nodes):
+            yield Finding(
+                at=("nodes", here[-1].index, "rack"),
+                also=("nodes", here[0].index, "rack"),
+                message=f"{len(here)} of {len(nodes)} control-plane nodes are in rack {rack}",
+                fix="spread them over racks",
+            )
+
+
+@rule(
+    "GEN-K8S-011",
+    "some node takes ordinary pods",
+    wrong="pools:\n  system: {role: control-plane, ...}\n  gpu: {taints: [nvidia.com/gpu=present:NoSchedule], ...}\n",
+    right="pools:\n  system: {role: control-plane, taints: [], ...}\n"
+    "  gpu: {taints: [nvidia.com/gpu=present:NoSchedule], ...}\n",
+)
+def some_node_untainted(cluster: Cluster) -> Iterator[Finding]:
+    """Controllers, the DNS of the cluster, Argo CD and monitoring tolerate no taints of yours: with every node
+    tainted they stay pending. Control-plane nodes are tainted unless their pool says `taints: []`.
+    """
+    repelling = [any(taint.effect != "PreferNoSchedule" for taint in machine.taints) for machine in cluster.machines]
+    if repelling and all(repelling):
+        pool = next(iter(cluster.control_plane), cluster.machines[0]).pool
+        fix = f"`taints: []` in pool {pool}, or workers without taints"
+        yield Finding(at=("pools",), key=True, message="every node has a taint that keeps pods off", fix=fix)

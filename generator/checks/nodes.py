@@ -1,0 +1,216 @@
+"""Rules about nodes: names, addresses, pools."""
+# ruff: noqa: D401 - the docstring of a rule says why it exists
+
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from generator.checks.places import (
+    ENDPOINT,
+    Claim,
+    addresses,
+    claims,
+    declared,
+    free_address,
+    hardware_path,
+    is_host,
+    meant,
+    repeats,
+)
+from generator.checks.rule import rule
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path, Severity
+
+__all__: list[str] = []
+
+# Names that /etc/hosts gives to the machine itself.
+RESERVED = frozenset({"localhost", "ip6-localhost", "ip6-loopback", "ip6-allnodes", "ip6-allrouters", "broadcasthost"})
+
+
+@rule(
+    "GEN-NODE-001",
+    "node names are unique",
+    wrong="- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n- {name: gpu-01, pool: gpu, address: 10.10.0.102}\n",
+    right="- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n- {name: gpu-02, pool: gpu, address: 10.10.0.102}\n",
+)
+def names_unique(cluster: Cluster) -> Iterator[Finding]:
+    """Kubernetes knows a node by its name: the second to join takes the first one's place."""
+    items = (((node.name.lower()), ("nodes", index, "name")) for index, node in enumerate(cluster.nodes))
+    for name, at, first in repeats(items):
+        yield Finding(at=at, also=first, message=f"two nodes are named {name}", fix="rename or remove one")
+
+
+@rule(
+    "GEN-NODE-002",
+    "node names that mean one machine",
+    wrong="- {name: localhost, pool: gpu, address: 10.10.0.101}\n",
+    right="- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n",
+)
+def name_not_reserved(cluster: Cluster) -> Iterator[Finding]:
+    """On every machine this name means the machine itself."""
+    for index, node in enumerate(cluster.nodes):
+        if node.name in RESERVED:
+            at: Path = ("nodes", index, "name")
+            yield Finding(at=at, message=f"{node.name} is a reserved name", fix="name the node by its place or use")
+
+
+@rule(
+    "GEN-NODE-003",
+    "an address lies in its network",
+    wrong="node: {cidr: 10.10.0.0/24}\n# and\n- {name: gpu-01, pool: gpu, address: 10.10.1.101}\n",
+    right="node: {cidr: 10.10.0.0/24}\n# and\n- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n",
+)
+def address_in_network(cluster: Cluster) -> Iterator[Finding]:
+    """A node reaches the others without a router only from an address of their network."""
+    networks, free = declared(cluster), _free(cluster)
+    for claim in addresses(cluster):
+        network = networks.get(claim.network)
+        if network and claim.address not in network.cidr:
+            message = f"{claim.owner}'s address {claim.address} is not in the {claim.network} network {network.cidr}"
+            also: Path = ("networks", claim.network, "cidr")
+            yield Finding(at=claim.at, also=also, message=message, fix=free(claim.network))
+
+
+@rule(
+    "GEN-NODE-004",
+    "an address is a host's",
+    wrong="node: {cidr: 10.10.0.0/24}\n# and\n- {name: gpu-01, pool: gpu, address: 10.10.0.255}\n",
+    right="node: {cidr: 10.10.0.0/24}\n# and\n- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n",
+)
+def address_of_host(cluster: Cluster) -> Iterator[Finding]:
+    """The first address of a network names the network, and the last one is for broadcasts."""
+    networks, free = declared(cluster), _free(cluster)
+    for claim in addresses(cluster):
+        network = networks.get(claim.network)
+        if network and claim.address in network.cidr and not is_host(claim.address, network.cidr):
+            edge = "network" if claim.address == network.cidr[0] else "broadcast"
+            message = f"{claim.owner}'s address {claim.address} is the {edge} address of {network.cidr}"
+            also: Path = ("networks", claim.network, "cidr")
+            yield Finding(at=claim.at, also=also, message=message, fix=free(claim.network))
+
+
+def _free(cluster: Cluster) -> Callable[[str], str]:
+    """Return a function that says what is free in a network, and looks only once."""
+
+    @cache
+    def say(network: str) -> str:
+        free = free_address(cluster, network)
+        return f"{free} is free" if free else f"enlarge networks.{network}.cidr"
+
+    return say
+
+
+@rule(
+    "GEN-NODE-005",
+    "an address belongs to one",
+    wrong="- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n- {name: gpu-02, pool: gpu, address: 10.10.0.101}\n",
+    right="- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n- {name: gpu-02, pool: gpu, address: 10.10.0.102}\n",
+)
+def addresses_unique(cluster: Cluster) -> Iterator[Finding]:
+    """Two machines with one address take each other's traffic, now and then."""
+    owners: dict[object, Claim] = {}
+    free = _free(cluster)
+    for claim in claims(cluster):
+        # The endpoint has rules of its own: outside it may be a node.
+        other = claim if claim.at == ENDPOINT else owners.setdefault(claim.address, claim)
+        if other is not claim and claim.at[0] == "nodes" and claim.at[-1] != "gateway":
+            message = f"{claim.owner} has the address {claim.address} of {other.owner}"
+            yield Finding(at=claim.at, also=other.at, message=message, fix=free(claim.network))
+
+
+@rule(
+    "GEN-NODE-006",
+    "network cards are unique",
+    wrong="- {name: n1, pool: cpu, address: 10.10.0.1, mac: '02:00:00:00:00:01'}\n"
+    "- {name: n2, pool: cpu, address: 10.10.0.2, mac: '02:00:00:00:00:01'}\n",
+    right="- {name: n1, pool: cpu, address: 10.10.0.1, mac: '02:00:00:00:00:01'}\n"
+    "- {name: n2, pool: cpu, address: 10.10.0.2, mac: '02:00:00:00:00:02'}\n",
+)
+def macs_unique(cluster: Cluster) -> Iterator[Finding]:
+    """A card's address tells which machine boots: with one address twice, one of them is installed as the other."""
+    items = ((node.mac, ("nodes", index, "mac")) for index, node in enumerate(cluster.nodes) if node.mac)
+    for mac, at, first in repeats(items):
+        owner = cluster.nodes[int(first[1])].name
+        message = f"{cluster.nodes[int(at[1])].name} has the network card {mac} of {owner}"
+        yield Finding(at=at, also=first, message=message, fix="`ip -br link` on the node shows its own")
+
+
+@rule(
+    "GEN-NODE-007",
+    "IPv6 addresses of all nodes or none",
+    wrong="node: {cidr: 10.10.0.0/24, cidr6: fd00::/64}\n# and\n- {name: n1, pool: cpu, address: 10.10.0.11}\n",
+    right="node: {cidr: 10.10.0.0/24, cidr6: fd00::/64}\n# and\n"
+    "- {name: n1, pool: cpu, address: 10.10.0.11, address6: 'fd00::11'}\n",
+)
+def address6_in_network(cluster: Cluster) -> Iterator[Finding]:
+    """With dual stack the kubelet is told both addresses; one that is missing or of another network breaks the
+    node's pods in one family only, which is hard to see.
+    """
+    cidr, also = cluster.networks.node.cidr6, ("networks", "node", "cidr6")
+    for index, node in enumerate(cluster.nodes):
+        if cidr and node.address6 is None:
+            message = f"{node.name} has no IPv6 address, and the node network is {cidr}"
+            yield Finding(at=("nodes", index), also=also, message=message, fix="add `address6`")
+        elif node.address6 and (cidr is None or node.address6 not in cidr):
+            where = f"is not in the node network {cidr}" if cidr else "needs networks.node.cidr6"
+            message = f"{node.name}'s address {node.address6} {where}"
+            fix = f"take an address of {cidr}" if cidr else "add networks.node.cidr6, or remove `address6`"
+            yield Finding(at=("nodes", index, "address6"), also=also if cidr else None, message=message, fix=fix)
+    items = ((node.address6, ("nodes", i, "address6")) for i, node in enumerate(cluster.nodes) if node.address6)
+    for address, at, first in repeats(items):
+        yield Finding(at=at, also=first, message=f"two nodes have the address {address}", fix="change one of them")
+
+
+@rule(
+    "GEN-NODE-008",
+    "pools that exist",
+    wrong="- {name: gpu-01, pool: gpu-trainig, address: 10.10.0.101}\n",
+    right="- {name: gpu-01, pool: gpu-training, address: 10.10.0.101}\n",
+)
+def known_pool(cluster: Cluster) -> Iterator[Finding]:
+    """A node's hardware, role and taints come from its pool."""
+    for index, node in enumerate(cluster.nodes):
+        if node.pool not in cluster.pools:
+            near = meant(node.pool, cluster.pools)
+            fix = f"did you mean {near}?" if near else f"one of {', '.join(cluster.pools) or 'pools, which is empty'}"
+            message = f"{node.name} is in pool {node.pool}, which is not described"
+            yield Finding(at=("nodes", index, "pool"), also=("pools",), message=message, fix=fix)
+
+
+@rule(
+    "GEN-NODE-009",
+    "pools that are used",
+    wrong="pools:\n  gpu-inference: {hardware: {cpu: 128, memory: 1Ti}}   # and no node in it\n",
+    right="- {name: gpu-13, pool: gpu-inference, address: 10.10.0.113}\n",
+    severity=Severity.WARNING,
+)
+def pool_used(cluster: Cluster) -> Iterator[Finding]:
+    """A pool without nodes is left over, or its nodes were put into another one."""
+    used = {node.pool for node in cluster.nodes}
+    for name in cluster.pools if used else ():
+        if name not in used:
+            message = f"no node is in pool {name}"
+            yield Finding(at=("pools", name), key=True, message=message, fix="remove the pool, or add its nodes")
+
+
+@rule(
+    "GEN-NODE-010",
+    "more hardware than is reserved",
+    wrong="reserved: {cpu: 4, memory: 8Gi}\n# and\nhardware: {cpu: 4, memory: 16Gi}\n",
+    right="reserved: {cpu: 1, memory: 4Gi}\n# and\nhardware: {cpu: 4, memory: 16Gi}\n",
+)
+def hardware_beyond_reserved(cluster: Cluster) -> Iterator[Finding]:
+    """The kubelet does not start when more is reserved than the node has, and runs no pod when all is."""
+    reserved = cluster.kubernetes.reserved
+    seen: set[Path] = set()
+    for machine in cluster.machines:
+        parts = {
+            "cpu": (machine.cpu * 1000 > reserved.cpu.milli, reserved.cpu, machine.cpu),
+            "memory": (machine.memory > reserved.memory, reserved.memory, machine.memory),
+        }
+        for field, (enough, kept, whole) in parts.items():
+            at = hardware_path(cluster, machine, field)
+            if not enough and at not in seen:
+                seen.add(at)
+                message = f"kubernetes.reserved keeps {kept} of the {whole} {field} of {machine.name}: nothing is left"
+                fix = "reserve less, or leave such small nodes out"
+                yield Finding(at=at, also=("kubernetes", "reserved", field), message=message, fix=fix)

@@ -1,0 +1,215 @@
+"""Rules about what pools say of their nodes: labels, taints, GPUs."""
+# ruff: noqa: D401 - the docstring of a rule says why it exists
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from generator.checks.places import hardware_path, repeats
+from generator.checks.rule import rule
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path, Severity
+from generator.model.nodes import Gpu
+from generator.model.quantity import Quantity
+from generator.model.text import Taint
+
+__all__: list[str] = []
+
+# Prefix (a DNS name, optional) and name, as the API server takes label and taint keys.
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_DNS = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+# What a kubelet may say of itself in Kubernetes' own name spaces (facts: network-gpu 10, NodeRestriction).
+_ALLOWED = frozenset({
+    "topology.kubernetes.io/region", "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type",
+})  # fmt: skip
+_ALLOWED_PREFIXES = ("kubelet.kubernetes.io", "node.kubernetes.io")
+# Largest memory of one GPU in GiB as NVIDIA names it, and whether it can be split (MIG).
+_MODELS = {
+    "A2": (16, False), "A10": (24, False), "A16": (16, False), "A30": (24, True), "A40": (48, False),
+    "A100": (80, True), "B200": (192, True), "B300": (288, True), "GB200": (192, True), "GB300": (288, True),
+    "GH200": (144, True), "H100": (94, True), "H200": (141, True), "H800": (80, True), "L4": (24, False),
+    "L40": (48, False), "L40S": (48, False), "P100": (16, False), "T4": (16, False), "V100": (32, False),
+}  # fmt: skip
+
+
+def _labels(cluster: Cluster) -> Iterator[tuple[Path, Mapping[str, str]]]:
+    for name, pool in cluster.pools.items():
+        yield ("pools", name, "labels"), pool.labels
+    for index, node in enumerate(cluster.nodes):
+        yield ("nodes", index, "labels"), node.labels
+
+
+def _taints(cluster: Cluster) -> Iterator[tuple[Path, Sequence[Taint]]]:
+    for name, pool in cluster.pools.items():
+        yield ("pools", name, "taints"), pool.taints or ()
+    for index, node in enumerate(cluster.nodes):
+        yield ("nodes", index, "taints"), node.taints or ()
+
+
+def _is_key(key: str) -> bool:
+    prefix, slash, name = key.rpartition("/")
+    return bool(_NAME.fullmatch(name)) and (not slash or bool(_DNS.fullmatch(prefix)))
+
+
+@rule(
+    "GEN-NODE-020",
+    "label keys that Kubernetes takes",
+    wrong="labels: {gpu type: h100}\n",
+    right="labels: {example.org/gpu-type: h100}\n",
+)
+def label_keys(cluster: Cluster) -> Iterator[Finding]:
+    """A kubelet that is told a label with a wrong key does not start."""
+    for at, labels in _labels(cluster):
+        for key in labels:
+            if not _is_key(key):
+                message = f"`{key}` is not a label key"
+                fix = "letters, digits, - _ . (63 at most), after a DNS name and / if you like"
+                yield Finding(at=(*at, key), key=True, message=message, fix=fix)
+
+
+@rule(
+    "GEN-NODE-021",
+    "labels that a node may carry",
+    wrong="labels: {node-role.kubernetes.io/gpu: ''}\n",
+    right="labels: {example.org/role: gpu}\n",
+)
+def label_allowed(cluster: Cluster) -> Iterator[Finding]:
+    """A kubelet must not give itself labels of Kubernetes' own name spaces (kubernetes.io, k8s.io): it refuses to
+    start. Labels below gen.internal, and the rack's label, are written by gen.
+    """
+    for at, labels in _labels(cluster):
+        for key in labels:
+            owner = _owner(key)
+            if owner:
+                message = f"the label {key} belongs to {owner}"
+                fix = "use `rack`" if key == "topology.rook.io/rack" else f"{cluster.site.domain}/{key.split('/')[-1]}"
+                yield Finding(at=(*at, key), key=True, message=message, fix=fix)
+
+
+def _owner(key: str) -> str:
+    prefix = key.rpartition("/")[0]
+    if prefix == "gen.internal" or key == "topology.rook.io/rack":
+        return "gen"
+    reserved = re.fullmatch(r"(.+\.)?(kubernetes|k8s)\.io", prefix)
+    return "Kubernetes" if reserved and key not in _ALLOWED and not prefix.endswith(_ALLOWED_PREFIXES) else ""
+
+
+@rule(
+    "GEN-NODE-022",
+    "taints that Kubernetes takes",
+    wrong="taints: [nvidia.com//gpu=present:NoSchedule]\n",
+    right="taints: [nvidia.com/gpu=present:NoSchedule]\n",
+)
+def taint_syntax(cluster: Cluster) -> Iterator[Finding]:
+    """The key and value of a taint follow the rules for labels; node.kubernetes.io is the node controller's."""
+    for at, taints in _taints(cluster):
+        for index, taint in enumerate(taints):
+            wrong = not _is_key(taint.key) or (taint.value and not _NAME.fullmatch(taint.value))
+            if wrong or taint.key.startswith("node.kubernetes.io/"):
+                why = "has a wrong key or value" if wrong else "is set and removed by Kubernetes itself"
+                fix = (
+                    f"{cluster.site.domain}/{taint.key.split('/')[-1]}:{taint.effect}"
+                    if not wrong
+                    else "as in nvidia.com/gpu=present:NoSchedule"
+                )
+                yield Finding(at=(*at, index), message=f"the taint {taint} {why}", fix=fix)
+
+
+@rule(
+    "GEN-NODE-023",
+    "a taint once",
+    wrong="taints: [pool=gpu:NoSchedule, pool=training:NoSchedule]\n",
+    right="taints: [pool=gpu:NoSchedule]\n",
+)
+def taints_unique(cluster: Cluster) -> Iterator[Finding]:
+    """The API server refuses a node that has two taints of one key and effect."""
+    for at, taints in _taints(cluster):
+        items = (((taint.key, taint.effect), (*at, index)) for index, taint in enumerate(taints))
+        for (key, effect), place, first in repeats(items):
+            message = f"the taint {key}:{effect} is given twice"
+            yield Finding(at=place, also=first, message=message, fix="remove one")
+
+
+def _gpus(cluster: Cluster) -> Iterator[tuple[Path, Gpu]]:
+    """Yield what the file says of GPUs, once for each place."""
+    for name, pool in cluster.pools.items():
+        if pool.hardware.gpu:
+            yield ("pools", name, "hardware", "gpu"), pool.hardware.gpu
+    for index, node in enumerate(cluster.nodes):
+        if node.hardware and node.hardware.gpu:
+            yield ("nodes", index, "hardware", "gpu"), node.hardware.gpu
+
+
+def _model(gpu: Gpu) -> tuple[int, bool] | None:
+    """Return what is known of a model, however it is written: `NVIDIA-H100-80GB-HBM3` is an H100."""
+    words = re.split(r"[^A-Z0-9]+", gpu.model.upper())
+    return next((_MODELS[word] for word in words if word in _MODELS), None)
+
+
+@rule(
+    "GEN-NODE-030",
+    "a GPU section means GPUs",
+    wrong="gpu: {model: H100, count: 0, memory: 80Gi}\n",
+    right="# no gpu section\n",
+    severity=Severity.WARNING,
+)
+def gpu_count(cluster: Cluster) -> Iterator[Finding]:
+    """Nodes without GPUs need no section; on a node that overrides its pool, 0 says that it has none."""
+    for at, gpu in _gpus(cluster):
+        if gpu.count == 0 and at[0] == "pools":
+            yield Finding(at=(*at, "count"), message="a gpu section with no GPUs", fix="remove it, or give the count")
+
+
+@rule(
+    "GEN-NODE-031",
+    "MIG on GPUs that can be split",
+    wrong="gpu: {model: L40S, count: 4, memory: 48Gi, mig: {profile: all-1g.12gb}}\n",
+    right="gpu: {model: H100, count: 4, memory: 80Gi, mig: {profile: all-1g.10gb}}\n",
+    severity=Severity.WARNING,
+)
+def mig_possible(cluster: Cluster) -> Iterator[Finding]:
+    """Only some models can be split into instances; on others the MIG manager reports `failed` for ever."""
+    able = sorted(name for name, (_, mig) in _MODELS.items() if mig)
+    for at, gpu in _gpus(cluster):
+        known = _model(gpu)
+        if gpu.mig and not (known and known[1]):
+            message = f"{gpu.model} {'cannot be' if known else 'is not known as a model that can be'} split by MIG"
+            fix = f"remove `mig`: {', '.join(able)} can"
+            yield Finding(at=(*at, "mig"), key=True, also=(*at, "model"), message=message, fix=fix)
+
+
+@rule(
+    "GEN-NODE-032",
+    "the memory of one GPU",
+    wrong="gpu: {model: H100, count: 8, memory: 640Gi}\n",
+    right="gpu: {model: H100, count: 8, memory: 80Gi}\n",
+    severity=Severity.WARNING,
+)
+def gpu_memory(cluster: Cluster) -> Iterator[Finding]:
+    """`memory` is that of one GPU, not of the node's GPUs together."""
+    for at, gpu in _gpus(cluster):
+        known = _model(gpu)
+        if known and gpu.memory > Quantity.parse(f"{known[0]}Gi"):
+            each = Quantity.of(gpu.memory.value // max(gpu.count, 1), binary=True)
+            fits = gpu.count > 1 and each.value <= known[0] * 2**30
+            message = f"one {gpu.model} has at most {known[0]}Gi, and memory is {gpu.memory}"
+            yield Finding(at=(*at, "memory"), message=message, fix=f"memory: {each if fits else f'{known[0]}Gi'}")
+
+
+@rule(
+    "GEN-NODE-033",
+    "GPU nodes keep other pods off",
+    wrong="gpu-training:\n  hardware: {gpu: {model: H100, count: 8, memory: 80Gi}, ...}\n",
+    right="gpu-training:\n  hardware: {gpu: {model: H100, count: 8, memory: 80Gi}, ...}\n"
+    "  taints: [nvidia.com/gpu=present:NoSchedule]\n",
+    severity=Severity.WARNING,
+)
+def gpu_tainted(cluster: Cluster) -> Iterator[Finding]:
+    """Pods that need no GPU fill the CPUs and memory of GPU nodes, and GPUs stay idle for the lack of them."""
+    mixed = any(not machine.gpus and machine.role == "worker" for machine in cluster.machines)
+    seen: set[Path] = set()
+    for machine in cluster.gpu_nodes if mixed else ():
+        at = hardware_path(cluster, machine, "gpu")
+        if not machine.taints and at not in seen:
+            seen.add(at)
+            message = f"{machine.name} has GPUs and no taint"
+            yield Finding(at=at, message=message, fix="taints: [nvidia.com/gpu=present:NoSchedule]")

@@ -1,0 +1,156 @@
+"""Rules about the ports of fabric switches."""
+# ruff: noqa: D401 - the docstring of a rule says why it exists
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count
+from math import ceil
+from typing import NamedTuple
+
+from generator.checks.places import meant, repeats
+from generator.checks.rule import rule
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path
+from generator.model.nodes import Switch
+from generator.model.text import Port
+
+__all__ = ["Cable", "cables", "free_ports", "switches"]
+
+
+class Cable(NamedTuple):
+    """An HCA that is plugged into a switch."""
+
+    node: str
+    hca: str
+    port: Port
+    at: Path
+
+
+def cables(cluster: Cluster) -> list[Cable]:
+    """Return all cables, in the order of the file."""
+    return [
+        Cable(node.name, hca, port, ("nodes", index, "fabric", hca))
+        for index, node in enumerate(cluster.nodes)
+        for hca, port in node.fabric.items()
+    ]
+
+
+def switches(cluster: Cluster) -> dict[str, tuple[int, Switch]]:
+    """Return the switches by name, each with its place; of two with one name the first."""
+    found = cluster.fabric.switches if cluster.fabric else ()
+    return {switch.name: (index, switch) for index, switch in reversed(list(enumerate(found)))}
+
+
+def free_ports(cluster: Cluster) -> dict[str, str]:
+    """Return the first port without a cable of each switch that has one left beside its uplinks."""
+    used: dict[str, set[int]] = {name: set() for name in switches(cluster)}
+    for cable in cables(cluster):
+        used.setdefault(cable.port.switch, set()).add(cable.port.number)
+    free = {}
+    for name, (_, switch) in switches(cluster).items():
+        number = next(number for number in count(1) if number not in used[name])
+        taken = sum(1 for each in used[name] if each <= switch.ports)
+        if number <= switch.ports and taken < switch.ports - switch.uplinks:
+            free[name] = f"{name}/{number}"
+    return free
+
+
+@rule(
+    "GEN-FAB-006",
+    "cables end at a switch of the fabric",
+    wrong="switches: [{name: ib-leaf-1, ports: 40}]\n# and on a node\nfabric: {mlx5_0: ib-leaf1/1}\n",
+    right="switches: [{name: ib-leaf-1, ports: 40}]\n# and on a node\nfabric: {mlx5_0: ib-leaf-1/1}\n",
+)
+def known_switch(cluster: Cluster) -> Iterator[Finding]:
+    """Only switches that are described can be counted."""
+    known = switches(cluster)
+    for cable in cables(cluster) if cluster.fabric else ():
+        if cable.port.switch not in known:
+            near = meant(cable.port.switch, known)
+            fix = f"did you mean {near}/{cable.port.number}?" if near else "add the switch to fabric.switches"
+            message = f"{cable.hca} of {cable.node} leads to {cable.port.switch}, which is not described"
+            yield Finding(at=cable.at, also=("fabric", "switches"), message=message, fix=fix)
+
+
+@rule(
+    "GEN-FAB-007",
+    "ports that a switch has",
+    wrong="switches: [{name: ib-leaf-1, ports: 40}]\n# and on a node\nfabric: {mlx5_0: ib-leaf-1/41}\n",
+    right="switches: [{name: ib-leaf-1, ports: 40}]\n# and on a node\nfabric: {mlx5_0: ib-leaf-1/40}\n",
+)
+def port_exists(cluster: Cluster) -> Iterator[Finding]:
+    """Ports count from 1 to the number of ports of the switch."""
+    known, ports = switches(cluster), free_ports(cluster)
+    for cable in cables(cluster):
+        index, switch = known.get(cable.port.switch, (0, None))
+        if switch and cable.port.number > switch.ports:
+            free = ports.get(switch.name)
+            yield Finding(
+                at=cable.at,
+                also=("fabric", "switches", index, "ports"),
+                message=f"{switch.name} has {switch.ports} ports, and {cable.node} is on port {cable.port.number}",
+                fix=f"{free} is free" if free else f"{switch.name} has no free port",
+            )
+
+
+@rule(
+    "GEN-FAB-008",
+    "one cable in a port",
+    wrong="- {name: n1, ..., fabric: {mlx5_0: ib-leaf-1/1}}\n- {name: n2, ..., fabric: {mlx5_0: ib-leaf-1/1}}\n",
+    right="- {name: n1, ..., fabric: {mlx5_0: ib-leaf-1/1}}\n- {name: n2, ..., fabric: {mlx5_0: ib-leaf-1/2}}\n",
+)
+def port_once(cluster: Cluster) -> Iterator[Finding]:
+    """A port takes one cable; of two that are written down, one is elsewhere."""
+    ports, owners = free_ports(cluster), {cable.at: cable for cable in cables(cluster)}
+    for port, at, first in repeats((cable.port, cable.at) for cable in owners.values()):
+        one, other = owners[at], owners[first]
+        free = ports.get(port.switch)
+        message = f"{one.hca} of {one.node} is on {port}, where {other.hca} of {other.node} is"
+        yield Finding(at=at, also=first, message=message, fix=f"{free} is free" if free else "no port of it is free")
+
+
+def node_ports(cluster: Cluster) -> Counter[str]:
+    """Return how many ports of each switch lead to nodes."""
+    return Counter(port.switch for port in {cable.port for cable in cables(cluster)})
+
+
+@rule(
+    "GEN-FAB-010",
+    "a switch has ports for its nodes and uplinks",
+    wrong="switches: [{name: ib-leaf-1, ports: 40, uplinks: 32}]   # and nine nodes\n",
+    right="switches: [{name: ib-leaf-1, ports: 40, uplinks: 20}]\n",
+)
+def ports_suffice(cluster: Cluster) -> Iterator[Finding]:
+    """A port leads to a node or to a spine, not to both."""
+    nodes = node_ports(cluster)
+    for index, switch in switches(cluster).values():
+        needed = nodes[switch.name] + switch.uplinks
+        if needed > switch.ports:
+            yield Finding(
+                at=("fabric", "switches", index, "uplinks" if switch.uplinks else "ports"),
+                message=f"{switch.name} has {switch.ports} ports: {nodes[switch.name]} for nodes and "
+                f"{switch.uplinks} uplinks are {needed}",
+                fix=f"uplinks: {max(0, switch.ports - nodes[switch.name])}, or move nodes to another switch",
+            )
+
+
+@rule(
+    "GEN-FAB-011",
+    "no more oversubscription than is accepted",
+    wrong="oversubscription: 1\nswitches: [{name: ib-leaf-1, ports: 40, uplinks: 8}]   # and sixteen nodes\n",
+    right="oversubscription: 2\nswitches: [{name: ib-leaf-1, ports: 40, uplinks: 8}]\n",
+)
+def oversubscription(cluster: Cluster) -> Iterator[Finding]:
+    """With more node ports than uplinks, jobs that span leaf switches wait for each other."""
+    nodes, fabric = node_ports(cluster), cluster.fabric
+    for index, switch in switches(cluster).values():
+        used = nodes[switch.name]
+        if fabric and switch.uplinks and used > switch.uplinks * fabric.oversubscription:
+            ratio, needed = used / switch.uplinks, ceil(used / fabric.oversubscription)
+            yield Finding(
+                at=("fabric", "switches", index, "uplinks"),
+                also=("fabric", "oversubscription"),
+                message=f"{switch.name} has {used} node ports for {switch.uplinks} uplinks: {ratio:.3g} to 1, "
+                f"more than {fabric.oversubscription:g} to 1",
+                fix=f"uplinks: {needed}, or oversubscription: {ceil(ratio * 10) / 10:g}",
+            )

@@ -1,0 +1,70 @@
+"""Rules about what must never be in Git."""
+# ruff: noqa: D401 - the docstring of a rule says why it exists
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from generator.checks.rule import rule
+from generator.model.cluster import Cluster, Spec
+from generator.model.finding import Finding, Path
+
+__all__: list[str] = []
+
+# How credentials look that have a form of their own.
+_FORMS = {
+    "an AWS access key": r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY",
+    "a GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_[A-Za-z0-9_]{22}",
+    "a GitLab token": r"\bglpat-[\w-]{20}",
+    "a Slack token": r"\bxox[abeprs]-[A-Za-z0-9-]{10}",
+    "a webhook's address": r"hooks\.slack\.com/(?:services|workflows)/\w",
+    "a JSON web token": r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.",
+}
+# For the whole file as JSON, where a line end is `\\n` and so no boundary of a word.
+_ANY = re.compile("|".join(_FORMS.values()).replace(r"\b", ""))
+# Keys of chart values whose text is the secret itself, not the name of one.
+_KEYS = re.compile(r"(?:password|passwd|passphrase|token|apikey|api_key|clientsecret|client_secret)$", re.IGNORECASE)
+
+
+@rule(
+    "GEN-SITE-020",
+    "no secrets in the cluster file",
+    wrong="components: {kube-prometheus-stack: {values: {grafana: {adminPassword: <password>}}}}\n",
+    right="components: {kube-prometheus-stack: {values: {grafana: {admin: {existingSecret: grafana-admin}}}}}\n",
+)
+def no_secrets(cluster: Cluster) -> Iterator[Finding]:
+    """The file is in Git, and what was in Git once stays in its history. Secrets are given to `gen bootstrap`, or
+    by operators, and named here.
+    """
+    for at, text in _texts(cluster):
+        found = next((what for what, form in _FORMS.items() if re.search(form, text)), "")
+        if found:
+            yield Finding(at=at, message=f"this is {found}", fix="remove it, and replace it where it is used")
+        elif at[0] == "components" and "values" in at and _KEYS.search(str(at[-1])) and not text.startswith("$"):
+            fix = "name an existing Secret instead: charts take `existingSecret` or the like"
+            yield Finding(at=at, message=f"{at[-1]} is written out", fix=fix)
+
+
+def _texts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
+    """Yield the texts that can hold a secret: chart values always, all others only where one has such a form."""
+    parts = {name: getattr(cluster, name) for name in Spec.__struct_fields__}
+    if _ANY.search(msgspec.json.encode(parts, enc_hook=str).decode()):
+        yield from _walk((), msgspec.to_builtins(parts, enc_hook=str))
+    else:
+        for name, settings in cluster.components.items():
+            yield from _walk(("components", name, "values"), settings.values)
+
+
+def _walk(at: Path, value: Any) -> Iterator[tuple[Path, str]]:
+    # The reader bounds the depth of a file.
+    if isinstance(value, str) and value:
+        yield at, value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from _walk((*at, key), each)
+    elif isinstance(value, (list, tuple)):
+        for index, each in enumerate(value):
+            yield from _walk((*at, index), each)

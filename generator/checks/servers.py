@@ -1,0 +1,175 @@
+"""Rules about servers of the site: Git, identity, proxy, registries."""
+# ruff: noqa: D401 - the docstring of a rule says why it exists
+
+import re
+from collections.abc import Iterator
+
+from generator.checks.places import repeats
+from generator.checks.rule import rule
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path, Severity
+
+__all__: list[str] = []
+
+# Servers whose SSH keys Argo CD comes with.
+KNOWN_SERVERS = frozenset(
+    {"bitbucket.org", "github.com", "gitlab.com", "ssh.dev.azure.com", "ssh.github.com", "vs-ssh.visualstudio.com"}
+)
+REPOSITORY: Path = ("repository", "url")
+
+
+def urls(cluster: Cluster) -> Iterator[tuple[Path, str]]:
+    """Yield all addresses of servers that the file has."""
+    site, zabbix = cluster.site, cluster.monitoring.zabbix
+    given = {
+        REPOSITORY: cluster.repository.url,
+        ("site", "proxy", "http"): site.proxy.http if site.proxy else None,
+        ("site", "proxy", "https"): site.proxy.https if site.proxy else None,
+        ("site", "charts"): site.charts,
+        ("site", "oidc", "issuer"): site.oidc.issuer if site.oidc else None,
+        ("monitoring", "zabbix", "mattermost"): zabbix.mattermost if zabbix else None,
+    }
+    yield from ((at, url) for at, url in given.items() if url)
+
+
+@rule(
+    "GEN-SITE-003",
+    "a repository that Argo CD can read",
+    wrong="repository: {url: oci://registry.example.org/clusters}\n",
+    right="repository: {url: https://git.example.org/platform/clusters.git}\n",
+)
+def repository_is_git(cluster: Cluster) -> Iterator[Finding]:
+    """Argo CD takes what is rendered from Git, from inside the cluster: a folder of some machine is not there."""
+    scheme = cluster.repository.url.partition("://")[0]
+    if scheme in {"oci", "file"}:
+        why = "a registry, and not Git" if scheme == "oci" else "a folder, which Argo CD cannot see"
+        fix = "an https:// or ssh:// address of a Git server"
+        yield Finding(at=REPOSITORY, message=f"{cluster.repository.url} is {why}", fix=fix)
+
+
+@rule(
+    "GEN-SITE-004",
+    "servers are reached over TLS",
+    wrong="repository: {url: http://git.example.org/clusters.git}\n",
+    right="repository: {url: https://git.example.org/clusters.git}\n",
+    severity=Severity.WARNING,
+)
+def urls_encrypted(cluster: Cluster) -> Iterator[Finding]:
+    """Whoever is on the way can change what is installed, or read the password that goes with the request."""
+    for at, url in urls(cluster):
+        if url.startswith("http://") and "proxy" not in at and "oidc" not in at:
+            fix = f"https://{url.removeprefix('http://').rpartition('@')[2]}"
+            yield Finding(at=at, message=f"{'.'.join(map(str, at))} is not encrypted", fix=fix)
+
+
+@rule(
+    "GEN-SITE-005",
+    "no credentials in addresses",
+    wrong="repository: {url: https://<user>:<password>@git.example.org/clusters.git}\n",
+    right="repository: {url: https://git.example.org/clusters.git}\n",
+)
+def no_credentials(cluster: Cluster) -> Iterator[Finding]:
+    """The cluster file is in Git, and what is in Git is not secret any more. Credentials go into Secrets, which
+    `gen bootstrap` asks for.
+    """
+    for at, url in urls(cluster):
+        if re.match(r"https?://[^/@]*@|ssh://[^/@:]*:[^/@]*@", url):
+            message = f"{'.'.join(map(str, at))} holds credentials"
+            scheme, _, rest = url.partition("://")
+            fix = f"{scheme}://{rest.rpartition('@')[2]}, and change the password"
+            yield Finding(at=at, message=message, fix=fix)
+
+
+@rule(
+    "GEN-SITE-006",
+    "the SSH keys of the Git server are known",
+    wrong="repository: {url: git@git.example.org:platform/clusters.git}\n",
+    right="repository: {url: git@git.example.org:platform/clusters.git}\n"
+    "site: {git: {knownHosts: ['git.example.org ssh-ed25519 <key>']}}\n",
+)
+def git_host_known(cluster: Cluster) -> Iterator[Finding]:
+    """Argo CD connects to no server whose key it does not know, so that nobody can pose as it."""
+    match = re.match(r"ssh://(?:[^/@]*@)?([^/:]+)|[\w.-]+@([\w.-]+):", cluster.repository.url)
+    server = (match[1] or match[2]) if match else ""
+    known = cluster.site.git.known_hosts
+    if server and server not in KNOWN_SERVERS and not any(_names(line, server) for line in known):
+        yield Finding(
+            at=REPOSITORY,
+            also=("site", "git", "knownHosts") if known else None,
+            message=f"the SSH key of {server} is not in site.git.knownHosts",
+            fix=f"add what `ssh-keyscan {server}` prints, after comparing it with the server's",
+        )
+
+
+def _names(line: str, server: str) -> bool:
+    # A hashed entry (|1|...) may be any server's.
+    names = line.split(" ", maxsplit=1)[0]
+    return names.startswith("|") or server in re.split(r"[,\[\]]", names)
+
+
+@rule(
+    "GEN-SITE-009",
+    "an identity provider over TLS",
+    wrong="oidc: {issuer: http://id.example.org, client: ml}\n",
+    right="oidc: {issuer: https://id.example.org, client: ml}\n",
+)
+def oidc_over_tls(cluster: Cluster) -> Iterator[Finding]:
+    """The API server does not start with an issuer that is not https."""
+    oidc = cluster.site.oidc
+    if oidc and not oidc.issuer.startswith("https://"):
+        fix = f"https://{oidc.issuer.partition('://')[2] or oidc.issuer}"
+        yield Finding(at=("site", "oidc", "issuer"), message=f"the issuer {oidc.issuer} is not https", fix=fix)
+
+
+@rule(
+    "GEN-SITE-015",
+    "a registry has one mirror",
+    wrong="- {registry: docker.io, mirror: a.example.org}\n- {registry: docker.io, mirror: b.example.org}\n",
+    right="- {registry: docker.io, mirror: a.example.org}\n",
+)
+def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
+    """An image is rewritten to one place; a registry is a host, and its mirror another."""
+    mirrors = cluster.site.mirrors
+    items = ((each.registry, ("site", "mirrors", index, "registry")) for index, each in enumerate(mirrors))
+    for registry, at, first in repeats(items):
+        yield Finding(at=at, also=first, message=f"two mirrors for {registry}", fix="remove one")
+    for index, each in enumerate(mirrors):
+        for field, text in (("registry", each.registry), ("mirror", each.mirror)):
+            if not re.fullmatch(r"[\w.-]+(:\d+)?(/[\w./-]+)?" if field == "mirror" else r"[\w.-]+(:\d+)?", text):
+                message = f"`{text}` is not a registry's host"
+                fix = "as in docker.io or registry.example.org:5000" + ("/docker" if field == "mirror" else "")
+                yield Finding(at=("site", "mirrors", index, field), message=message, fix=fix)
+        if each.registry == each.mirror:
+            message = f"{each.registry} would be its own mirror"
+            yield Finding(at=("site", "mirrors", index, "mirror"), message=message, fix="remove it")
+
+
+@rule(
+    "GEN-SITE-016",
+    "one name or network in an entry of noProxy",
+    wrong="noProxy: ['10.0.0.0/8,example.org']\n",
+    right="noProxy: [10.0.0.0/8, example.org]\n",
+)
+def no_proxy_entries(cluster: Cluster) -> Iterator[Finding]:
+    """Programs take each entry as a host, a domain or a network; others match nothing."""
+    entries = cluster.site.proxy.no_proxy if cluster.site.proxy else ()
+    for index, entry in enumerate(entries):
+        if not re.fullmatch(r"[.*]{0,2}[\w.:-]+(/\d+)?|\*", entry):
+            parts = [part for part in re.split(r"[,\s]+", re.sub(r"\w+://", "", entry)) if part]
+            at: Path = ("site", "proxy", "noProxy", index)
+            yield Finding(at=at, message=f"`{entry}` is not one name or network", fix=", ".join(parts))
+
+
+@rule(
+    "GEN-SITE-018",
+    "the Git server's CA is a certificate",
+    wrong="git: {ca: /etc/ssl/site-ca.pem}\n",
+    right="git:\n  ca: |\n    -----BEGIN CERTIFICATE-----\n    ...\n    -----END CERTIFICATE-----\n",
+)
+def ca_is_pem(cluster: Cluster) -> Iterator[Finding]:
+    """Argo CD takes the certificate's text (PEM), and no name of a file."""
+    ca = cluster.site.git.ca
+    marks = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
+    if ca is not None and not (ca.lstrip().startswith(marks[0]) and ca.rstrip().endswith(marks[1])):
+        message = "site.git.ca is not a PEM certificate"
+        yield Finding(at=("site", "git", "ca"), message=message, fix=f"the text from {marks[0]} to {marks[1]}")

@@ -1,0 +1,181 @@
+"""Rules about what surrounds the cluster: names, name servers, clocks, issuer."""
+# ruff: noqa: D401 - the docstring of a rule says why it exists
+
+import re
+from collections.abc import Iterator
+
+from generator.checks.places import meant, repeats
+from generator.checks.rule import rule
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path, Severity
+
+__all__ = ["hosts"]
+
+AREAS = frozenset({
+    "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Canada", "Europe", "Etc", "Indian",
+    "Pacific", "US",
+})  # fmt: skip
+
+
+def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
+    """Yield the names that users reach services by."""
+    zabbix, prometheus = cluster.monitoring.zabbix, cluster.monitoring.prometheus
+    given = {
+        ("storage", "objects", "host"): cluster.storage.objects.host if cluster.storage.objects else None,
+        ("monitoring", "zabbix", "host"): zabbix.host if zabbix else None,
+        ("monitoring", "prometheus", "host"): prometheus.host if prometheus else None,
+        ("gitops", "host"): cluster.gitops.host,
+    }
+    yield from ((at, host) for at, host in given.items() if host)
+
+
+@rule(
+    "GEN-SITE-001",
+    "clocks are set",
+    wrong="site: {domain: ml.example.org}\n# and storage with ceph or objects\n",
+    right="site: {domain: ml.example.org, ntp: [ntp.example.org]}\n",
+    severity=Severity.WARNING,
+)
+def clocks_set(cluster: Cluster) -> Iterator[Finding]:
+    """Ceph's monitors complain from 50 ms of difference, and S3 refuses requests with a clock 15 minutes off."""
+    storage = cluster.storage
+    if not cluster.site.ntp and (storage.ceph or storage.objects):
+        who = " and ".join(name for name, it in (("Ceph", storage.ceph), ("MinIO", storage.objects)) if it)
+        message = f"no NTP servers, and {who} need{'s' if who.count(' ') == 0 else ''} clocks that agree"
+        yield Finding(at=("site",), key=True, message=message, fix="add site.ntp")
+
+
+@rule(
+    "GEN-SITE-002",
+    "at most three name servers, each once",
+    wrong="dns: [10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4]\n",
+    right="dns: [10.0.0.1, 10.0.0.2, 10.0.0.3]\n",
+    severity=Severity.WARNING,
+)
+def name_servers(cluster: Cluster) -> Iterator[Finding]:
+    """The resolver asks the first three only, and the kubelet drops the others with a warning in each pod."""
+    servers = cluster.site.dns
+    if len(servers) > 3:
+        message = f"the name server {servers[3]} is the fourth, and three are asked"
+        yield Finding(at=("site", "dns", 3), message=message, fix="keep three")
+    for server, at, first in repeats((each, ("site", "dns", index)) for index, each in enumerate(servers)):
+        yield Finding(at=at, also=first, message=f"the name server {server} is given twice", fix="remove one")
+
+
+@rule(
+    "GEN-SITE-007",
+    "a CA that signs",
+    wrong="issuer: {kind: ca}\n",
+    right="issuer: {kind: ca, secret: site-ca}\n",
+)
+def issuer_complete(cluster: Cluster) -> Iterator[Finding]:
+    """The site's CA is a Secret that you give; a self-signed one is made in the cluster and takes none."""
+    issuer = cluster.site.issuer
+    if issuer.kind == "ca" and not issuer.secret:
+        yield Finding(at=("site", "issuer"), message="an issuer of kind ca needs its secret", fix="secret: site-ca")
+    if issuer.kind == "self-signed" and issuer.secret:
+        message = f"a self-signed issuer takes no secret, and {issuer.secret} is given"
+        yield Finding(at=("site", "issuer", "secret"), message=message, fix="kind: ca, or remove `secret`")
+
+
+@rule(
+    "GEN-SITE-008",
+    "administrators that somebody knows",
+    wrong="gitops: {admins: [platform]}\n# and no site.oidc\n",
+    right="site:\n  oidc: {issuer: https://id.example.org, client: ml}\n",
+)
+def admins_known(cluster: Cluster) -> Iterator[Finding]:
+    """Groups come from the site's identity provider; without one nobody is in them, and nobody is administrator."""
+    if cluster.gitops.admins and not cluster.site.oidc:
+        message = f"gitops.admins has {', '.join(cluster.gitops.admins)}, and there is no site.oidc"
+        yield Finding(at=("gitops", "admins"), also=("site",), message=message, fix="add site.oidc")
+
+
+@rule(
+    "GEN-SITE-010",
+    "host names are given once",
+    wrong="zabbix: {host: web.ml.example.org}\nprometheus: {host: web.ml.example.org}\n",
+    right="zabbix: {host: zabbix.ml.example.org}\nprometheus: {host: grafana.ml.example.org}\n",
+)
+def hosts_unique(cluster: Cluster) -> Iterator[Finding]:
+    """Two services behind one name: the ingress controller takes one of them, and not always the same."""
+    for host, at, first in repeats((host, at) for at, host in hosts(cluster)):
+        yield Finding(
+            at=at, also=first, message=f"two services have the host {host}", fix=f"{at[-2]}.{cluster.site.domain}"
+        )
+
+
+@rule(
+    "GEN-SITE-011",
+    "hosts within the site's domain",
+    wrong="domain: ml.example.org\n# and\nzabbix: {host: zabbix.ml.example.com}\n",
+    right="domain: ml.example.org\n# and\nzabbix: {host: zabbix.ml.example.org}\n",
+    severity=Severity.WARNING,
+)
+def hosts_in_domain(cluster: Cluster) -> Iterator[Finding]:
+    """Names elsewhere need a DNS entry of their own, and are mostly typing errors."""
+    domain = cluster.site.domain
+    for at, host in hosts(cluster):
+        if not host.endswith(f".{domain}"):
+            message = f"the host {host} is outside the domain {domain}"
+            yield Finding(at=at, also=("site", "domain"), message=message, fix=f"{host.partition('.')[0]}.{domain}")
+
+
+@rule(
+    "GEN-SITE-012",
+    "hosts need an ingress class",
+    wrong="zabbix: {host: zabbix.ml.example.org}\n# and no site.ingressClass\n",
+    right="site: {ingressClass: cilium}\n",
+    severity=Severity.WARNING,
+)
+def hosts_served(cluster: Cluster) -> Iterator[Finding]:
+    """Without `ingressClass` no Ingress is written, and the service is reached inside the cluster only."""
+    for at, host in hosts(cluster) if not cluster.site.ingress_class else ():
+        message = f"the host {host} has no effect without site.ingressClass"
+        yield Finding(at=at, also=("site",), message=message, fix="add site.ingressClass, or remove the host")
+
+
+@rule(
+    "GEN-SITE-013",
+    "Cilium's ingress class needs Cilium",
+    wrong="ingressClass: cilium\n# and\ncni: calico\n",
+    right="ingressClass: cilium\n# and\ncni: cilium\n",
+)
+def ingress_by_cni(cluster: Cluster) -> Iterator[Finding]:
+    """Nothing would serve an Ingress of class cilium."""
+    if cluster.site.ingress_class == "cilium" and cluster.networks.cni != "cilium":
+        message = f"ingressClass is cilium, and cni is {cluster.networks.cni}"
+        fix = "name the class of the controller that runs here"
+        yield Finding(at=("site", "ingressClass"), also=("networks", "cni"), message=message, fix=fix)
+
+
+@rule(
+    "GEN-SITE-014",
+    "the site's domain outside the cluster's",
+    wrong="domain: ml.example.org\n# and\ndnsDomain: example.org\n",
+    right="domain: ml.example.org\n# and\ndnsDomain: cluster.local\n",
+)
+def domain_outside_cluster(cluster: Cluster) -> Iterator[Finding]:
+    """The cluster's DNS answers for `dnsDomain` alone and asks nobody: pods would find no name of the site."""
+    inner, domain = cluster.kubernetes.dns_domain, cluster.site.domain
+    if domain == inner or domain.endswith(f".{inner}"):
+        message = f"the site's domain {domain} is within the cluster's DNS domain {inner}"
+        fix = "dnsDomain: cluster.local" if inner != "cluster.local" else "choose a domain outside cluster.local"
+        yield Finding(at=("site", "domain"), also=("kubernetes", "dnsDomain"), message=message, fix=fix)
+
+
+@rule(
+    "GEN-SITE-017",
+    "a timezone by its IANA name",
+    wrong="timezone: KST\n",
+    right="timezone: Asia/Seoul\n",
+    severity=Severity.WARNING,
+)
+def timezone_named(cluster: Cluster) -> Iterator[Finding]:
+    """Abbreviations mean several zones, and programs fall back to UTC without a word."""
+    zone = cluster.site.timezone
+    area, slash, rest = zone.partition("/")
+    if zone != "UTC" and not (area in AREAS and slash and re.fullmatch(r"[\w+-]+(/[\w+-]+)*", rest)):
+        near = meant(area, AREAS)
+        fix = f"did you mean {near}/{rest}?" if near and rest else "as in Asia/Seoul or Etc/UTC"
+        yield Finding(at=("site", "timezone"), message=f"`{zone}` is not a timezone's name", fix=fix)

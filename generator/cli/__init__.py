@@ -1,0 +1,95 @@
+"""The command line: one module per verb; each parses, calls and prints."""
+
+import sys
+import traceback
+from importlib import import_module
+from os import environ
+
+import click
+
+from generator import __version__
+from generator.errors import UsageError
+
+__all__ = ["cli", "main"]
+
+BUG = 70
+VERBS = {
+    "check": "Check cluster files and report everything that is wrong with them.",
+    "completion": "Print the completion script for a shell.",
+    "doctor": "Tell what gen needs on this machine and in this repository, and what is missing.",
+    "explain": "Explain a finding's code, or where a value of a cluster comes from.",
+    "init": "Begin a repository, or add a cluster to it.",
+    "render": "Write the repository that Argo CD syncs from the cluster files.",
+    "schema": "Print the JSON Schema of the cluster file.",
+}
+
+
+class Verbs(click.Group):
+    """Imports a verb's module only when it is called: `--help` and completion must be instant."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """Return the verbs."""
+        return list(VERBS)
+
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        """Import a verb."""
+        if name not in VERBS:
+            return None
+        command = import_module(f"generator.cli.{name}").command
+        assert isinstance(command, click.Command)  # noqa: S101 - for the type checker
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb; a mistyped one is answered with the nearest."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from difflib import get_close_matches  # noqa: PLC0415 - only when it is needed
+
+            near = get_close_matches(args[0], VERBS, 1)
+            ctx.fail(f"there is no command `{args[0]}`" + (f"; did you mean `{near[0]}`?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="gen")
+def cli() -> None:
+    """Turn one file that describes an on-premises ML cluster into a repository that Argo CD syncs.
+
+    Exit codes: 0 done, 1 findings or differences, 2 wrong usage, 3 needs approval, 70 a bug in gen.
+    """
+
+
+def main() -> None:
+    """Run `gen` and end the process."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run `gen` with these arguments and return its exit code; what the user caused is one message."""
+    try:
+        code = cli.main(arguments, prog_name="gen", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except UsageError as error:
+        click.echo(f"gen: {error}", err=True)
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("gen: stopped", err=True)
+        return 130
+    except BrokenPipeError:
+        # The reader of a pipe went away (`gen check | head`): not worth a word.
+        sys.stderr.close()
+        return 141
+    except Exception:  # noqa: BLE001 - the last resort: a bug of ours, told as one
+        if "GEN_DEBUG" not in environ:
+            click.echo("gen: this is a bug in gen, not in your files. Please report what follows:", err=True)
+        traceback.print_exc()
+        return BUG
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,20 @@
+"""`gen completion`."""
+
+import click
+from click.shell_completion import get_completion_class
+
+__all__ = ["command"]
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print the completion script for a shell.
+
+    For bash: gen completion bash > ~/.local/share/bash-completion/completions/gen
+    """
+    from generator.cli import cli  # noqa: PLC0415 - it imports this module
+
+    kind = get_completion_class(shell)
+    assert kind  # noqa: S101 - the choice above names known shells
+    click.echo(kind(cli, {}, "gen", "_GEN_COMPLETE").source())

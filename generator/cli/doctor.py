@@ -1,0 +1,83 @@
+"""`gen doctor`."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from generator import __version__
+from generator.cli.options import ROOT
+from generator.errors import UsageError
+from generator.process import run
+from generator.repository.project import find_root, load
+
+__all__ = ["command"]
+
+GOOD, MISSING, WRONG = "ok", "--", "!!"
+COLOURS = {GOOD: "green", MISSING: "yellow", WRONG: "red"}
+Line = tuple[str, str]
+
+
+@click.command("doctor")
+@ROOT
+def command(directory: Path) -> int:
+    """Tell what gen needs on this machine and in this repository, and what is missing.
+
+    Exit code 1 when something that is needed is wrong; what only some commands need is marked `--`.
+    """
+    lines = [*machine(), *repository(directory.absolute())]
+    for state, text in lines:
+        click.echo(f"{click.style(state, fg=COLOURS[state])}  {text}")
+    return int(any(state == WRONG for state, _ in lines))
+
+
+def machine() -> Iterator[Line]:
+    """Look at the programs on this machine."""
+    yield GOOD, f"gen {__version__}, Python {sys.version.split()[0]}"
+    yield program("git", "--version", needed_for="telling hand edits and committing", needed=True)
+    yield program("kustomize", "version", needed_for="building overlays on this machine")
+    yield program("helm", "version", "--short", needed_for="inflating charts")
+    yield program("kubectl", "version", "--client", needed_for="the steps of the bootstrap")
+
+
+def program(name: str, *arguments: str, needed_for: str, needed: bool = False) -> Line:
+    """Ask a program for its version."""
+    if not shutil.which(name):
+        return (WRONG if needed else MISSING), f"{name} is not on PATH; it is needed for {needed_for}"
+    try:
+        words = run([name, *arguments], timeout=20).strip().splitlines()
+    except UsageError as error:
+        return WRONG, str(error)
+    return GOOD, f"{name}: {words[0] if words else 'present'}"
+
+
+def repository(directory: Path) -> Iterator[Line]:
+    """Look at the repository."""
+    try:
+        root = find_root(directory)
+        loaded = load(root)
+    except UsageError as error:
+        yield WRONG, str(error)
+        return
+    yield GOOD, f"repository {root}"
+    if not (root / ".git").exists():
+        yield MISSING, f"{root} is not a Git repository: edits by hand cannot be told"
+    yield written_by(root)
+    for one in loaded:
+        if one.wrong:
+            yield WRONG, f"{one.document.file} has errors; see `gen check --cluster {one.name}`"
+        else:
+            yield GOOD, f"{one.document.file}: {len(one.findings)} warnings"
+
+
+def written_by(root: Path) -> Line:
+    """Tell which gen wrote the repository last."""
+    lock = root / "gen.lock"
+    if not lock.is_file():
+        return MISSING, "nothing is rendered yet: gen render"
+    text = lock.read_text(encoding="utf-8", errors="replace")
+    if f'gen: "{__version__}"' in text:
+        return GOOD, f"gen.lock: written by gen {__version__}"
+    return MISSING, "gen.lock: another version of gen wrote this repository; gen render brings it to this one"

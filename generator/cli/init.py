@@ -1,0 +1,43 @@
+"""`gen init`."""
+
+import re
+from pathlib import Path
+
+import click
+
+from generator.errors import UsageError
+from generator.model.base import DNS_LABEL
+from generator.repository.lock import exclusive
+from generator.repository.plan import Owned, plan
+from generator.repository.project import cluster_file
+from generator.repository.scaffold import scaffold, starter
+from generator.repository.writer import write
+
+__all__ = ["command"]
+
+
+@click.command("init")
+@click.argument("name")
+@click.option(
+    "-C", "--directory", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path(),
+    help="The repository to begin or to add to. Default: here.",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
+def command(name: str, directory: Path, *, dry_run: bool) -> None:
+    """Begin a repository with a first cluster NAME, or add a cluster to it.
+
+    Writes a commented cluster file that is valid as it stands, and files that keep formatters and line endings
+    away from what gen generates. Files that are there already are left alone.
+    """
+    if not re.search(DNS_LABEL, name) or len(name) > 32:
+        raise UsageError(f"`{name}` cannot be a cluster's name: up to 32 small letters, digits and hyphens, as in ml50")
+    if (directory / cluster_file(name)).exists():
+        raise UsageError(f"{cluster_file(name)}: exists already; edit it, or choose another name")
+    once = {cluster_file(name): starter(name), **scaffold()}
+    with exclusive(directory, lambda text: click.echo(text, err=True)) as lock:
+        found = plan(lock.root, {}, once, Owned())
+        if not dry_run:
+            write(lock, found)
+    for change in found.changes:
+        click.echo(f"{'would write' if dry_run else 'wrote'} {change.path}")
+    click.echo(f"next: edit {cluster_file(name)}, then gen check")

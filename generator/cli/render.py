@@ -1,0 +1,118 @@
+"""`gen render`."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from time import perf_counter
+
+import click
+
+from generator.cli.options import CLUSTER, ROOT, root_of
+from generator.cli.output import OUTPUT, show_findings, summary
+from generator.repository.handedits import refusal
+from generator.repository.project import Loaded, load
+from generator.repository.render import Outcome, render
+
+__all__ = ["command"]
+
+
+@click.command("render")
+@CLUSTER
+@OUTPUT
+@ROOT
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit code 1 when something would change.")
+@click.option("--dry-run", is_flag=True, help="Write nothing, tell what would change.")
+@click.option(
+    "--discard", metavar="PATH", multiple=True, help="Overwrite this file or folder even if it was edited by hand."
+)
+def command(  # noqa: PLR0913 - the verb's options
+    clusters: tuple[str, ...],
+    output: str,
+    directory: Path,
+    *,
+    only_check: bool,
+    dry_run: bool,
+    discard: tuple[str, ...],
+) -> int:
+    """Write the repository that Argo CD syncs from the cluster files.
+
+    Works offline: no cluster is contacted and no program is started, but Git where a file may have been edited by
+    hand. Nothing is written when a cluster file is wrong or a hand edit would be lost: exit code 1.
+    """
+    begun = perf_counter()
+    root = root_of(directory)
+    loaded = load(root, clusters)
+    if any(one.wrong for one in loaded):
+        show_findings(loaded, output)
+        click.echo(f"{summary(loaded)}: nothing was written", err=True)
+        return 1
+    outcome = render(
+        root,
+        loaded,
+        dry_run=dry_run or only_check,
+        discard={path.rstrip("/") for path in discard},
+        waiting=lambda text: click.echo(text, err=True),
+    )
+    show = _show_json if output == "json" else _show
+    show(loaded, outcome, written=not (dry_run or only_check), seconds=perf_counter() - begun)
+    return int(outcome.refused or (only_check and bool(outcome.plan.changes)))
+
+
+def _show(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
+    show_findings(loaded, "text")
+    for name, components in outcome.components.items():
+        click.echo(f"{click.style(name, bold=True)}: {len(components)} components in {outcome.seconds[name]:.2f} s")
+        for component in ("argocd", "bootstrap", "namespaces", *components):
+            _show_component(name, component, outcome)
+    for path, count in _elsewhere(outcome).items():
+        click.echo(f"  {path}: {count}")
+    for note in outcome.notes:
+        click.echo(f"note: {note}", err=True)
+    for edit in outcome.edits:
+        click.secho(refusal(edit), err=True)
+    click.echo(_summary(outcome, written=written, seconds=seconds))
+
+
+def _show_component(cluster: str, component: str, outcome: Outcome) -> None:
+    place = "clusters" if component in {"argocd", "bootstrap"} else "overlays"
+    counted = _counted(outcome, f"{place}/{cluster}/{component}/")
+    if counted:
+        click.echo(f"  {component:24} {counted}")
+
+
+def _counted(outcome: Outcome, prefix: str) -> str:
+    kinds = Counter(change.kind for change in outcome.plan.changes if change.path.startswith(prefix))
+    words = {"create": "new", "update": "changed", "delete": "removed"}
+    return ", ".join(f"{kinds[kind]} {word}" for kind, word in words.items() if kinds[kind])
+
+
+def _elsewhere(outcome: Outcome) -> dict[str, str]:
+    """Count the changes in folders that clusters share."""
+    tops = dict.fromkeys(change.path.split("/")[0] for change in outcome.plan.changes)
+    return {top: _counted(outcome, top) for top in tops if top not in {"clusters", "overlays"}}
+
+
+def _summary(outcome: Outcome, *, written: bool, seconds: float) -> str:
+    counted = _counted(outcome, "") or "nothing to change"
+    total = f"{counted}, {outcome.plan.unchanged} unchanged, in {seconds:.2f} s"
+    if outcome.refused:
+        return f"refused: {len(outcome.edits)} files were edited by hand; nothing was written"
+    if not outcome.plan.changes:
+        return total
+    if not written:
+        return f"would change: {total}; `gen render` writes it"
+    return f"{total}\nnext: git diff, then commit"
+
+
+def _show_json(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
+    _ = loaded
+    data = {
+        "written": written and not outcome.refused,
+        "seconds": round(seconds, 3),
+        "components": outcome.components,
+        "unchanged": outcome.plan.unchanged,
+        "changes": [{"path": change.path, "kind": change.kind} for change in outcome.plan.changes],
+        "handEdits": [{"path": edit.path, "kind": edit.kind, "commit": edit.commit} for edit in outcome.edits],
+        "notes": list(outcome.notes),
+    }
+    click.echo(json.dumps(data, indent=2))

@@ -1,0 +1,47 @@
+"""What is installed: one module per component, each from a cluster to a `Component`."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import structs
+
+from generator.components.argo_cd import argo_cd
+from generator.components.component import Component, Manifest
+from generator.model.cluster import Cluster, ComponentSettings
+
+__all__ = ["CATALOGUE", "compose"]
+
+Make = Callable[[Cluster], Component | None]
+
+# A new component is a module and a line here.
+CATALOGUE: tuple[Make, ...] = ()
+
+
+def compose(cluster: Cluster) -> tuple[Component, ...]:
+    """Return everything that `gen` installs on a cluster, with what its file says of each component applied."""
+    made = [component for make in CATALOGUE if (component := make(cluster))]
+    kept = [component for component in made if cluster.settings(component.name).managed]
+    kept.append(argo_cd(cluster, tuple(kept)))
+    absent = {component.name for component in made} - {component.name for component in kept}
+    return tuple(_settled(component, cluster.settings(component.name), absent) for component in kept)
+
+
+def _settled(component: Component, settings: ComponentSettings, absent: set[str]) -> Component:
+    """Merge the user's chart values in, take over an adopted release, and drop needs that others install."""
+    needs = tuple(need for need in component.needs if need not in absent)
+    if not component.releases or not (settings.values or settings.adopt):
+        return structs.replace(component, needs=needs)
+    first, *others = component.releases
+    first = structs.replace(first, values=_merge(first.values, settings.values))
+    if settings.adopt:
+        first = structs.replace(first, name=settings.adopt.release, namespace=settings.adopt.namespace)
+    return structs.replace(component, needs=needs, releases=(first, *others))
+
+
+def _merge(ours: Manifest, theirs: Manifest) -> Manifest:
+    """Merge maps key by key, as Helm does with several values files; everything else is replaced."""
+    merged: dict[str, Any] = dict(ours)
+    for key, value in theirs.items():
+        own = ours.get(key)
+        merged[key] = _merge(own, value) if isinstance(own, dict) and isinstance(value, dict) else value
+    return merged

@@ -1,0 +1,80 @@
+"""What Argo CD's ConfigMaps hold."""
+
+import json
+from importlib.resources import files
+
+from generator.components.component import Component
+from generator.model.cluster import Cluster, Oidc
+
+__all__ = ["APPLICATION_LUA", "has_admin", "health_checks", "parameters", "rights", "settings"]
+
+APPLICATION_LUA = files("generator.components").joinpath("lua/application.lua").read_text(encoding="utf-8")
+
+
+def settings(cluster: Cluster) -> dict[str, str]:
+    """Return what argocd-cm gets beside upstream's own entries."""
+    data = {
+        "application.resourceTrackingMethod": "annotation",
+        "timeout.reconciliation": "120s",
+        "timeout.reconciliation.jitter": "60s",
+        # Fields below `status`, and rules that controllers gather into aggregated ClusterRoles, are not ours.
+        "resource.compareoptions": json.dumps({"ignoreAggregatedRoles": True, "ignoreResourceStatusField": "all"}),
+        "admin.enabled": "true" if has_admin(cluster) else "false",
+        "users.anonymous.enabled": "false",
+        "exec.enabled": "false",
+        "statusbadge.enabled": "false",
+    }
+    if cluster.gitops.host:
+        data["url"] = f"https://{cluster.gitops.host}"
+    if cluster.site.oidc:
+        data["oidc.config"] = oidc(cluster.site.oidc)
+    return data
+
+
+def has_admin(cluster: Cluster) -> bool:
+    """Return whether the built-in account `admin` is needed: nobody could come in by the site's provider."""
+    return not (cluster.site.oidc and cluster.gitops.admins and cluster.gitops.host)
+
+
+def health_checks(others: tuple[Component, ...]) -> dict[str, str]:
+    """Return the Lua that tells whether a wave may go on, by kind."""
+    checks = {f"{check.group}_{check.kind}": check.lua for component in others for check in component.health}
+    checks["argoproj.io_Application"] = APPLICATION_LUA
+    return {f"resource.customizations.health.{kind}": lua for kind, lua in sorted(checks.items())}
+
+
+def oidc(provider: Oidc) -> str:
+    """Return how people log in; the client's secret stays in argocd-oidc."""
+    return json.dumps(
+        {
+            "name": "site",
+            "issuer": provider.issuer,
+            "clientID": provider.client,
+            "clientSecret": "$argocd-oidc:clientSecret",
+            "requestedScopes": ["openid", "profile", "email", provider.groups_claim],
+            "requestedIDTokenClaims": {provider.groups_claim: {"essential": True}},
+        },
+    )
+
+
+def rights(cluster: Cluster) -> dict[str, str]:
+    """Return who may what: the file's admins everything, others nothing."""
+    quoted = (group.replace('"', '""') for group in cluster.gitops.admins)
+    lines = [f'g, "{group}", role:admin' for group in quoted]
+    data = {"policy.default": "", "policy.csv": "".join(f"{line}\n" for line in lines)}
+    if cluster.site.oidc:
+        data["scopes"] = json.dumps([cluster.site.oidc.groups_claim])
+    return data
+
+
+def parameters(cluster: Cluster) -> dict[str, str]:
+    """Return the programs' settings. The health of each resource goes back into the Application: `gen status` reads it
+    there, and `gen sync` waits for it (facts: Argo CD 3.0).
+    """
+    data = {
+        "controller.resource.health.persist": "true",
+        "controller.diff.server.side": "true",
+        "server.insecure": "false",
+    }
+    # Upstream's own entry in the manifest for high availability, which a patch of all data would lose.
+    return data | ({"redis.server": "argocd-redis-ha-haproxy:6379"} if cluster.gitops.high_availability else {})

@@ -1,0 +1,66 @@
+"""What Argo CD's programs get: requests and limits, and the site's proxy."""
+
+from generator.components.component import Manifest, Patch
+from generator.model.cluster import Cluster
+
+__all__ = ["workloads"]
+
+# Container and its CPU, memory and memory limit. The controller holds every watched object; the repository server
+# builds overlays with megabytes of CRDs, several at once.
+SIZES: dict[str, tuple[str, str, str]] = {
+    "argocd-application-controller": ("500m", "1Gi", "4Gi"),
+    "argocd-applicationset-controller": ("50m", "128Mi", "512Mi"),
+    "argocd-notifications-controller": ("20m", "64Mi", "256Mi"),
+    "argocd-repo-server": ("500m", "512Mi", "4Gi"),
+    "argocd-server": ("100m", "128Mi", "512Mi"),
+}
+
+
+def workloads(cluster: Cluster) -> tuple[Patch, ...]:
+    """Give the programs requests and limits, which upstream leaves open, and stop Dex: people log in at the site's
+    provider itself.
+    """
+    sized = tuple(
+        Patch(
+            target=workload(name),
+            operations=(
+                {
+                    "op": "add",
+                    "path": "/spec/template/spec/containers/0/resources",
+                    "value": {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": limit}},
+                },
+                *(proxy(cluster) if name == "argocd-repo-server" else ()),
+            ),
+        )
+        for name, (cpu, memory, limit) in SIZES.items()
+    )
+    return (
+        *sized,
+        Patch(target=workload("argocd-dex-server"), operations=({"op": "add", "path": "/spec/replicas", "value": 0},)),
+    )
+
+
+def workload(name: str) -> dict[str, str]:
+    """Return the target of a patch on one of Argo CD's programs."""
+    kind = "StatefulSet" if name == "argocd-application-controller" else "Deployment"
+    return {"group": "apps", "version": "v1", "kind": kind, "name": name}
+
+
+def proxy(cluster: Cluster) -> tuple[Manifest, ...]:
+    """Send what fetches from Git and chart repositories through the site's proxy, and what is inside past it."""
+    if cluster.site.proxy is None:
+        return ()
+    given, kubernetes = cluster.site.proxy, cluster.kubernetes
+    inside = [str(kubernetes.pod_cidr), str(kubernetes.service_cidr), str(cluster.networks.node.cidr)]
+    inside += ["localhost", "127.0.0.1", ".svc", f".{kubernetes.dns_domain}", f".{cluster.site.domain}"]
+    variables = {
+        "HTTP_PROXY": given.http,
+        "HTTPS_PROXY": given.https or given.http,
+        "NO_PROXY": ",".join(
+            [*inside, *given.no_proxy, "argocd-repo-server", "argocd-redis", "argocd-redis-ha-haproxy"]
+        ),
+    }
+    return tuple(
+        {"op": "add", "path": "/spec/template/spec/containers/0/env/-", "value": {"name": name, "value": value}}
+        for name, value in variables.items()
+    )

@@ -1,0 +1,145 @@
+"""Argo Workflows: runs the day-2 operations. From upstream's manifest, not its chart."""
+
+import json
+from typing import Any
+
+from generator.components.component import Component, Manifest, Namespace, Patch, Tier
+from generator.model.cluster import Cluster
+from generator.model.versions import Version, version_of
+
+__all__ = ["argo_workflows"]
+
+DAY = 24 * 60 * 60
+
+
+def argo_workflows(cluster: Cluster) -> Component | None:
+    """Argo Workflows for the whole cluster; absent where nothing uses it. Its server keeps upstream's
+    `client` authentication and a ClusterIP: people reach it by port-forward with their own token.
+    """
+    if not cluster.backups:
+        return None
+    version = version_of("argo-workflows", cluster)
+    return Component(
+        name="argo-workflows",
+        tier=Tier.PLATFORM,
+        summary="Argo Workflows: runs backups and other day-2 operations",
+        version=version.version,
+        namespaces=(Namespace("argo", security="restricted"),),
+        base=(network_policy(), *metrics_service()),
+        manifests=version.manifests,
+        patches=(configuration(version), *deployments()),
+        kinds=(
+            "apiextensions.k8s.io/CustomResourceDefinition",
+            "rbac.authorization.k8s.io/ClusterRole",
+            "rbac.authorization.k8s.io/ClusterRoleBinding",
+            "scheduling.k8s.io/PriorityClass",
+        ),
+    )
+
+
+def configuration(version: Version) -> Patch:
+    """Fill the controller's ConfigMap, which upstream ships without `data`. Values are YAML in text: JSON will do."""
+    settings: dict[str, Any] = {
+        # Workflows run with the rights of a namespace's ServiceAccounts: only reviewed templates may be run.
+        "workflowRestrictions": {"templateReferencing": "Strict"},
+        "workflowDefaults": {"spec": defaults()},
+        "mainContainer": {"securityContext": CONTAINER_SECURITY},
+        "executor": {
+            "image": version.images["argoexec"],
+            "imagePullPolicy": "IfNotPresent",
+            "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+            "securityContext": CONTAINER_SECURITY,
+        },
+        "metricsConfig": {"enabled": True, "path": "/metrics", "port": 9090, "secure": False},
+        "nodeEvents": {"enabled": False},
+        "parallelism": 50,
+    }
+    data = {name: value if isinstance(value, str) else json.dumps(value) for name, value in settings.items()}
+    return Patch(
+        target={"version": "v1", "kind": "ConfigMap", "name": "workflow-controller-configmap"},
+        operations=({"op": "add", "path": "/data", "value": data},),
+    )
+
+
+CONTAINER_SECURITY: Manifest = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "readOnlyRootFilesystem": True,
+}
+
+
+def defaults() -> Manifest:
+    """Return what a workflow gets where it says nothing: an end, a place in no archive, no root."""
+    return {
+        "activeDeadlineSeconds": DAY,
+        "ttlStrategy": {"secondsAfterSuccess": 7 * DAY, "secondsAfterFailure": 28 * DAY},
+        "podGC": {"strategy": "OnWorkflowSuccess"},
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 8737,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }
+
+
+def deployments() -> tuple[Patch, ...]:
+    """Make both Deployments fit a restricted namespace and give them requests: upstream has neither."""
+    sizes = {"workflow-controller": ("100m", "256Mi", "2Gi"), "argo-server": ("50m", "128Mi", "512Mi")}
+    return tuple(
+        Patch(
+            target={"group": "apps", "version": "v1", "kind": "Deployment", "name": name},
+            operations=(
+                {
+                    "op": "add",
+                    "path": "/spec/template/spec/securityContext/seccompProfile",
+                    "value": {"type": "RuntimeDefault"},
+                },
+                {
+                    "op": "add",
+                    "path": "/spec/template/spec/containers/0/resources",
+                    "value": {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": limit}},
+                },
+            ),
+        )
+        for name, (cpu, memory, limit) in sizes.items()
+    )
+
+
+def network_policy() -> Manifest:
+    """Let nobody in but scrapers of the controller's metrics. The server is reached by port-forward, which comes from
+    the node.
+    """
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": "workflow-controller", "namespace": "argo"},
+        "spec": {
+            "podSelector": {},
+            "policyTypes": ["Ingress"],
+            "ingress": [
+                {
+                    "from": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}],
+                    "ports": [{"protocol": "TCP", "port": 9090}],
+                },
+            ],
+        },
+    }
+
+
+def metrics_service() -> tuple[Manifest, ...]:
+    """Give the controller's metrics a name: upstream's manifest has no Service for them."""
+    return (
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {
+                "name": "workflow-controller-metrics",
+                "namespace": "argo",
+                "labels": {"app": "workflow-controller"},
+            },
+            "spec": {
+                "selector": {"app": "workflow-controller"},
+                "ports": [{"name": "metrics", "port": 9090, "targetPort": 9090, "protocol": "TCP"}],
+            },
+        },
+    )

@@ -1,0 +1,80 @@
+"""Buckets in Ceph's object stores, who may read them, and the stores' certificates."""
+
+import json
+from collections.abc import Iterator
+
+from generator.components.ceph_cluster.classes import bucket_class
+from generator.components.ceph_cluster.pools import rgw_secret, rgw_service
+from generator.components.component import Manifest, protect
+from generator.components.rook_ceph import NAMESPACE
+from generator.model.cluster import Cluster
+from generator.model.storage import Ceph, CephObjectStore
+
+__all__ = ["backup_reader", "bucket_claims", "certificates", "readers"]
+
+
+def bucket_claims(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
+    """Yield a claim for each bucket, named like it. Rook answers with a Secret and a ConfigMap of that name: the
+    owner's keys, and where the bucket is.
+    """
+    backed_up = {(backup.source.store, backup.source.bucket) for backup in cluster.backups}
+    for store in ceph.object_stores:
+        for bucket in store.buckets:
+            spec: Manifest = {"bucketName": bucket, "storageClassName": bucket_class(store)}
+            if (store.name, bucket) in backed_up:
+                spec["additionalConfig"] = {"bucketPolicy": _policy(store, bucket)}
+            metadata = {"name": bucket, "namespace": NAMESPACE}
+            claim = {"apiVersion": "objectbucket.io/v1alpha1", "kind": "ObjectBucketClaim", "metadata": metadata}
+            yield protect({**claim, "spec": spec})
+
+
+def backup_reader(store: CephObjectStore) -> str:
+    """Return the name of the user that backups read a store with. Its Secret is
+    `rook-ceph-object-user-<store>-<user>` with AccessKey, SecretKey and Endpoint.
+    """
+    return f"{store.name}-backup-reader"
+
+
+def readers(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
+    """Yield the read-only user of each store that is backed up. The mask alone lets it see nothing: buckets belong
+    to the users of their claims, so each claim's policy names it as well (facts: storage 2.3).
+    """
+    stores = {backup.source.store for backup in cluster.backups}
+    for store in ceph.object_stores:
+        if store.name in stores:
+            metadata = {"name": backup_reader(store), "namespace": NAMESPACE}
+            spec = {"store": store.name, "displayName": "Backups, read only", "opMask": ["read"]}
+            user = {"apiVersion": "ceph.rook.io/v1", "kind": "CephObjectStoreUser", "metadata": metadata}
+            yield protect({**user, "spec": spec})
+
+
+def _policy(store: CephObjectStore, bucket: str) -> str:
+    arn = f"arn:aws:s3:::{bucket}"
+    statement = {
+        "Sid": "backup-reader",
+        "Effect": "Allow",
+        "Principal": {"AWS": [f"arn:aws:iam:::user/{backup_reader(store)}"]},
+        "Action": ["s3:GetBucketLocation", "s3:GetObject", "s3:GetObjectTagging", "s3:ListBucket"],
+        "Resource": [arn, f"{arn}/*"],
+    }
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+def certificates(cluster: Cluster, ceph: Ceph, issuer: str) -> Iterator[Manifest]:
+    """Yield a certificate for each store whose traffic is encrypted."""
+    if not ceph.encryption.transit:
+        return
+    for store in ceph.object_stores:
+        service = f"{rgw_service(store)}.{NAMESPACE}.svc"
+        yield {
+            "apiVersion": "cert-manager.io/v1",
+            "kind": "Certificate",
+            "metadata": {"name": rgw_secret(store), "namespace": NAMESPACE},
+            "spec": {
+                "secretName": rgw_secret(store),
+                "dnsNames": [service, f"{service}.{cluster.kubernetes.dns_domain}"],
+                "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
+                "usages": ["digital signature", "key encipherment", "server auth"],
+                "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": issuer},
+            },
+        }

@@ -1,0 +1,137 @@
+"""Ceph's pools, filesystems and object stores."""
+
+from collections.abc import Iterator
+
+from generator.components.ceph_cluster.daemons import on_ceph_hosts
+from generator.components.ceph_cluster.devices import device_classes
+from generator.components.component import Manifest, protect
+from generator.components.rook_ceph import NAMESPACE
+from generator.model.cluster import Cluster
+from generator.model.storage import Ceph, CephFilesystem, CephObjectStore, CephPool
+
+__all__ = ["block_pools", "filesystems", "metadata_pool", "mgr_pool", "object_stores", "rgw_secret", "rgw_service"]
+
+
+def mgr_pool(cluster: Cluster) -> Manifest:
+    """Return the manager's own pool. A pool without a device class has a CRUSH root that overlaps all others, and the
+    autoscaler then stops scaling them (facts: storage 2.3).
+    """
+    spec = {
+        "name": ".mgr",
+        "failureDomain": "host",
+        "deviceClass": device_classes(cluster)[0],
+        "replicated": {"size": 3, "requireSafeReplicaSize": True},
+    }
+    return _object("CephBlockPool", "builtin-mgr", spec)
+
+
+def block_pools(ceph: Ceph) -> Iterator[Manifest]:
+    """Yield the pools for RBD. RBD keeps its metadata in omap, which an erasure-coded pool cannot hold: such a pool
+    gets a replicated one beside it.
+    """
+    for pool in ceph.block_pools:
+        yield _object("CephBlockPool", pool.name, pool_spec(pool, bulk=True))
+        if pool.erasure:
+            spec = {
+                "failureDomain": pool.failure_domain,
+                "deviceClass": pool.device_class,
+                "enableCrushUpdates": True,
+                "replicated": {"size": 3, "requireSafeReplicaSize": True},
+            }
+            yield _object("CephBlockPool", metadata_pool(pool), spec)
+
+
+def metadata_pool(pool: CephPool) -> str:
+    """Return the name of the replicated pool beside an erasure-coded one."""
+    return f"{pool.name}-metadata"
+
+
+def filesystems(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
+    """Yield each CephFS and the group its volumes live in."""
+    for filesystem in ceph.filesystems:
+        yield _object("CephFilesystem", filesystem.name, filesystem_spec(cluster, filesystem))
+        group = {"name": "csi", "filesystemName": filesystem.name, "pinning": {"distributed": 1}}
+        yield _object("CephFilesystemSubVolumeGroup", f"{filesystem.name}-csi", group)
+
+
+def filesystem_spec(cluster: Cluster, filesystem: CephFilesystem) -> Manifest:
+    """Return a filesystem that survives its own object, each active MDS with a warm standby."""
+    return {
+        "metadataPool": pool_spec(filesystem.metadata),
+        "dataPools": [{"name": pool.name, **pool_spec(pool, bulk=True)} for pool in filesystem.data],
+        "preserveFilesystemOnDelete": True,
+        "metadataServer": {
+            "activeCount": filesystem.mds,
+            "activeStandby": True,
+            "placement": {**on_ceph_hosts(cluster), **_apart("rook-ceph-mds")},
+            "priorityClassName": "system-cluster-critical",
+            "resources": {"requests": {"cpu": "2", "memory": "8Gi"}, "limits": {"memory": "8Gi"}},
+        },
+    }
+
+
+def object_stores(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
+    """Yield each object store. Its gateways keep to the pod network where the daemons use the nodes': S3 needs no
+    port of the node.
+    """
+    for store in ceph.object_stores:
+        spec = {
+            "metadataPool": pool_spec(store.metadata),
+            "dataPool": pool_spec(store.data, bulk=True),
+            "preservePoolsOnDelete": True,
+            "gateway": {
+                **rgw_port(ceph, store),
+                "instances": store.gateways,
+                "placement": {**on_ceph_hosts(cluster), **_apart("rook-ceph-rgw")},
+                "priorityClassName": "system-cluster-critical",
+                "resources": {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"memory": "4Gi"}},
+                **({"hostNetwork": False} if ceph.network == "host" else {}),
+            },
+        }
+        yield _object("CephObjectStore", store.name, spec)
+
+
+def rgw_port(ceph: Ceph, store: CephObjectStore) -> Manifest:
+    """TLS only, where traffic is encrypted. 8443, because the gateway does not run as root."""
+    if ceph.encryption.transit:
+        return {"securePort": 8443, "sslCertificateRef": rgw_secret(store)}
+    return {"port": 80}
+
+
+def rgw_secret(store: CephObjectStore) -> str:
+    """Return the name of a store's TLS Secret."""
+    return f"rgw-{store.name}-tls"
+
+
+def rgw_service(store: CephObjectStore) -> str:
+    """Return the name of the Service that Rook makes for a store."""
+    return f"rook-ceph-rgw-{store.name}"
+
+
+def pool_spec(pool: CephPool, *, bulk: bool = False) -> Manifest:
+    """Return a pool's settings. `bulk` gives it all its placement groups at once: for the big pools only."""
+    spec: Manifest = {
+        "failureDomain": pool.failure_domain,
+        "deviceClass": pool.device_class,
+        "enableCrushUpdates": True,
+    }
+    if pool.erasure:
+        spec["erasureCoded"] = {"dataChunks": pool.erasure.data, "codingChunks": pool.erasure.coding}
+    else:
+        spec["replicated"] = {"size": pool.replicas, **({"requireSafeReplicaSize": True} if pool.replicas > 1 else {})}
+    if bulk:
+        spec["parameters"] = {"bulk": "true"}
+    if pool.quota:
+        spec["quotas"] = {"maxSize": str(pool.quota)}
+    return spec
+
+
+def _object(kind: str, name: str, spec: Manifest) -> Manifest:
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return protect({"apiVersion": "ceph.rook.io/v1", "kind": kind, "metadata": metadata, "spec": spec})
+
+
+def _apart(app: str) -> Manifest:
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": app}}}
+    preferred = [{"weight": 100, "podAffinityTerm": term}]
+    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}

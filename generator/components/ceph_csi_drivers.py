@@ -1,0 +1,86 @@
+"""Ceph's CSI drivers: what mounts RBD images and CephFS on the nodes."""
+
+from generator.components.common import tolerations
+from generator.components.component import Component, Manifest, Release, Tier
+from generator.components.rook_ceph import NAMESPACE
+from generator.model.capacity import ceph_hosts
+from generator.model.cluster import Cluster
+from generator.model.versions import version_of
+
+__all__ = ["CEPHFS_DRIVER", "RBD_DRIVER", "ceph_csi_drivers"]
+
+RBD_DRIVER = f"{NAMESPACE}.rbd.csi.ceph.com"
+CEPHFS_DRIVER = f"{NAMESPACE}.cephfs.csi.ceph.com"
+
+
+def ceph_csi_drivers(cluster: Cluster) -> Component | None:
+    """Install the drivers (facts: the second of three charts; without it no mount works). A Driver object has no
+    status, so there is nothing for a health check to read.
+    """
+    if cluster.storage.ceph is None:
+        return None
+    version = version_of("ceph-csi-drivers", cluster)
+    return Component(
+        name="ceph-csi-drivers",
+        tier=Tier.STORAGE,
+        summary="CSI drivers for RBD and CephFS",
+        version=version.version,
+        releases=(
+            Release(
+                chart=version.chart("ceph-csi-drivers"),
+                name="ceph-csi-drivers",
+                namespace=NAMESPACE,
+                values=values(cluster),
+            ),
+        ),
+        needs=("rook-ceph", "snapshot-controller"),
+        kinds=("rbac.authorization.k8s.io/ClusterRole", "rbac.authorization.k8s.io/ClusterRoleBinding"),
+    )
+
+
+def values(cluster: Cluster) -> Manifest:
+    """Return the chart's values: tolerations for every taint of every node, because every node mounts Ceph."""
+    node = {"tolerations": tolerations(cluster.machines)}
+    controller = {"tolerations": tolerations(ceph_hosts(cluster)), "replicas": min(2, len(ceph_hosts(cluster)))}
+    transit = cluster.storage.ceph is not None and cluster.storage.ceph.encryption.transit
+    mode = {"ms_mode": "secure" if transit else "prefer-crc"}
+    return {
+        "operatorConfig": {
+            "namespace": NAMESPACE,
+            "driverSpecDefaults": {
+                "imageSet": {"name": "rook-csi-operator-image-set-configmap"},
+                "clusterName": cluster.name,
+                "nodePlugin": {**node, "priorityClassName": "system-node-critical", "resources": node_resources()},
+                "controllerPlugin": {**controller, "priorityClassName": "system-cluster-critical"},
+            },
+        },
+        "drivers": {
+            "rbd": driver(RBD_DRIVER, node, controller),
+            "cephfs": {**driver(CEPHFS_DRIVER, node, controller), "kernelMountOptions": mode},
+            "nfs": {"enabled": False},
+            "nvmeof": {"enabled": False},
+        },
+    }
+
+
+def driver(name: str, node: Manifest, controller: Manifest) -> Manifest:
+    """Return one driver. Tolerations and replicas are repeated here: the chart writes an empty list and 1 on each
+    Driver, and the operator then takes those for set and passes over the defaults of OperatorConfig. Snapshots
+    as well: the chart's `none` for RBD leaves the snapshotter out.
+    """
+    return {
+        "enabled": True,
+        "name": name,
+        "snapshotPolicy": "volumeSnapshot",
+        "nodePlugin": node,
+        "controllerPlugin": controller,
+    }
+
+
+def node_resources() -> Manifest:
+    """Return requests and limits on every node; the plugin's memory grows with the number of mounts."""
+    return {
+        "plugin": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
+        "registrar": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
+        "logRotator": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
+    }

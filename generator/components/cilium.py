@@ -1,0 +1,197 @@
+"""Cilium: the pod network, service load balancing without kube-proxy, network policies and, if wanted, Ingress."""
+
+from generator.components.component import Component, Manifest, Namespace, Release, Secret, Tier
+from generator.model.cluster import Cluster
+from generator.model.nodes import LoadBalancer
+from generator.model.versions import version_of
+
+__all__ = ["INGRESS_CLASS", "cilium"]
+
+NAMESPACE = "kube-system"
+SECRETS_NAMESPACE = "cilium-secrets"
+INGRESS_CLASS = "cilium"
+"""The class that Cilium's own ingress controller serves; `site.ingressClass` asks for it by this name."""
+
+
+def cilium(cluster: Cluster) -> Component | None:
+    """Install Cilium where `networks.cni` asks for it.
+
+    Traffic between nodes is tunnelled (VXLAN). For native routing on one flat network set in the component's values
+    `routingMode: native`, `autoDirectNodeRoutes: true` and `nativeRoutingCIDRFromClusterPool: true`.
+    """
+    if cluster.networks.cni != "cilium":
+        return None
+    version = version_of("cilium", cluster)
+    return Component(
+        name="cilium",
+        tier=Tier.NETWORK,
+        summary="Pod network, services and network policies",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security=None), Namespace(SECRETS_NAMESPACE)),
+        releases=(Release(chart=version.chart("cilium"), name="cilium", namespace=NAMESPACE, values=values(cluster)),),
+        secrets=certificates(),
+        kinds=(
+            "rbac.authorization.k8s.io/ClusterRole",
+            "rbac.authorization.k8s.io/ClusterRoleBinding",
+            "networking.k8s.io/IngressClass",
+        ),
+        reach=(SECRETS_NAMESPACE,),
+    )
+
+
+def values(cluster: Cluster) -> Manifest:
+    """Return the chart's values. Without kube-proxy the agents reach the API server by the endpoint's own address."""
+    host, _, port = cluster.kubernetes.endpoint.address.rpartition(":")
+    return {
+        "cluster": {"name": cluster.name, "id": 0},
+        "kubeProxyReplacement": True,
+        "k8sServiceHost": host,
+        "k8sServicePort": int(port),
+        **addressing(cluster),
+        **datapath(cluster),
+        **announcements(cluster.networks.load_balancer),
+        **ingress(cluster),
+        **workloads(cluster),
+        "hubble": hubble(),
+        "tls": {"secretsNamespace": {"create": False, "name": SECRETS_NAMESPACE}},
+    }
+
+
+def addressing(cluster: Cluster) -> Manifest:
+    """Give each node its slice of the pod network. Lists and masks cannot be changed once nodes have a slice."""
+    kubernetes = cluster.kubernetes
+    operator: Manifest = {
+        "clusterPoolIPv4PodCIDRList": [str(kubernetes.pod_cidr)],
+        "clusterPoolIPv4MaskSize": kubernetes.node_mask,
+    }
+    if kubernetes.pod_cidr6:
+        # At most 16 bits below the network: Cilium's allocator holds no more slices.
+        operator["clusterPoolIPv6PodCIDRList"] = [str(kubernetes.pod_cidr6)]
+        operator["clusterPoolIPv6MaskSize"] = min(kubernetes.pod_cidr6.prefixlen + 16, 120)
+    return {
+        "ipam": {"mode": "cluster-pool", "operator": operator},
+        "ipv4": {"enabled": True},
+        "ipv6": {"enabled": kubernetes.pod_cidr6 is not None},
+    }
+
+
+def datapath(cluster: Cluster) -> Manifest:
+    """Bind to Ethernet by name: Cilium does not work on IP-over-InfiniBand devices, and pods that leave by an
+    interface which is not listed keep their own address, which nobody outside can answer.
+    """
+    return {
+        "routingMode": "tunnel",
+        "tunnelProtocol": "vxlan",
+        "bpf": {"masquerade": True},
+        "devices": devices(cluster),
+        "MTU": mtu(cluster),
+    }
+
+
+def devices(cluster: Cluster) -> list[str]:
+    """Return the interfaces of the node and storage networks, on any node. Empty: Cilium looks for itself."""
+    interfaces = (
+        machine.networks[name].interface
+        for machine in cluster.machines
+        for name in ("node", "storage")
+        if name in machine.networks
+    )
+    return sorted({interface for interface in interfaces if interface})
+
+
+def mtu(cluster: Cluster) -> int:
+    """Return the smallest MTU of the node network in bytes, tunnel included; 0 (each node finds its own) unless
+    the file gives it for every node.
+    """
+    sizes = [machine.networks["node"].mtu for machine in cluster.machines]
+    known = [size for size in sizes if size]
+    return min(known) if known and len(known) == len(sizes) else 0
+
+
+def announcements(balancer: LoadBalancer | None) -> Manifest:
+    """Answer ARP for load-balancer addresses. Every node asks for the lease of every service each two seconds
+    (facts: the default 10 requests a second are too few), so the limit grows with the addresses there are.
+    """
+    if balancer is None or balancer.announce != "l2":
+        return {}
+    rate = 10 + max(balancer.range.size, 0)
+    return {"l2announcements": {"enabled": True}, "k8sClientRateLimit": {"qps": rate, "burst": 2 * rate}}
+
+
+def ingress(cluster: Cluster) -> Manifest:
+    """Serve `site.ingressClass: cilium`; any other class is somebody else's.
+
+    Argo CD calls a Service healthy when it has an address, and addresses come from `load-balancer`, which waits for
+    this component: so the shared Service does not count.
+    """
+    if cluster.site.ingress_class != INGRESS_CLASS:
+        return {}
+    return {
+        "ingressController": {
+            "enabled": True,
+            "loadbalancerMode": "shared",
+            "enforceHttps": True,
+            "secretsNamespace": {"create": False, "name": SECRETS_NAMESPACE, "sync": True},
+            "service": {
+                "type": "LoadBalancer" if cluster.networks.load_balancer else "NodePort",
+                "annotations": {"argocd.argoproj.io/ignore-healthcheck": "true"},
+            },
+        },
+        "envoyConfig": {"secretsNamespace": {"create": False, "name": SECRETS_NAMESPACE}},
+    }
+
+
+def workloads(cluster: Cluster) -> Manifest:
+    """Size the agent (on every node), Envoy and the operator, and let Prometheus ask them.
+
+    No ServiceMonitors here: their CRD comes with Prometheus, and Prometheus comes after the network.
+    """
+    watched = {"prometheus": {"enabled": cluster.monitoring.prometheus is not None}}
+    return {
+        **watched,
+        "resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}},
+        "envoy": {"resources": {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}}},
+        "operator": {
+            # Replicas refuse to share a node.
+            "replicas": min(2, len(cluster.control_plane)),
+            "podDisruptionBudget": {"enabled": len(cluster.control_plane) > 1},
+            "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}},
+            **watched,
+        },
+    }
+
+
+def hubble() -> Manifest:
+    """Certificates are made in the cluster by a CronJob: the chart's default writes private keys into its
+    output, new ones each time, and cert-manager is not there yet when the network comes up.
+    """
+    return {
+        "enabled": True,
+        "tls": {"enabled": True, "auto": {"enabled": True, "method": "cronJob", "certValidityDuration": 1095}},
+        "relay": {
+            "enabled": True,
+            "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+        },
+        "ui": {"enabled": False},
+    }
+
+
+def certificates() -> tuple[Secret, ...]:
+    """Declare what Hubble's CronJob makes."""
+    return tuple(
+        Secret(
+            name=name,
+            namespace=NAMESPACE,
+            keys=keys,
+            source="in-cluster",
+            by="cilium",
+            loss="harmless",
+            rotate=f"delete it and run `kubectl -n {NAMESPACE} create job --from=cronjob/hubble-generate-certs now`",
+            readers=readers,
+        )
+        for name, keys, readers in (
+            ("cilium-ca", ("ca.crt", "ca.key"), ("hubble-generate-certs",)),
+            ("hubble-server-certs", ("ca.crt", "tls.crt", "tls.key"), ("cilium",)),
+            ("hubble-relay-client-certs", ("ca.crt", "tls.crt", "tls.key"), ("hubble-relay",)),
+        )
+    )

@@ -1,0 +1,34 @@
+"""What several components say alike."""
+
+from collections.abc import Iterable
+
+from generator.components.component import Manifest
+from generator.model.cluster import Cluster
+from generator.model.nodes import Machine
+from generator.model.text import Taint
+
+__all__ = ["CEPH", "OBJECTS", "POOL", "RACK", "SCRATCH", "ethernet", "tolerations"]
+
+# Labels that kubeadm puts on nodes (bootstrap) and components select by. `.internal` is reserved for private use.
+POOL = "gen.internal/pool"
+CEPH = "gen.internal/ceph"
+OBJECTS = "gen.internal/objects"
+SCRATCH = "gen.internal/scratch"
+RACK = "topology.rook.io/rack"
+
+
+def tolerations(machines: Iterable[Machine]) -> list[Manifest]:
+    """Return what a pod needs to run on all of these nodes: one toleration for each taint, without repeats."""
+    taints = {taint: None for machine in machines for taint in machine.taints}
+    return [toleration(taint) for taint in taints]
+
+
+def toleration(taint: Taint) -> Manifest:
+    """Tolerate one taint, whatever its value: the operators' own defaults do the same."""
+    return {"key": taint.key, "operator": "Exists", "effect": taint.effect}
+
+
+def ethernet(cluster: Cluster) -> list[str]:
+    """Return the names of the interfaces that carry the node network, on any node."""
+    names = {machine.networks["node"].interface: None for machine in cluster.machines}
+    return [name for name in names if name]

@@ -1,0 +1,148 @@
+"""What a component says of itself. Layout decides where it goes."""
+
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from generator.model.versions import Chart
+
+__all__ = [
+    "Component", "Health", "Ignore", "Manifest", "Namespace", "Operation", "Patch", "Release", "Secret", "Tier",
+    "protect",
+]  # fmt: skip
+
+Manifest: TypeAlias = dict[str, Any]
+"""One Kubernetes object, as the dict its YAML would be read as."""
+
+
+class Tier(StrEnum):
+    """Which AppProject a component belongs to."""
+
+    NETWORK = "network"
+    PLATFORM = "platform"
+    STORAGE = "storage"
+    GPU = "gpu"
+    SCHEDULING = "scheduling"
+    TENANTS = "tenants"
+    MONITORING = "monitoring"
+    GITOPS = "gitops"
+
+
+class Namespace(Struct, frozen=True):
+    """A namespace the component lives in and its Pod Security level. All of a cluster's namespaces are written in
+    one Application, `namespaces`; `security` None means that the namespace is not ours (kube-system).
+    """
+
+    name: str
+    security: Literal["privileged", "baseline", "restricted"] | None = "restricted"
+    labels: dict[str, str] = {}
+
+
+class Release(Struct, frozen=True, kw_only=True):
+    """A Helm chart with the values of this cluster, complete enough to stand alone.
+
+    `hooks` decides for each of the chart's hooks by name (`drop`, `plain`, `keep`); `secrets` for each Secret the chart
+    would emit: dropped (we declare it), kept as an empty placeholder that a controller fills, or refused.
+    """
+
+    chart: Chart
+    name: str
+    namespace: str
+    values: Manifest
+    hooks: dict[str, Literal["drop", "plain", "keep"]] = {}
+    secrets: dict[str, Literal["drop", "placeholder", "refuse"]] = {}
+
+
+class Secret(Struct, frozen=True, kw_only=True):
+    """A Secret that must exist: only its declaration, never its data.
+
+    `source`: `given` by a person, `generated` at bootstrap, made `in-cluster` by the component `by`, or `external`.
+    `loss`: what is lost with it. `rotate`: how to replace it. `readers`: who mounts it.
+    """
+
+    name: str
+    namespace: str
+    keys: tuple[str, ...]
+    source: Literal["given", "generated", "in-cluster", "external"]
+    loss: Literal["harmless", "outage", "data"]
+    rotate: str
+    readers: tuple[str, ...]
+    by: str | None = None
+
+
+class Health(Struct, frozen=True):
+    """How Argo CD tells whether an object of this kind is healthy: Lua that returns `hs`."""
+
+    group: str
+    kind: str
+    lua: str
+
+
+class Ignore(Struct, frozen=True, kw_only=True):
+    """Fields that a controller writes and Argo CD must not put back."""
+
+    group: str
+    kind: str
+    name: str | None = None
+    pointers: tuple[str, ...] = ()
+    expressions: tuple[str, ...] = ()
+
+
+class Patch(Struct, frozen=True, kw_only=True):
+    """A JSON6902 patch on an object that a chart makes: `target` is group, version, kind, name (and namespace)."""
+
+    target: dict[str, str]
+    operations: tuple[Manifest, ...]
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """A day-2 operation: templates shared by all clusters, in `workflows/<name>/`."""
+
+    name: str
+    templates: tuple[Manifest, ...]
+
+
+class Component(Struct, frozen=True, kw_only=True):
+    """One thing that is installed, and one Argo CD Application.
+
+    `version` names its base folder; `base` holds objects that are the same on every cluster with this version (the same
+    bytes: a test proves it), `objects` those of this cluster. `needs` are names of components that must be healthy
+    first; names that the cluster does not have are an error of ours, so compute them. `reach` lists other namespaces
+    and `kinds` cluster-scoped kinds ("group/Kind", core: "/Kind") that its charts will write, for the AppProject;
+    those of `base` and `objects` are found by themselves. The values of
+    the cluster file go to the first release.
+    """
+
+    name: str
+    tier: Tier
+    summary: str
+    version: str
+    namespaces: tuple[Namespace, ...] = ()
+    base: tuple[Manifest, ...] = ()
+    objects: tuple[Manifest, ...] = ()
+    releases: tuple[Release, ...] = ()
+    manifests: tuple[str, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    operations: tuple[Operation, ...] = ()
+    needs: tuple[str, ...] = ()
+    secrets: tuple[Secret, ...] = ()
+    health: tuple[Health, ...] = ()
+    ignore: tuple[Ignore, ...] = ()
+    reach: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+
+
+def protect(manifest: Manifest) -> Manifest:
+    """Return the object marked so that Argo CD neither prunes nor deletes it.
+
+    `IgnoreExtraneous` as well: otherwise a protected object that left Git keeps its Application OutOfSync and blocks
+    every later wave (facts: layout, Argo CD).
+    """
+    metadata = dict(manifest["metadata"])
+    metadata["annotations"] = {
+        **metadata.get("annotations", {}),
+        "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+        "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+    }
+    return {**manifest, "metadata": metadata}

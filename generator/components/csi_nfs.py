@@ -1,0 +1,73 @@
+"""NFS from a server outside the cluster, as a storage class of its own."""
+
+from generator.components.component import Component, Manifest, Namespace, Release, Tier
+from generator.model.cluster import Cluster
+from generator.model.storage import Nfs
+from generator.model.versions import version_of
+
+__all__ = ["csi_nfs"]
+
+NAMESPACE = "csi-nfs"
+DRIVER = "nfs.csi.k8s.io"
+
+
+def csi_nfs(cluster: Cluster) -> Component | None:
+    """Install the CSI driver where `storage.nfs` names a server."""
+    nfs = cluster.storage.nfs
+    if nfs is None:
+        return None
+    version = version_of("csi-nfs", cluster)
+    return Component(
+        name="csi-nfs",
+        tier=Tier.STORAGE,
+        summary="Volumes on an NFS server",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security="privileged"),),
+        objects=(storage_class(nfs),),
+        releases=(
+            Release(
+                chart=version.chart("csi-driver-nfs"),
+                name="csi-driver-nfs",
+                namespace=NAMESPACE,
+                values=values(several=len(cluster.control_plane) > 1),
+            ),
+        ),
+        needs=(cluster.networks.cni,),
+        kinds=(
+            "rbac.authorization.k8s.io/ClusterRole",
+            "rbac.authorization.k8s.io/ClusterRoleBinding",
+            "storage.k8s.io/CSIDriver",
+        ),
+    )
+
+
+def values(*, several: bool) -> Manifest:
+    """Return the chart's values: its node plugin runs on every node whatever its taints, its resources are set. Its
+    snapshots are tarballs on the same server, so they are off, as is its own snapshot controller.
+    """
+    return {
+        "controller": {"replicas": 2 if several else 1, "enableSnapshotter": False},
+        "externalSnapshotter": {"enabled": False},
+    }
+
+
+def storage_class(nfs: Nfs) -> Manifest:
+    """Give each volume a folder of its own, with a name that does not come again. A deleted volume's folder is
+    renamed to `archived-...` and stays on the server: capacity is not enforced, and neither is an undo.
+    """
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": nfs.storage_class},
+        "provisioner": DRIVER,
+        "parameters": {
+            "server": nfs.server,
+            "share": nfs.share,
+            "subDir": "${pvc.metadata.namespace}-${pvc.metadata.name}-${pv.metadata.name}",
+            "onDelete": "archive",
+        },
+        "mountOptions": ["nfsvers=4.1", "hard"],
+        "reclaimPolicy": "Delete",
+        "volumeBindingMode": "Immediate",
+        "allowVolumeExpansion": True,
+    }

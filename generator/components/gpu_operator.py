@@ -1,0 +1,169 @@
+"""NVIDIA's GPU Operator: drivers, container toolkit, device plugin, MIG and GPU metrics."""
+
+from collections.abc import Iterator
+
+from generator.components.common import tolerations
+from generator.components.component import Component, Health, Ignore, Manifest, Namespace, Release, Tier
+from generator.model.cluster import Cluster
+from generator.model.nodes import Machine
+from generator.model.versions import version_of
+
+__all__ = ["NAMESPACE", "gpu_operator"]
+
+NAMESPACE = "gpu-operator"
+
+# `ignored` is the state of a second policy: there may be one.
+HEALTH = """\
+hs = {status = "Progressing", message = "waiting for the GPU operator"}
+if obj.status ~= nil and obj.status.state ~= nil then
+  hs.message = "state " .. obj.status.state
+  if obj.status.state == "ready" then
+    hs.status = "Healthy"
+  elseif obj.status.state == "ignored" then
+    hs.status = "Degraded"
+  end
+end
+return hs
+"""
+
+
+def gpu_operator(cluster: Cluster) -> Component | None:
+    """Install the operator where there are GPUs. Device plugin and DCGM exporter come with it alone."""
+    if not cluster.gpu_nodes:
+        return None
+    version = version_of("gpu-operator", cluster)
+    prometheus = ("kube-prometheus-stack",) if cluster.monitoring.prometheus else ()
+    return Component(
+        name="gpu-operator",
+        tier=Tier.GPU,
+        summary="GPU drivers, device plugin and metrics",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security="privileged"),),
+        objects=tuple(mig_rules(cluster.gpu_nodes)),
+        releases=(
+            Release(
+                chart=version.chart("gpu-operator"),
+                name="gpu-operator",
+                namespace=NAMESPACE,
+                values=values(cluster),
+                # Deletes GPU claims when the chart goes; there are none, and nothing may go with an Application.
+                hooks={"gpu-operator-cleanup-gpucluster": "drop"},
+            ),
+        ),
+        needs=("node-feature-discovery", *prometheus),
+        health=(Health("nvidia.com", "ClusterPolicy", HEALTH),),
+        # The API server fills these in, and the chart never writes them.
+        ignore=(
+            Ignore(
+                group="nvidia.com",
+                kind="ClusterPolicy",
+                pointers=("/spec/cdi/default", "/spec/hostPaths/kubeletRootDir"),
+            ),
+        ),
+        kinds=(
+            "apiextensions.k8s.io/CustomResourceDefinition",
+            "nvidia.com/ClusterPolicy",
+            "rbac.authorization.k8s.io/ClusterRole",
+            "rbac.authorization.k8s.io/ClusterRoleBinding",
+        ),
+    )
+
+
+def values(cluster: Cluster) -> Manifest:
+    """Return the chart's values. For drivers that come with the nodes' own system, set `driver.enabled: false` in
+    the component's values.
+    """
+    return {
+        "nfd": {"enabled": False},
+        "psa": {"enabled": False},
+        "cdi": {"enabled": True, "nriPluginEnabled": False},
+        "operator": {
+            "upgradeCRD": False,
+            "cleanupCRD": False,
+            "tolerations": tolerations(cluster.control_plane),
+        },
+        "daemonsets": {"tolerations": tolerations(cluster.gpu_nodes)},
+        "driver": driver(),
+        "toolkit": {"enabled": True},
+        **mig(cluster.gpu_nodes),
+        "dcgm": {"enabled": False},
+        "dcgmExporter": exporter(prometheus=cluster.monitoring.prometheus is not None),
+        # With either of these, or a loaded nvidia_fs, the device plugin puts every HCA into every GPU pod.
+        "gds": {"enabled": False},
+        "gdrcopy": {"enabled": False},
+    }
+
+
+def driver() -> Manifest:
+    """Open kernel modules, so that NICs reach GPU memory by DMA-BUF and no peermem module is needed.
+
+    A new driver takes one node at a time and waits until the Jobs on it are done; the node is cordoned meanwhile.
+    """
+    return {
+        "enabled": True,
+        "kernelModuleType": "open",
+        "rdma": {"enabled": False, "useHostMofed": False},
+        "nvidiaDriverCRD": {"enabled": False},
+        "upgradePolicy": {
+            "autoUpgrade": True,
+            "maxParallelUpgrades": 1,
+            "maxUnavailable": 1,
+            "waitForCompletion": {"podSelector": "batch.kubernetes.io/job-name", "timeoutSeconds": 0},
+            "drain": {"enable": False},
+        },
+    }
+
+
+def mig(machines: tuple[Machine, ...]) -> Manifest:
+    """Split GPUs where a pool asks for it; other GPUs are told to stay whole. The strategy is the cluster's: mixed
+    as soon as one pool asks for that.
+    """
+    strategies = {machine.gpu.mig.strategy for machine in machines if machine.gpu and machine.gpu.mig}
+    return {
+        "mig": {"strategy": "mixed" if "mixed" in strategies else "single"},
+        "migManager": {"enabled": bool(strategies), "config": {"default": "all-disabled"}},
+    }
+
+
+def mig_rules(machines: tuple[Machine, ...]) -> Iterator[Manifest]:
+    """Yield for each MIG profile the rule that labels its nodes. The manager splits GPUs by that label, and the
+    operator itself sets no other than `all-disabled` (read in its source).
+    """
+    names: dict[str, list[str]] = {}
+    for machine in machines:
+        if machine.gpu and machine.gpu.mig:
+            names.setdefault(machine.gpu.mig.profile, []).append(machine.name)
+    for profile, nodes in sorted(names.items()):
+        yield mig_rule(profile, sorted(nodes))
+
+
+def mig_rule(profile: str, nodes: list[str]) -> Manifest:
+    """Label these nodes with a profile."""
+    return {
+        "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
+        "kind": "NodeFeatureRule",
+        "metadata": {"name": f"mig-{profile}"},
+        "spec": {
+            "rules": [
+                {
+                    "name": f"MIG {profile}",
+                    "labels": {"nvidia.com/mig.config": profile},
+                    "matchFeatures": [
+                        {"feature": "system.name", "matchExpressions": {"nodename": {"op": "In", "value": nodes}}}
+                    ],
+                }
+            ]
+        },
+    }
+
+
+def exporter(*, prometheus: bool) -> Manifest:
+    """Measure GPUs on port 9400 of each GPU node's exporter, for Prometheus or Zabbix; nothing closes that port.
+    Labels of the pod that holds a GPU are added for Prometheus, the few that say whose job it is.
+    """
+    return {
+        "enabled": True,
+        "serviceMonitor": {"enabled": prometheus},
+        "enablePodLabels": prometheus,
+        "podLabelAllowlistRegex": [r"^kueue\.x-k8s\.io/queue-name$", r"^batch\.kubernetes\.io/job-name$"],
+    }

@@ -1,0 +1,91 @@
+"""Who signs the cluster's certificates: the site's own CA, or one made here."""
+
+from generator.components.cert_manager import NAMESPACE
+from generator.components.component import Component, Manifest, Namespace, Secret, Tier, protect
+from generator.model.cluster import Cluster
+from generator.model.versions import version_of
+
+__all__ = ["ISSUER", "issuers"]
+
+ISSUER = "site-ca"
+"""The ClusterIssuer that everything else asks for certificates."""
+
+OWN_CA = "site-ca"
+SELF_SIGNED = "self-signed"
+
+
+def issuers(cluster: Cluster) -> Component:
+    """Set up the ClusterIssuer that `site.issuer` describes. Its name is the same in both cases."""
+    issuer = cluster.site.issuer
+    given = issuer.kind == "ca"
+    secret = (issuer.secret or OWN_CA) if given else OWN_CA
+    chain = () if given else (self_signed(), certificate(cluster.name))
+    return Component(
+        name="issuers",
+        tier=Tier.PLATFORM,
+        summary="The CA that signs certificates",
+        version=version_of("cert-manager", cluster).version,
+        namespaces=(Namespace(NAMESPACE),),
+        objects=(*chain, cluster_issuer(ISSUER, {"ca": {"secretName": secret}})),
+        needs=("cert-manager",),
+        secrets=(given_ca(secret) if given else own_ca(),),
+    )
+
+
+def cluster_issuer(name: str, spec: Manifest) -> Manifest:
+    """Return a ClusterIssuer."""
+    return {"apiVersion": "cert-manager.io/v1", "kind": "ClusterIssuer", "metadata": {"name": name}, "spec": spec}
+
+
+def self_signed() -> Manifest:
+    """Return the issuer that signs nothing but the CA itself."""
+    return cluster_issuer(SELF_SIGNED, {"selfSigned": {}})
+
+
+def certificate(cluster: str) -> Manifest:
+    """Return the CA's certificate: ten years, renewed a year early with the same key, so that what it signed and
+    those who trust it stay valid. Its Secret outlives it.
+    """
+    return protect(
+        {
+            "apiVersion": "cert-manager.io/v1",
+            "kind": "Certificate",
+            "metadata": {"name": OWN_CA, "namespace": NAMESPACE},
+            "spec": {
+                "isCA": True,
+                "commonName": f"{cluster} site CA",
+                "secretName": OWN_CA,
+                "duration": "87600h0m0s",
+                "renewBefore": "8760h0m0s",
+                "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Never"},
+                "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": SELF_SIGNED},
+            },
+        }
+    )
+
+
+def given_ca(secret: str) -> Secret:
+    """Declare the site's own CA."""
+    return Secret(
+        name=secret,
+        namespace=NAMESPACE,
+        keys=("tls.crt", "tls.key"),
+        source="given",
+        loss="data",
+        rotate="give the new CA and its key, have both trusted until every certificate is renewed",
+        readers=("cert-manager",),
+    )
+
+
+def own_ca() -> Secret:
+    """Declare the CA that is made here. Lost, all that trust it must be told of a new one."""
+    return Secret(
+        name=OWN_CA,
+        namespace=NAMESPACE,
+        keys=("ca.crt", "tls.crt", "tls.key"),
+        source="in-cluster",
+        by="issuers",
+        loss="data",
+        rotate="delete it: a new CA is made, and every certificate must be renewed and the new CA trusted",
+        readers=("cert-manager",),
+    )

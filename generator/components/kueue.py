@@ -1,0 +1,197 @@
+"""Kueue: decides which job may start, on whose quota, and which one must stop for it."""
+
+from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
+from generator.model.cluster import Cluster
+from generator.model.versions import version_of
+
+__all__ = ["NAMESPACE", "TEAM", "kueue"]
+
+NAMESPACE = "kueue-system"
+TEAM = "gen.internal/team"
+"""The label of a team's namespace; its value is the team's name."""
+
+WEBHOOK_CERT = "kueue-webhook-server-cert"
+
+# Kueue refuses unknown keys and then does not start (facts: scheduling 2.1). `internalCertManagement` is the chart's to
+# add: it names Service and Secret after the release, which may be an adopted one.
+#
+# `managedJobsNamespaceSelector`: the chart copies it into every webhook, all of which fail closed. By a label of team
+# namespaces, so that a stopped Kueue stops nothing but teams' jobs (never the network or storage), and so that
+# a new team does not restart Kueue. Inside, all is managed, with a queue's name or without.
+#
+# `waitForPodsReady`: a job that Volcano cannot place gives its quota back, and is not tried for ever.
+#
+# `frameworks`: the kinds that Kueue can hold; those whose CRDs are absent wait in the background. `pod`, `deployment`
+# and `statefulset` so that services and loose pods count as well.
+#
+# `excludeResourcePrefixes`: an RDMA ticket only lets a pod see the HCAs of its node (63 for each node, whatever the
+# hardware), so there is nothing to share out; the others are no teams' quota, and a resource that is neither in the
+# quotas nor here leaves a job waiting for ever.
+CONFIGURATION = """\
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+namespace: {namespace}
+health:
+  healthProbeBindAddress: :8081
+metrics:
+  bindAddress: :8443
+  enableClusterQueueResources: true
+webhook:
+  port: 9443
+leaderElection:
+  leaderElect: true
+  resourceName: c1f6bfd2.kueue.x-k8s.io
+controller:
+  groupKindConcurrency:
+    Job.batch: 5
+    Pod: 5
+    Workload.kueue.x-k8s.io: 5
+    LocalQueue.kueue.x-k8s.io: 1
+    ClusterQueue.kueue.x-k8s.io: 1
+    ResourceFlavor.kueue.x-k8s.io: 1
+clientConnection:
+  qps: 50
+  burst: 100
+manageJobsWithoutQueueName: true
+managedJobsNamespaceSelector:
+  matchExpressions:
+    - key: {team}
+      operator: Exists
+waitForPodsReady:
+  timeout: {minutes}m
+  recoveryTimeout: {minutes}m
+  blockAdmission: false
+  requeuingStrategy:
+    timestamp: Eviction
+    backoffLimitCount: 5
+    backoffBaseSeconds: 60
+    backoffMaxSeconds: 3600
+integrations:
+  frameworks:
+    - batch/job
+    - jobset.x-k8s.io/jobset
+    - trainer.kubeflow.org/trainjob
+    - kubeflow.org/mpijob
+    - kubeflow.org/pytorchjob
+    - kubeflow.org/tfjob
+    - ray.io/rayjob
+    - ray.io/raycluster
+    - ray.io/rayservice
+    - pod
+    - deployment
+    - statefulset
+resources:
+  excludeResourcePrefixes:
+    - rdma/
+    - hugepages-
+    - ephemeral-storage
+"""
+
+
+def kueue(cluster: Cluster) -> Component | None:
+    """Install Kueue wherever teams share the cluster."""
+    if not cluster.teams:
+        return None
+    version = version_of("kueue", cluster)
+    monitored = cluster.monitoring.prometheus is not None
+    return Component(
+        name="kueue",
+        tier=Tier.SCHEDULING,
+        summary="Job queues with quotas, borrowing and preemption",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security="restricted"),),
+        releases=(
+            Release(
+                chart=version.chart("kueue"),
+                name="kueue",
+                namespace=NAMESPACE,
+                values=values(cluster, version.version),
+                secrets={WEBHOOK_CERT: "placeholder"},
+            ),
+        ),
+        needs=("kube-prometheus-stack",) if monitored else (),
+        secrets=(certificate(),),
+        ignore=injected(),
+        # The visibility server reads the API server's client CA there.
+        reach=("kube-system",),
+        kinds=(
+            "admissionregistration.k8s.io/MutatingWebhookConfiguration",
+            "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+            "apiextensions.k8s.io/CustomResourceDefinition",
+            "apiregistration.k8s.io/APIService",
+            "rbac.authorization.k8s.io/ClusterRole",
+            "rbac.authorization.k8s.io/ClusterRoleBinding",
+        ),
+    )
+
+
+def configuration(cluster: Cluster) -> str:
+    """Return the manager's configuration, as the text that the chart wants."""
+    adopted = cluster.settings("kueue").adopt
+    namespace = adopted.namespace if adopted else NAMESPACE
+    return CONFIGURATION.format(namespace=namespace, team=TEAM, minutes=cluster.scheduling.start_minutes)
+
+
+def values(cluster: Cluster, tag: str) -> Manifest:
+    """Return the chart's values. The image is named because the chart in Git names a staging one; memory is for
+    the pods and nodes it watches (facts: scheduling 2.5).
+    """
+    replicas = 2 if len(cluster.control_plane) > 1 else 1
+    return {
+        "enablePrometheus": cluster.monitoring.prometheus is not None,
+        "enableCertManager": False,
+        "kubernetesClusterDomain": cluster.kubernetes.dns_domain,
+        "controllerManager": {
+            "replicas": replicas,
+            "podDisruptionBudget": {"enabled": replicas > 1, "minAvailable": 1},
+            "topologySpreadConstraints": [spread()] if replicas > 1 else [],
+            "manager": {
+                "priorityClassName": "system-cluster-critical",
+                "image": {"repository": "registry.k8s.io/kueue/kueue", "tag": tag, "pullPolicy": "IfNotPresent"},
+                "resources": {
+                    "requests": {"cpu": "500m", "memory": "512Mi"},
+                    "limits": {"cpu": "2", "memory": "1Gi"},
+                },
+            },
+        },
+        "managerConfig": {"controllerManagerConfigYaml": configuration(cluster)},
+    }
+
+
+def spread() -> Manifest:
+    """Prefer another node for each replica."""
+    return {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {"control-plane": "controller-manager", "app.kubernetes.io/name": "kueue"}},
+    }
+
+
+def certificate() -> Secret:
+    """Declare what Kueue makes for its webhooks; the chart emits it empty."""
+    return Secret(
+        name=WEBHOOK_CERT,
+        namespace=NAMESPACE,
+        keys=("ca.crt", "ca.key", "tls.crt", "tls.key"),
+        source="in-cluster",
+        by="kueue",
+        loss="harmless",
+        rotate="delete its data and restart Deployment kueue-controller-manager: Kueue makes a new one",
+        readers=("Deployment kueue-controller-manager",),
+    )
+
+
+def injected() -> tuple[Ignore, ...]:
+    """Return what Kueue writes into the chart's objects: its certificate and who signed it."""
+    webhooks = (".webhooks[]?.clientConfig.caBundle",)
+    return (
+        Ignore(group="", kind="Secret", name=WEBHOOK_CERT, pointers=("/data",)),
+        Ignore(group="admissionregistration.k8s.io", kind="MutatingWebhookConfiguration", expressions=webhooks),
+        Ignore(group="admissionregistration.k8s.io", kind="ValidatingWebhookConfiguration", expressions=webhooks),
+        Ignore(
+            group="apiextensions.k8s.io",
+            kind="CustomResourceDefinition",
+            expressions=(".spec.conversion.webhook.clientConfig.caBundle",),
+        ),
+    )

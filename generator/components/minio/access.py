@@ -1,0 +1,138 @@
+"""How MinIO is reached: Services, its certificate, the ingress, and who may talk to it."""
+
+from collections.abc import Iterator
+
+from generator.components.component import Manifest
+from generator.components.minio.layout import LABELS, NAMESPACE, metadata
+from generator.model.cluster import Cluster
+from generator.model.storage import Objects
+
+__all__ = ["ISSUER", "SERVICE", "access"]
+
+ISSUER = "site-ca"
+SERVICE = f"minio.{NAMESPACE}.svc"
+API = {"name": "https-api", "port": 9000, "targetPort": "https-api", "protocol": "TCP"}
+CONSOLE = {"name": "https-console", "port": 9001, "targetPort": "https-console", "protocol": "TCP"}
+# One Service is scraped, not all three with the same pods behind them.
+SCRAPED = {**LABELS, "app.kubernetes.io/component": "s3"}
+DNS = [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
+
+
+def access(cluster: Cluster, objects: Objects) -> Iterator[Manifest]:
+    """Yield everything between clients and servers."""
+    # The servers must find each other before any of them is ready.
+    yield service("minio-hl", [API], {"clusterIP": "None", "publishNotReadyAddresses": True})
+    yield service("minio", [API], {"type": "ClusterIP"}, SCRAPED)
+    yield service("minio-console", [CONSOLE], {"type": "ClusterIP"})
+    yield certificate(cluster, objects)
+    yield servers_policy()
+    yield setup_policy()
+    if objects.host and cluster.site.ingress_class:
+        yield ingress(objects.host, cluster.site.ingress_class)
+    if cluster.monitoring.prometheus:
+        yield monitor()
+
+
+def service(name: str, ports: list[Manifest], rest: Manifest, labels: dict[str, str] = LABELS) -> Manifest:
+    """Return a Service in front of the servers."""
+    spec = {"selector": LABELS, "ports": ports, **rest}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata(name, labels=labels), "spec": spec}
+
+
+def certificate(cluster: Cluster, objects: Objects) -> Manifest:
+    """Return the certificate of all servers: clients and the servers themselves check it."""
+    domain = cluster.kubernetes.dns_domain
+    names = [f"*.minio-hl.{NAMESPACE}.svc.{domain}", SERVICE, f"{SERVICE}.{domain}", f"minio-console.{NAMESPACE}.svc"]
+    return {
+        "apiVersion": "cert-manager.io/v1",
+        "kind": "Certificate",
+        "metadata": metadata("minio"),
+        "spec": {
+            "secretName": "minio-tls",
+            "dnsNames": [*names, *([objects.host] if objects.host else [])],
+            "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
+            "usages": ["digital signature", "key encipherment", "server auth", "client auth"],
+            "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": ISSUER},
+        },
+    }
+
+
+def servers_policy() -> Manifest:
+    """S3 for everybody who has a key; the console through `kubectl port-forward` only. The servers talk to nobody
+    but each other.
+    """
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata("minio"),
+        "spec": {
+            "podSelector": {"matchLabels": LABELS},
+            "policyTypes": ["Ingress", "Egress"],
+            "ingress": [{"ports": [{"port": 9000, "protocol": "TCP"}]}],
+            "egress": to_servers(),
+        },
+    }
+
+
+def setup_policy() -> Manifest:
+    """Let the setup reach the servers and nothing else."""
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata("minio-setup"),
+        "spec": {
+            "podSelector": {"matchLabels": {"app.kubernetes.io/name": "minio-setup"}},
+            "policyTypes": ["Ingress", "Egress"],
+            "egress": to_servers(),
+        },
+    }
+
+
+def to_servers() -> list[Manifest]:
+    """Allow DNS and the servers' S3 port."""
+    servers = [{"podSelector": {"matchLabels": LABELS}}]
+    return [{"ports": DNS}, {"to": servers, "ports": [{"port": 9000, "protocol": "TCP"}]}]
+
+
+def ingress(host: str, class_name: str) -> Manifest:
+    """Return the way in from outside. Cilium hands the TLS through to MinIO, nginx opens it and closes it again;
+    either way the certificate is MinIO's own. Uploads have no size limit.
+    """
+    annotations = {
+        "ingress.cilium.io/tls-passthrough": "enabled",
+        "nginx.ingress.kubernetes.io/backend-protocol": "HTTPS",
+        "nginx.ingress.kubernetes.io/proxy-body-size": "0",
+        "nginx.ingress.kubernetes.io/proxy-request-buffering": "off",
+    }
+    backend = {"service": {"name": "minio", "port": {"name": "https-api"}}}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": metadata("minio", annotations=annotations),
+        "spec": {
+            "ingressClassName": class_name,
+            "tls": [{"hosts": [host], "secretName": "minio-tls"}],
+            "rules": [{"host": host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}],
+        },
+    }
+
+
+def monitor() -> Manifest:
+    """Scrape each server for itself, and for the cluster: all give the same there."""
+    trusted = {"secret": {"name": "minio-tls", "key": "ca.crt"}}
+    endpoints = [
+        {
+            "port": "https-api",
+            "path": f"/minio/v2/metrics/{part}",
+            "scheme": "https",
+            "interval": "60s",
+            "tlsConfig": {"ca": trusted, "serverName": SERVICE},
+        }
+        for part in ("cluster", "node")
+    ]
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "ServiceMonitor",
+        "metadata": metadata("minio"),
+        "spec": {"selector": {"matchLabels": SCRAPED}, "endpoints": endpoints},
+    }

@@ -1,0 +1,189 @@
+"""MinIO's servers: one pod on each NAS node."""
+
+from generator.components.common import OBJECTS, tolerations
+from generator.components.component import Manifest, protect
+from generator.components.minio.layout import LABELS, NAMESPACE, Layout, metadata
+from generator.components.minio.volumes import STORAGE_CLASS
+from generator.model.capacity import allocatable
+from generator.model.cluster import Cluster
+from generator.model.quantity import Quantity
+from generator.model.storage import Objects
+from generator.model.versions import version_of
+
+__all__ = ["POD_SECURITY", "budget", "service_account", "stateful_set"]
+
+POD_SECURITY: Manifest = {
+    "runAsNonRoot": True,
+    "runAsUser": 1000,
+    "runAsGroup": 1000,
+    "fsGroup": 1000,
+    # Else every start changes the owner of millions of files.
+    "fsGroupChangePolicy": "OnRootMismatch",
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+CERTIFICATES = [
+    {"key": "tls.crt", "path": "public.crt"},
+    {"key": "tls.key", "path": "private.key"},
+    {"key": "ca.crt", "path": "CAs/ca.crt"},
+]
+
+
+def service_account() -> Manifest:
+    """Return an identity without rights: MinIO never asks Kubernetes anything."""
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata("minio")}
+    return {**account, "automountServiceAccountToken": False}
+
+
+def budget() -> Manifest:
+    """Allow one node at a time to be drained: with two away, writes stop."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": metadata("minio"),
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": LABELS}},
+    }
+
+
+def stateful_set(cluster: Cluster, objects: Objects, layout: Layout) -> Manifest:
+    """Return the servers. All start at once and are replaced only by hand and together: they wait for each other,
+    and refuse to talk to another binary (facts: storage 5.4, 7).
+    """
+    return protect(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "metadata": metadata("minio"),
+            "spec": {
+                "serviceName": "minio-hl",
+                "replicas": len(layout.machines),
+                "podManagementPolicy": "Parallel",
+                "updateStrategy": {"type": "OnDelete"},
+                "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+                "selector": {"matchLabels": LABELS},
+                "template": {"metadata": {"labels": LABELS}, "spec": pod(cluster, objects, layout)},
+                "volumeClaimTemplates": [claim(number, layout.size) for number in range(layout.drives)],
+            },
+        }
+    )
+
+
+def pod(cluster: Cluster, objects: Objects, layout: Layout) -> Manifest:
+    """Return the pod, one on each node of the pool."""
+    apart = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": LABELS}}
+    tolerated = tolerations(layout.machines)
+    return {
+        "serviceAccountName": "minio",
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": 60,
+        "priorityClassName": "system-cluster-critical",
+        "nodeSelector": {OBJECTS: "true"},
+        **({"tolerations": tolerated} if tolerated else {}),
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}},
+        "securityContext": POD_SECURITY,
+        "containers": [container(cluster, objects, layout)],
+        "volumes": [
+            {"name": "tmp", "emptyDir": {}},
+            {"name": "certs", "secret": {"secretName": "minio-tls", "items": CERTIFICATES}},
+        ],
+    }
+
+
+def container(cluster: Cluster, objects: Objects, layout: Layout) -> Manifest:
+    """Return the server. Its arguments are the same on every pod; the three dots are MinIO's own pattern."""
+    hosts = f"minio-{{0...{len(layout.machines) - 1}}}.minio-hl.{NAMESPACE}.svc.{cluster.kubernetes.dns_domain}"
+    drives = f"/export-{{0...{layout.drives - 1}}}" if layout.drives > 1 else "/export-0"
+    return {
+        "name": "minio",
+        "image": objects.image or version_of("minio", cluster).images["server"],
+        "args": [
+            "server",
+            f"https://{hosts}:9000{drives}",
+            "--certs-dir=/etc/minio/certs",
+            "--address=:9000",
+            "--console-address=:9001",
+        ],
+        "env": environment(cluster, objects, layout),
+        "ports": [{"name": "https-api", "containerPort": 9000}, {"name": "https-console", "containerPort": 9001}],
+        **probes(),
+        "resources": resources(cluster, layout),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            *({"name": f"export-{number}", "mountPath": f"/export-{number}"} for number in range(layout.drives)),
+            {"name": "certs", "mountPath": "/etc/minio/certs", "readOnly": True},
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108  # a volume of the pod's own
+        ],
+    }
+
+
+def environment(cluster: Cluster, objects: Objects, layout: Layout) -> list[Manifest]:
+    """Return the settings. Half of every set is parity, also for clients that ask for less: what the default leaves
+    is lost with two nodes. It counts only for what is written afterwards, so it is there from the first start.
+    """
+    parity = f"EC:{layout.parity}"
+    settings: list[Manifest] = [
+        _from_secret("MINIO_ROOT_USER", "minio-root", "rootUser"),
+        _from_secret("MINIO_ROOT_PASSWORD", "minio-root", "rootPassword"),
+        {"name": "MINIO_STORAGE_CLASS_STANDARD", "value": parity},
+        {"name": "MINIO_STORAGE_CLASS_RRS", "value": parity},
+        # The network policy leaves it no way to ask for newer releases.
+        {"name": "MINIO_UPDATE", "value": "off"},
+    ]
+    if cluster.monitoring.prometheus or cluster.monitoring.zabbix:
+        settings.append({"name": "MINIO_PROMETHEUS_AUTH_TYPE", "value": "public"})
+    if objects.encryption:
+        settings += [
+            _from_secret("KMS_KEY", "minio-kms", "key"),
+            {"name": "MINIO_KMS_SECRET_KEY", "value": "minio:$(KMS_KEY)"},
+            {"name": "MINIO_KMS_AUTO_ENCRYPTION", "value": "on"},
+        ]
+    return settings
+
+
+def _from_secret(name: str, secret: str, key: str) -> Manifest:
+    return {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
+
+
+def probes() -> Manifest:
+    """Never the health of the cluster: with the quorum lost all pods would restart, or leave the Service, and reads
+    would end as well.
+    """
+
+    def probe(state: str, **rest: int) -> Manifest:
+        return {"httpGet": {"path": f"/minio/health/{state}", "port": "https-api", "scheme": "HTTPS"}, **rest}
+
+    return {
+        "startupProbe": probe("live", periodSeconds=10, timeoutSeconds=5, failureThreshold=60),
+        "livenessProbe": probe("live", periodSeconds=20, timeoutSeconds=5, failureThreshold=6),
+        "readinessProbe": probe("ready", periodSeconds=10, timeoutSeconds=5, failureThreshold=3),
+    }
+
+
+def resources(cluster: Cluster, layout: Layout) -> Manifest:
+    """Return half of what the smallest node can give: the kernel's page cache uses the rest."""
+    shares = [allocatable(machine, cluster) for machine in layout.machines]
+    cpu = Quantity.of(min(share.milli_cpu for share in shares) // 2000)
+    memory = Quantity.of(min(share.memory for share in shares) // 2 // 2**30 * 2**30, binary=True)
+    return {"requests": {"cpu": str(cpu), "memory": str(memory)}, "limits": {"memory": str(memory)}}
+
+
+def claim(number: int, size: str) -> Manifest:
+    """Return a claim's template with every field the API server would fill in: the list is immutable, and a field
+    that only the server knows would look like drift for ever.
+    """
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": f"export-{number}"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": size}},
+            "storageClassName": STORAGE_CLASS,
+            "volumeMode": "Filesystem",
+        },
+        "status": {"phase": "Pending"},
+    }

@@ -1,0 +1,96 @@
+"""What MinIO shall hold, as the files that `setup.sh` reads."""
+
+import json
+from importlib.resources import files
+
+from generator.components.component import Manifest
+from generator.components.minio.layout import metadata
+from generator.model.storage import Bucket, Objects, ObjectUser
+
+__all__ = ["SCRIPT", "lifecycle", "policy", "settings", "setup_script", "user_secret"]
+
+SCRIPT = files(__package__).joinpath("setup.sh").read_text(encoding="utf-8")
+
+READ_BUCKET = [
+    "s3:GetBucketLocation",
+    "s3:GetBucketObjectLockConfiguration",
+    "s3:GetBucketVersioning",
+    "s3:ListBucket",
+    "s3:ListBucketVersions",
+]
+READ = ["s3:GetObject", "s3:GetObjectRetention", "s3:GetObjectTagging", "s3:GetObjectVersion"]
+WRITE_BUCKET = ["s3:ListBucketMultipartUploads"]
+WRITE = ["s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:PutObject", "s3:PutObjectTagging"]
+# Not DeleteObjectVersion: a user hides objects, only age removes them.
+DELETE = ["s3:DeleteObject"]
+
+# What each right may do with a bucket, and with its objects.
+RIGHTS = {
+    "read": (READ_BUCKET, READ),
+    "backup": (READ_BUCKET + WRITE_BUCKET, READ + WRITE),
+    "write": (READ_BUCKET + WRITE_BUCKET, READ + WRITE + DELETE),
+}
+
+
+def setup_script() -> Manifest:
+    """Return the script, the same on every cluster."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata("minio-setup-script"),
+        "data": {"setup.sh": SCRIPT},
+    }
+
+
+def settings(objects: Objects) -> Manifest:
+    """Return buckets, users and their documents."""
+    data = {
+        "buckets": "".join(_line(bucket) for bucket in objects.buckets),
+        "users": "".join(f"{user.name}\n" for user in objects.users),
+        **{f"lifecycle-{bucket.name}.json": _text(lifecycle(bucket)) for bucket in objects.buckets},
+        **{f"policy-{user.name}.json": _text(policy(user)) for user in objects.users},
+    }
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata("minio-setup"), "data": data}
+
+
+def _line(bucket: Bucket) -> str:
+    lock = str(bucket.lock.days) if bucket.lock else "-"
+    versions = "on" if bucket.versioning or bucket.lock else "off"
+    quota = str(bucket.quota.value) if bucket.quota else "-"
+    return f"{bucket.name} {lock} {versions} {quota}\n"
+
+
+def _text(document: Manifest) -> str:
+    return json.dumps(document, indent=2) + "\n"
+
+
+def lifecycle(bucket: Bucket) -> Manifest:
+    """Return the rule without which a versioned bucket grows for ever. Locked versions stay until their date."""
+    rule = {
+        "ID": "old-versions",
+        "Status": "Enabled",
+        "Filter": {"Prefix": ""},
+        "NoncurrentVersionExpiration": {"NoncurrentDays": bucket.expire_versions},
+        "Expiration": {"ExpiredObjectDeleteMarker": True},
+    }
+    return {"Rules": [rule]}
+
+
+def policy(user: ObjectUser) -> Manifest:
+    """Return what a user may do. The bucket and what is in it are two resources: `bucket/*` alone does not cover
+    the bucket (facts: storage 5.4).
+    """
+    on_bucket, on_objects = RIGHTS[user.access]
+    buckets = [f"arn:aws:s3:::{name}" for name in user.buckets]
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {"Effect": "Allow", "Action": on_bucket, "Resource": buckets},
+            {"Effect": "Allow", "Action": on_objects, "Resource": [f"{bucket}/*" for bucket in buckets]},
+        ],
+    }
+
+
+def user_secret(name: str) -> str:
+    """Return the name of the Secret with a user's keys."""
+    return f"minio-user-{name}"

@@ -1,0 +1,91 @@
+#!/bin/sh
+# Makes MinIO hold what the cluster file says: buckets with their rules, then users and what each may do.
+# It may run at any time and any number of times: every step sets a state. No bucket is ever removed; a key that no
+# user of the cluster file has any more is disabled.
+#
+# $SETTINGS/buckets    one a line: name, days of lock, `on` or `off` for versions, quota in bytes; `-` for none
+# $SETTINGS/users      one name a line
+# $SETTINGS/lifecycle-<bucket>.json, $SETTINGS/policy-<user>.json
+# $SECRETS/root/{rootUser,rootPassword}, $SECRETS/<user>/{accessKey,secretKey}, $SECRETS/ca.crt
+#
+# Keys reach the client through its environment and its standard input, never as arguments, and are not printed.
+# Only the shell and coreutils are used: the client's image has no more.
+set -eu
+
+: "${ENDPOINT:?host and port of the S3 service}"
+: "${SETTINGS:=/etc/minio-setup}"
+: "${SECRETS:=/run/minio-setup}"
+: "${MC_CONFIG_DIR:=/tmp/mc}"
+: "${WAIT:=300}"
+export MC_CONFIG_DIR
+
+fail() {
+    echo "minio-setup: $*" >&2
+    exit 1
+}
+
+connect() {
+    mkdir -p "$MC_CONFIG_DIR/certs/CAs"
+    cat "$SECRETS/ca.crt" >"$MC_CONFIG_DIR/certs/CAs/ca.crt"
+    MC_HOST_site="https://$(cat "$SECRETS/root/rootUser"):$(cat "$SECRETS/root/rootPassword")@$ENDPOINT"
+    export MC_HOST_site
+    # `mc ready` asks for ever: the timeout is the verdict.
+    timeout "$WAIT" mc ready site >/dev/null || fail "$ENDPOINT was not ready for writes within $WAIT seconds"
+}
+
+bucket() { # name, days of lock, versions, quota
+    if [ "$2" = - ]; then
+        mc mb --ignore-existing "site/$1" >/dev/null
+    else
+        mc mb --ignore-existing --with-lock "site/$1" >/dev/null
+        mc retention set --default compliance "${2}d" "site/$1" >/dev/null ||
+            fail "bucket $1 exists without object lock, which is only given at creation: copy it into a new bucket"
+    fi
+    if [ "$3" = on ]; then
+        mc version enable "site/$1" >/dev/null
+    fi
+    if [ "$4" = - ]; then
+        mc quota clear "site/$1" >/dev/null
+    else
+        mc quota set "site/$1" --size "$4" >/dev/null
+    fi
+    mc ilm rule import "site/$1" <"$SETTINGS/lifecycle-$1.json" >/dev/null
+    echo "bucket $1: lock $2, versions $3, quota $4"
+}
+
+user() { # name
+    key=$(cat "$SECRETS/$1/accessKey")
+    mc admin policy create site "gen-$1" "$SETTINGS/policy-$1.json" >/dev/null
+    printf '%s\n%s\n' "$key" "$(cat "$SECRETS/$1/secretKey")" | mc admin user add site >/dev/null
+    mc admin policy attach site "gen-$1" --user "$key" >/dev/null
+    keys="$keys$key "
+    echo "user $1: policy gen-$1"
+}
+
+disable_others() {
+    mc admin user list site >"$MC_CONFIG_DIR/users"
+    while read -r state key policy <&3; do
+        case "$state $policy" in
+        "enabled gen-"*) ;;
+        *) continue ;;
+        esac
+        case "$keys" in
+        *" $key "*) ;;
+        *)
+            mc admin user disable site "$key" >/dev/null
+            echo "a former key with policy $policy: disabled"
+            ;;
+        esac
+    done 3<"$MC_CONFIG_DIR/users"
+}
+
+connect
+while read -r name lock versions quota <&3; do
+    bucket "$name" "$lock" "$versions" "$quota"
+done 3<"$SETTINGS/buckets"
+keys=" "
+while read -r name <&3; do
+    user "$name"
+done 3<"$SETTINGS/users"
+disable_others
+echo "done"

@@ -1,0 +1,91 @@
+"""NVIDIA's Network Operator: runs what the policy in `rdma` asks for."""
+
+from generator.components.common import tolerations
+from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
+from generator.components.rdma import NAMESPACE, hosts
+from generator.model.cluster import Cluster
+from generator.model.versions import version_of
+
+__all__ = ["network_operator"]
+
+RELEASE = "network-operator"
+
+# All run before every sync. `keep-ncp` fails when its CRD is not there yet, and our CRDs are in Git: no hook is needed.
+HOOKS = (
+    "network-operator-keep-ncp",
+    "network-operator-hooks-keep-ncp-sa",
+    "network-operator-hooks-keep-ncp-role",
+    "network-operator-hooks-scale-binding",
+)
+
+
+def network_operator(cluster: Cluster) -> Component | None:
+    """Install the operator where GPU nodes have HCAs on a fabric. Its webhook's certificate comes from an issuer of
+    its own chart.
+    """
+    if not hosts(cluster):
+        return None
+    version = version_of("network-operator", cluster)
+    return Component(
+        name="network-operator",
+        tier=Tier.GPU,
+        summary="NVIDIA Network Operator",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security="privileged"),),
+        releases=(
+            Release(
+                chart=version.chart("network-operator"),
+                name=RELEASE,
+                namespace=NAMESPACE,
+                values=values(cluster),
+                hooks=dict.fromkeys(HOOKS, "drop"),
+            ),
+        ),
+        needs=("cert-manager", "node-feature-discovery"),
+        secrets=(webhook_certificate(),),
+        ignore=(
+            Ignore(
+                group="admissionregistration.k8s.io",
+                kind="ValidatingWebhookConfiguration",
+                name=f"{RELEASE}-validating-webhook-configuration",
+                expressions=(".webhooks[]?.clientConfig.caBundle",),
+            ),
+        ),
+        kinds=(
+            "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+            "apiextensions.k8s.io/CustomResourceDefinition",
+            "nfd.k8s-sigs.io/NodeFeatureRule",
+            "rbac.authorization.k8s.io/ClusterRole",
+            "rbac.authorization.k8s.io/ClusterRoleBinding",
+        ),
+    )
+
+
+def values(cluster: Cluster) -> Manifest:
+    """Return the chart's values. Drivers are the host's own: no container reloads mlx5 under a running node."""
+    return {
+        "nfd": {"enabled": False, "deployNodeFeatureRules": True},
+        "upgradeCRDs": False,
+        "sriovNetworkOperator": {"enabled": False},
+        "maintenanceOperator": {"enabled": False},
+        "operator": {
+            "admissionController": {"enabled": True, "useCertManager": True},
+            "tolerations": tolerations(cluster.control_plane),
+            # The chart's 128 MiB are few for some fifty nodes.
+            "resources": {"requests": {"cpu": "10m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
+        },
+    }
+
+
+def webhook_certificate() -> Secret:
+    """Declare the certificate of the operator's webhook; its name is fixed in the chart."""
+    return Secret(
+        name="webhook-server-cert",
+        namespace=NAMESPACE,
+        keys=("ca.crt", "tls.crt", "tls.key"),
+        source="in-cluster",
+        by="cert-manager",
+        loss="harmless",
+        rotate="delete it: cert-manager makes a new one",
+        readers=("network-operator",),
+    )

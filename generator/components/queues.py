@@ -1,0 +1,243 @@
+"""Quotas: a flavor for each shared pool, a queue for each team, one cohort in which teams lend to each other."""
+
+from collections.abc import Iterable
+
+from generator.components.common import POOL, toleration
+from generator.components.component import Component, Health, Manifest, Tier
+from generator.model.capacity import Share, flavor_capacity, quota_share
+from generator.model.cluster import Cluster
+from generator.model.quantity import Quantity
+from generator.model.teams import Scheduling, Team
+from generator.model.text import Taint
+from generator.model.versions import version_of
+
+__all__ = ["BATCH", "COHORT", "flavors", "queues"]
+
+COHORT = "teams"
+BATCH = "batch-"
+"""How the names of PriorityClasses for jobs begin."""
+
+GPU = "nvidia.com/gpu"
+GIB = 2**30
+NOTHING = Share(gpus=0, milli_cpu=0, memory=0, pods=0)
+
+# A queue that a person holds is not ill; a queue whose flavors are missing is.
+QUEUE_HEALTH = """\
+local hs = {status = "Progressing", message = "waiting for Kueue"}
+for _, condition in ipairs((obj.status or {}).conditions or {}) do
+  if condition.type == "Active" then
+    hs.message = condition.message or ""
+    if condition.status == "True" then
+      hs.status = "Healthy"
+    elseif condition.reason == "Stopped" then
+      hs.status = "Suspended"
+    else
+      hs.status = "Degraded"
+    end
+  end
+end
+return hs
+"""
+
+
+def queues(cluster: Cluster) -> Component | None:
+    """Write the quotas of the cluster file as Kueue's objects."""
+    if not cluster.teams:
+        return None
+    pools = flavors(cluster)
+    return Component(
+        name="queues",
+        tier=Tier.SCHEDULING,
+        summary="Flavors, cohort, a ClusterQueue for each team, priority classes",
+        version=version_of("kueue", cluster).version,
+        objects=(
+            *(flavor(cluster, pool) for pool in pools),
+            cohort(cluster, pools),
+            *(cluster_queue(cluster, team, pools) for team in cluster.teams),
+            *workload_priorities(cluster.scheduling),
+            *pod_priorities(cluster.scheduling),
+        ),
+        needs=("kueue",),
+        health=(Health("kueue.x-k8s.io", "ClusterQueue", QUEUE_HEALTH),),
+    )
+
+
+def flavors(cluster: Cluster) -> list[str]:
+    """Return the pools on which any team has a quota, those without GPUs first: Kueue takes the first flavor that
+    fits, and a launcher that needs no GPU must not take the CPUs of a GPU node (facts: scheduling 2.4, E10).
+    """
+    shared = [pool for pool in cluster.pools if any(pool in team.quotas for team in cluster.teams)]
+    return sorted(shared, key=lambda pool: flavor_capacity(cluster, pool).gpus > 0)
+
+
+def flavor(cluster: Cluster, pool: str) -> Manifest:
+    """Stand for the nodes of a pool. Jobs must tolerate the taints of a GPU pool themselves, which keeps those that
+    need no GPU away from it; on other pools the quota is the permission, and Kueue adds the tolerations.
+    """
+    spec: Manifest = {"nodeLabels": {POOL: pool}}
+    if flavor_capacity(cluster, pool).gpus:
+        taints = common_taints(cluster, pool)
+        if taints:
+            spec["nodeTaints"] = [taint_entry(taint) for taint in taints]
+    else:
+        taints = hard(taint for machine in cluster.in_pools(pool) for taint in machine.taints)
+        if taints:
+            spec["tolerations"] = [toleration(taint) for taint in taints]
+    return kueue_object("ResourceFlavor", pool) | {"spec": spec}
+
+
+def hard(taints: Iterable[Taint]) -> list[Taint]:
+    """Return the taints that keep pods away, without repeats: Kueue looks at no others."""
+    return list(dict.fromkeys(taint for taint in taints if taint.effect != "PreferNoSchedule"))
+
+
+def common_taints(cluster: Cluster, pool: str) -> list[Taint]:
+    """Return the taints that every node of the pool has: one more on a single node is no rule for all jobs."""
+    machines = cluster.in_pools(pool)
+    return [taint for taint in hard(machines[0].taints) if all(taint in machine.taints for machine in machines)]
+
+
+def taint_entry(taint: Taint) -> Manifest:
+    """Write a taint as nodes have it."""
+    value = {"value": taint.value} if taint.value else {}
+    return {"key": taint.key, **value, "effect": taint.effect}
+
+
+def cohort(cluster: Cluster, pools: list[str]) -> Manifest:
+    """Hold what no team owns; every team may borrow it."""
+    entries = [
+        {"name": pool, "resources": [{"name": name, "nominalQuota": amount} for name, amount in amounts(rest)]}
+        for pool in pools
+        for rest in [remainder(cluster, pool)]
+    ]
+    return kueue_object("Cohort", COHORT) | {"spec": {"resourceGroups": group(entries)}}
+
+
+def remainder(cluster: Cluster, pool: str) -> Share:
+    """Return what the quotas on a pool leave of it, in whole cores and whole GiB."""
+    capacity = flavor_capacity(cluster, pool)
+    owned = [nominal(cluster, team, pool) for team in cluster.teams]
+    return Share(
+        gpus=max(0, capacity.gpus - sum(share.gpus for share in owned)),
+        milli_cpu=max(0, capacity.milli_cpu - sum(share.milli_cpu for share in owned)) // 1000 * 1000,
+        memory=max(0, capacity.memory - sum(share.memory for share in owned)) // GIB * GIB,
+        pods=max(0, capacity.pods - sum(share.pods for share in owned)),
+    )
+
+
+def nominal(cluster: Cluster, team: Team, pool: str) -> Share:
+    """Return what a team owns of a pool."""
+    quota = team.quotas.get(pool)
+    return quota_share(cluster, pool, quota) if quota else NOTHING
+
+
+def amounts(share: Share) -> list[tuple[str, str]]:
+    """Return the resources of a share in the one order that all flavors of a group must have, as canonical
+    quantities: Kueue would rewrite others and then differ from Git for ever (facts: scheduling 2.4, E9).
+    """
+    return [
+        ("cpu", str(Quantity(share.milli_cpu))),
+        ("memory", str(Quantity.of(share.memory, binary=True))),
+        ("pods", str(Quantity.of(share.pods))),
+        (GPU, str(Quantity.of(share.gpus))),
+    ]
+
+
+def group(entries: list[Manifest]) -> list[Manifest]:
+    """Return the one resource group: one, so that each pod set of a job finds a flavor of its own."""
+    covered = [name for name, _ in amounts(NOTHING)]
+    return [{"coveredResources": covered, "flavors": entries}] if entries else []
+
+
+def cluster_queue(cluster: Cluster, team: Team, pools: list[str]) -> Manifest:
+    """Give a team its quotas, open to its own namespace only."""
+    mine = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": [team.name]}
+    return kueue_object("ClusterQueue", team.name) | {
+        "spec": {
+            "cohortName": COHORT,
+            "queueingStrategy": team.queueing,
+            "namespaceSelector": {"matchExpressions": [mine]},
+            "resourceGroups": group([quota_entry(cluster, team, pool) for pool in own_first(cluster, team, pools)]),
+            "preemption": preemption(cluster.scheduling),
+            "flavorFungibility": {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor"},
+        },
+    }
+
+
+def own_first(cluster: Cluster, team: Team, pools: list[str]) -> list[str]:
+    """Order flavors for a team: it uses what it owns before it borrows elsewhere."""
+    return sorted(pools, key=lambda pool: (flavor_capacity(cluster, pool).gpus > 0, pool not in team.quotas))
+
+
+def quota_entry(cluster: Cluster, team: Team, pool: str) -> Manifest:
+    """Return a team's quota on one flavor. On a pool it owns nothing of, it may borrow what is idle."""
+    own = nominal(cluster, team, pool)
+    limits = {
+        "borrowingLimit": limit(cluster, team, pool, "borrow"),
+        "lendingLimit": limit(cluster, team, pool, "lend"),
+    }
+    if limits["lendingLimit"]:
+        # Kueue refuses to lend more than is owned, of any resource.
+        limits["lendingLimit"] = smaller(limits["lendingLimit"], own)
+    given = {key: dict(amounts(share)) for key, share in limits.items() if share}
+    return {
+        "name": pool,
+        "resources": [
+            {"name": name, "nominalQuota": amount} | {key: limit_amounts[name] for key, limit_amounts in given.items()}
+            for name, amount in amounts(own)
+        ],
+    }
+
+
+def limit(cluster: Cluster, team: Team, pool: str, key: str) -> Share | None:
+    """Return a team's `borrow` or `lend` on a pool in full, where the file gives one."""
+    quota = team.quotas.get(pool)
+    amount = getattr(quota, key) if quota else None
+    return None if quota is None or amount is None else quota_share(cluster, pool, quota, amount)
+
+
+def smaller(one: Share, other: Share) -> Share:
+    """Return the smaller of two shares, resource by resource."""
+    return Share(**{name: min(getattr(one, name), getattr(other, name)) for name in Share.__struct_fields__})
+
+
+def preemption(scheduling: Scheduling) -> Manifest:
+    """Say whose jobs stop for a team's. Within the team the less urgent; of others those that use more than they
+    own. A job that itself must borrow stops only what is less urgent than the highest class.
+    """
+    reclaim = {"any": "Any", "lower-priority": "LowerPriority", "never": "Never"}[scheduling.reclaim]
+    rules: Manifest = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": reclaim}
+    values = sorted(set(scheduling.priorities.values()))
+    if reclaim != "Never" and len(values) > 1:
+        rules["borrowWithinCohort"] = {"policy": "LowerPriority", "maxPriorityThreshold": values[-2]}
+    return rules
+
+
+def workload_priorities(scheduling: Scheduling) -> list[Manifest]:
+    """Make classes of jobs, for the label `kueue.x-k8s.io/priority-class`: the order in a queue and in preemption."""
+    return [
+        kueue_object("WorkloadPriorityClass", name) | {"value": value, "description": f"Jobs of priority {name}"}
+        for name, value in scheduling.priorities.items()
+    ]
+
+
+def pod_priorities(scheduling: Scheduling) -> list[Manifest]:
+    """Make the same classes for pods: Volcano orders gangs by them, Kueue reads them where a job has no label.
+    `Never`, because kube-scheduler would stop single pods of another gang (facts: scheduling 1.4).
+    """
+    return [
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": f"{BATCH}{name}"},
+            "value": value,
+            "preemptionPolicy": "Never",
+            "description": f"Pods of jobs of priority {name}; they never stop other pods",
+        }
+        for name, value in scheduling.priorities.items()
+    ]
+
+
+def kueue_object(kind: str, name: str) -> Manifest:
+    """Begin a cluster-scoped object of Kueue."""
+    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name}}

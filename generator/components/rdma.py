@@ -1,0 +1,119 @@
+"""RDMA for pods: every pod that asks for one `rdma/<resource>` gets the HCAs of its node."""
+
+import json
+
+from generator.components.common import POOL, tolerations
+from generator.components.component import Component, Health, Manifest, Namespace, Tier
+from generator.components.node_feature_discovery import INFINIBAND
+from generator.model.cluster import Cluster
+from generator.model.nodes import Machine, Rdma
+from generator.model.versions import version_of
+
+__all__ = ["NAMESPACE", "hosts", "rdma"]
+
+NAMESPACE = "nvidia-network-operator"
+MELLANOX = "15b3"
+
+# `ignore` is the state of a policy by any other name than the one the operator looks for.
+HEALTH = """\
+hs = {status = "Progressing", message = "waiting for the network operator"}
+if obj.status ~= nil and obj.status.state ~= nil then
+  hs.message = "state " .. obj.status.state
+  if obj.status.state == "ready" then
+    hs.status = "Healthy"
+  elseif obj.status.state == "error" or obj.status.state == "ignore" then
+    hs.status = "Degraded"
+  end
+  if obj.status.reason ~= nil and obj.status.reason ~= "" then
+    hs.message = hs.message .. ": " .. obj.status.reason
+  end
+end
+return hs
+"""
+
+
+def hosts(cluster: Cluster) -> tuple[Machine, ...]:
+    """Return the nodes whose pods may use RDMA: those with GPUs and HCAs, where there is a fabric."""
+    if cluster.fabric is None:
+        return ()
+    return tuple(machine for machine in cluster.gpu_nodes if machine.hcas)
+
+
+def rdma(cluster: Cluster) -> Component | None:
+    """Run the shared RDMA device plugin on the nodes with GPUs and HCAs."""
+    machines = hosts(cluster)
+    if cluster.fabric is None or not machines:
+        return None
+    version = version_of("network-operator", cluster)
+    return Component(
+        name="rdma",
+        tier=Tier.GPU,
+        summary="InfiniBand devices for pods",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security="privileged"),),
+        objects=(policy(machines, cluster.fabric.rdma, version.images["rdma"]),),
+        needs=("network-operator",),
+        health=(Health("mellanox.com", "NicClusterPolicy", HEALTH),),
+    )
+
+
+def policy(machines: tuple[Machine, ...], settings: Rdma, image: str) -> Manifest:
+    """Return the one policy there may be; the operator knows it by its name. No driver container: the host's
+    drivers serve InfiniBand, and no second network: NCCL needs verbs and the pod network only.
+    """
+    path, _, tag = image.rpartition(":")
+    repository, _, name = path.rpartition("/")
+    return {
+        "apiVersion": "mellanox.com/v1alpha1",
+        "kind": "NicClusterPolicy",
+        "metadata": {"name": "nic-cluster-policy"},
+        "spec": {
+            "nodeAffinity": affinity(machines),
+            "tolerations": tolerations(machines),
+            "rdmaSharedDevicePlugin": {
+                "repository": repository,
+                "image": name,
+                "version": tag,
+                "config": configuration(settings),
+                "containerResources": [
+                    {
+                        "name": "rdma-shared-dp",
+                        "requests": {"cpu": "10m", "memory": "32Mi"},
+                        "limits": {"memory": "128Mi"},
+                    }
+                ],
+            },
+        },
+    }
+
+
+def affinity(machines: tuple[Machine, ...]) -> Manifest:
+    """Keep to the GPU pools, and there to nodes whose link is InfiniBand: the operator alone would take every
+    node with a card of that vendor.
+    """
+    pools = sorted({machine.pool for machine in machines})
+    return {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [
+                {
+                    "matchExpressions": [
+                        {"key": INFINIBAND, "operator": "In", "values": ["true"]},
+                        {"key": POOL, "operator": "In", "values": pools},
+                    ]
+                }
+            ]
+        }
+    }
+
+
+def configuration(settings: Rdma) -> str:
+    """Return the plugin's configuration. `linkTypes` reads the type of the HCA's network device, so ib_ipoib must
+    be loaded (bootstrap does). A count only bounds how many pods share a node's HCAs: each sees all of them.
+    """
+    resource = {
+        "resourceName": settings.resource,
+        "resourcePrefix": "rdma",
+        "rdmaHcaMax": settings.max_pods,
+        "selectors": {"vendors": [MELLANOX], "linkTypes": ["infiniband"]},
+    }
+    return json.dumps({"periodicUpdateInterval": 300, "configList": [resource]})

@@ -1,0 +1,146 @@
+"""Tier 1: local NVMe of nodes as volumes that vanish with their claim."""
+
+from generator.components.common import SCRATCH, tolerations
+from generator.components.component import Component, Manifest, Namespace, Release, Tier
+from generator.model.cluster import Cluster
+from generator.model.nodes import Machine
+from generator.model.storage import Scratch
+from generator.model.versions import version_of
+
+__all__ = ["NAMESPACE", "scratch"]
+
+NAMESPACE = "scratch"
+CLEANUP = "local-volume-node-cleanup"
+LABELS = {"app.kubernetes.io/name": CLEANUP}
+
+
+def scratch(cluster: Cluster) -> Component | None:
+    """Install the static provisioner on the nodes with scratch disks. It makes one volume of each mount point below
+    `hostDir` and wipes it when its claim goes; nodes without such a disk never run it.
+    """
+    settings = cluster.storage.scratch
+    machines = tuple(machine for machine in cluster.machines if machine.disks_for("scratch"))
+    if settings is None or not machines:
+        return None
+    version = version_of("scratch", cluster)
+    return Component(
+        name="scratch",
+        tier=Tier.STORAGE,
+        summary="Scratch volumes on local NVMe, wiped when their claim goes",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security="privileged"),),
+        objects=(storage_class(settings), *node_cleanup(settings, version.images["node-cleanup"])),
+        releases=(
+            Release(
+                chart=version.chart("local-static-provisioner"),
+                name="local-static-provisioner",
+                namespace=NAMESPACE,
+                values=values(settings, machines),
+            ),
+        ),
+        kinds=("rbac.authorization.k8s.io/ClusterRole", "rbac.authorization.k8s.io/ClusterRoleBinding"),
+    )
+
+
+def storage_class(settings: Scratch) -> Manifest:
+    """Bind late, so that the pod chooses the node; Delete, because nothing here is kept."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": settings.storage_class},
+        "provisioner": "kubernetes.io/no-provisioner",
+        "volumeBindingMode": "WaitForFirstConsumer",
+        "reclaimPolicy": "Delete",
+    }
+
+
+def values(settings: Scratch, machines: tuple[Machine, ...]) -> Manifest:
+    """Return the chart's values. Volumes go with their Node object: a node that comes back under the same name
+    offers its disks anew.
+    """
+    return {
+        "classes": [
+            {
+                "name": settings.storage_class,
+                "hostDir": settings.host_dir,
+                "volumeMode": "Filesystem",
+                "accessMode": "ReadWriteOnce",
+                "fsType": settings.filesystem,
+                # Used for a block device linked below hostDir; upstream's `shred` would wear the flash out.
+                "blockCleanerCommand": ["/scripts/blkdiscard.sh"],
+            }
+        ],
+        "setPVOwnerRef": True,
+        "nodeSelector": {SCRATCH: "true"},
+        "tolerations": tolerations(machines),
+        "priorityClassName": "system-node-critical",
+        "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
+        "readinessProbe": {"httpGet": {"path": "/ready", "port": "metrics"}},
+    }
+
+
+def node_cleanup(settings: Scratch, image: str) -> tuple[Manifest, ...]:
+    """Delete the claims whose node is gone: their volumes will never be there again, and the pods that wait for them
+    could not start anywhere. Only for this class: no other volume is looked at.
+    """
+    metadata = {"name": CLEANUP, "namespace": NAMESPACE, "labels": LABELS}
+    account = {"kind": "ServiceAccount", "name": CLEANUP, "namespace": NAMESPACE}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": CLEANUP}
+    cluster_wide = {"name": CLEANUP, "labels": LABELS}
+    return (
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata},
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": cluster_wide,
+            "rules": [
+                _rule(["persistentvolumes", "persistentvolumeclaims"], ["get", "list", "watch", "delete"]),
+                _rule(["nodes"], ["get", "list", "watch"]),
+                _rule(["events"], ["create", "patch"]),
+            ],
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": cluster_wide,
+            "roleRef": role,
+            "subjects": [account],
+        },
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": metadata,
+            "spec": {
+                "replicas": 1,
+                "selector": {"matchLabels": LABELS},
+                "template": {"metadata": {"labels": LABELS}, "spec": _cleanup_pod(settings, image)},
+            },
+        },
+    )
+
+
+def _rule(resources: list[str], verbs: list[str]) -> Manifest:
+    return {"apiGroups": [""], "resources": resources, "verbs": verbs}
+
+
+def _cleanup_pod(settings: Scratch, image: str) -> Manifest:
+    return {
+        "serviceAccountName": CLEANUP,
+        "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [
+            {
+                "name": CLEANUP,
+                "image": image,
+                # Five minutes: a Node object that is made again at once keeps its claims.
+                "args": [f"--storageclass-names={settings.storage_class}", "--pvc-deletion-delay=5m"],
+                "ports": [{"name": "metrics", "containerPort": 8080}],
+                "livenessProbe": {"tcpSocket": {"port": "metrics"}, "periodSeconds": 60},
+                "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "readOnlyRootFilesystem": True,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+            }
+        ],
+    }

@@ -1,0 +1,83 @@
+"""Tenants: what each team's namespace holds, and the rules that keep its jobs in the queue."""
+
+from generator.components.component import Component, Manifest, Namespace, Tier
+from generator.components.kueue import TEAM
+from generator.components.tenants.admission import policies
+from generator.components.tenants.network import network
+from generator.components.tenants.rbac import bindings, queue_readers, roles
+from generator.model.cluster import Cluster
+from generator.model.teams import Team
+
+__all__ = ["tenants"]
+
+
+def tenants(cluster: Cluster) -> Component | None:
+    """Give each team a namespace with its queue, rights, limits and network."""
+    if not cluster.teams:
+        return None
+    return Component(
+        name="tenants",
+        tier=Tier.TENANTS,
+        summary="Namespaces of teams: queue, rights, limits, network, admission",
+        version="v1",
+        namespaces=tuple(
+            Namespace(team.name, security=team.security, labels={TEAM: team.name}) for team in cluster.teams
+        ),
+        base=(*roles(), *policies()),
+        objects=(*queue_readers(cluster), *(item for team in cluster.teams for item in belongings(cluster, team))),
+        needs=("queues", *(("cilium",) if cluster.networks.cni == "cilium" else ())),
+    )
+
+
+def belongings(cluster: Cluster, team: Team) -> tuple[Manifest, ...]:
+    """Return the objects in one team's namespace."""
+    return (local_queue(team), quota(team), limits(team), *bindings(team), *network(cluster, team))
+
+
+def local_queue(team: Team) -> Manifest:
+    """Lead into the team's quotas. The name is `default`, so that Kueue puts jobs that name no queue in it."""
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "LocalQueue",
+        "metadata": {"name": "default", "namespace": team.name},
+        "spec": {"clusterQueue": team.name},
+    }
+
+
+def quota(team: Team) -> Manifest:
+    """Bound volumes and the number of objects. Nothing that pods request and no number of pods: this quota is
+    checked after Kueue has let a job in, and where it is tighter than Kueue's, a part of the gang is refused and the
+    rest holds its quota until it is evicted (facts: scheduling 3.5). Addresses outside the cluster are not a team's
+    to take.
+    """
+    hard: Manifest = {
+        "count/configmaps": "2k",
+        "count/cronjobs.batch": "200",
+        "count/jobs.batch": "5k",
+        "count/secrets": "2k",
+        "count/services": "1k",
+        "persistentvolumeclaims": "1k",
+        "services.loadbalancers": "0",
+        "services.nodeports": "0",
+    }
+    if team.storage is not None:
+        hard["requests.storage"] = str(team.storage)
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "team", "namespace": team.name},
+        "spec": {"hard": hard},
+    }
+
+
+def limits(team: Team) -> Manifest:
+    """Give containers that request nothing a small request: a pod without requests would pass Kueue's quotas
+    uncounted. No default limits: they would refuse containers that request more and name no limit.
+    """
+    default = {"type": "Container", "defaultRequest": {"cpu": "500m", "memory": "1Gi"}}
+    return {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "requests", "namespace": team.name},
+        "spec": {"limits": [default]},
+    }

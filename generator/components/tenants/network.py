@@ -1,0 +1,164 @@
+"""What a team's pods may talk to.
+
+Closed in both directions, with openings for what jobs need: each other (NCCL, MPI, Ray), DNS, the API server, S3 in the
+cluster, Prometheus, and everything outside the cluster (datasets, package indexes): a site that wants less has
+a firewall or a proxy for it. Other namespaces and the cluster's own networks stay closed.
+Not filtered at all: InfiniBand, pods on the host's network (which Pod Security refuses), and file systems and block
+devices, whose traffic is the host's own.
+"""
+
+from ipaddress import IPv4Network, IPv6Network
+
+from generator.components.component import Manifest
+from generator.model.cluster import Cluster
+from generator.model.teams import Team
+
+__all__ = ["network"]
+
+MINIO_PORT = 9000
+# Rook's gateways listen on 80 or 443 on the host's network, on 8080 or 443 on the pods' one.
+RGW_PORTS = (80, 443, 8080)
+API_PORT = 6443
+
+
+def network(cluster: Cluster, team: Team) -> list[Manifest]:
+    """Return a team's policies. Cilium needs one of its own kind: its rules by address never match nodes."""
+    policies = [closed(team), openings(cluster, team)]
+    if cluster.networks.cni == "cilium":
+        policies.append(nodes(cluster, team))
+    return policies
+
+
+def closed(team: Team) -> Manifest:
+    """Select every pod and allow nothing."""
+    return policy("default-deny", team, {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]})
+
+
+def openings(cluster: Cluster, team: Team) -> Manifest:
+    """Allow what jobs need."""
+    inside: Manifest = {"podSelector": {}}
+    return policy(
+        "team",
+        team,
+        {
+            "podSelector": {},
+            "policyTypes": ["Ingress", "Egress"],
+            "ingress": [{"from": [inside]}, *scrape(cluster)],
+            "egress": [{"to": [inside]}, dns(), *api_server(cluster), *object_storage(cluster), outside(cluster)],
+        },
+    )
+
+
+def scrape(cluster: Cluster) -> list[Manifest]:
+    """Let Prometheus read metrics, on any port."""
+    if cluster.monitoring.prometheus is None:
+        return []
+    return [{"from": [pods("monitoring", {"app.kubernetes.io/name": "prometheus"})]}]
+
+
+def dns() -> Manifest:
+    """Let pods ask CoreDNS: the MPI operator's workers find each other by name."""
+    return {
+        "to": [pods("kube-system", {"k8s-app": "kube-dns"})],
+        "ports": [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}],
+    }
+
+
+def api_server(cluster: Cluster) -> list[Manifest]:
+    """Let pods reach the API server, which asks who they are: behind its Service are control-plane nodes."""
+    if cluster.networks.cni == "cilium":
+        return []
+    blocks = [{"ipBlock": {"cidr": f"{machine.address}/32"}} for machine in cluster.control_plane]
+    return [{"to": blocks, "ports": [tcp(API_PORT)]}]
+
+
+def object_storage(cluster: Cluster) -> list[Manifest]:
+    """Let pods use S3 of MinIO and of Ceph."""
+    rules: list[Manifest] = []
+    if cluster.storage.objects:
+        rules.append({"to": [pods("minio", {})], "ports": [tcp(MINIO_PORT)]})
+    if gateways(cluster):
+        rgw = pods("rook-ceph", {"app": "rook-ceph-rgw"})
+        on_hosts = cluster.networks.cni != "cilium" and on_host_network(cluster)
+        blocks = [{"ipBlock": {"cidr": str(cluster.networks.node.cidr)}}] if on_hosts else []
+        rules.append({"to": [rgw, *blocks], "ports": [tcp(port) for port in RGW_PORTS]})
+    return rules
+
+
+def gateways(cluster: Cluster) -> bool:
+    """Tell whether Ceph serves S3."""
+    return bool(cluster.storage.ceph and cluster.storage.ceph.object_stores)
+
+
+def on_host_network(cluster: Cluster) -> bool:
+    """Tell whether Ceph's daemons are on the nodes' network, where they are no pods to a policy."""
+    return bool(cluster.storage.ceph and cluster.storage.ceph.network == "host")
+
+
+def outside(cluster: Cluster) -> Manifest:
+    """Allow everything but the cluster's own networks."""
+    blocks = [everywhere("0.0.0.0/0", own_networks(cluster))]
+    if cluster.kubernetes.pod_cidr6:
+        blocks.append(everywhere("::/0", own_networks6(cluster)))
+    return {"to": blocks}
+
+
+def everywhere(cidr: str, networks: list[str]) -> Manifest:
+    """Return all addresses of a family less some networks."""
+    return {"ipBlock": {"cidr": cidr, "except": networks}}
+
+
+def own_networks(cluster: Cluster) -> list[str]:
+    """Return the cluster's IPv4 networks, without repeats."""
+    nets = cluster.networks
+    declared = [net.cidr for net in (nets.node, nets.storage, nets.ipoib, nets.bmc) if net]
+    return unique([cluster.kubernetes.pod_cidr, cluster.kubernetes.service_cidr, *declared])
+
+
+def own_networks6(cluster: Cluster) -> list[str]:
+    """Return the cluster's IPv6 networks, without repeats."""
+    nets = cluster.networks
+    declared = [net.cidr6 for net in (nets.node, nets.storage, nets.ipoib, nets.bmc) if net]
+    return unique([cluster.kubernetes.pod_cidr6, cluster.kubernetes.service_cidr6, *declared])
+
+
+def unique(networks: list[IPv4Network] | list[IPv6Network | None]) -> list[str]:
+    """Write networks as text, each once."""
+    return list(dict.fromkeys(str(net) for net in networks if net))
+
+
+def nodes(cluster: Cluster, team: Team) -> Manifest:
+    """Allow the API server, and Ceph's S3 where it listens on nodes, by what Cilium calls them."""
+    egress: list[Manifest] = [{"toEntities": ["kube-apiserver"]}]
+    if gateways(cluster) and on_host_network(cluster):
+        ports = [{"port": str(port), "protocol": "TCP"} for port in RGW_PORTS]
+        egress.append({"toEntities": ["host", "remote-node"], "toPorts": [{"ports": ports}]})
+    return {
+        "apiVersion": "cilium.io/v2",
+        "kind": "CiliumNetworkPolicy",
+        "metadata": {"name": "team-nodes", "namespace": team.name},
+        "spec": {"endpointSelector": {}, "egress": egress},
+    }
+
+
+def policy(name: str, team: Team, spec: Manifest) -> Manifest:
+    """Write a NetworkPolicy of a team's namespace."""
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": name, "namespace": team.name},
+        "spec": spec,
+    }
+
+
+def pods(namespace: str, labels: dict[str, str]) -> Manifest:
+    """Select pods of another namespace."""
+    return {
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        "podSelector": {"matchLabels": labels} if labels else {},
+    }
+
+
+def tcp(port: int) -> Manifest:
+    """Return a TCP port of a rule."""
+    return {"protocol": "TCP", "port": port}

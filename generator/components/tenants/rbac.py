@@ -1,0 +1,140 @@
+"""Who may do what in a team's namespace."""
+
+from generator.components.component import Manifest
+from generator.model.cluster import Cluster
+from generator.model.teams import Member, Team
+
+__all__ = ["bindings", "queue_readers", "roles"]
+
+GROUP = "rbac.authorization.k8s.io"
+MEMBER, VIEWER, QUEUES = "gen:team-member", "gen:team-viewer", "gen:queue-reader"
+# Made by Kueue's chart: it grows with the kinds of jobs that Kueue knows.
+KUEUE_USER = "kueue-batch-user-role"
+
+READ = ["get", "list", "watch"]
+WRITE = [*READ, "create", "delete", "deletecollection", "patch", "update"]
+
+CORE = ["configmaps", "persistentvolumeclaims", "services"]
+ABOUT = ["events", "limitranges", "persistentvolumeclaims", "pods", "pods/log", "resourcequotas", "services"]
+JOBS: tuple[tuple[str, list[str]], ...] = (
+    ("batch", ["cronjobs", "jobs"]),
+    ("apps", ["deployments", "statefulsets"]),
+    ("autoscaling", ["horizontalpodautoscalers"]),
+    ("jobset.x-k8s.io", ["jobsets"]),
+    ("kubeflow.org", ["mpijobs", "pytorchjobs", "tfjobs"]),
+    ("trainer.kubeflow.org", ["trainjobs"]),
+    ("ray.io", ["rayclusters", "rayjobs", "rayservices"]),
+)
+"""What teams run. Not PodGroups or Volcano's own jobs: operators make PodGroups, and Kueue cannot hold the others."""
+
+
+def roles() -> tuple[Manifest, ...]:
+    """Return the roles, the same on every cluster."""
+    return (member(), viewer(), cluster_role(QUEUES, queue_rules()))
+
+
+def member() -> Manifest:
+    """Run jobs and see everything of one's own. Pods may be made and deleted but not changed: who may change a pod
+    can take Kueue's gate off it.
+    """
+    return cluster_role(
+        MEMBER,
+        [
+            rule("", ["pods"], [*READ, "create", "delete", "deletecollection"]),
+            rule("", ["events", "limitranges", "pods/log", "resourcequotas", "serviceaccounts"], READ),
+            # A WebSocket opens with GET, and Kubernetes 1.35 asks for `create` as well.
+            rule("", ["pods/attach", "pods/exec", "pods/portforward"], ["create", "get"]),
+            rule("", [*CORE, "secrets"], WRITE),
+            *(rule(group, kinds, WRITE) for group, kinds in JOBS),
+            rule("apps", ["deployments/scale", "statefulsets/scale"], ["get", "patch", "update"]),
+            *context_rules(),
+        ],
+    )
+
+
+def viewer() -> Manifest:
+    """See jobs and their logs; no Secrets and no ConfigMaps, in which people keep passwords too."""
+    return cluster_role(
+        VIEWER,
+        [
+            rule("", ABOUT, READ),
+            *(rule(group, kinds, READ) for group, kinds in JOBS),
+            *context_rules(),
+            rule("kueue.x-k8s.io", ["localqueues", "workloads"], READ),
+        ],
+    )
+
+
+def context_rules() -> list[Manifest]:
+    """See what explains why a pod does not start."""
+    return [
+        rule("apps", ["controllerrevisions", "replicasets"], READ),
+        rule("networking.k8s.io", ["networkpolicies"], READ),
+        rule("scheduling.volcano.sh", ["podgroups"], READ),
+        rule("trainer.kubeflow.org", ["trainingruntimes"], READ),
+    ]
+
+
+def queue_rules() -> list[Manifest]:
+    """See the cluster's queues and classes: who waits for what."""
+    return [
+        rule("kueue.x-k8s.io", ["clusterqueues", "cohorts", "resourceflavors", "workloadpriorityclasses"], READ),
+        rule("scheduling.k8s.io", ["priorityclasses"], READ),
+        rule("storage.k8s.io", ["storageclasses"], READ),
+        rule("trainer.kubeflow.org", ["clustertrainingruntimes"], READ),
+    ]
+
+
+def rule(group: str, resources: list[str], verbs: list[str]) -> Manifest:
+    """Allow verbs on resources of one API group."""
+    return {"apiGroups": [group], "resources": resources, "verbs": verbs}
+
+
+def cluster_role(name: str, rules: list[Manifest]) -> Manifest:
+    """Write a ClusterRole; RoleBindings make it one namespace's."""
+    return {"apiVersion": f"{GROUP}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}
+
+
+def bindings(team: Team) -> list[Manifest]:
+    """Bind a team's people to the roles, in its namespace."""
+    members, viewers = subjects(team, "member"), subjects(team, "viewer")
+    bound = (("members", MEMBER, members), ("queue-users", KUEUE_USER, members), ("viewers", VIEWER, viewers))
+    return [
+        {
+            "apiVersion": f"{GROUP}/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": name, "namespace": team.name},
+            "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
+            "subjects": people,
+        }
+        for name, role, people in bound
+        if people
+    ]
+
+
+def subjects(team: Team, role: str) -> list[Manifest]:
+    """Return a team's people of one role, as the identity provider names them."""
+    return [entry for member in team.members if member.role == role for entry in entries(member)]
+
+
+def entries(member: Member) -> list[Manifest]:
+    """Return a group or a user as the subject of a binding."""
+    names = {"Group": member.group, "User": member.user}
+    return [{"apiGroup": GROUP, "kind": kind, "name": name} for kind, name in names.items() if name]
+
+
+def queue_readers(cluster: Cluster) -> list[Manifest]:
+    """Let everybody in any team read the cluster's queues."""
+    people = [entry for team in cluster.teams for role in ("member", "viewer") for entry in subjects(team, role)]
+    unique = {(entry["kind"], entry["name"]): entry for entry in people}
+    if not unique:
+        return []
+    return [
+        {
+            "apiVersion": f"{GROUP}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": QUEUES},
+            "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": QUEUES},
+            "subjects": list(unique.values()),
+        },
+    ]

@@ -1,0 +1,173 @@
+"""Volcano: places whole gangs of pods and does nothing else."""
+
+from generator.components.component import Component, Manifest, Namespace, Patch, Release, Tier
+from generator.model.cluster import Cluster
+from generator.model.versions import version_of
+
+__all__ = ["NAMESPACE", "SCHEDULER", "SCHEDULER_CONF", "volcano"]
+
+NAMESPACE = "volcano-system"
+SCHEDULER = "volcano"
+"""What `schedulerName` of a pod says."""
+
+# No `enqueue`, `overcommit`, `proportion`, `capacity` or `drf`: each of them is a second queue, in which the PodGroup
+# of a job that Kueue stopped keeps its resources and the job let in instead waits for ever (facts: scheduling 1.3,
+# seen on the real programs). No `preempt` or `reclaim`: only Kueue stops jobs, and only whole ones (1.4). `binpack`
+# keeps nodes whole for gangs that need all GPUs of a node.
+SCHEDULER_CONF = """\
+actions: "allocate, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+    enableReclaimable: false
+  - name: conformance
+- plugins:
+  - name: predicates
+  - name: nodeorder
+    arguments:
+      leastrequested.weight: 0
+      mostrequested.weight: 1
+  - name: binpack
+    arguments:
+      binpack.weight: 10
+      binpack.cpu: 1
+      binpack.memory: 1
+      binpack.resources: nvidia.com/gpu
+      binpack.resources.nvidia.com/gpu: 10
+"""
+
+
+def volcano(cluster: Cluster) -> Component | None:
+    """Install the scheduler and the controller that makes PodGroups, wherever teams share the cluster."""
+    if not cluster.teams:
+        return None
+    version = version_of("volcano", cluster)
+    replicas = 2 if len(cluster.control_plane) > 1 else 1
+    monitored = cluster.monitoring.prometheus is not None
+    return Component(
+        name="volcano",
+        tier=Tier.SCHEDULING,
+        summary="Gang scheduler: all pods of a job start together or none",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security="restricted"),),
+        objects=(*budgets(replicas), *(monitors() if monitored else ())),
+        releases=(
+            Release(
+                chart=version.chart("volcano"),
+                name="volcano",
+                namespace=NAMESPACE,
+                values=values(version.version, replicas),
+                # Both belong to the admission webhooks, which are off; they would make a new CA on every sync.
+                hooks={"volcano-admission-init": "drop", "volcano-admission-init-role": "drop"},
+            ),
+        ),
+        patches=(strict_configuration(), only_pod_groups()),
+        needs=("kube-prometheus-stack",) if monitored else (),
+        kinds=(
+            "apiextensions.k8s.io/CustomResourceDefinition",
+            "rbac.authorization.k8s.io/ClusterRole",
+            "rbac.authorization.k8s.io/ClusterRoleBinding",
+        ),
+    )
+
+
+def values(tag: str, replicas: int) -> Manifest:
+    """Return the chart's values. The admission webhooks serve Volcano's own jobs, which Kueue cannot see and teams
+    may not make. Leader election always: without it two replicas are two schedulers.
+    """
+    return {
+        "basic": {"image_tag_version": tag, "image_pull_policy": "IfNotPresent"},
+        "custom": {
+            "admission_enable": False,
+            "vap_enable": False,
+            "map_enable": False,
+            "metrics_enable": False,
+            "controller_metrics_enable": True,
+            "scheduler_metrics_enable": True,
+            "leader_elect_enable": True,
+            "controller_replicas": replicas,
+            "scheduler_replicas": replicas,
+            "scheduler_config_override": SCHEDULER_CONF,
+            "go_memlimit_enable": True,
+            "scheduler_resources": {"requests": {"cpu": "500m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}},
+            "controller_resources": {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
+            "scheduler_affinity": apart("volcano-scheduler"),
+            "controller_affinity": apart("volcano-controller"),
+            # The chart adds DAC_OVERRIDE, which does nothing for a user other than root and fails `restricted`.
+            "default_csc": {
+                "runAsNonRoot": True,
+                "runAsUser": 1000,
+                "allowPrivilegeEscalation": False,
+                "capabilities": {"add": [], "drop": ["ALL"]},
+            },
+        },
+    }
+
+
+def apart(app: str) -> Manifest:
+    """Prefer another node for each replica."""
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "kubernetes.io/hostname"}
+    return {
+        "podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}],
+        },
+    }
+
+
+def strict_configuration() -> Patch:
+    """Make the scheduler stop at a bad configuration. Otherwise it goes on with its own default, which has the
+    plugins that deadlock with Kueue; the chart has no value for the flag (facts: scheduling 1.3).
+    """
+    return argument("volcano-scheduler", "--disable-default-scheduler-config=true")
+
+
+def only_pod_groups() -> Patch:
+    """Run only the controllers that plain Kubernetes jobs need: those of Volcano's own jobs stay off."""
+    return argument("volcano-controllers", "--controllers=+pg-controller,+queue-controller")
+
+
+def argument(deployment: str, text: str) -> Patch:
+    """Put an argument before the chart's: its last one is `2>&1`."""
+    return Patch(
+        target={
+            "group": "apps",
+            "version": "v1",
+            "kind": "Deployment",
+            "name": deployment,
+            "namespace": NAMESPACE,
+        },
+        operations=({"op": "add", "path": "/spec/template/spec/containers/0/args/0", "value": text},),
+    )
+
+
+def budgets(replicas: int) -> tuple[Manifest, ...]:
+    """Keep one replica of each while nodes are drained; the chart has no such objects."""
+    if replicas == 1:
+        return ()
+    return tuple(
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": app, "namespace": NAMESPACE},
+            "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": app}}},
+        }
+        for app in ("volcano-scheduler", "volcano-controller")
+    )
+
+
+def monitors() -> tuple[Manifest, ...]:
+    """Let Prometheus scrape the Services of the chart, which has no ServiceMonitors."""
+    return tuple(
+        {
+            "apiVersion": "monitoring.coreos.com/v1",
+            "kind": "ServiceMonitor",
+            "metadata": {"name": app, "namespace": NAMESPACE},
+            "spec": {
+                "selector": {"matchLabels": {"app": app}},
+                "endpoints": [{"port": "metrics", "interval": "30s"}],
+            },
+        }
+        for app in ("volcano-scheduler", "volcano-controller")
+    )

@@ -1,0 +1,1 @@
+"""Where everything goes: from components to a tree of files."""

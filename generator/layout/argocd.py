@@ -1,0 +1,220 @@
+"""What Argo CD syncs: one Application for each component, projects for their tiers, and the root of it all."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from generator.components.component import Component, Ignore, Manifest, Tier, protect
+from generator.layout.files import Files, component_file, document, kustomization, objects
+from generator.layout.waves import waves
+from generator.model.cluster import Cluster
+
+__all__ = ["argocd", "argocd_custom", "namespaces"]
+
+SERVER = "https://kubernetes.default.svc"
+# Deleting one of these Applications by mistake must not take the cluster down: no cascading finalizer.
+KEPT_TIERS = {Tier.NETWORK, Tier.STORAGE, Tier.GITOPS, Tier.TENANTS}
+NAMESPACES = "namespaces"
+ROOT = "root"
+
+
+def argocd(cluster: Cluster, components: Sequence[Component]) -> Files:
+    """Return `clusters/<cluster>/argocd/` less the user's corner."""
+    folder = f"clusters/{cluster.name}/argocd"
+    source = f"clusters/{cluster.name}/cluster.yaml"
+    found = waves(components)
+    manifests = [
+        *projects(cluster, components),
+        root(cluster),
+        application(cluster, NAMESPACES, NAMESPACES, 0, namespace="default"),
+        *(_application(cluster, component, found[component.name]) for component in components),
+    ]
+    names, files = objects(folder, manifests, source)
+    return {f"{folder}/kustomization.yaml": document(kustomization(names, ["custom"]), source), **files}
+
+
+def argocd_custom(cluster: Cluster) -> Files:
+    """Return the user's corner beside the Applications: made once."""
+    text = "# Yours: Applications and AppProjects of your own. gen made this file once and never writes it again.\n"
+    content = document(component_file(resources=[]), "").split(b"\n", 1)[1]
+    return {f"clusters/{cluster.name}/argocd/custom/kustomization.yaml": text.encode() + content}
+
+
+def namespaces(cluster: Cluster, components: Sequence[Component]) -> Files:
+    """Return the overlay with all Namespaces: in one Application, because one that two Applications hold ends up
+    pruned with everything in it (facts: layout, Argo CD).
+    """
+    folder = f"overlays/{cluster.name}/{NAMESPACES}"
+    source = f"clusters/{cluster.name}/cluster.yaml, or put patches into {folder}/custom/"
+    ours = {space.name: space for component in components for space in component.namespaces if space.security}
+    manifests = [
+        protect(
+            {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {
+                    "name": space.name,
+                    "labels": {"pod-security.kubernetes.io/enforce": str(space.security), **space.labels},
+                },
+            }
+        )
+        for _, space in sorted(ours.items())
+    ]
+    names, files = objects(folder, manifests, source)
+    return {f"{folder}/kustomization.yaml": document(kustomization(names, ["custom"]), source), **files}
+
+
+def _application(cluster: Cluster, component: Component, wave: int) -> Manifest:
+    settings = cluster.settings(component.name)
+    paths = [f"/base/{component.name}/{component.version}"]
+    paths += [f"/workflows/{operation.name}" for operation in component.operations]
+    return application(
+        cluster,
+        component.name,
+        component.tier.value,
+        wave,
+        namespace=component.namespaces[0].name if component.namespaces else "default",
+        paths=paths,
+        automated=settings.sync == "auto" and component.tier.value not in cluster.gitops.ordered,
+        cascade=component.tier not in KEPT_TIERS and not any(map(_protected, _manifests(component))),
+        ignore=component.ignore,
+    )
+
+
+def application(  # noqa: PLR0913 - the fields of one object
+    cluster: Cluster,
+    name: str,
+    project: str,
+    wave: int,
+    *,
+    namespace: str,
+    path: str | None = None,
+    paths: Sequence[str] = (),
+    automated: bool = True,
+    cascade: bool = False,
+    ignore: Sequence[Ignore] = (),
+) -> Manifest:
+    """Return one Application. Removing it from Git needs a person's word (`Prune=confirm`), and
+    only `cascade` takes its objects along.
+    """
+    path = path or f"overlays/{cluster.name}/{name}"
+    metadata: Manifest = {
+        "name": name,
+        "namespace": "argocd",
+        "labels": {"gen.internal/cluster": cluster.name},
+        "annotations": {
+            "argocd.argoproj.io/sync-wave": str(wave),
+            "argocd.argoproj.io/sync-options": "Prune=confirm",
+            "argocd.argoproj.io/manifest-generate-paths": ";".join((f"/{path}", *paths)),
+        },
+    }
+    if cascade:
+        metadata["finalizers"] = ["resources-finalizer.argocd.argoproj.io"]
+    options = ["ServerSideApply=true", "SkipDryRunOnMissingResource=true", "FailOnSharedResource=true"]
+    spec: Manifest = {
+        "project": project,
+        "source": {
+            "repoURL": cluster.repository.url,
+            "targetRevision": f"refs/heads/{cluster.repository.branch}",
+            "path": path,
+        },
+        "destination": {"server": SERVER, "namespace": namespace},
+        "syncPolicy": {
+            **({"automated": {"prune": True, "selfHeal": True}} if automated else {}),
+            # Auto-sync tries a commit once; a webhook or a CRD that is not there yet must not end the installation.
+            "retry": {"limit": -1, "refresh": True, "backoff": {"duration": "10s", "factor": 2, "maxDuration": "5m"}},
+            "syncOptions": [*options, "RespectIgnoreDifferences=true"] if ignore else options,
+        },
+    }
+    if ignore:
+        spec["ignoreDifferences"] = [_ignore(entry) for entry in ignore]
+    return {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec}
+
+
+def _ignore(entry: Ignore) -> Manifest:
+    found: dict[str, Any] = {
+        "group": entry.group,
+        "kind": entry.kind,
+        "name": entry.name,
+        "jsonPointers": list(entry.pointers),
+        "jqPathExpressions": list(entry.expressions),
+    }
+    return {key: value for key, value in found.items() if value or key == "group"}
+
+
+def root(cluster: Cluster) -> Manifest:
+    """Return the Application that holds all others; bootstrap applies it by hand, after its project."""
+    return application(cluster, ROOT, ROOT, 0, namespace="argocd", path=f"clusters/{cluster.name}/argocd")
+
+
+def projects(cluster: Cluster, components: Sequence[Component]) -> list[Manifest]:
+    """Return a project for each tier in use, one for the namespaces, one for the root, and the closed default."""
+    tiers = [tier for tier in Tier if any(component.tier == tier for component in components)]
+    return [
+        _project(cluster, ROOT, "Applications and projects, nothing else", {"argocd"}, set(), ROOT_KINDS),
+        _project(cluster, NAMESPACES, "all Namespaces", {"default"}, {"/Namespace"}),
+        *(_tier(cluster, tier, [c for c in components if c.tier == tier]) for tier in tiers),
+        {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "AppProject",
+            "metadata": {"name": "default", "namespace": "argocd", "annotations": FIRST},
+            "spec": {
+                "description": "closed",
+                "sourceRepos": [],
+                "destinations": [],
+                "namespaceResourceBlacklist": [{"group": "*", "kind": "*"}],
+            },
+        },
+    ]
+
+
+FIRST = {"argocd.argoproj.io/sync-wave": "-1"}
+ROOT_KINDS = [{"group": "argoproj.io", "kind": "Application"}, {"group": "argoproj.io", "kind": "AppProject"}]
+
+
+def _tier(cluster: Cluster, tier: Tier, components: Sequence[Component]) -> Manifest:
+    namespaces = {"default"} if any(not component.namespaces for component in components) else set()
+    kinds: set[str] = set()
+    for component in components:
+        manifests = _manifests(component)
+        namespaces |= {*component.reach, *(space.name for space in component.namespaces)}
+        namespaces |= {release.namespace for release in component.releases}
+        namespaces |= {space for one in manifests if (space := one["metadata"].get("namespace"))}
+        kinds |= {*component.kinds, *(_kind(one) for one in manifests if "namespace" not in one["metadata"])}
+    return _project(cluster, tier.value, ", ".join(sorted(c.name for c in components)), namespaces, kinds)
+
+
+def _project(  # noqa: PLR0913, PLR0917 - the fields of one object
+    cluster: Cluster,
+    name: str,
+    description: str,
+    namespaces: set[str],
+    kinds: set[str],
+    only: Sequence[Manifest] = (),
+) -> Manifest:
+    cluster_kinds = [dict(zip(("group", "kind"), kind.rsplit("/", 1), strict=True)) for kind in sorted(kinds)]
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "AppProject",
+        "metadata": {"name": name, "namespace": "argocd", "annotations": FIRST},
+        "spec": {
+            "description": description,
+            "sourceRepos": [cluster.repository.url],
+            "destinations": [{"server": SERVER, "namespace": space} for space in sorted(namespaces)],
+            "clusterResourceWhitelist": cluster_kinds,
+            **({"namespaceResourceWhitelist": list(only)} if only else {}),
+        },
+    }
+
+
+def _kind(manifest: Manifest) -> str:
+    return f"{manifest['apiVersion'].rpartition('/')[0]}/{manifest['kind']}"
+
+
+def _manifests(component: Component) -> list[Manifest]:
+    templates = [template for operation in component.operations for template in operation.templates]
+    return [*component.base, *component.objects, *templates]
+
+
+def _protected(manifest: Manifest) -> bool:
+    options = manifest["metadata"].get("annotations", {}).get("argocd.argoproj.io/sync-options", "")
+    return "Delete=false" in options

@@ -1,0 +1,55 @@
+"""Kubernetes objects as files: names, first lines, kustomizations."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from generator.components.component import Manifest
+from generator.layout.emit import emit
+
+__all__ = ["Files", "component_file", "document", "kustomization", "objects"]
+
+Files = dict[str, bytes]
+"""Posix paths, relative to the repository's root, and what stands in each file."""
+
+
+def document(value: Any, source: str) -> bytes:
+    """Return a generated YAML file; its first line says what to edit instead."""
+    return f"# Written by gen. Do not edit; instead: {source}\n{emit(value)}".encode()
+
+
+def objects(folder: str, manifests: Sequence[Manifest], source: str) -> tuple[list[str], Files]:
+    """Return one file for each object, and the files' names in a stable order."""
+    counted = Counter(_name(manifest) for manifest in manifests)
+    files: Files = {}
+    for manifest in manifests:
+        name = _name(manifest)
+        if counted[name] > 1:
+            name = f"{name}.{manifest['metadata'].get('namespace', 'cluster')}"
+        path = f"{folder}/{name}.yaml"
+        if path in files:
+            raise ValueError(f"{path}: two objects of one kind, name and namespace")
+        files[path] = document(manifest, source)
+    return sorted(path.rpartition("/")[2] for path in files), files
+
+
+def _name(manifest: Manifest) -> str:
+    # Names of RBAC objects may hold colons, which Windows and some tools refuse in a path.
+    return f"{manifest['kind'].lower()}-{manifest['metadata']['name'].replace(':', '-')}"
+
+
+def kustomization(resources: Iterable[str], components: Iterable[str] = (), **extra: Any) -> Manifest:
+    """Return a kustomization. An empty list is written out: Kustomize refuses a file that says nothing."""
+    found = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": list(resources),
+        "components": list(components),
+        **extra,
+    }
+    return {key: value for key, value in found.items() if value or key == "resources"}
+
+
+def component_file(**content: Any) -> Manifest:
+    """Return a Kustomize Component."""
+    return {"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component", **content}

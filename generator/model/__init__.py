@@ -1,0 +1,1 @@
+"""The vocabulary: frozen types without behaviour beyond what follows from their own fields."""

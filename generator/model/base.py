@@ -1,0 +1,47 @@
+"""What the types of the cluster file have in common."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+__all__ = ["DNS_LABEL", "Host", "Label", "Mtu", "Name", "Positive", "Section", "Vlan", "camel"]
+
+# `$` alone allows a final newline, in Python and in JSON Schema validators alike.
+_END = r"$(?!\n)"
+
+
+def camel(name: str) -> str:
+    """Return the name of a field in the file: `pod_cidr` is `podCIDR`, `server_tls` `serverTLS`."""
+    first, *rest = name.rstrip("_").split("_")
+    upper = {"cidr": "CIDR", "cidr6": "CIDR6", "tls": "TLS", "url": "URL", "id": "ID", "ca": "CA"}
+    return first + "".join(upper.get(word, word.capitalize()) for word in rest)
+
+
+class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=camel):
+    """A part of the cluster file. Subclasses repeat `frozen` and `kw_only`: msgspec does not inherit them
+    for type checkers.
+    """
+
+
+DNS_LABEL = rf"^[a-z0-9]([-a-z0-9]*[a-z0-9])?{_END}"
+
+Name = Annotated[str, Meta(pattern=DNS_LABEL, max_length=63, description="a DNS label: small letters, digits and hyphens")]
+Host = Annotated[
+    str,
+    Meta(
+        pattern=rf"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*{_END}",
+        max_length=253,
+        description="a DNS name in lower case",
+    ),
+]
+Label = Annotated[
+    str,
+    Meta(
+        pattern=rf"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?{_END}",
+        max_length=63,
+        description="the value of a Kubernetes label",
+    ),
+]
+Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Mtu = Annotated[int, Meta(ge=1280, le=65520)]
+Vlan = Annotated[int, Meta(ge=1, le=4094)]

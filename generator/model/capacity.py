@@ -1,0 +1,136 @@
+"""Arithmetic that checks and components share: what nodes can give, what storage can hold."""
+
+from msgspec import Struct
+
+from generator.model.cluster import Cluster
+from generator.model.nodes import Machine
+from generator.model.quantity import Quantity
+from generator.model.storage import CephPool
+from generator.model.teams import Quota
+
+__all__ = [
+    "ErasureSet", "Share", "allocatable", "ceph_hosts", "ceph_raw", "ceph_usable", "erasure_set",
+    "flavor_capacity", "objects_usable", "quota_share",
+]  # fmt: skip
+
+# What the daemon sets of this project (CNI, CSI, GPU and monitoring agents) request on every node.
+DAEMONS_MILLI_CPU = 1000
+DAEMONS_MEMORY = 4 * 2**30
+# Ceph stops rebalancing at 0.90 and warns at 0.85 (facts: storage 3): plan for the warning.
+NEARFULL = 0.85
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """An amount of one flavor: GPUs, CPU in thousandths of a core, memory in bytes, pods."""
+
+    gpus: int
+    milli_cpu: int
+    memory: int
+    pods: int
+
+
+def allocatable(machine: Machine, cluster: Cluster) -> Share:
+    """Return what jobs can have of one node: all but what is reserved and what daemon sets request."""
+    reserved = cluster.kubernetes.reserved
+    return Share(
+        gpus=machine.gpus,
+        milli_cpu=max(0, machine.cpu * 1000 - reserved.cpu.milli - DAEMONS_MILLI_CPU),
+        memory=max(0, machine.memory.value - reserved.memory.value - DAEMONS_MEMORY),
+        pods=cluster.kubernetes.max_pods,
+    )
+
+
+def flavor_capacity(cluster: Cluster, pool: str) -> Share:
+    """Return what all nodes of a pool give together: the most that quotas on its flavor may add up to."""
+    shares = [allocatable(machine, cluster) for machine in cluster.in_pools(pool)]
+    return Share(
+        gpus=sum(share.gpus for share in shares),
+        milli_cpu=sum(share.milli_cpu for share in shares),
+        memory=sum(share.memory for share in shares),
+        pods=sum(share.pods for share in shares),
+    )
+
+
+def quota_share(cluster: Cluster, pool: str, quota: Quota, amount: int | None = None) -> Share:
+    """Return a quota on a pool in full: on a GPU pool CPU, memory and pods follow its GPUs in proportion, on
+    others pods follow the CPUs. `amount` (GPUs or CPUs) replaces the quota's own, for borrowing and lending.
+    """
+    capacity = flavor_capacity(cluster, pool)
+    if capacity.gpus:
+        gpus = quota.gpus or 0 if amount is None else amount
+        return _proportion(capacity, gpus, capacity.gpus)
+    cpus = quota.cpus or 0 if amount is None else amount
+    if amount is None and quota.memory is not None:
+        pods = _proportion(capacity, cpus * 1000, capacity.milli_cpu or 1).pods
+        return Share(gpus=0, milli_cpu=cpus * 1000, memory=quota.memory.value, pods=pods)
+    share = _proportion(capacity, cpus * 1000, capacity.milli_cpu or 1)
+    return Share(gpus=0, milli_cpu=cpus * 1000, memory=share.memory, pods=share.pods)
+
+
+def _proportion(capacity: Share, part: int, whole: int) -> Share:
+    # Whole cores, whole GiB: canonical quantities, and the sum of all teams stays below the capacity.
+    return Share(
+        gpus=capacity.gpus * part // whole,
+        milli_cpu=capacity.milli_cpu * part // whole // 1000 * 1000,
+        memory=capacity.memory * part // whole // 2**30 * 2**30,
+        pods=capacity.pods * part // whole,
+    )
+
+
+def ceph_hosts(cluster: Cluster) -> tuple[Machine, ...]:
+    """Return the nodes that hold Ceph's disks."""
+    ceph = cluster.storage.ceph
+    if ceph is None:
+        return ()
+    return tuple(machine for machine in cluster.in_pools(*ceph.pools) if machine.disks_for("ceph"))
+
+
+def ceph_raw(machine: Machine, device_class: str) -> int:
+    """Return the bytes of one node's Ceph disks of a class."""
+    return sum(disk.size.value * disk.count for disk in machine.disks_for("ceph") if disk.class_ == device_class)
+
+
+def ceph_usable(cluster: Cluster, pool: CephPool) -> Quantity:
+    """Return the bytes a pool can hold if it has its disk class to itself, with the largest host lost and
+    rebuilt on the others without passing nearfull (facts: storage 3).
+    """
+    sizes = sorted(ceph_raw(machine, pool.device_class) for machine in ceph_hosts(cluster))
+    raw = sum(sizes[:-1])
+    if pool.erasure:
+        data, coding = pool.erasure.data, pool.erasure.coding
+        raw = raw * data // (data + coding)
+    else:
+        raw //= pool.replicas
+    return Quantity.of(int(raw * NEARFULL), binary=True)
+
+
+class ErasureSet(Struct, frozen=True, kw_only=True):
+    """How MinIO lays out its drives: `drives` in each of `sets` sets, of which `parity` hold parity."""
+
+    drives: int
+    sets: int
+    parity: int
+
+
+def erasure_set(nodes: int, drives_per_node: int) -> ErasureSet | None:
+    """Return MinIO's layout with half of each set as parity, so that two lost nodes of four lose no data; None
+    where no size between 2 and 16 divides the drives and is the same on every node.
+
+    Facts (storage 6): the largest symmetric size up to 16 wins; for four nodes 4, 8, 12 or 16.
+    """
+    total = nodes * drives_per_node
+    fitting = [size for size in range(2, 17) if total % size == 0 and size % nodes == 0]
+    if not fitting:
+        return None
+    size = max(fitting)
+    return ErasureSet(drives=size, sets=total // size, parity=size // 2)
+
+
+def objects_usable(cluster: Cluster) -> Quantity:
+    """Return the bytes that MinIO can hold: half of its drives' size, each counted as the smallest one."""
+    machines = cluster.in_pools(cluster.storage.objects.pool) if cluster.storage.objects else ()
+    disks = [disk for machine in machines for disk in machine.disks_for("objects")]
+    if not disks:
+        return Quantity.of(0)
+    smallest = min(disk.size.value for disk in disks)
+    return Quantity.of(smallest * sum(disk.count for disk in disks) // 2, binary=True)

@@ -1,0 +1,287 @@
+"""The cluster file: everything that one `clusters/<cluster>/cluster.yaml` may say."""
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Network
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, field
+
+from generator.model.base import DNS_LABEL, Host, Label, Name, Positive, Section
+from generator.model.nodes import Fabric, Machine, Networks, Node, Pool
+from generator.model.quantity import Quantity
+from generator.model.storage import Storage
+from generator.model.teams import Scheduling, Team
+
+__all__ = [
+    "Adopt", "Alert", "Backup", "Cluster", "ClusterFile", "ComponentSettings", "Endpoint", "Etcd", "Git", "Gitops",
+    "Issuer", "Kubernetes", "Mirror", "Monitoring", "Oidc", "Prometheus", "Proxy", "Repository", "Reserved", "Site",
+    "Spec", "Zabbix",
+]  # fmt: skip
+
+Url = Annotated[str, Meta(pattern=r"^(https?|ssh|oci|file)://[^\s]+$(?!\n)|^[\w.-]+@[\w.-]+:[^\s]+$(?!\n)")]
+Cron = Annotated[str, Meta(description="five fields of cron, in UTC, quoted")]
+Duration = Annotated[str, Meta(pattern=r"^[1-9][0-9]*[smhd]$(?!\n)", description="as in 30s, 15m, 2h, 7d")]
+
+
+class Repository(Section, frozen=True, kw_only=True):
+    """Where Argo CD finds what `gen` writes."""
+
+    url: Url
+    branch: Annotated[str, Meta(pattern=r"^[\w./-]+$(?!\n)")] = "main"
+
+
+class Proxy(Section, frozen=True, kw_only=True):
+    """The way to the outside, if any; `no_proxy` is added to the cluster's own networks and domain."""
+
+    http: Url
+    https: Url | None = None
+    no_proxy: tuple[str, ...] = ()
+
+
+class Git(Section, frozen=True, kw_only=True):
+    """What Argo CD needs to trust the Git server: `ca` is a PEM certificate, `known_hosts` its SSH host keys."""
+
+    ca: str | None = None
+    known_hosts: tuple[str, ...] = ()
+
+
+class Mirror(Section, frozen=True, kw_only=True):
+    """A registry and what serves its images here; nodes are told (containerd), images can be rewritten."""
+
+    registry: str
+    mirror: str
+
+
+class Issuer(Section, frozen=True, kw_only=True):
+    """Who signs certificates: a CA of the site's own (`secret` in namespace cert-manager, given), or a new
+    self-signed one made in the cluster.
+    """
+
+    kind: Literal["self-signed", "ca"] = "self-signed"
+    secret: Name | None = None
+
+
+class Oidc(Section, frozen=True, kw_only=True):
+    """The site's identity provider, for Kubernetes and Argo CD."""
+
+    issuer: Url
+    client: str
+    groups_claim: str = "groups"
+
+
+class Site(Section, frozen=True, kw_only=True):
+    """What surrounds the cluster. `charts` is a mirror for Helm charts (HTTP or OCI)."""
+
+    domain: Host
+    timezone: str = "Etc/UTC"
+    dns: tuple[IPv4Address, ...] = ()
+    ntp: tuple[Host, ...] = ()
+    proxy: Proxy | None = None
+    git: Git = field(default_factory=Git)
+    mirrors: tuple[Mirror, ...] = ()
+    charts: Url | None = None
+    ingress_class: Name | None = None
+    issuer: Issuer = field(default_factory=Issuer)
+    oidc: Oidc | None = None
+
+
+class Endpoint(Section, frozen=True, kw_only=True):
+    """The control plane's address, `host:port`. kube-vip and keepalived move it between the control-plane
+    nodes; `external` is a load balancer outside, or the one control-plane node itself.
+    """
+
+    address: Annotated[str, Meta(pattern=r"^[a-z0-9.-]+:[0-9]{2,5}$(?!\n)")]
+    by: Literal["kube-vip", "keepalived", "external"]
+
+
+class Etcd(Section, frozen=True, kw_only=True):
+    """etcd on the control-plane nodes; `quota` bounds its database."""
+
+    quota: Quantity = field(default_factory=lambda: Quantity.parse("8Gi"))
+    data_dir: str = "/var/lib/etcd"
+
+
+class Reserved(Section, frozen=True, kw_only=True):
+    """Kept from pods on every node: for system daemons and the kubelet."""
+
+    cpu: Quantity = field(default_factory=lambda: Quantity.parse("2"))
+    memory: Quantity = field(default_factory=lambda: Quantity.parse("8Gi"))
+
+
+class Kubernetes(Section, frozen=True, kw_only=True):
+    """A kubeadm cluster. `node_mask` is the size of each node's slice of the pod network. `encryption` names
+    how Secrets are encrypted at rest; the key file is made on the control-plane nodes, never here.
+    """
+
+    version: Annotated[str, Meta(pattern=r"^1\.[0-9]+\.[0-9]+$(?!\n)", description='as in "1.35.3", quoted')]
+    endpoint: Endpoint
+    pod_cidr: IPv4Network
+    service_cidr: IPv4Network
+    pod_cidr6: IPv6Network | None = None
+    service_cidr6: IPv6Network | None = None
+    node_mask: Annotated[int, Meta(ge=16, le=28)] = 24
+    max_pods: Annotated[int, Meta(ge=16, le=500)] = 110
+    dns_domain: Host = "cluster.local"
+    encryption: Literal["secretbox", "aescbc", "none"] = "secretbox"
+    etcd: Etcd = field(default_factory=Etcd)
+    reserved: Reserved = field(default_factory=Reserved)
+
+
+class Alert(Section, frozen=True, kw_only=True):
+    """Who is told of a problem of at least `severity`: at once, or `after` a while if nobody acknowledged it."""
+
+    via: Literal["slack", "mattermost"]
+    channel: str
+    severity: Literal["information", "warning", "average", "high", "disaster"] = "warning"
+    after: Duration | None = None
+
+
+class Zabbix(Section, frozen=True, kw_only=True):
+    """Zabbix in the cluster. `storage` is the database's volume, `history` and `trends` are kept in days.
+    `mattermost` is the server's address.
+    """
+
+    host: Host | None = None
+    storage: Quantity = field(default_factory=lambda: Quantity.parse("100Gi"))
+    storage_class: Name | None = None
+    history: Positive = 31
+    trends: Positive = 365
+    mattermost: Url | None = None
+    alerts: tuple[Alert, ...] = ()
+
+
+class Prometheus(Section, frozen=True, kw_only=True):
+    """Prometheus, Alertmanager and Grafana (kube-prometheus-stack). `retention` is how long samples are kept."""
+
+    retention: Duration = "15d"
+    storage: Quantity = field(default_factory=lambda: Quantity.parse("100Gi"))
+    storage_class: Name | None = None
+    host: Host | None = None
+
+
+class Monitoring(Section, frozen=True, kw_only=True):
+    """Either or both; alerts belong to one side."""
+
+    zabbix: Zabbix | None = None
+    prometheus: Prometheus | None = None
+
+
+class BackupSource(Section, frozen=True, kw_only=True):
+    """A bucket of a Ceph object store."""
+
+    store: Name
+    bucket: Name
+
+
+class BackupTarget(Section, frozen=True, kw_only=True):
+    """A bucket of MinIO (`storage.objects.buckets`)."""
+
+    bucket: Name
+
+
+class Backup(Section, frozen=True, kw_only=True):
+    """Copy a bucket on a schedule (UTC), and check the copy. `size` is how much the source may hold and
+    `daily_change` how much of it is rewritten a day: both decide how much room the target needs for `keep_days`.
+    """
+
+    name: Name
+    source: BackupSource = field(name="from")
+    target: BackupTarget = field(name="to")
+    schedule: Cron
+    keep_days: Annotated[int, Meta(ge=1, le=3650)] = 30
+    size: Quantity
+    daily_change: Quantity
+    suspended: bool = False
+
+
+class Gitops(Section, frozen=True, kw_only=True):
+    """How Argo CD works here. Tiers in `ordered` move only by `gen sync`, in order; `admins` are groups of the
+    site's identity provider.
+    """
+
+    host: Host | None = None
+    high_availability: bool = True
+    ordered: tuple[Literal["network", "storage", "gpu"], ...] = ()
+    admins: tuple[str, ...] = ()
+
+
+class Adopt(Section, frozen=True, kw_only=True):
+    """A component that is already there: the Helm release it was installed as, and where."""
+
+    release: Name
+    namespace: Name
+
+
+class ComponentSettings(Section, frozen=True, kw_only=True):
+    """What differs for one component: another `version` of the catalogue, chart `values` merged over ours,
+    `managed: false` where somebody else installs it, `sync` where it must not move by itself.
+    """
+
+    version: str | None = None
+    values: dict[str, Any] = field(default_factory=dict)
+    managed: bool = True
+    adopt: Adopt | None = None
+    sync: Literal["auto", "manual"] = "auto"
+
+
+class Spec(Section, frozen=True, kw_only=True):
+    """All of a cluster file below `spec`."""
+
+    repository: Repository
+    site: Site
+    kubernetes: Kubernetes
+    networks: Networks
+    fabric: Fabric | None = None
+    pools: dict[Name, Pool]
+    nodes: tuple[Node, ...]
+    storage: Storage = field(default_factory=Storage)
+    scheduling: Scheduling = field(default_factory=Scheduling)
+    teams: tuple[Team, ...] = ()
+    monitoring: Monitoring = field(default_factory=Monitoring)
+    backups: tuple[Backup, ...] = ()
+    gitops: Gitops = field(default_factory=Gitops)
+    components: dict[Name, ComponentSettings] = field(default_factory=dict)
+
+
+class Metadata(Section, frozen=True, kw_only=True):
+    """`name` is the folder's name; labels go onto the cluster's Argo CD objects."""
+
+    name: Annotated[str, Meta(pattern=DNS_LABEL, max_length=32, description="a DNS label: small letters, digits and hyphens, up to 32 characters")]
+    labels: dict[str, Label] = field(default_factory=dict)
+
+
+class ClusterFile(Section, frozen=True, kw_only=True):
+    """The whole file."""
+
+    api_version: Literal["gen/v1alpha1"]
+    kind: Literal["Cluster"]
+    metadata: Metadata
+    spec: Spec
+
+
+class Cluster(Spec, frozen=True, kw_only=True):
+    """A decoded cluster: the spec, its name, and its nodes with their pools' keys filled in."""
+
+    name: str
+    machines: tuple[Machine, ...]
+
+    @property
+    def control_plane(self) -> tuple[Machine, ...]:
+        """The control-plane nodes."""
+        return tuple(machine for machine in self.machines if machine.role == "control-plane")
+
+    @property
+    def gpu_nodes(self) -> tuple[Machine, ...]:
+        """The nodes with GPUs."""
+        return tuple(machine for machine in self.machines if machine.gpus)
+
+    def in_pools(self, *pools: str) -> tuple[Machine, ...]:
+        """Return the nodes of these pools."""
+        return tuple(machine for machine in self.machines if machine.pool in pools)
+
+    def host(self, name: str) -> str:
+        """Return `name` in the site's domain."""
+        return f"{name}.{self.site.domain}"
+
+    def settings(self, component: str) -> ComponentSettings:
+        """Return what the file says of a component."""
+        return self.components.get(component) or ComponentSettings()

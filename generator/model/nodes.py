@@ -1,0 +1,211 @@
+"""Hardware: pools, nodes and the switches that join them."""
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+from generator.model.base import Label, Mtu, Name, Positive, Section, Vlan
+from generator.model.quantity import Quantity
+from generator.model.text import AddressRange, Port, Taint
+
+__all__ = [
+    "Disk", "Fabric", "Gpu", "Hardware", "HardwareOverride", "LoadBalancer", "Machine", "Mig", "Network",
+    "NetworkOverride", "Networks", "Node", "Pool", "Rdma", "Switch",
+]  # fmt: skip
+
+Kernel = Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$(?!\n)", description='as in "6.8"')]
+
+
+class NetworkOverride(Section, frozen=True, kw_only=True):
+    """What differs from the cluster's network on one pool or node."""
+
+    interface: str | None = None
+    mtu: Mtu | None = None
+    vlan: Vlan | None = None
+    bond: tuple[str, ...] = ()
+    gateway: IPv4Address | None = None
+
+
+class Network(NetworkOverride, frozen=True, kw_only=True):
+    """One Ethernet (or IPoIB) network. `interface` is the name on the nodes; with `bond` it is the bond of
+    those devices, with `vlan` the tagged interface on top. `mtu` is in bytes.
+    """
+
+    cidr: IPv4Network
+    cidr6: IPv6Network | None = None
+
+
+class LoadBalancer(Section, frozen=True, kw_only=True):
+    """Addresses for Services of type LoadBalancer, given out by Cilium and announced by ARP (`l2`)."""
+
+    range: AddressRange
+    announce: Literal["l2", "none"] = "l2"
+
+
+class Networks(Section, frozen=True, kw_only=True):
+    """`node` carries Kubernetes, `storage` (optional) Ceph and MinIO traffic, `ipoib` IP over InfiniBand and
+    `bmc` the management controllers.
+    """
+
+    cni: Literal["cilium", "calico"]
+    node: Network
+    storage: Network | None = None
+    ipoib: Network | None = None
+    bmc: Network | None = None
+    load_balancer: LoadBalancer | None = None
+
+
+class Switch(Section, frozen=True, kw_only=True):
+    """A leaf switch: `ports` in all, of which `uplinks` lead to the spines."""
+
+    name: Name
+    ports: Positive
+    uplinks: Annotated[int, Meta(ge=0)] = 0
+    rack: Name | None = None
+
+
+class Rdma(Section, frozen=True, kw_only=True):
+    """How pods get at the HCAs: every pod that asks for one `rdma/<resource>` sees all HCAs of its node.
+    `max_pods` bounds how many pods of a node may share them.
+    """
+
+    resource: Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_]+$(?!\n)")] = "hca_shared_devices_a"
+    max_pods: Positive = 63
+
+
+class Fabric(Section, frozen=True, kw_only=True):
+    """The InfiniBand fabric. `oversubscription` is the highest accepted ratio of node ports to uplinks of a
+    leaf (1 is non-blocking).
+    """
+
+    type: Literal["infiniband"] = "infiniband"
+    speed: Positive = 400
+    switches: tuple[Switch, ...]
+    oversubscription: Annotated[float, Meta(ge=1)] = 1.0
+    subnet_manager: Literal["switch", "ufm", "host"] = "switch"
+    rdma: Rdma = field(default_factory=Rdma)
+
+
+class Mig(Section, frozen=True, kw_only=True):
+    """Split each GPU. `profile` is a configuration of NVIDIA's MIG manager, as in `all-1g.6gb`."""
+
+    strategy: Literal["single", "mixed"] = "single"
+    profile: str
+
+
+class Gpu(Section, frozen=True, kw_only=True):
+    """The GPUs of one node; `memory` is that of one GPU."""
+
+    model: Label
+    count: Annotated[int, Meta(ge=0, le=64)]
+    memory: Quantity
+    mig: Mig | None = None
+
+
+class Disk(Section, frozen=True, kw_only=True):
+    """Disks of a node that a storage tier uses, named so that the name survives a reboot.
+
+    One of: `id` (a name below /dev/disk/by-id, for one node), `path` (below /dev/disk/by-path, for equal
+    nodes) or `model` (as in by-id names, for a pool; `count` says how many). `size` is that of one disk.
+    """
+
+    use: Literal["ceph", "objects", "scratch"]
+    size: Quantity
+    class_: Literal["hdd", "ssd", "nvme"] = field(name="class", default="nvme")
+    id: str | None = None
+    path: str | None = None
+    model: str | None = None
+    count: Positive = 1
+
+
+class HardwareOverride(Section, frozen=True, kw_only=True):
+    """What differs on one node. `disks` replaces the pool's list whole."""
+
+    cpu: Positive | None = None
+    memory: Quantity | None = None
+    gpu: Gpu | None = None
+    hcas: tuple[str, ...] | None = None
+    disks: tuple[Disk, ...] | None = None
+
+
+class Hardware(Section, frozen=True, kw_only=True):
+    """One node of a pool: `cpu` in hardware threads, `hcas` the InfiniBand devices as the kernel names
+    them.
+    """
+
+    cpu: Positive
+    memory: Quantity
+    gpu: Gpu | None = None
+    hcas: tuple[str, ...] = ()
+    disks: tuple[Disk, ...] = ()
+
+
+class Pool(Section, frozen=True, kw_only=True):
+    """Nodes that are alike. `kernel` is the oldest kernel that runs on them. Without `taints`, control-plane nodes
+    get kubeadm's own; `taints: []` lets everything run there.
+    """
+
+    hardware: Hardware
+    role: Literal["control-plane", "worker"] = "worker"
+    labels: dict[str, Label] = field(default_factory=dict)
+    taints: tuple[Taint, ...] | None = None
+    networks: dict[Literal["node", "storage", "ipoib", "bmc"], NetworkOverride] = field(default_factory=dict)
+    kernel: Kernel | None = None
+
+
+class Node(Section, frozen=True, kw_only=True):
+    """One node: `address` is its Ethernet address in the node network, `addresses` those in other networks,
+    `fabric` which switch port each HCA is plugged into. The other keys override those of the pool; labels are
+    merged, taints replaced.
+    """
+
+    name: Name
+    pool: Name
+    address: IPv4Address
+    address6: IPv6Address | None = None
+    addresses: dict[Literal["storage", "ipoib", "bmc"], IPv4Address] = field(default_factory=dict)
+    mac: Annotated[str, Meta(pattern=r"^([0-9a-f]{2}:){5}[0-9a-f]{2}$(?!\n)")] | None = None
+    rack: Name | None = None
+    fabric: dict[str, Port] = field(default_factory=dict)
+    hardware: HardwareOverride | None = None
+    labels: dict[str, Label] = field(default_factory=dict)
+    taints: tuple[Taint, ...] | None = None
+    networks: dict[Literal["node", "storage", "ipoib", "bmc"], NetworkOverride] = field(default_factory=dict)
+    kernel: Kernel | None = None
+
+
+class Machine(Struct, frozen=True, kw_only=True):
+    """A node with its pool's keys filled in: what components and checks look at.
+
+    `index` is the node's place in `nodes`, for paths of findings. `networks` holds each network of the cluster
+    as this node has it.
+    """
+
+    index: int
+    name: str
+    pool: str
+    role: str
+    address: IPv4Address
+    address6: IPv6Address | None
+    addresses: dict[str, IPv4Address]
+    rack: str | None
+    fabric: dict[str, Port]
+    cpu: int
+    memory: Quantity
+    gpu: Gpu | None
+    hcas: tuple[str, ...]
+    disks: tuple[Disk, ...]
+    labels: dict[str, str]
+    taints: tuple[Taint, ...]
+    networks: dict[str, Network]
+    kernel: str | None
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs the node has."""
+        return self.gpu.count if self.gpu else 0
+
+    def disks_for(self, use: str) -> tuple[Disk, ...]:
+        """Return the disks that a storage tier uses on this node."""
+        return tuple(disk for disk in self.disks if disk.use == use)

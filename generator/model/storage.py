@@ -1,0 +1,147 @@
+"""The three storage tiers: scratch (local NVMe), Ceph, MinIO; and NFS beside them."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from generator.model.base import Host, Name, Positive, Section
+from generator.model.quantity import Quantity
+
+__all__ = [
+    "Bucket", "Ceph", "CephFilesystem", "CephObjectStore", "CephPool", "Encryption", "Erasure", "Lock", "Nfs",
+    "ObjectUser", "Objects", "Scratch", "Storage",
+]  # fmt: skip
+
+BucketName = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$(?!\n)", description="an S3 bucket name")]
+Days = Annotated[int, Meta(ge=1, le=36500)]
+
+
+class Scratch(Section, frozen=True, kw_only=True):
+    """Tier 1: each disk with `use: scratch` is mounted below `host_dir` and becomes one volume of its size.
+    Volumes vanish with their claim.
+    """
+
+    storage_class: Name = "scratch-nvme"
+    host_dir: Annotated[str, Meta(pattern=r"^/[A-Za-z0-9/_-]+$(?!\n)")] = "/mnt/scratch"
+    filesystem: Literal["xfs", "ext4"] = "xfs"
+
+
+class Erasure(Section, frozen=True, kw_only=True):
+    """Erasure coding k+m: `data` chunks and `coding` chunks, each on a failure domain of its own."""
+
+    data: Annotated[int, Meta(ge=2, le=32)]
+    coding: Annotated[int, Meta(ge=1, le=16)]
+
+
+class CephPool(Section, frozen=True, kw_only=True):
+    """A Ceph pool on disks of one class. `erasure` replaces `replicas`; `default` makes its storage class the
+    cluster's default one; `quota` bounds the pool.
+    """
+
+    name: Name
+    device_class: Literal["hdd", "ssd", "nvme"]
+    replicas: Annotated[int, Meta(ge=1, le=6)] = 3
+    erasure: Erasure | None = None
+    failure_domain: Literal["host", "rack"] = "host"
+    default: bool = False
+    storage_class: Name | None = None
+    reclaim: Literal["Delete", "Retain"] = "Delete"
+    quota: Quantity | None = None
+
+
+class CephFilesystem(Section, frozen=True, kw_only=True):
+    """A CephFS: `metadata` on a fast class, the first of `data` replicated. `mds` active metadata servers."""
+
+    name: Name
+    metadata: CephPool
+    data: tuple[CephPool, ...]
+    mds: Positive = 1
+
+
+class CephObjectStore(Section, frozen=True, kw_only=True):
+    """An S3 service of Ceph (RGW) with `gateways` instances; `buckets` are claimed for datasets and kept."""
+
+    name: Name
+    metadata: CephPool
+    data: CephPool
+    gateways: Annotated[int, Meta(ge=1, le=64)] = 2
+    buckets: tuple[BucketName, ...] = ()
+
+
+class Encryption(Section, frozen=True, kw_only=True):
+    """`transit` encrypts between hosts (msgr2 secure mode or TLS), `rest` on disk."""
+
+    transit: bool = False
+    rest: bool = False
+
+
+class Ceph(Section, frozen=True, kw_only=True):
+    """Tier 2: Rook-Ceph on the disks with `use: ceph` of these `pools`. `network` is `host` (the storage
+    network, or the node network where there is none) or `pod`; it cannot be changed later.
+    """
+
+    pools: tuple[Name, ...]
+    monitors: Annotated[int, Meta(ge=1, le=9)] = 3
+    network: Literal["host", "pod"] = "host"
+    encryption: Encryption = field(default_factory=Encryption)
+    block_pools: tuple[CephPool, ...] = ()
+    filesystems: tuple[CephFilesystem, ...] = ()
+    object_stores: tuple[CephObjectStore, ...] = ()
+    dashboard: bool = True
+    toolbox: bool = False
+
+
+class Lock(Section, frozen=True, kw_only=True):
+    """S3 object lock in COMPLIANCE mode (GOVERNANCE can be bypassed): nobody deletes a version for `days`."""
+
+    days: Days
+
+
+class Bucket(Section, frozen=True, kw_only=True):
+    """A bucket in MinIO. `lock` implies versioning; old versions go after `expire_versions` days."""
+
+    name: BucketName
+    versioning: bool = True
+    lock: Lock | None = None
+    expire_versions: Days = 30
+    quota: Quantity | None = None
+
+
+class ObjectUser(Section, frozen=True, kw_only=True):
+    """A user of MinIO with one right on some buckets; `backup` may write and read and never delete."""
+
+    name: Name
+    buckets: tuple[BucketName, ...]
+    access: Literal["read", "write", "backup"] = "read"
+
+
+class Objects(Section, frozen=True, kw_only=True):
+    """Tier 3: MinIO on the disks with `use: objects` of one `pool`, four nodes. `image` and `client_image`
+    carry a digest; `host` is the name users reach it by.
+    """
+
+    pool: Name
+    image: str | None = None
+    client_image: str | None = None
+    host: Host | None = None
+    host_dir: Annotated[str, Meta(pattern=r"^/[A-Za-z0-9/_-]+$(?!\n)")] = "/mnt/minio"
+    encryption: bool = False
+    buckets: tuple[Bucket, ...] = ()
+    users: tuple[ObjectUser, ...] = ()
+
+
+class Nfs(Section, frozen=True, kw_only=True):
+    """An NFS server outside the cluster, as a storage class of its own. Capacity is not enforced."""
+
+    server: Host
+    share: Annotated[str, Meta(pattern=r"^/[^\s]*$(?!\n)")]
+    storage_class: Name = "nfs"
+
+
+class Storage(Section, frozen=True, kw_only=True):
+    """The storage tiers; each may be absent."""
+
+    scratch: Scratch | None = None
+    ceph: Ceph | None = None
+    objects: Objects | None = None
+    nfs: Nfs | None = None

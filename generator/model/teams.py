@@ -1,0 +1,58 @@
+"""Teams that share the cluster, and how their jobs are queued."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from generator.model.base import DNS_LABEL, Name, Section
+from generator.model.quantity import Quantity
+
+__all__ = ["Member", "Quota", "Scheduling", "Team"]
+
+Priority = Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
+Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+
+
+class Member(Section, frozen=True, kw_only=True):
+    """A group or a user of the site's identity provider."""
+
+    group: str | None = None
+    user: str | None = None
+    role: Literal["member", "viewer"] = "member"
+
+
+class Quota(Section, frozen=True, kw_only=True):
+    """What a team owns of one pool. On a GPU pool say `gpus`: CPU and memory follow in proportion. On others say
+    `cpus` and `memory`. `borrow` is how much it may use beyond (none given: whatever is idle), `lend` how
+    much of its own others may use (none given: all), both in GPUs or, without GPUs, in CPUs.
+    """
+
+    gpus: Count | None = None
+    cpus: Count | None = None
+    memory: Quantity | None = None
+    borrow: Count | None = None
+    lend: Count | None = None
+
+
+class Team(Section, frozen=True, kw_only=True):
+    """A team has a namespace of its name, a queue, and quotas by pool. `storage` bounds its volume claims.
+    `security` is its Pod Security level. `queueing` is Kueue's strategy: `StrictFIFO` lets nobody pass
+    a big job that waits.
+    """
+
+    name: Annotated[str, Meta(pattern=DNS_LABEL, max_length=50, description="a DNS label: small letters, digits and hyphens, up to 50 characters")]
+    quotas: dict[Name, Quota] = field(default_factory=dict)
+    members: tuple[Member, ...] = ()
+    storage: Quantity | None = None
+    security: Literal["baseline", "restricted", "privileged"] = "baseline"
+    queueing: Literal["BestEffortFIFO", "StrictFIFO"] = "BestEffortFIFO"
+
+
+class Scheduling(Section, frozen=True, kw_only=True):
+    """`priorities` are classes of jobs (higher goes first). `reclaim` says whose jobs a team may stop to get
+    its own quota back. Admitted jobs that do not start within `start_minutes` give their quota back.
+    """
+
+    priorities: dict[Name, Priority] = field(default_factory=lambda: {"low": 100, "normal": 1000, "urgent": 10000})
+    reclaim: Literal["any", "lower-priority", "never"] = "any"
+    start_minutes: Annotated[int, Meta(ge=1, le=1440)] = 30

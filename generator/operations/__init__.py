@@ -1,0 +1,1 @@
+"""Day-2 workflows as data."""

@@ -1,0 +1,179 @@
+#!/bin/bash
+# Copy one bucket to another and prove the copy: backup.sh precheck | mirror | verify | record
+#
+# Needs only what the client image holds: bash, coreutils and mc (no awk, grep, sed or jq).
+# Exit code 1: trouble that may pass, try again. Exit code 2: a verdict, trying again does not help.
+set -euo pipefail
+export LC_ALL=C TZ=UTC MC_QUIET=1 MC_DISABLE_PAGER=1 MC_NO_COLOR=1
+
+source="source/$SOURCE_BUCKET"
+target="target/$TARGET_BUCKET"
+records="_gen/backups/$NAME"
+tab=$'\t'
+
+say() { printf '%s %s\n' "$(date +%FT%TZ)" "$*"; }
+trouble() { say "error: $*" >&2; exit 1; }
+verdict() { say "FAILED: $*" >&2; exit 2; }
+
+quoted() {
+  local text=${1//\\/\\\\}
+  printf '"%s"' "${text//\"/\\\"}"
+}
+
+alias_of() {  # url access secret: keys may hold any character, and stand in no command line
+  printf '{"url":%s,"accessKey":%s,"secretKey":%s,"api":"S3v4","path":"auto"}' \
+    "$(quoted "$1")" "$(quoted "$2")" "$(quoted "$3")"
+}
+
+configure() {
+  umask 077
+  mkdir -p "$WORK"
+  printf '{"version":"10","aliases":{"source":%s,"target":%s}}\n' \
+    "$(alias_of "$SOURCE_URL" "$SOURCE_ACCESS_KEY" "$SOURCE_SECRET_KEY")" \
+    "$(alias_of "$TARGET_URL" "$TARGET_ACCESS_KEY" "$TARGET_SECRET_KEY")" >"$MC_CONFIG_DIR/config.json"
+}
+
+# What `mc --json ls` prints, as lines of key (in JSON's spelling), size and time; anything unexpected ends it.
+rows() {
+  local line rest key time
+  while IFS= read -r line; do
+    case $line in
+      '{"status":"success","type":"file",'*) ;;
+      '{"status":"success","type":"folder",'*) continue ;;
+      *) trouble "cannot list: $line" ;;
+    esac
+    time=${line#*'"lastModified":"'}
+    rest=${line#*'"size":'}
+    key=${rest#*',"key":"'}
+    printf '%s\t%s\t%s\n' "${key%%'","'*}" "${rest%%,*}" "${time:0:19}"
+  done
+}
+
+list() {  # bucket file
+  mc --json ls --recursive "$1" | rows | sort -t "$tab" -k 1,1 -T "$WORK" >"$2" || trouble "the listing of $1 is not whole"
+}
+
+totals() {  # file: sets objects and bytes
+  local size
+  objects=0 bytes=0
+  while IFS=$tab read -r _ size _; do
+    objects=$((objects + 1)) bytes=$((bytes + size))
+  done <"$1"
+}
+
+# The newest record's counts: empty when there is none, which is not the same as one that cannot be read.
+last_record() {
+  local key text
+  mc --json ls --recursive "$target/$records/" | rows | sort >"$WORK/records" || trouble "cannot list $target/$records"
+  key=$(tail -n 1 "$WORK/records" | cut -f 1)
+  [[ $key ]] || return 0
+  text=$(mc cat "$target/$records/$key") || trouble "cannot read $target/$records/$key"
+  [[ $text =~ \"objects\":([0-9]+),\"bytes\":([0-9]+) ]] || trouble "$target/$records/$key is not a record of ours"
+  printf '%s %s' "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+}
+
+shrunk() { (($1 * 100 < $2 * (100 - SHRINK_PERCENT))); }
+
+# `mc ready` asks for ever and never fails: the time limit is its verdict.
+precheck() {
+  local record before_objects before_bytes
+  timeout "$READY_SECONDS" mc ready target || trouble "the target is not ready to write after $READY_SECONDS s"
+  list "$source" "$WORK/source"
+  totals "$WORK/source"
+  say "source: $objects objects, $bytes bytes"
+  record=$(last_record) || exit 1
+  [[ $record ]] || { say "no earlier record: this is the first backup"; return; }
+  read -r before_objects before_bytes <<<"$record"
+  say "last backup: $before_objects objects, $before_bytes bytes"
+  if shrunk "$objects" "$before_objects" || shrunk "$bytes" "$before_bytes"; then
+    verdict "the source shrank by more than $SHRINK_PERCENT %: look at it before it becomes the backup." \
+      "If it is meant, submit this backup once with shrink-percent=100"
+  fi
+}
+
+# Every line must report one copied object, or the summary. mc exits 0 after some errors, and prints errors over
+# several lines.
+judge() {
+  local line bad=0 copied=0
+  while IFS= read -r line; do
+    case $line in
+      '{"status":"success","source":'*) copied=$((copied + 1)) ;;
+      '{"status":"success",'*) ;;
+      *) bad=$((bad + 1)); ((bad > 20)) || say "mc: $line" >&2 ;;
+    esac
+  done
+  say "copied $copied objects"
+  ((bad == 0)) || trouble "mc reported errors in $bad lines"
+}
+
+mirror() {
+  mc --json mirror --overwrite --retry --skip-errors --checksum CRC32C "$source" "$target" | judge \
+    || trouble "the copy is not whole"
+}
+
+# One line for each object of the source: key, its size and time, the copy's size and time or `-`.
+compare() {
+  local key size time copy_size copy_time
+  objects=0 bytes=0 moving=0 bad=0
+  while IFS=$tab read -r key size time copy_size copy_time; do
+    objects=$((objects + 1)) bytes=$((bytes + size))
+    if [[ ! $time < $since ]]; then moving=$((moving + 1)); continue
+    elif [[ $copy_size == - ]]; then report "missing: $key"
+    elif ((size != copy_size)); then report "differs in size ($size, copy $copy_size): $key"
+    elif [[ $copy_time < $time ]]; then report "copy is older than its source: $key"
+    elif ((size <= SAMPLE_BYTES)) && [[ $key != *'\u2'* ]]; then printf '%s\n' "$key" >&3
+    fi
+  done 3>"$WORK/whole"
+}
+
+report() {
+  bad=$((bad + 1))
+  ((bad > 20)) || say "$*" >&2
+}
+
+digest() { mc cat "$1" | sha256sum | cut -c 1-64; }
+
+# Read objects on both sides: equal sizes and times do not prove equal content.
+sample() {
+  local key name ours theirs
+  sampled=0
+  while IFS= read -r key; do
+    # shellcheck disable=SC2059  # as a format, because %b leaves \" as it is
+    printf -v name -- "${key//%/%%}"
+    ours=$(digest "$source/$name") || trouble "cannot read $source/$name"
+    theirs=$(digest "$target/$name") || trouble "cannot read $target/$name"
+    [[ $ours == "$theirs" ]] || report "differs in content: $key"
+    sampled=$((sampled + 1))
+  done < <(shuf -n "$SAMPLE" "$WORK/whole")
+}
+
+verify() {
+  since=$(date -d "@$SINCE" +%FT%T)
+  list "$source" "$WORK/source"
+  list "$target" "$WORK/target"
+  join -t "$tab" -a 1 -e - -o 0,1.2,1.3,2.2,2.3 "$WORK/source" "$WORK/target" >"$WORK/pairs"
+  compare <"$WORK/pairs"
+  sample
+  say "$objects objects, $bytes bytes; $moving changed since $since and left to the next run; $sampled read whole"
+  ((bad == 0)) || verdict "$bad objects are not in $target as they are in $source"
+  for name in objects bytes moving sampled; do printf '%s' "${!name}" >"$WORK/$name"; done
+}
+
+record() {
+  local stamp text client
+  stamp=$(date +%Y%m%dT%H%M%SZ)
+  read -r client < <(mc --version)
+  printf -v text '{"backup":%s,"source":%s,"target":%s,"objects":%d,"bytes":%d,"moving":%d,"sampled":%d,' \
+    "$(quoted "$NAME")" "$(quoted "$SOURCE_BUCKET")" "$(quoted "$TARGET_BUCKET")" "$OBJECTS" "$BYTES" "$MOVING" "$SAMPLED"
+  printf -v text '%s"started":"%s","finished":"%s","client":%s}' \
+    "$text" "$(date -d "@$SINCE" +%FT%TZ)" "$(date +%FT%TZ)" "$(quoted "$client")"
+  printf '%s\n' "$text" | mc pipe "$target/$records/$stamp.json" || trouble "cannot write the record"
+  [[ $(mc cat "$target/$records/$stamp.json") == "$text" ]] || trouble "the record does not read back"
+  say "wrote $target/$records/$stamp.json: $text"
+}
+
+configure
+case ${1-} in
+  precheck | mirror | verify | record) "$1" ;;
+  *) verdict "usage: backup.sh precheck|mirror|verify|record" ;;
+esac

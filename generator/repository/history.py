@@ -1,0 +1,155 @@
+"""Reading commits."""
+
+import re
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from generator.errors import UsageError
+from generator.repository.place import Place
+
+if TYPE_CHECKING:
+    from git import Repo
+    from git.exc import GitCommandError
+
+__all__ = ["History", "Snapshot"]
+
+_OTHER_SIDE = {
+    "MERGE_HEAD": "MERGE_HEAD",
+    "CHERRY_PICK_HEAD": "CHERRY_PICK_HEAD",
+    "rebase-merge": "REBASE_HEAD",
+    "rebase-apply": "REBASE_HEAD",
+    "REVERT_HEAD": None,
+}
+"""What stands in Git's folder while it combines two histories -> the file that names the other one."""
+
+
+class History:
+    """The commits of one repository; paths are relative to the folder that `place` was located for.
+
+    `head` is the full name of HEAD's commit, None before the first. Every method raises `UsageError` with Git's own
+    words when Git cannot or will not read. Used with `with`: it keeps a Git process running.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._repo = _open(place)
+        try:
+            self.head = self._head()
+        except BaseException:
+            self._repo.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._repo.close()
+
+    def read(self, commit: str, path: str) -> bytes | None:
+        """Return a file as it was at `commit`, None where there was none."""
+        try:
+            _, kind, _, content = self._repo.git.get_object_data(f"{commit}:{self._place.prefix}{path}")
+        except ValueError as error:
+            if " missing" in str(error):
+                return None
+            raise UsageError(f"{self._place.top}: Git cannot read {path} at {commit}: {error}") from None
+        # GitPython says text and returns bytes.
+        return content if kind in {"blob", b"blob"} else None
+
+    def files(self, commit: str, folder: str) -> list[str]:
+        """List the files below `folder` at `commit`."""
+        prefix = self._place.prefix
+        listing = self._git("ls-tree", "-r", "-z", "--name-only", commit, "--", f"{prefix}{folder}/")
+        return [name.removeprefix(prefix) for name in listing.split("\0") if name]
+
+    def touched(self, commit: str, path: str) -> str | None:
+        """Return the last commit up to `commit` that changed `path`.
+
+        It is a merge only when the file differs from all its parents'.
+        """
+        return self._git("rev-list", "-1", commit, "--", f":(literal){self._place.prefix}{path}") or None
+
+    def parents(self, commit: str) -> list[str]:
+        """Return the commits that `commit` came from."""
+        return [parent.hexsha for parent in self._repo.commit(commit).parents]
+
+    def author(self, commit: str) -> str:
+        """Return the author's name, empty where none is written."""
+        return self._repo.commit(commit).author.name or ""
+
+    def cut_off(self, commit: str) -> bool:
+        """Whether this is where a shallow clone ends: its parents exist, but not here."""
+        shallow = Path(self._repo.common_dir) / "shallow"
+        return shallow.exists() and commit in shallow.read_text(encoding="ascii").split()
+
+    def others(self) -> list[str] | None:
+        """Return the commits that HEAD is being combined with (merge, rebase, cherry-pick), None when it is not."""
+        git_dir = self._place.git_dir
+        files = [other for sign, other in _OTHER_SIDE.items() if (git_dir / sign).exists()]
+        if not files:
+            return None
+        named = [git_dir / file for file in files if file and (git_dir / file).exists()]
+        return [commit for file in named for commit in file.read_text(encoding="ascii").split()]
+
+    def _head(self) -> str | None:
+        from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
+
+        try:
+            head = str(self._repo.git.rev_parse("--verify", "--quiet", "HEAD"))
+        except GitCommandError as error:
+            if not error.stderr:
+                return None
+            raise _refusal(self._place, error) from None
+        if len(head) != 40:
+            raise UsageError(f"{self._place.top}: the repository uses SHA-256 names, which gen cannot read")
+        return head
+
+    def _git(self, command: str, *words: str) -> str:
+        from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
+
+        try:
+            return str(getattr(self._repo.git, command.replace("-", "_"))(*words))
+        except GitCommandError as error:
+            raise _refusal(self._place, error) from None
+
+
+class Snapshot:
+    """The files of one commit, for rendering it again."""
+
+    def __init__(self, history: History, commit: str) -> None:
+        self._history = history
+        self.commit = commit
+
+    def read(self, path: str) -> bytes | None:
+        """Return a file, None where there was none."""
+        return self._history.read(self.commit, path)
+
+    def files(self, folder: str) -> list[str]:
+        """List the files below `folder`, all their folders included in the names."""
+        return self._history.files(self.commit, folder)
+
+
+def _open(place: Place) -> "Repo":
+    try:
+        from git import Repo  # noqa: PLC0415 - slow to import
+        from git.exc import InvalidGitRepositoryError  # noqa: PLC0415
+    except ImportError:
+        raise UsageError("`git` was not found; install it or put it on PATH") from None
+    try:
+        return Repo(place.top)
+    except InvalidGitRepositoryError:
+        raise UsageError(f"{place.top}: {place.git_dir} is not a Git folder that can be read") from None
+
+
+def _refusal(place: Place, error: "GitCommandError") -> UsageError:
+    words = str(error.stderr)
+    if "dubious ownership" in words:
+        return UsageError(
+            f"{place.top}: Git does not read a repository that belongs to another user; if you trust it, run "
+            f"`git config --global --add safe.directory {place.top}`"
+        )
+    text = re.search(r"'(.*)'", words, re.DOTALL)
+    return UsageError(f"{place.top}: Git cannot read the repository: {text[1].strip() if text else words}")

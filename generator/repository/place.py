@@ -1,0 +1,57 @@
+"""Where Git keeps its files for a folder, found without starting Git."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from generator.errors import UsageError
+
+__all__ = ["Place", "locate"]
+
+
+class Place(Struct, frozen=True):
+    """A folder in a Git working tree.
+
+    `top` is the working tree's root, `prefix` the way from there to the folder ("" or ending in a slash) and
+    `git_dir` Git's own folder (of a linked worktree: its part of it).
+    """
+
+    top: Path
+    git_dir: Path
+    prefix: str
+
+
+def locate(root: Path) -> Place | None:
+    """Find the working tree that holds `root`, None outside of Git.
+
+    Raises `UsageError` in a bare repository and for a `.git` file that leads nowhere.
+    """
+    root = root.resolve()
+    for top in (root, *root.parents):
+        git_dir = _git_dir(top)
+        if git_dir is not None:
+            prefix = "" if top == root else f"{root.relative_to(top).as_posix()}/"
+            return Place(top, git_dir, prefix)
+        if _holds_git(top) and (top / "refs").is_dir():
+            raise UsageError(f"{top}: this is a bare Git repository; run gen in a clone with a working tree")
+    return None
+
+
+def _git_dir(top: Path) -> Path | None:
+    git = top / ".git"
+    if git.is_dir():
+        return git if _holds_git(git) else None
+    try:
+        text = git.read_text(encoding="utf-8", errors="surrogateescape")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"{git}: cannot be read: {error.strerror}") from None
+    git_dir = top / text.removeprefix("gitdir:").strip()
+    if not text.startswith("gitdir:") or not (git_dir / "HEAD").exists():
+        raise UsageError(f"{git}: does not lead to a Git folder; `git worktree repair` may mend it")
+    return git_dir.resolve()
+
+
+def _holds_git(folder: Path) -> bool:
+    return (folder / "HEAD").is_file() and (folder / "objects").is_dir()

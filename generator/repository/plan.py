@@ -1,0 +1,200 @@
+"""What stands on disk beside what should stand there."""
+
+import errno
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import translate
+from pathlib import Path, PurePosixPath
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from generator.errors import UsageError
+
+__all__ = ["TEMPORARY", "Change", "Owned", "Plan", "Tree", "plan"]
+
+Tree: TypeAlias = Mapping[str, bytes]
+"""POSIX path relative to the repository root -> content."""
+
+TEMPORARY = re.compile(r"\.gen-\d+~")
+"""The whole name of a file that is being written; one that stands there was left by a killed run."""
+
+_WRONG = {
+    errno.ELOOP: "is a link, but gen writes plain files; remove it",
+    errno.EISDIR: "is a folder, but a file belongs here; move it away",
+}
+
+
+class Owned(Struct, frozen=True, kw_only=True):
+    """What rendering owns.
+
+    A file below `folders`, or named in `files`, that is neither in the tree nor matched by a pattern of `kept`
+    (fnmatch, where `*` crosses slashes) is stale.
+    """
+
+    folders: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+
+class Change(Struct, frozen=True):
+    """One file that is to change; None is a file that does not exist."""
+
+    path: str
+    old: bytes | None
+    new: bytes | None
+
+    @property
+    def kind(self) -> Literal["create", "update", "delete"]:
+        """What happens to the file."""
+        if self.old is None:
+            return "create"
+        return "delete" if self.new is None else "update"
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What would change, sorted by path, and how many files of the tree already stand as they should.
+
+    `temporaries` and `empty` are files and folders that a killed run left: no change, but `write` removes them.
+    """
+
+    changes: tuple[Change, ...]
+    unchanged: int
+    temporaries: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
+
+
+class _Found(Struct):
+    """What stands below the owned folders."""
+
+    files: list[str] = []
+    temporaries: list[str] = []
+    empty: list[str] = []
+    walked: set[str] = set()
+
+
+def plan(root: Path, tree: Tree, once: Tree, owned: Owned) -> Plan:
+    """Compare `tree` with what stands below `root`.
+
+    A file of `once` is made where nothing stands and is never changed or deleted. Raises `UsageError` where a
+    link leads outside `root`, where a link or a folder stands in a file's place, and for what cannot be read.
+    """
+    base = os.path.realpath(root)
+    kept = re.compile("|".join(map(translate, owned.kept)) or r"(?!)")
+    found = _find(base, owned.folders, kept)
+    _find_temporaries(base, (*tree, *once, *owned.files), found)
+    rendered = list(_rendered(base, tree))
+    stale = {*found.files, *owned.files}.difference(tree, once)
+    changes = [*rendered, *_first(base, once), *_stale(base, stale, kept)]
+    _stay_inside(base, (*(change.path for change in changes), *found.temporaries, *found.empty))
+    return Plan(
+        changes=tuple(sorted(changes, key=lambda change: change.path)),
+        unchanged=len(tree) - len(rendered),
+        temporaries=tuple(found.temporaries),
+        empty=tuple(found.empty),
+    )
+
+
+def _rendered(base: str, tree: Tree) -> Iterator[Change]:
+    for path, new in tree.items():
+        old = _read(base, path, len(new))
+        if old != new:
+            yield Change(path, old, new)
+
+
+def _first(base: str, once: Tree) -> Iterator[Change]:
+    return (Change(path, None, new) for path, new in once.items() if not os.path.lexists(f"{base}/{path}"))
+
+
+def _stale(base: str, paths: Iterable[str], kept: re.Pattern[str]) -> Iterator[Change]:
+    for path in paths:
+        # With the slash: a link to a folder of the user's is the user's.
+        if kept.match(path) or kept.match(f"{path}/"):
+            continue
+        old = _read(base, path)
+        if old is not None:
+            yield Change(path, old, None)
+
+
+def _find(base: str, folders: Iterable[str], kept: re.Pattern[str]) -> _Found:
+    """Walk the owned folders without following links and without entering what is kept."""
+    found = _Found()
+    pending = list(folders)
+    while pending:
+        folder = pending.pop()
+        if folder in found.walked:
+            continue
+        entries = _entries(base, folder)
+        if entries == []:
+            found.empty.append(folder)
+        found.walked.add(folder)
+        for entry in entries or ():
+            path = f"{folder}/{entry.name}"
+            if not entry.is_dir(follow_symlinks=False):
+                _file(path, entry.name, found)
+            elif not kept.match(f"{path}/"):
+                pending.append(path)
+    return found
+
+
+def _file(path: str, name: str, found: _Found) -> None:
+    if not name.isprintable():
+        raise UsageError(f"{path!r}: the name cannot be shown or written to a list; rename or remove the file")
+    (found.temporaries if TEMPORARY.fullmatch(name) else found.files).append(path)
+
+
+def _find_temporaries(base: str, paths: Iterable[str], found: _Found) -> None:
+    """Look for leftovers beside files that lie outside the folders already walked."""
+    for folder in {path.rpartition("/")[0] for path in paths} - found.walked:
+        for entry in _entries(base, folder) or ():
+            if TEMPORARY.fullmatch(entry.name):
+                found.temporaries.append(f"{folder}/{entry.name}".lstrip("/"))
+
+
+def _entries(base: str, folder: str) -> list["os.DirEntry[str]"] | None:
+    """Return what lies in `folder`, None where there is no such folder."""
+    try:
+        with os.scandir(f"{base}/{folder}") as entries:
+            return list(entries)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _refusal(base, folder, error) from None
+
+
+def _read(base: str, path: str, expected: int = 0) -> bytes | None:
+    """Return the content of a file, None where there is none; `expected` bytes are read at once."""
+    try:
+        file = os.open(f"{base}/{path}", os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            content = b""
+            while more := os.read(file, max(expected + 1, 1 << 16)):
+                content += more
+            return content
+        finally:
+            os.close(file)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _refusal(base, path, error) from None
+
+
+def _refusal(base: str, path: str, error: OSError) -> UsageError:
+    if error.errno == errno.ENOTDIR:
+        above = (str(folder) for folder in (PurePosixPath(path), *PurePosixPath(path).parents))
+        path = next((name for name in above if Path(base, name).is_file()), path)
+        return UsageError(f"{path}: is a file, but a folder belongs here; move it away")
+    wrong = _WRONG.get(error.errno or 0)
+    return UsageError(f"{path}: {wrong}" if wrong else f"{path}: cannot be read: {error.strerror}")
+
+
+def _stay_inside(base: str, paths: Iterable[str]) -> None:
+    """Refuse a folder that a link leads out of the repository."""
+    for folder in sorted({path.rpartition("/")[0] for path in paths}):
+        real = os.path.realpath(f"{base}/{folder}")
+        if os.path.commonpath((base, real)) != base:
+            raise UsageError(
+                f"{folder}: a link leads outside the repository, to {real}, and gen would write there; "
+                "replace the link by a folder"
+            )

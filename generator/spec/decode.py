@@ -1,0 +1,52 @@
+"""From the values of a cluster file to frozen types, or to findings that say why not."""
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import Any
+
+import msgspec
+
+from generator.model.cluster import Cluster, ClusterFile
+from generator.model.finding import Finding
+from generator.model.quantity import Quantity
+from generator.model.resolve import resolve
+from generator.model.text import AddressRange, Port, Taint
+from generator.spec.document import Document
+
+__all__ = ["TEXTS", "decode"]
+
+# What the custom types read: the texts that a cluster file may hold for each.
+TEXTS: dict[type, Any] = {
+    AddressRange: AddressRange.parse,
+    IPv4Address: IPv4Address,
+    IPv4Network: IPv4Network,
+    IPv6Address: IPv6Address,
+    IPv6Network: IPv6Network,
+    Port: Port.parse,
+    Taint: Taint.parse,
+}
+
+
+def decode(document: Document) -> Cluster | list[Finding]:
+    """Return the cluster, or every reason why the file is not one. A document with syntax findings of
+    its own is decoded all the same, so that all findings come in one run.
+    """
+    try:
+        file = msgspec.convert(document.value, ClusterFile, dec_hook=hook)
+    except msgspec.ValidationError as error:
+        from generator.spec.mistakes import explain  # noqa: PLC0415 - jsonschema is slow to import
+
+        return explain(document, str(error), hook)
+    return resolve(file)
+
+
+def hook(kind: type, value: Any) -> Any:
+    """Read one value of a custom type; raises ValueError, which msgspec turns into its own error."""
+    if kind is Quantity:
+        if not isinstance(value, (str, int)):
+            raise ValueError(f"`{value}` is not an amount such as 128, 500m or 1.5Ti")
+        return Quantity.parse(value)
+    if not isinstance(value, str):
+        raise ValueError(f"`{value}` is not text")  # noqa: TRY004 - what msgspec expects of a hook
+    if kind in {IPv4Network, IPv6Network} and "/" not in value:
+        raise ValueError(f"`{value}` has no prefix length, as in {value}/24")
+    return TEXTS[kind](value)

@@ -1,0 +1,146 @@
+"""A cluster file as read: its values, and where each of them stands in the text."""
+
+from bisect import bisect_right
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from generator.model.finding import Finding, Path, Position
+
+__all__ = ["Document", "Lines", "Node"]
+
+_BESIDE_SPEC = frozenset({"metadata", "kind", "apiVersion"})
+
+
+class Node(Struct, gc=False):
+    """Where one value stands: `start` and `end` are offsets into the text.
+
+    `children` is None for a scalar; `keys` holds the offsets of a mapping's keys. `flow` is true inside
+    brackets or braces. The `end` of a block collection may lie behind later comments.
+    """
+
+    start: int
+    end: int
+    flow: bool = False
+    children: "dict[str, Node] | list[Node] | None" = None
+    keys: dict[str, tuple[int, int]] = {}
+
+    @property
+    def block(self) -> bool:
+        """A collection written without brackets or braces."""
+        return self.children is not None and not self.flow
+
+    def child(self, step: str | int) -> "Node | None":
+        """Return the value under a key or at an index, None where there is none."""
+        if isinstance(self.children, dict):
+            return self.children.get(step) if isinstance(step, str) else None
+        if isinstance(self.children, list) and isinstance(step, int) and 0 <= step < len(self.children):
+            return self.children[step]
+        return None
+
+
+class Lines:
+    """Turns offsets into lines and columns. Only a line feed ends a line."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Offset of the first character of each line."""
+        starts, found = [0], self.text.find("\n")
+        while found >= 0:
+            starts.append(found + 1)
+            found = self.text.find("\n", found + 1)
+        return starts
+
+    def span(self, number: int) -> tuple[int, int]:
+        """Return where line `number` (from 1) begins and ends, its line end left out; empty when there is none."""
+        if not 1 <= number <= len(self.starts):
+            return len(self.text), len(self.text)
+        start = self.starts[number - 1]
+        stop = self.starts[number] - 1 if number < len(self.starts) else len(self.text)
+        return start, stop - (stop > start and self.text[stop - 1] == "\r")
+
+    def position(self, start: int, end: int) -> Position:
+        """Return the place of the characters from `start` to `end`, cut off where the first line ends."""
+        number = bisect_right(self.starts, start)
+        begin, stop = self.span(number)
+        return Position(number, start - begin + 1, max(start, min(end, stop)) - begin + 1)
+
+
+class Document:
+    """One cluster file.
+
+    `file` is the name as printed, `text` what was read without a byte order mark, `value` plain dicts,
+    lists and scalars by YAML 1.2 (an empty dict where the file is no mapping or no YAML), and `findings`
+    what is wrong with it as YAML, in the order of the text. Paths here are relative to the file.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        text: str,
+        *,
+        value: Any = None,
+        root: Node | None = None,
+        findings: tuple[Finding, ...] = (),
+    ) -> None:
+        self.file = file
+        self.text = text
+        self.value: Any = {} if value is None else value
+        self.root = Node(0, 0, children={}) if root is None else root
+        self.findings = findings
+        self._lines = Lines(text)
+
+    def position(self, path: Path, *, key: bool = False) -> Position:
+        """Return where the value stands, or its key.
+
+        A block collection and an empty value are shown by their key. Where the path leads nowhere the
+        nearest ancestor is shown, by its key where it has one.
+        """
+        node, span = self.root, None
+        for step in path:
+            child = node.child(step)
+            if child is None:
+                key = True
+                break
+            node, span = child, node.keys.get(step) if isinstance(step, str) else None
+        if span and (key or node.block or node.start == node.end):
+            return self._lines.position(*span)
+        return self._lines.position(*_extent(node))
+
+    def raw(self, path: Path) -> str | None:
+        """Return a scalar's own text as written, quotes included; None when the path leads to no scalar."""
+        node: Node | None = self.root
+        for step in path:
+            node = node.child(step) if node is not None else None
+        return self.text[node.start : node.end] if node is not None and node.children is None else None
+
+    def line(self, number: int) -> str:
+        """Return the text of a line (from 1) without its end; empty when there is no such line."""
+        start, stop = self._lines.span(number)
+        return self.text[start:stop]
+
+    def locate(self, finding: Finding) -> tuple[Position, Position | None]:
+        """Return the places that a finding names in its `at` and `also`."""
+        also = None if finding.also is None else self._place(finding.also)
+        return self._place(finding.at, key=finding.key), also
+
+    def _place(self, at: Path | Position, *, key: bool = False) -> Position:
+        if isinstance(at, Position):
+            return at
+        return self.position(at if not at or at[0] in _BESIDE_SPEC else ("spec", *at), key=key)
+
+
+def _extent(node: Node) -> tuple[int, int]:
+    """Return the offsets that show a value; of a block collection its first entry."""
+    start = node.start
+    while node.block and isinstance(node.children, list):
+        node = node.children[0]
+    if not (node.block and isinstance(node.children, dict) and node.children):
+        return start, node.end
+    key, value = next(iter(node.children.items()))
+    end = node.keys[key][1]
+    return start, end if value.block else max(end, value.end)

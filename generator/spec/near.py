@@ -1,0 +1,14 @@
+"""Finding what a mistyped word stands for."""
+
+from collections.abc import Iterable
+
+__all__ = ["near"]
+
+
+def near(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that `word` most likely stands for, if any does."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for files that are wrong
+
+    folded = {name.lower().replace("-", "").replace("_", ""): name for name in known}
+    found = get_close_matches(word.lower().replace("-", "").replace("_", ""), folded, 1, 0.65)
+    return folded[found[0]] if found else None

@@ -1,0 +1,99 @@
+"""Read a cluster file: values by YAML 1.2 with their places, and every finding about the text itself."""
+
+import codecs
+import re
+from collections.abc import Iterator
+
+from generator.model.finding import Finding, Position
+from generator.spec.build import Builder
+from generator.spec.document import Document, Lines
+
+__all__ = ["SIZE", "read"]
+
+SIZE = 8 * 2**20
+"""Bytes (or characters) that a file may have."""
+
+_CONFLICT = re.compile(r"^(?:[<>|]{7}(?: .*)?|={7})\r?$", re.MULTILINE)
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_STRAY_LINE_END = re.compile("[\x85\u2028\u2029]|\r(?!\n)")
+
+
+def read(text: bytes | str, file: str) -> Document:
+    """Return the document, with findings and an empty value where the text cannot be read; never raises."""
+    if len(text) > SIZE:
+        return Document(file, "", findings=(_too_large(len(text)),))
+    decoded, finding = _decode(text)
+    lines = Lines(decoded)
+    fatal = [finding] if finding else [*_conflicts(lines)] or [*_forbidden(lines)]
+    if fatal:
+        return Document(file, decoded, findings=tuple(fatal))
+    builder = Builder(lines)
+    builder.findings.extend(_stray_line_ends(lines))
+    builder.build()
+    findings = tuple(sorted(builder.findings, key=lambda each: each.at[:2]))
+    return Document(file, decoded, value=builder.value, root=builder.root, findings=findings)
+
+
+def _too_large(size: int) -> Finding:
+    return Finding(
+        code="GEN-YAML-004",
+        message=f"the file has {size} bytes, and {SIZE} are the most that is read",
+        fix="look whether this is the right file",
+        at=Position(1, 1, 1),
+    )
+
+
+def _decode(text: bytes | str) -> tuple[str, Finding | None]:
+    if isinstance(text, str):
+        return text.removeprefix("\ufeff"), None
+    try:
+        return text.removeprefix(codecs.BOM_UTF8).decode(), None
+    except UnicodeDecodeError as error:
+        decoded = error.object.decode(errors="replace")
+        start = len(error.object[: error.start].decode())
+        return decoded, _not_utf8(Lines(decoded).position(start, start + 1), error.object, error.start)
+
+
+def _not_utf8(at: Position, text: bytes, start: int) -> Finding:
+    wide = text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return Finding(
+        code="GEN-YAML-002",
+        message="the file is UTF-16, not UTF-8" if wide else f"byte 0x{text[start]:02X} is not UTF-8",
+        fix="save the file as UTF-8",
+        at=at,
+    )
+
+
+def _conflicts(lines: Lines) -> Iterator[Finding]:
+    """Yield a finding for each conflict, or for the first marker where only parts were left behind."""
+    marks = list(_CONFLICT.finditer(lines.text))
+    for mark in [each for each in marks if each[0].startswith("<")] or marks[:1]:
+        yield Finding(
+            code="GEN-YAML-001",
+            message="merge conflict marker",
+            fix="settle the merge first: keep one side and remove the marker lines",
+            at=lines.position(*mark.span()),
+        )
+
+
+def _forbidden(lines: Lines) -> Iterator[Finding]:
+    found = _FORBIDDEN.search(lines.text)
+    if found:
+        yield Finding(
+            code="GEN-YAML-003",
+            message=f"the character U+{ord(found[0]):04X} is not allowed in YAML",
+            fix="remove it",
+            at=lines.position(*found.span()),
+        )
+
+
+def _stray_line_ends(lines: Lines) -> Iterator[Finding]:
+    """Yield a finding for the first of each kind: a file saved with old line ends is full of them."""
+    for found in {each[0]: each for each in reversed([*_STRAY_LINE_END.finditer(lines.text)])}.values():
+        number = f"{ord(found[0]):04X}"
+        yield Finding(
+            code="GEN-YAML-003",
+            message=f"the character U+{number} ends a line for some YAML readers and not for others",
+            fix="save the file with LF line ends" if found[0] == "\r" else f'remove it, or write "\\u{number}"',
+            at=lines.position(*found.span()),
+        )

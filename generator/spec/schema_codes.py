@@ -1,0 +1,74 @@
+"""What `gen explain` tells about a file that YAML can read and that still is no cluster file."""
+
+from generator.spec.codes import Explained
+
+__all__ = ["SCHEMA_CODES"]
+
+_TABLE = (
+    Explained(
+        code="GEN-SCHEMA-001",
+        title="only known keys",
+        why="A mistyped key would otherwise be dropped in silence, and the default used instead of what was meant.",
+        wrong="kubernetes:\n  podCidr: 10.244.0.0/16\n",
+        right="kubernetes:\n  podCIDR: 10.244.0.0/16\n",
+    ),
+    Explained(
+        code="GEN-SCHEMA-002",
+        title="keys that must be there",
+        why="Without this key the cluster cannot be rendered, and any default would be a guess about your site.",
+        wrong="networks:\n  node: {cidr: 10.10.0.0/22}\n",
+        right="networks:\n  cni: cilium\n  node: {cidr: 10.10.0.0/22}\n",
+    ),
+    Explained(
+        code="GEN-SCHEMA-003",
+        title="values of the right kind",
+        why="YAML reads what is not quoted as it likes: 1.30 is the number 1.3. A key without a value is null.",
+        wrong="version: 1.30\nteams:\n",
+        right='version: "1.30.4"\nteams: []\n',
+    ),
+    Explained(
+        code="GEN-SCHEMA-004",
+        title="one of the known values",
+        why="Only these values mean something here.",
+        wrong="cni: flannel\n",
+        right="cni: cilium\n",
+    ),
+    Explained(
+        code="GEN-SCHEMA-005",
+        title="addresses, amounts, taints and ports in their own form",
+        why="A network with host bits set, or an amount with a unit that Kubernetes does not know, means different "
+        "things to different programs.",
+        wrong="podCIDR: 10.244.0.1/16\n",
+        right="podCIDR: 10.244.0.0/16\n",
+    ),
+    Explained(
+        code="GEN-SCHEMA-006",
+        title="text of the right form",
+        why="Names become names of Kubernetes objects, hosts and labels, which allow only some characters.",
+        wrong="name: GPU_01\n",
+        right="name: gpu-01\n",
+    ),
+    Explained(
+        code="GEN-SCHEMA-007",
+        title="numbers and lengths inside their limits",
+        why="Beyond the limit Kubernetes or the component refuses the value, later and less clearly.",
+        wrong="maxPods: 9000\n",
+        right="maxPods: 250\n",
+    ),
+    Explained(
+        code="GEN-SCHEMA-008",
+        title="keys of maps in their own form",
+        why="Keys that you choose (names of pools, priorities, networks of a node) follow the same rules as names.",
+        wrong="pools:\n  GPU Training: {}\n",
+        right="pools:\n  gpu-training: {}\n",
+    ),
+    Explained(
+        code="GEN-REPO-001",
+        title="a cluster's name is its folder's name",
+        why="Paths in Argo CD are made of the name; another name here would write into another cluster's folders.",
+        wrong="# clusters/ml50/cluster.yaml\nmetadata:\n  name: ml51\n",
+        right="# clusters/ml50/cluster.yaml\nmetadata:\n  name: ml50\n",
+    ),
+)
+SCHEMA_CODES: dict[str, Explained] = {explained.code: explained for explained in _TABLE}
+"""Codes of the schema's and the repository's own findings."""

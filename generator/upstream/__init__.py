@@ -1,0 +1,1 @@
+"""Charts, manifests and images of other projects."""

@@ -1,0 +1,68 @@
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+from generator.checks import FLEET_RULES, MODULES, RULES, check, collect
+from generator.checks.rule import Rule, rule
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Severity
+from generator.spec.codes import Explained
+
+EVERY: list[Explained] = [*RULES.values(), *FLEET_RULES.values()]
+
+
+def named(cluster: Cluster) -> Iterator[Finding]:
+    """Say the name
+    of it.
+    """
+    yield Finding(message=cluster.name)
+
+
+def make(code: str, severity: Severity = Severity.ERROR) -> Rule:
+    return rule(code, "a title", wrong="a: 1\n", right="a: 2\n", severity=severity)(named)
+
+
+def module(*rules: Rule) -> ModuleType:
+    made = ModuleType("made")
+    for index, each in enumerate(rules):
+        setattr(made, f"rule_{index}", each)
+    return made
+
+
+def test_a_rule_fills_in_code_and_severity(ml50: Cluster) -> None:
+    (finding,) = make("GEN-X-001", Severity.WARNING).findings(ml50)
+    assert finding == Finding(message="ml50", code="GEN-X-001", severity=Severity.WARNING)
+
+
+def test_the_docstring_is_the_reason_on_one_line() -> None:
+    assert make("GEN-X-001").why == "Say the name of it."
+
+
+def test_rules_are_collected_in_the_order_of_their_codes() -> None:
+    two = (module(make("GEN-X-002"), make("GEN-X-003")), module(make("GEN-X-001")))
+    assert list(collect(two)) == ["GEN-X-001", "GEN-X-002", "GEN-X-003"]
+
+
+def test_a_code_given_twice_is_an_error() -> None:
+    with pytest.raises(ValueError, match="GEN-X-001"):
+        collect([module(make("GEN-X-001")), module(make("GEN-X-001"))])
+
+
+def test_every_module_brings_rules() -> None:
+    assert [each.__name__ for each in MODULES if not collect([each])] == []
+
+
+@pytest.mark.parametrize("each", EVERY, ids=lambda each: each.code)
+def test_every_rule_is_explained(each: Explained) -> None:
+    assert each.why.endswith(".")
+    assert each.title
+    assert not each.title.endswith(".")
+    assert each.wrong != each.right
+    assert each.wrong.endswith("\n")
+    assert each.right.endswith("\n")
+
+
+def test_the_reference_clusters_have_no_findings(ml50: Cluster, a30: Cluster) -> None:
+    assert check(ml50) == []
+    assert check(a30) == []

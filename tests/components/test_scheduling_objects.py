@@ -1,0 +1,126 @@
+"""All that the scheduling components write is valid for the versions it is written for."""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import kubernetes_validate
+import pytest
+import yaml
+
+from generator.components.component import Component, Manifest
+from generator.components.kueue import kueue
+from generator.components.queues import queues
+from generator.components.tenants import tenants
+from generator.components.volcano import volcano
+from generator.model.cluster import Cluster
+
+UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
+CRDS = ("kueue/v0.18.3/crds", "volcano/v1.14.1/crds", "cilium/1.20.0/crds", "prometheus-operator/v0.93.1/crds")
+# Kubernetes' own objects inside values, of which a chart's values file shows no keys.
+FREE = {"resources", "scheduler_resources", "controller_resources", "scheduler_affinity", "controller_affinity"}
+
+pytestmark = pytest.mark.skipif(not UPSTREAM.exists(), reason="../shared is absent")
+
+
+def components(cluster: Cluster) -> list[Component]:
+    made = [make(cluster) for make in (volcano, kueue, queues, tenants)]
+    assert all(made)
+    return [component for component in made if component]
+
+
+def objects(cluster: Cluster) -> list[Manifest]:
+    return [item for component in components(cluster) for item in (*component.base, *component.objects)]
+
+
+@cache
+def schemas() -> dict[tuple[str, str], Manifest]:
+    files = [file for folder in CRDS for file in (UPSTREAM / folder).glob("*.yaml")]
+    crds = [yaml.load(file.read_bytes(), yaml.CBaseLoader) for file in files]
+    wanted = {"ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "WorkloadPriorityClass"}
+    wanted |= {"CiliumNetworkPolicy", "ServiceMonitor"}
+    named = [(file, crd) for file, crd in zip(files, crds, strict=True) if crd["spec"]["names"]["kind"] in wanted]
+    typed = [yaml.load(file.read_bytes(), yaml.CSafeLoader) for file, _ in named]
+    return {
+        (f"{crd['spec']['group']}/{version['name']}", crd["spec"]["names"]["kind"]): closed(
+            version["schema"]["openAPIV3Schema"], root=True
+        )
+        for crd in typed
+        for version in crd["spec"]["versions"]
+    }
+
+
+def closed(schema: Manifest, *, root: bool = False) -> Manifest:
+    """Refuse fields that a schema does not name."""
+    result = dict(schema)
+    if "properties" in schema:
+        extra = {"metadata": {}, "apiVersion": {}, "kind": {}} if root else {}
+        result["properties"] = {key: closed(value) for key, value in schema["properties"].items()} | extra
+        if not schema.get("x-kubernetes-preserve-unknown-fields"):
+            result["additionalProperties"] = False
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            result[key] = closed(schema[key])
+    return result
+
+
+@pytest.mark.parametrize("name", ["ml50", "a30"])
+def test_every_object_is_valid(name: str, request: pytest.FixtureRequest) -> None:
+    for item in objects(request.getfixturevalue(name)):
+        schema = schemas().get((item["apiVersion"], item["kind"]))
+        if schema:
+            jsonschema.validate(item, schema)
+        else:
+            kubernetes_validate.validate(item, "1.35", strict=True)
+
+
+def test_an_unknown_field_is_refused(ml50: Cluster) -> None:
+    queue = next(item for item in objects(ml50) if item["kind"] == "ClusterQueue")
+    schema = schemas()[queue["apiVersion"], "ClusterQueue"]
+    with pytest.raises(jsonschema.ValidationError, match="'cohort' was unexpected"):
+        jsonschema.validate(queue | {"spec": queue["spec"] | {"cohort": "teams"}}, schema)
+
+
+@pytest.mark.parametrize("name", ["ml50", "a30"])
+def test_no_two_objects_are_the_same(name: str, request: pytest.FixtureRequest) -> None:
+    keys = [
+        (item["apiVersion"], item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"])
+        for item in objects(request.getfixturevalue(name))
+    ]
+    assert len(keys) == len(set(keys))
+
+
+def test_base_is_the_same_on_every_cluster(ml50: Cluster, a30: Cluster) -> None:
+    for one, other in zip(components(ml50), components(a30), strict=True):
+        assert one.base == other.base
+
+
+@pytest.mark.parametrize(("make", "folder"), [(volcano, "volcano/v1.14.1"), (kueue, "kueue/v0.18.3")])
+@pytest.mark.parametrize("name", ["ml50", "a30"])
+def test_every_value_exists_in_the_chart(make: Any, folder: str, name: str, request: pytest.FixtureRequest) -> None:  # noqa: ANN401 - pytest passes functions
+    component = make(request.getfixturevalue(name))
+    known = yaml.safe_load((UPSTREAM / folder / "values.yaml").read_text())
+    for release in component.releases:
+        assert [path for path in paths(release.values) if not exists(known, path)] == []
+
+
+def paths(values: Manifest, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for key, value in values.items():
+        path = (*before, key)
+        yield path
+        if isinstance(value, dict) and key not in FREE:
+            yield from paths(value, path)
+
+
+def exists(known: Any, path: tuple[str, ...]) -> bool:  # noqa: ANN401 - read from YAML
+    for key in path:
+        if not isinstance(known, dict) or key not in known:
+            return False
+        known = known[key]
+    return True
+
+
+def test_a_value_that_the_chart_does_not_have_is_seen() -> None:
+    assert not exists({"custom": {"a": 1}}, ("custom", "b"))

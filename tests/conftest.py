@@ -1,0 +1,29 @@
+"""Clusters that tests share."""
+
+from pathlib import Path
+
+import pytest
+
+from generator.model.cluster import Cluster
+from generator.spec.decode import decode
+from generator.spec.reader import read
+
+ROOT = Path(__file__).parent.parent
+
+
+def load(name: str) -> Cluster:
+    """Read a reference cluster."""
+    file = f"clusters/{name}/cluster.yaml"
+    cluster = decode(read((ROOT / file).read_bytes(), file))
+    assert isinstance(cluster, Cluster), cluster
+    return cluster
+
+
+@pytest.fixture(scope="session")
+def ml50() -> Cluster:
+    return load("ml50")
+
+
+@pytest.fixture(scope="session")
+def a30() -> Cluster:
+    return load("a30-bench")

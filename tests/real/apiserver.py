@@ -1,0 +1,296 @@
+"""A real kube-apiserver with its etcd, on loopback, for as long as the tests run.
+
+Use it by `pytest_plugins = ["apiserver"]` and the fixture `api` (import the types only where `TYPE_CHECKING`: pytest
+wants to import a plugin first). The programs are looked for below `$XDG_CACHE_HOME` (or
+`~/.cache`) `/gen/bin`; without them tests skip, in CI they fail. There are no controllers: nothing runs, no
+ServiceAccount is made, nothing is collected.
+"""
+
+import contextlib
+import ctypes
+import http.client
+import json
+import os
+import secrets
+import signal
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+__all__ = ["ApiServer", "Identity", "api", "plural", "programs", "start"]
+
+SHARED = Path(__file__).parents[3] / "shared" / "upstream"
+Identity = tuple[str, tuple[str, ...]]
+"""A user's name and groups."""
+
+PATIENCE = 30.0
+"""Seconds to wait for a program or a kind; they take two on an idle machine."""
+
+# Kinds whose plural is not the kind in lower case with an s.
+PLURALS = {
+    "NetworkPolicy": "networkpolicies",
+    "CiliumNetworkPolicy": "ciliumnetworkpolicies",
+    "PriorityClass": "priorityclasses",
+    "WorkloadPriorityClass": "workloadpriorityclasses",
+    "StorageClass": "storageclasses",
+    "VolumeSnapshotClass": "volumesnapshotclasses",
+    "Ingress": "ingresses",
+    "IngressClass": "ingressclasses",
+    "RuntimeClass": "runtimeclasses",
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+    "Topology": "topologies",
+    "Endpoints": "endpoints",
+    "NicClusterPolicy": "nicclusterpolicies",
+    "ClusterPolicy": "clusterpolicies",
+    "CiliumL2AnnouncementPolicy": "ciliuml2announcementpolicies",
+}
+
+
+def plural(kind: str) -> str:
+    """Return a kind's name in addresses."""
+    return PLURALS.get(kind, f"{kind.lower()}s")
+
+
+class ApiServer:
+    """A running API server. One speaks to it as its administrator, or as somebody else (`by`)."""
+
+    def __init__(self, port: int, certificate: Path, token: str) -> None:
+        self.url = f"https://127.0.0.1:{port}"
+        self.certificate = certificate
+        self.token = token
+        tls = ssl.create_default_context(cafile=str(certificate))
+        self.connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=PATIENCE, context=tls)
+
+    def request(self, method: str, path: str, body: object = None, *, by: Identity | None = None) -> tuple[int, Any]:
+        """Return the status and what was answered, read as JSON where it is JSON."""
+        kind = "application/apply-patch+yaml" if method == "PATCH" else "application/json"
+        self.connection.putrequest(method, path)
+        data = b"" if body is None else json.dumps(body).encode()
+        headers = [("Authorization", f"Bearer {self.token}"), ("Content-Type", kind), ("Content-Length", len(data))]
+        if by:
+            headers += [("Impersonate-User", by[0]), *(("Impersonate-Group", group) for group in by[1])]
+        for name, value in headers:
+            self.connection.putheader(name, str(value))
+        self.connection.endheaders(data)
+        answer = self.connection.getresponse()
+        text = answer.read()
+        return answer.status, json.loads(text) if text.startswith(b"{") else text.decode()
+
+    def path(self, manifest: dict[str, Any], *, named: bool = False) -> str:
+        """Return where objects of this kind and namespace live, or the object itself."""
+        version, metadata = manifest["apiVersion"], manifest["metadata"]
+        parts = ["apis" if "/" in version else "api", version]
+        parts += ["namespaces", metadata["namespace"]] if "namespace" in metadata else []
+        parts += [plural(manifest["kind"])] + ([metadata["name"]] if named else [])
+        return "/" + "/".join(parts)
+
+    def create(self, manifest: dict[str, Any], *, by: Identity | None = None, dry: bool = True) -> tuple[int, str]:
+        """Create an object with unknown fields refused; return the status and the server's message. A dry run
+        goes through everything but storage.
+        """
+        query = "?fieldValidation=Strict" + ("&dryRun=All" if dry else "")
+        status, answer = self.request("POST", self.path(manifest) + query, manifest, by=by)
+        return status, answer.get("message", "") if isinstance(answer, dict) else str(answer)
+
+    def update(self, manifest: dict[str, Any], *, by: Identity | None = None) -> tuple[int, str]:
+        """Replace a stored object, as a dry run."""
+        path = self.path(manifest, named=True) + "?dryRun=All&fieldValidation=Strict"
+        status, answer = self.request("PUT", path, manifest, by=by)
+        return status, answer.get("message", "") if isinstance(answer, dict) else str(answer)
+
+    def apply(self, manifest: dict[str, Any]) -> None:
+        """Store an object by server-side apply; raises AssertionError with what the server said."""
+        path = self.path(manifest, named=True) + "?fieldManager=test&force=true&fieldValidation=Strict"
+        status, answer = self.request("PATCH", path, manifest)
+        assert status in {200, 201}, (manifest["kind"], manifest["metadata"]["name"], answer)
+
+    def namespace(self, name: str, labels: dict[str, str] | None = None) -> None:
+        """Store a namespace: a dry run into one needs it for real."""
+        self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels or {}}})
+
+    def install(self, *folders: str) -> None:
+        """Store the CRDs in folders below `../shared/upstream` and wait until they are served. Skips the test where
+        there is no such folder.
+        """
+        if not SHARED.exists():
+            pytest.skip("../shared is absent")
+        files = [file for folder in folders for file in sorted((SHARED / folder).glob("*.yaml"))]
+        crds = [crd for file in files for crd in yaml.load_all(file.read_bytes(), yaml.CSafeLoader) if crd]
+        for crd in crds:
+            self.apply(crd)
+        for crd in crds:
+            self.wait(crd["metadata"]["name"], partial(self.established, crd))
+
+    def established(self, crd: dict[str, Any]) -> bool:
+        """Tell whether a stored CRD is served."""
+        answer = self.request("GET", self.path(crd, named=True))[1]
+        conditions = (answer.get("status") or {}).get("conditions") or []
+        return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+
+    def wait(self, what: str, check: Callable[[], bool]) -> None:
+        """Wait until `check` is true; raises AssertionError that says `what` was waited for."""
+        assert any(check() for _ in tries()), f"{what}: not within {PATIENCE:g} s"
+
+
+def tries() -> Iterator[None]:
+    """Try again every 50 ms until patience ends."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        yield
+        time.sleep(0.05)
+
+
+def programs(*names: str) -> list[str]:
+    """Return the paths of programs; skips the test where one is absent, and fails it in CI."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gen" / "bin"
+    for name in names:
+        if not os.access(cache / name, os.X_OK):
+            tell = pytest.fail if os.environ.get("CI") else pytest.skip
+            tell(f"{name} is not in {cache}")
+    return [str(cache / name) for name in names]
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports that were free a moment ago."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+def run(folder: Path, command: list[str]) -> subprocess.Popen[bytes]:
+    """Start a program that ends with this process, however that ends; its words go to a file in `folder`."""
+    libc = ctypes.CDLL(None)
+    with (folder / f"{Path(command[0]).name}.log").open("wb") as log:
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            preexec_fn=lambda: libc.prctl(1, signal.SIGTERM),  # noqa: PLW1509 - PR_SET_PDEATHSIG
+        )
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a program, kindly at first."""
+    process.terminate()
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def start(folder: Path, *flags: str) -> Iterator[ApiServer]:
+    """Run etcd and kube-apiserver with their data in `folder`; `flags` are added to the API server's."""
+    etcd, server = programs("etcd", "kube-apiserver")
+    client, peer, port = free_ports(3)
+    token = secrets.token_hex(16)
+    (folder / "tokens.csv").write_text(f'{token},admin,admin,"system:masters"\n')
+    make_key(folder)
+    with contextlib.ExitStack() as stack:
+        for command in (etcd_command(etcd, folder, client, peer), server_command(server, folder, client, port)):
+            process = run(folder, [*command, *(flags if command[0] == server else ())])
+            stack.callback(stop, process)
+            listening = client if command[0] == etcd else port
+            wait_for(folder, process, listening)
+        running = ApiServer(port, folder / "certificates" / "apiserver.crt", token)
+        stack.callback(running.connection.close)
+        ready(folder, process, running)
+        yield running
+
+
+def make_key(folder: Path) -> None:
+    """Make the key that signs ServiceAccounts' tokens."""
+    curve = "-algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out service-accounts.key"
+    for words in (
+        f"openssl genpkey {curve}",
+        "openssl pkey -in service-accounts.key -pubout -out service-accounts.pub",
+    ):
+        subprocess.run(words.split(), cwd=folder, check=True, capture_output=True)
+
+
+def etcd_command(program: str, folder: Path, client: int, peer: int) -> list[str]:
+    """Run etcd alone, without waiting for the disk."""
+    own, other = f"http://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
+    return [
+        program,
+        "--name=test",
+        f"--data-dir={folder / 'etcd'}",
+        f"--listen-client-urls={own}",
+        f"--advertise-client-urls={own}",
+        f"--listen-peer-urls={other}",
+        f"--initial-advertise-peer-urls={other}",
+        f"--initial-cluster=test={other}",
+        "--unsafe-no-fsync=true",
+        "--log-level=warn",
+    ]
+
+
+def server_command(program: str, folder: Path, etcd: int, port: int) -> list[str]:
+    """Run the API server as kubeadm does as far as objects can tell, with a certificate that it makes itself."""
+    return [
+        program,
+        f"--etcd-servers=http://127.0.0.1:{etcd}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        f"--secure-port={port}",
+        "--endpoint-reconciler-type=none",
+        f"--cert-dir={folder / 'certificates'}",
+        f"--token-auth-file={folder / 'tokens.csv'}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={folder / 'service-accounts.pub'}",
+        f"--service-account-signing-key-file={folder / 'service-accounts.key'}",
+        "--service-cluster-ip-range=10.96.0.0/16",
+        "--authorization-mode=Node,RBAC",
+        # Nothing makes ServiceAccounts here, so that pods would wait for theirs.
+        "--disable-admission-plugins=ServiceAccount",
+        "--allow-privileged=true",
+        "--profiling=false",
+    ]
+
+
+def wait_for(folder: Path, process: subprocess.Popen[bytes], port: int) -> None:
+    """Wait until a program listens; raises AssertionError with its last words if it ends before."""
+    for _ in tries():
+        if process.poll() is not None:
+            break
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+    raise AssertionError(f"{process.args!r} did not start: {words(folder)}")
+
+
+def ready(folder: Path, process: subprocess.Popen[bytes], running: ApiServer) -> None:
+    """Wait until the API server answers requests; raises AssertionError with its last words if it does not."""
+    for _ in tries():
+        if process.poll() is not None:
+            break
+        try:
+            if running.request("GET", "/readyz")[0] == 200:
+                return
+        except OSError:  # it listens a moment before it speaks
+            running.connection.close()
+    raise AssertionError(f"the API server did not get ready: {words(folder)}")
+
+
+def words(folder: Path) -> str:
+    """Return the end of what the programs said."""
+    return "\n".join(file.read_text(errors="replace")[-1500:] for file in sorted(folder.glob("*.log")))
+
+
+@pytest.fixture(scope="session")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """Share one API server among all tests: give your objects names and namespaces of your own."""
+    with start(tmp_path_factory.mktemp("apiserver")) as running:
+        yield running

@@ -1,0 +1,292 @@
+"""What the API server itself says to jobs, pods and PodGroups in a team's namespace."""
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from generator.components.queues import queues
+from generator.components.tenants import tenants
+from generator.model.cluster import Cluster
+
+if TYPE_CHECKING:
+    from apiserver import ApiServer, Identity
+
+pytest_plugins = ["apiserver"]
+pytestmark = pytest.mark.real
+
+Object = dict[str, Any]
+TEAM, OTHER = "vision", "platform"
+QUEUE = {"kueue.x-k8s.io/queue-name": "default"}
+GATED = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
+GPU = {"resources": {"limits": {"nvidia.com/gpu": "8", "cpu": "4", "memory": "8Gi"}}}
+
+ALICE = ("alice", (TEAM, "system:authenticated"))
+ADMIN = ("bob", ("platform", "system:authenticated"))
+
+
+def account(namespace: str, name: str) -> "Identity":
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
+    return f"system:serviceaccount:{namespace}:{name}", groups
+
+
+JOBS = account("kube-system", "job-controller")
+CRON = account("kube-system", "cronjob-controller")
+JOBSETS = account("jobset-system", "jobset-controller-manager")
+VOLCANO = account("volcano-system", "volcano-controllers")
+OWN_ACCOUNT = (f"system:serviceaccount:{TEAM}:default", (f"system:serviceaccounts:{TEAM}", "system:authenticated"))
+
+
+@pytest.fixture(scope="module")
+def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
+    """The team's namespace as `gen` makes it, and one that is no team's."""
+    component, shared = tenants(ml50), queues(ml50)
+    assert component
+    assert shared
+    api.install("kueue/v0.18.3/crds", "volcano/v1.14.1/crds", "cilium/1.20.0/crds", "jobset/v0.12.0/crds")
+    api.namespace(OTHER)
+    api.namespace(TEAM)
+    api.apply(deployment("older"))  # from before the rules
+    for namespace in component.namespaces:
+        api.namespace(namespace.name, namespace.labels)
+    for manifest in (*shared.objects, *component.base, *component.objects):
+        api.apply(manifest)
+    for name, group in (("admins", "platform"), ("controllers", "system:serviceaccounts")):
+        api.apply(bind(name, "cluster-admin", group))
+    api.apply(bind("team-account", "gen:team-member", f"system:serviceaccounts:{TEAM}", TEAM))
+    wait_for_rules(api)
+    return api
+
+
+def bind(name: str, role: str, group: str, namespace: str = "") -> Object:
+    api_group = "rbac.authorization.k8s.io"
+    return {
+        "apiVersion": f"{api_group}/v1",
+        "kind": "RoleBinding" if namespace else "ClusterRoleBinding",
+        "metadata": {"name": f"test-{name}"} | ({"namespace": namespace} if namespace else {}),
+        "roleRef": {"apiGroup": api_group, "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": api_group, "kind": "Group", "name": group}],
+    }
+
+
+def wait_for_rules(api: "ApiServer") -> None:
+    """The API server reads its rules a moment after they were stored, each by itself."""
+    wrong = (
+        job(labels={}),
+        job(spec={"schedulerName": "other"}),
+        pod(spec={"schedulerName": "other"}),
+        cron_job({"schedulerName": "other"}),
+        vcjob(),
+        pod_group(),
+    )
+    api.wait("the rules hold", lambda: all(api.create(manifest, by=ADMIN)[0] == 422 for manifest in wrong))
+
+
+def pod(labels: Object | None = None, spec: Object | None = None, container: Object | None = None) -> Object:
+    requests = {"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
+    main = {"name": "main", "image": "example.org/train:1"} | (requests if container is None else container)
+    secure = {"containers": [main], "restartPolicy": "Never"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "one", "namespace": TEAM, "labels": labels or {}},
+        "spec": secure | (spec or {}),
+    }
+
+
+def job(labels: Object | None = None, spec: Object | None = None, container: Object | None = None) -> Object:
+    template = pod(spec=spec, container=container)["spec"]
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "one", "namespace": TEAM, "labels": QUEUE if labels is None else labels},
+        "spec": {"template": {"spec": template}},
+    }
+
+
+def cron_job(spec: Object | None = None, container: Object | None = None) -> Object:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "one", "namespace": TEAM},
+        "spec": {"schedule": "0 2 * * *", "jobTemplate": {"spec": job(spec=spec, container=container)["spec"]}},
+    }
+
+
+def deployment(name: str = "one", labels: Object | None = None, spec: Object | None = None) -> Object:
+    app = {"app": name}
+    template = {"metadata": {"labels": app}, "spec": pod(spec=spec)["spec"] | {"restartPolicy": "Always"}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": TEAM, "labels": labels or {}},
+        "spec": {"selector": {"matchLabels": app}, "template": template},
+    }
+
+
+def job_set(labels: Object) -> Object:
+    workers = {"name": "workers", "template": {"spec": job()["spec"]}}
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "one", "namespace": TEAM, "labels": labels},
+        "spec": {"replicatedJobs": [workers]},
+    }
+
+
+def pod_group() -> Object:
+    return {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "one", "namespace": TEAM},
+        "spec": {"minMember": 2},
+    }
+
+
+def vcjob() -> Object:
+    return {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": "one", "namespace": TEAM},
+        "spec": {"minAvailable": 1},
+    }
+
+
+def owned(manifest: Object, kind: str, version: str = "jobset.x-k8s.io/v1alpha2") -> Object:
+    owner = {"apiVersion": version, "kind": kind, "name": "owner", "uid": "0" * 8, "controller": True}
+    return manifest | {"metadata": manifest["metadata"] | {"ownerReferences": [owner]}}
+
+
+def elsewhere(manifest: Object) -> Object:
+    return manifest | {"metadata": manifest["metadata"] | {"namespace": OTHER}}
+
+
+def annotated(manifest: Object) -> Object:
+    return manifest | {"metadata": manifest["metadata"] | {"labels": {}, "annotations": QUEUE}}
+
+
+VOLCANO_PLACES = {"schedulerName": "volcano"}
+ADMITTED = {"kueue.x-k8s.io/podset": "main"}
+LIMITS_ONLY = {"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
+SLICE = {"resources": {"limits": {"nvidia.com/mig-1g.6gb": "1", "cpu": "1", "memory": "1Gi"}}}
+GPU_FIRST = {"initContainers": [{"name": "init", "image": "example.org/train:1"} | GPU]}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "who"),
+    [
+        pytest.param(job(), ALICE, id="a job in the queue"),
+        pytest.param(job(spec=VOLCANO_PLACES, container=GPU), ALICE, id="a job with GPUs in the queue"),
+        pytest.param(job(spec={"priorityClassName": "batch-urgent"}), ALICE, id="a job with a priority of ours"),
+        pytest.param(job_set(QUEUE), ALICE, id="a JobSet in the queue"),
+        pytest.param(deployment(labels=QUEUE), ALICE, id="a service in the queue"),
+        pytest.param(cron_job(), ALICE, id="a CronJob, whose jobs are asked"),
+        pytest.param(owned(job(labels={}), "JobSet"), JOBSETS, id="a part of a JobSet"),
+        pytest.param(elsewhere(job(labels={})), ADMIN, id="a job outside the teams' namespaces"),
+        pytest.param(elsewhere(pod(container=GPU)), ADMIN, id="a GPU pod outside the teams' namespaces"),
+        pytest.param(pod(), ALICE, id="a pod"),
+        pytest.param(pod(container={}), ALICE, id="a pod that the LimitRange gives requests"),
+        pytest.param(pod(container=LIMITS_ONLY), ALICE, id="a pod with limits only"),
+        pytest.param(pod(spec={"priorityClassName": "batch-low"}), ALICE, id="a pod with a priority of ours"),
+        pytest.param(pod(spec=VOLCANO_PLACES), ALICE, id="a CPU pod of a gang"),
+        pytest.param(pod(spec=VOLCANO_PLACES | GATED, container=GPU), ALICE, id="a GPU pod that Kueue holds"),
+        pytest.param(pod(ADMITTED, VOLCANO_PLACES, GPU), JOBS, id="a GPU pod of a job that Kueue let in"),
+        pytest.param(pod_group(), VOLCANO, id="a PodGroup that Volcano makes"),
+    ],
+)
+def test_a_way_through_the_queue_is_open(team: "ApiServer", manifest: Object, who: "Identity") -> None:
+    assert team.create(manifest, by=who) == (201, "")
+
+
+NO_QUEUE = "put the label kueue.x-k8s.io/queue-name: default on it"
+NO_VOLCANO = "set schedulerName: volcano where GPUs are asked for"
+NOT_HELD = "a pod with GPUs starts through Kueue"
+FOREIGN = "schedulerName may be volcano or left out"
+PRIORITY = "priorityClassName may be one that begins with batch-"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "who", "told"),
+    [
+        pytest.param(job(labels={}), ALICE, NO_QUEUE, id="a job without a queue"),
+        pytest.param(job(labels={"kueue.x-k8s.io/queue-name": ""}), ALICE, NO_QUEUE, id="a queue without a name"),
+        pytest.param(annotated(job()), ALICE, NO_QUEUE, id="a queue as an annotation"),
+        pytest.param(job_set({}), ALICE, NO_QUEUE, id="a JobSet without a queue"),
+        pytest.param(deployment(), ALICE, NO_QUEUE, id="a service without a queue"),
+        pytest.param(job(labels={}), ADMIN, NO_QUEUE, id="an administrator's job without a queue"),
+        pytest.param(owned(job(labels={}), "JobSet"), ALICE, NO_QUEUE, id="a person's part of a JobSet"),
+        pytest.param(owned(job(labels={}), "JobSet"), OWN_ACCOUNT, NO_QUEUE, id="a part made by the team's account"),
+        pytest.param(owned(job(labels={}), "CronJob", "batch/v1"), CRON, NO_QUEUE, id="a CronJob's job"),
+        pytest.param(job(container=GPU), ALICE, NO_VOLCANO, id="a GPU job for the default scheduler"),
+        pytest.param(job(spec=GPU_FIRST), ALICE, NO_VOLCANO, id="GPUs of an init container"),
+        pytest.param(job(container=SLICE), ALICE, NO_VOLCANO, id="a slice of a GPU"),
+        pytest.param(cron_job(container=GPU), ALICE, NO_VOLCANO, id="a CronJob with GPUs for the default scheduler"),
+        pytest.param(job(spec={"schedulerName": "mine"}), ALICE, FOREIGN, id="a foreign scheduler"),
+        pytest.param(
+            deployment("two", QUEUE, {"schedulerName": "mine"}), ALICE, FOREIGN, id="a service placed elsewhere"
+        ),
+        pytest.param(
+            job(spec={"priorityClassName": "system-cluster-critical"}), ALICE, PRIORITY, id="a job above the cluster"
+        ),
+        pytest.param(
+            pod(spec={"priorityClassName": "system-cluster-critical"}), ALICE, PRIORITY, id="a pod above the cluster"
+        ),
+        pytest.param(pod(spec={"schedulerName": "mine"}), ALICE, FOREIGN, id="a pod for a foreign scheduler"),
+        pytest.param(pod(spec={"nodeName": "gpu-01"}), ALICE, "leave nodeName to the scheduler", id="a chosen node"),
+        pytest.param(pod(spec=GATED, container=GPU), ALICE, NO_VOLCANO, id="a GPU pod for the default scheduler"),
+        pytest.param(pod(spec=VOLCANO_PLACES, container=GPU), ALICE, NOT_HELD, id="a loose GPU pod"),
+        pytest.param(pod(ADMITTED, VOLCANO_PLACES, GPU), ALICE, NOT_HELD, id="a GPU pod that says it was let in"),
+        pytest.param(pod(ADMITTED, VOLCANO_PLACES, GPU), OWN_ACCOUNT, NOT_HELD, id="the same of the team's account"),
+        pytest.param(pod({}, VOLCANO_PLACES, GPU), JOBS, NOT_HELD, id="a GPU pod of a job that Kueue never saw"),
+        pytest.param(vcjob(), ADMIN, "Kueue cannot hold Volcano's own jobs back", id="a job of Volcano's"),
+        pytest.param(pod_group(), ADMIN, "PodGroups are made from jobs", id="a person's PodGroup"),
+    ],
+)
+def test_a_way_round_the_queue_is_closed(team: "ApiServer", manifest: Object, who: "Identity", told: str) -> None:
+    status, message = team.create(manifest, by=who)
+    assert status == 422
+    assert told in message
+
+
+def test_requests_are_needed_where_no_limit_range_gives_them(team: "ApiServer") -> None:
+    team.namespace("bare", {"gen.internal/team": "bare"})
+    manifest = pod(container={})
+    manifest["metadata"]["namespace"] = "bare"
+    status, message = team.create(manifest, by=ADMIN)
+    assert (status, "give every container requests" in message) == (422, True)
+
+
+def test_what_was_there_before_can_still_be_changed(team: "ApiServer") -> None:
+    older = deployment("older")
+    older["spec"]["replicas"] = 3
+    assert team.update(older, by=ALICE) == (200, "")
+
+
+def test_a_queue_cannot_be_taken_off_again(team: "ApiServer") -> None:
+    queued = deployment("queued", QUEUE)
+    team.apply(queued)
+    loose = deepcopy(queued)
+    loose["metadata"]["labels"] = {}
+    status, message = team.update(loose, by=ALICE)
+    assert (status, NO_QUEUE in message) == (422, True)
+
+
+@pytest.mark.parametrize("manifest", [pod_group(), vcjob()], ids=["PodGroup", "Volcano Job"])
+def test_members_have_no_right_to_volcanos_objects(team: "ApiServer", manifest: Object) -> None:
+    assert team.create(manifest, by=ALICE)[0] == 403
+
+
+def test_members_cannot_take_the_gate_off_a_pod(team: "ApiServer") -> None:
+    held = pod(spec=VOLCANO_PLACES | GATED, container=GPU)
+    team.create(held, dry=False)
+    free = pod(spec=VOLCANO_PLACES | {"schedulingGates": []}, container=GPU)
+    assert team.update(free, by=ALICE)[0] == 403
+
+
+@pytest.mark.parametrize(("role", "seen"), [("vision", 200), ("sre", 403)])
+def test_only_members_read_secrets(team: "ApiServer", role: str, seen: int) -> None:
+    namespace = TEAM if role == TEAM else "serving"
+    who: Identity = ("someone", (role, "system:authenticated"))
+    assert team.request("GET", f"/api/v1/namespaces/{namespace}/secrets", by=who)[0] == seen
+    assert team.request("GET", f"/api/v1/namespaces/{namespace}/pods", by=who)[0] == 200
+    assert team.request("GET", "/api/v1/namespaces/kube-system/pods", by=who)[0] == 403

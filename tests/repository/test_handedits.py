@@ -1,0 +1,371 @@
+from pathlib import Path
+
+import pytest
+from toyworld import CLUSTER, CUSTOM, NODES, TOTAL, World, render_at
+
+from generator.repository.handedits import HandEdit, hand_edits, refusal
+
+
+def refused(world: World) -> list[tuple[str, str]]:
+    return [(edit.path, edit.kind) for edit in world.judge().edits]
+
+
+def branch_with(world: World, branch: str, *nodes: str, edit: tuple[str, str, str] | None = None) -> None:
+    """From the first commit, a branch with its own nodes, rendered, and perhaps edited by hand."""
+    world.git("checkout", "-q", "-b", branch, "main")
+    world.nodes(*nodes)
+    assert not world.render().edits
+    if edit:
+        world.commit(f"{branch}: nodes")
+        world.edit(*edit)
+    world.commit(branch)
+    world.git("checkout", "-q", "main")
+
+
+def two_branches(world: World) -> None:
+    branch_with(world, "one", "a", "g", "m", "t")
+    branch_with(world, "two", "a", "m", "r", "t")
+    world.git("merge", "-q", "--no-ff", "-m", "one", "one")
+
+
+def test_first_and_unchanged_rendering_ask_nothing(folder: World) -> None:
+    assert folder.judge().edits == ()
+    folder.render()
+    assert folder.judge() == folder.judge()
+    assert folder.plan().changes == ()
+
+
+def test_a_rendering_in_step_with_head_is_not_an_edit(world: World) -> None:
+    world.nodes("a", "b", "m", "t")
+    verdict = world.render()
+    assert (verdict.edits, verdict.notes) == ((), ())
+    assert "total: 32" in world.text(TOTAL)
+
+
+def test_a_committed_edit_is_found_with_its_author(world: World) -> None:
+    world.edit(NODES, "gpus: 8", "gpus: 4")
+    commit = world.commit("by hand")
+    world.nodes("a", "b", "m", "t")
+    (edit,) = world.render().edits
+    assert edit == HandEdit(
+        path=NODES,
+        kind="committed",
+        commit=commit,
+        author="Ann",
+        line=11,
+        by_hand="  gpus: 4",
+        generated="  gpus: 8",
+    )
+    assert "gpus: 4" in world.text(NODES)
+
+
+def test_a_committed_edit_is_found_below_later_commits(world: World) -> None:
+    world.edit(NODES, "gpus: 8", "gpus: 4")
+    commit = world.commit("by hand")
+    world.put("README.md", "unrelated\n")
+    world.commit("unrelated")
+    world.nodes("a", "b", "m", "t")
+    world.commit("cluster file only")
+    assert [edit.commit for edit in world.judge().edits] == [commit]
+
+
+def test_an_edit_is_found_below_a_commit_that_changed_another_place(world: World) -> None:
+    world.edit(NODES, "gpus: 8", "gpus: 4")
+    commit = world.commit("by hand")
+    world.nodes("a", "m", "t", "z")
+    edited = world.text(NODES)
+    extra = "z:\n  kind: node\n  name: z\n  gpus: 8\n---\n"
+    head, mark, tail = edited.rpartition("---\n")
+    world.put(NODES, f"{head}{mark}{extra}{tail.replace('total: 24', 'total: 32')}")
+    world.commit("a squashed pull request")
+    assert [edit.commit for edit in world.judge().edits] == [commit]
+
+
+def test_a_deleted_line_is_an_edit(world: World) -> None:
+    world.edit(NODES, "  gpus: 8\n", "")
+    world.commit("by hand")
+    assert refused(world) == [(NODES, "committed")]
+
+
+def test_an_uncommitted_edit_is_found(world: World) -> None:
+    world.edit(NODES, "gpus: 8", "gpus: 4")
+    (edit,) = world.judge().edits
+    assert (edit.kind, edit.line, edit.by_hand, edit.generated) == ("uncommitted", 11, "  gpus: 4", "  gpus: 8")
+
+
+def test_an_edit_after_a_rendering_is_found_although_gen_wrote_the_file(world: World) -> None:
+    world.nodes("a", "b", "m", "t")
+    world.render()
+    world.edit(TOTAL, "total: 32", "total: 1")
+    assert refused(world) == [(TOTAL, "uncommitted")]
+
+
+def test_what_gen_wrote_and_nobody_committed_is_overwritten(world: World) -> None:
+    for names in ("abmt", "abcmt", "amt"):
+        world.nodes(*names)
+        assert not world.render().edits
+    assert world.git("status", "--porcelain") == ""
+
+
+def test_a_strange_file_in_an_owned_folder_is_not_deleted(world: World) -> None:
+    world.put("overlays/toy/app/notes.txt", "mine\n")
+    assert refused(world) == [("overlays/toy/app/notes.txt", "uncommitted")]
+    world.commit("mine")
+    (edit,) = world.judge().edits
+    assert (edit.kind, edit.by_hand, edit.generated) == ("committed", "mine", None)
+
+
+def test_a_generated_file_that_is_no_longer_rendered_is_deleted(world: World) -> None:
+    tree = world.tree()
+    del tree[TOTAL]
+    planned = world.plan(tree)
+    assert [(change.path, change.kind) for change in planned.changes] == [(TOTAL, "delete")]
+    assert hand_edits(world.root, planned, render_at, version="1.0").edits == ()
+
+
+def test_custom_is_never_questioned(world: World) -> None:
+    world.put(CUSTOM, "patches: []\n")
+    world.put("overlays/toy/app/custom/patch.yaml", "mine\n")
+    assert world.plan().changes == ()
+
+
+@pytest.mark.parametrize("discard", [[NODES], ["overlays/toy"], ["overlays/toy/app/"]])
+def test_discard_drops_an_edit(world: World, discard: list[str]) -> None:
+    world.edit(NODES, "gpus: 8", "gpus: 4")
+    assert not world.render(discard=discard).edits
+    assert "gpus: 4" not in world.text(NODES)
+
+
+def test_discard_drops_nothing_else(world: World) -> None:
+    world.edit(NODES, "gpus: 8", "gpus: 4")
+    assert world.render(discard=["overlays/to", f"{NODES}x", TOTAL]).edits
+
+
+def test_a_discarded_edit_that_comes_back_is_an_edit_again(world: World) -> None:
+    edited = world.text(NODES).replace("gpus: 8", "gpus: 4")
+    world.put(NODES, edited)
+    world.render(discard=[NODES])
+    world.put(NODES, edited)
+    assert refused(world) == [(NODES, "uncommitted")]
+
+
+def test_two_merged_branches_are_stale_not_edited(world: World) -> None:
+    two_branches(world)
+    world.git("merge", "-q", "-m", "two", "two")
+    assert "total: 32" in world.text(NODES)
+    assert not world.render().edits
+    assert "total: 40" in world.text(NODES)
+
+
+@pytest.mark.parametrize("way", [("merge", "--squash", "two"), ("cherry-pick", "two")])
+def test_two_branches_without_a_merge_commit_are_stale_not_edited(world: World, way: tuple[str, ...]) -> None:
+    two_branches(world)
+    world.git(*way)
+    world.git("commit", "-q", "--allow-empty", "-m", "two")
+    assert "total: 32" in world.text(NODES)
+    assert not world.render().edits
+    assert "total: 40" in world.text(NODES)
+
+
+def test_a_rebased_branch_is_stale_not_edited(world: World) -> None:
+    two_branches(world)
+    world.git("checkout", "-q", "two")
+    world.git("rebase", "-q", "main")
+    assert not world.render().edits
+    assert "total: 40" in world.text(NODES)
+
+
+@pytest.mark.parametrize(
+    "way", [("merge", "--no-edit", "two"), ("merge", "--squash", "two"), ("cherry-pick", "main..two")]
+)
+def test_an_edit_on_a_branch_is_found_after_it_was_combined(world: World, way: tuple[str, ...]) -> None:
+    branch_with(world, "one", "a", "g", "m", "t")
+    branch_with(world, "two", "a", "m", "r", "t", edit=(NODES, "first: a", "first: m"))
+    world.git("merge", "-q", "--no-ff", "-m", "one", "one")
+    world.git(*way)
+    world.git("commit", "-q", "--allow-empty", "-m", "two")
+    assert "first: m" in world.text(NODES)
+    (edit,) = world.render().edits
+    assert (edit.path, edit.by_hand, edit.generated) == (NODES, "first: m", "first: a")
+
+
+def test_an_edit_made_in_a_merge_commit_is_found(world: World) -> None:
+    two_branches(world)
+    world.git("merge", "-q", "--no-commit", "two")
+    world.edit(NODES, "first: a", "first: m")
+    merge = world.commit("two, and more")
+    assert [edit.commit for edit in world.judge().edits] == [merge]
+
+
+def conflict(world: World, way: str, *, edit: tuple[str, str] | None = None) -> None:
+    """Stop in the middle of combining two branches whose generated files cannot be merged."""
+    branch_with(world, "one", "a", "m", "n", "t")
+    world.git("checkout", "-q", "-b", "two")
+    world.nodes("a", "m", "o", "t")
+    world.render()
+    if edit:
+        world.edit(NODES, *edit)
+    world.commit("two")
+    world.forget()
+    world.git("checkout", "-q", "two" if way == "rebase" else "one")
+    world.git(way, "one" if way == "rebase" else "two", check=False)
+    assert "<<<<<<<" in world.text(NODES)
+    world.nodes("a", "m", "n", "o", "t")
+
+
+@pytest.mark.parametrize("way", ["merge", "cherry-pick", "rebase"])
+def test_conflict_markers_are_overwritten_while_git_combines(world: World, way: str) -> None:
+    conflict(world, way)
+    assert not world.render().edits
+    assert "total: 40" in world.text(NODES)
+
+
+@pytest.mark.parametrize("way", ["merge", "cherry-pick", "rebase"])
+def test_the_other_branchs_edit_is_found_while_git_combines(world: World, way: str) -> None:
+    conflict(world, way, edit=("first: a", "first: m"))
+    (edit,) = world.render().edits
+    assert (edit.path, edit.kind, edit.by_hand) == (NODES, "committed", "first: m")
+    assert "<<<<<<<" in world.text(NODES)
+
+
+def test_a_strange_file_survives_a_merge_under_way(world: World) -> None:
+    conflict(world, "merge")
+    world.put("overlays/toy/app/notes.txt", "mine\n")
+    assert refused(world) == [("overlays/toy/app/notes.txt", "uncommitted")]
+
+
+def test_markers_that_a_stash_left_are_stale(world: World) -> None:
+    world.nodes("a", "m", "n", "t")
+    world.render()
+    world.git("stash", "-q")
+    world.nodes("a", "m", "o", "t")
+    world.render()
+    world.commit("o")
+    world.git("stash", "pop", check=False)
+    assert "<<<<<<<" in world.text(NODES)
+    world.nodes("a", "m", "n", "o", "t")
+    assert not world.render().edits
+
+
+def test_committed_conflict_markers_are_stale(world: World) -> None:
+    conflict(world, "merge")
+    world.commit("markers and all")
+    assert not world.render().edits
+    assert "<<<<<<<" not in world.text(NODES)
+
+
+def test_what_another_version_wrote_is_overwritten_with_a_note(world: World) -> None:
+    world.edit(NODES, "gpus: 8", "gpus: 4")
+    world.commit("by hand, or by 1.0")
+    verdict = world.render(version="2.0")
+    assert not verdict.edits
+    assert any(NODES in note and "another version of gen" in note for note in verdict.notes)
+    assert "gpus: 8" in world.text(NODES)
+
+
+def test_a_commit_that_cannot_be_rendered_is_noted(world: World) -> None:
+    world.put(CLUSTER, "broken\n")
+    world.edit(NODES, "gpus: 8", "gpus: 4")
+    world.commit("broken")
+    world.nodes("a", "m", "t")
+    verdict = world.judge()
+    assert not verdict.edits
+    assert NODES in verdict.notes[0]
+
+
+def test_outside_of_git_it_is_said_that_nothing_protects(folder: World) -> None:
+    folder.render()
+    folder.edit(NODES, "gpus: 8", "gpus: 4")
+    verdict = folder.judge()
+    assert not verdict.edits
+    assert "not a Git repository" in verdict.notes[0]
+
+
+def test_a_repository_made_after_the_first_rendering_has_no_edits_yet(folder: World) -> None:
+    folder.render()
+    folder.git("init", "-q")
+    folder.nodes("a", "m")
+    verdict = folder.render()
+    assert not verdict.edits
+    assert "nothing was committed yet" in verdict.notes[0]
+    folder.edit(NODES, "gpus: 8", "gpus: 4")
+    assert refused(folder) == [(NODES, "uncommitted")]
+
+
+def test_line_endings_that_git_converted_are_no_edit(world: World) -> None:
+    for path in (NODES, TOTAL):
+        (world.root / path).write_bytes((world.root / path).read_bytes().replace(b"\n", b"\r\n"))
+    assert not world.render().edits
+    assert "\r" not in (world.root / NODES).read_bytes().decode()
+
+
+def test_an_emptied_file_is_written_again(world: World) -> None:
+    world.put(NODES, "")
+    assert not world.render().edits
+
+
+def test_a_detached_head_is_judged_alike(world: World) -> None:
+    world.edit(NODES, "gpus: 8", "gpus: 4")
+    world.commit("by hand")
+    world.git("checkout", "-q", "--detach")
+    assert refused(world) == [(NODES, "committed")]
+
+
+def test_a_linked_worktree_has_its_own_record(world: World, tmp_path: Path) -> None:
+    world.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    side = World(tmp_path / "side")
+    side.nodes("a", "m")
+    assert not side.render().edits
+    side.nodes("a")
+    assert not side.render().edits
+    side.edit(NODES, "gpus: 8", "gpus: 4")
+    assert refused(side) == [(NODES, "uncommitted")]
+
+
+def test_a_folder_inside_a_repository_and_a_submodule_are_judged_alike(world: World, tmp_path: Path) -> None:
+    outer = World(tmp_path / "outer")
+    outer.git("init", "-q", "-b", "main")
+    outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(world.root), "sub")
+    module = World(outer.root / "sub")
+    inner = World(outer.root / "infra")
+    inner.nodes("a", "m", "t")
+    inner.render()
+    outer.commit("all")
+    outer.forget()
+    for place in (module, inner):
+        place.nodes("a", "m")
+        assert not place.render().edits
+        place.commit("less")
+        place.edit(NODES, "gpus: 8", "gpus: 4")
+        place.commit("by hand")
+        assert refused(place) == [(NODES, "committed")]
+
+
+def test_a_shallow_clone_refuses_what_it_cannot_tell(world: World, tmp_path: Path) -> None:
+    world.nodes("a", "b", "m", "t")
+    world.commit("cluster file only")
+    world.git("clone", "-q", "--depth", "1", world.root.as_uri(), str(tmp_path / "shallow"))
+    shallow = World(tmp_path / "shallow")
+    (nodes, total) = shallow.judge().edits
+    assert (nodes.kind, total.kind) == ("unknown", "unknown")
+    assert "git fetch --unshallow" in refusal(nodes)
+    shallow.git("fetch", "-q", "--unshallow")
+    assert not shallow.render().edits
+
+
+def test_a_refusal_says_what_where_and_both_ways_out() -> None:
+    edit = HandEdit(
+        path=NODES, kind="committed", commit="0" * 40, author="Ann", line=11, by_hand="a" * 200, generated=None
+    )
+    assert refusal(edit).splitlines() == [
+        f"{NODES}:11: was changed by hand in commit 000000000 by Ann, and gen would overwrite it",
+        f"  by hand:   {'a' * 97}...",
+        "  generated: (no such line)",
+        "  to keep it: move it into overlays/toy/app/custom/ or clusters/toy/cluster.yaml",
+        f"  to drop it: run again with `--discard {NODES}`",
+    ]
+
+
+def test_a_refusal_for_a_shared_file_names_no_cluster() -> None:
+    edit = HandEdit(path="base/app/1.0/a.yaml", kind="uncommitted", line=1, by_hand="a", generated="b")
+    assert "move it into the custom/ folder of an overlay" in refusal(edit)

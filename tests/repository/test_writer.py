@@ -1,0 +1,324 @@
+import errno
+import os
+import random
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toyworld import CLUSTER, CUSTOM, NODES, ONCE, OWNED, TOTAL, World, files, render
+
+from generator.errors import UsageError
+from generator.repository.lock import exclusive
+from generator.repository.plan import plan
+from generator.repository.writer import write
+
+STEPS = ("open", "write", "mkdir", "fchmod", "replace", "unlink", "rmdir")
+OLD, NEW = ("a", "m", "t"), ("a", "b", "t")
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@contextmanager
+def fault(error: BaseException, step: int, *, dead: bool = False, after: bool = False) -> Iterator[list[int]]:
+    """Raise at one step of the next writes (before or after it happens) and, when `dead`, at every later one."""
+    count = [0]
+
+    def wrap(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*words: Any, **options: Any) -> Any:
+            count[0] += 1
+            hit = count[0] == step or (dead and count[0] > step)
+            if not hit:
+                return real(*words, **options)
+            if after and count[0] == step:
+                result = real(*words, **options)
+                if real is REAL["open"]:
+                    os.close(result)
+            raise error
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in STEPS:
+            patch.setattr(os, name, wrap(REAL[name]))
+        yield count
+
+
+REAL = {name: getattr(os, name) for name in STEPS}
+
+
+def generated(root: Path) -> dict[str, bytes]:
+    return {path: content for path, content in files(root).items() if path != CLUSTER}
+
+
+def wanted(world: World) -> dict[str, bytes]:
+    return {**world.tree(), **ONCE}
+
+
+def each_step(world: World) -> Iterator[int]:
+    """Count the steps of a whole write, then take each in turn, from the old state."""
+    world.nodes(*NEW)
+    with fault(Killed(), 0) as count:
+        world.render()
+    assert count[0] > 20
+    for step in range(1, count[0] + 1):
+        world.git("checkout", "-q", "-f", "HEAD")
+        world.git("clean", "-qfd")
+        world.forget()
+        world.nodes(*NEW)
+        yield step
+
+
+def test_a_write_makes_the_tree_what_was_planned(world: World) -> None:
+    world.nodes(*NEW)
+    world.render()
+    assert generated(world.root) == wanted(world)
+    assert not (world.root / "overlays/toy/m").exists()
+    assert not list(world.root.rglob(".gen-*"))
+
+
+def test_what_did_not_change_is_not_written(world: World) -> None:
+    before = {path: (world.root / path).stat().st_mtime_ns for path in files(world.root)}
+    world.nodes(*NEW)
+    world.render()
+    same = {path for path in before if (world.root / path).stat().st_mtime_ns == before[path]} if False else set()
+    assert same == set()
+    for path in ("gen.lock", TOTAL, CUSTOM, "overlays/toy/a/node.yaml"):
+        assert (world.root / path).stat().st_mtime_ns == before[path]
+    assert (world.root / NODES).stat().st_mtime_ns > before[NODES]
+
+
+def test_an_updated_file_keeps_its_permissions(world: World) -> None:
+    (world.root / NODES).chmod(0o750)
+    world.nodes(*NEW)
+    world.render()
+    assert (world.root / NODES).stat().st_mode & 0o777 == 0o750
+
+
+def test_new_files_have_the_usual_permissions(world: World) -> None:
+    mask = os.umask(0o027)
+    try:
+        world.nodes(*NEW)
+        world.render()
+    finally:
+        os.umask(mask)
+    assert (world.root / "overlays/toy/b/node.yaml").stat().st_mode & 0o777 == 0o640
+
+
+def test_what_a_killed_run_left_is_removed_although_nothing_changed(world: World) -> None:
+    world.put(".gen-0~", "left")
+    world.put("overlays/toy/app/custom/.gen-7~", "left")
+    (world.root / "overlays/toy/gone/deep").mkdir(parents=True)
+    before = wanted(world)
+    world.render()
+    assert generated(world.root) == before
+    assert not (world.root / "overlays/toy/gone").exists()
+
+
+def test_only_empty_folders_are_removed(world: World) -> None:
+    world.put("overlays/toy/m/custom/mine.yaml", "mine\n")
+    world.nodes(*NEW)
+    world.render()
+    assert world.text("overlays/toy/m/custom/mine.yaml") == "mine\n"
+    assert not (world.root / "overlays/toy/m/node.yaml").exists()
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_killed_at_any_step_each_file_is_old_or_new_and_the_next_run_heals(world: World, *, after: bool) -> None:
+    old, mixed = wanted(world), set[bool]()
+    for step in each_step(world):
+        new = wanted(world)
+        with fault(Killed(), step, dead=True, after=after), suppress(Killed):
+            world.render()
+        standing = {path: text for path, text in generated(world.root).items() if ".gen-" not in path}
+        assert all(standing.get(path) in (old.get(path), new.get(path)) for path in {*old, *new, *standing})
+        mixed.add(standing not in (old, new))
+        assert world.render().edits == ()
+        assert generated(world.root) == new
+        assert not list(world.root.rglob(".gen-*"))
+    assert mixed == {False, True}
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_interrupted_at_any_step_the_tree_is_wholly_old_or_wholly_new(world: World, *, after: bool) -> None:
+    old = wanted(world)
+    for step in each_step(world):
+        with fault(KeyboardInterrupt(), step, after=after), suppress(KeyboardInterrupt):
+            world.render()
+        assert generated(world.root) in (old, wanted(world)), step
+        assert world.render().edits == ()
+        assert generated(world.root) == wanted(world)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EIO])
+def test_a_failure_at_any_step_changes_nothing_or_nothing_that_matters(world: World, code: int) -> None:
+    old, outcomes = wanted(world), set[str]()
+    for step in each_step(world):
+        try:
+            with fault(OSError(code, os.strerror(code)), step):
+                world.render()
+        except UsageError as error:
+            outcomes.add("refused")
+            assert os.strerror(code) in str(error)
+            assert generated(world.root) == old
+            assert not (world.root / "overlays/toy/b").exists()
+        else:
+            outcomes.add("written")
+            assert generated(world.root) == wanted(world)
+    assert "refused" in outcomes
+
+
+def test_a_failed_discard_protects_the_edit_again(world: World) -> None:
+    world.edit(NODES, "gpus: 8", "gpus: 4")
+    with pytest.raises(UsageError), fault(OSError(errno.EIO, "broken"), 9):
+        world.render(discard=[NODES])
+    assert "gpus: 4" in world.text(NODES)
+    assert [edit.path for edit in world.render().edits] == [NODES]
+
+
+AGAIN = """
+import sys
+from itertools import cycle
+from pathlib import Path
+from toyworld import World
+world = World(Path(sys.argv[1]))
+print("ready", flush=True)
+for round, names in enumerate(cycle(sys.argv[3:])):
+    world.nodes(*names)
+    world.render()
+    if round == int(sys.argv[2]):
+        break
+"""
+
+
+def again(world: World, rounds: int, *names: str) -> "subprocess.Popen[str]":
+    """Render the node sets in turn, in another process."""
+    return subprocess.Popen(
+        [sys.executable, "-c", AGAIN, str(world.root), str(rounds), *names],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+    )
+
+
+def test_killed_for_real_each_file_is_old_or_new_and_the_next_run_heals(world: World) -> None:
+    sets = ("amt", "bcdefghijkl")
+    states = [{**render("".join(f"- {name}\n" for name in names).encode()), **ONCE} for names in sets]
+    chance = random.Random(7)
+    for _ in range(12):
+        with again(world, -1, *sets) as process:
+            assert process.stdout
+            process.stdout.readline()
+            time.sleep(chance.uniform(0, 0.03))
+            process.kill()
+        standing = {path: text for path, text in generated(world.root).items() if ".gen-" not in path}
+        assert all(text in [state.get(path) for state in states] for path, text in standing.items())
+        world.nodes("a", "z")
+        assert world.render().edits == ()
+        assert generated(world.root) == wanted(world)
+
+
+def test_two_processes_at_once_leave_one_whole_tree(world: World) -> None:
+    one, two = again(world, 20, "amt"), again(world, 20, "bcdefghijkl")
+    with one, two:
+        assert (one.wait(30), two.wait(30)) == (0, 0)
+    assert world.render().edits == ()
+    assert generated(world.root) == wanted(world)
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[None]:
+    """Put a filesystem of 128 KiB in the folder's place."""
+    options = ["-o", "size=128k", "none"]
+    mounted = subprocess.run(["mount", "-t", "tmpfs", *options, str(folder)], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("a filesystem cannot be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@contextmanager
+def small_files(_: Path) -> Iterator[None]:
+    """Allow this process no file above 32 KiB."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 15, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [(small_disk, "No space left on device; nothing was changed; free some"), (small_files, "too large")],
+)
+def test_a_full_disk_changes_nothing(tmp_path: Path, limit: Callable[[Path], "Any"], words: str) -> None:
+    before = {"overlays/toy/a": b"a" * 20_000, "overlays/toy/b": b"old"}
+    after = {"overlays/toy/a": b"x", "overlays/toy/c/d": b"c" * 40_000, "overlays/toy/e": b"e" * 120_000}
+    with ExitStack() as stack:
+        stack.enter_context(limit(tmp_path))
+        with exclusive(tmp_path, print) as lock:
+            write(lock, plan(tmp_path, before, {}, OWNED))
+            with pytest.raises(UsageError, match=words):
+                write(lock, plan(tmp_path, after, {}, OWNED))
+        assert files(tmp_path) == before
+        assert not (tmp_path / "overlays/toy/c").exists()
+
+
+@contextmanager
+def fixed(path: Path) -> Iterator[None]:
+    """Make a file or folder unchangeable, for root as well."""
+    if os.geteuid():
+        mode = path.stat().st_mode
+        path.chmod(0o555)
+        undo: Callable[[], object] = lambda: path.chmod(mode)
+    else:
+        if subprocess.run(["chattr", "+i", str(path)], capture_output=True, check=False).returncode:
+            pytest.skip("this filesystem has no immutable files")
+        undo = lambda: subprocess.run(["chattr", "-i", str(path)], check=True)
+    try:
+        yield
+    finally:
+        undo()
+
+
+@pytest.mark.parametrize("place", ["overlays/toy/app", "overlays/toy", "overlays/toy/t"])
+def test_an_unwritable_folder_changes_nothing(world: World, place: str) -> None:
+    old = wanted(world)
+    world.nodes("a", "b", "m")
+    with (
+        fixed(world.root / place),
+        pytest.raises(UsageError, match="cannot be written.*nothing was changed; check the owner"),
+    ):
+        world.render()
+    assert generated(world.root) == old
+    assert not world.render().edits
+    assert generated(world.root) == wanted(world)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a single file unchangeable")
+def test_an_unchangeable_file_puts_all_others_back(world: World) -> None:
+    old = wanted(world)
+    world.nodes("a", "b", "m")
+    with fixed(world.root / TOTAL), fixed(world.root / NODES):
+        world.nodes("a", "b")
+        with pytest.raises(UsageError, match=f"{NODES}: cannot be written.*nothing was changed"):
+            world.render()
+    assert generated(world.root) == old
+
+
+def test_a_read_only_git_folder_changes_nothing(world: World) -> None:
+    old = wanted(world)
+    world.nodes(*NEW)
+    with fixed(world.root / ".git"), pytest.raises(UsageError, match="cannot tell hand edits later"):
+        world.render()
+    assert generated(world.root) == old
