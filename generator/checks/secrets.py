@@ -23,8 +23,7 @@ _FORMS = {
     "a webhook's address": r"hooks\.slack\.com/(?:services|workflows)/\w",
     "a JSON web token": r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.",
 }
-# For the whole file as JSON, where a line end is `\\n` and so no boundary of a word.
-_ANY = re.compile("|".join(_FORMS.values()).replace(r"\b", ""))
+_ANY = re.compile("|".join(_FORMS.values()))
 # Keys of chart values whose text is the secret itself, not the name of one.
 _KEYS = re.compile(r"(?:password|passwd|passphrase|token|apikey|api_key|clientsecret|client_secret)$", re.IGNORECASE)
 
@@ -39,23 +38,14 @@ def no_secrets(cluster: Cluster) -> Iterator[Finding]:
     """The file is in Git, and what was in Git once stays in its history. Secrets are given to `gen bootstrap`, or
     by operators, and named here.
     """
-    for at, text in _texts(cluster):
-        found = next((what for what, form in _FORMS.items() if re.search(form, text)), "")
-        if found:
+    parts = {name: getattr(cluster, name) for name in Spec.__struct_fields__}
+    for at, text in _walk((), msgspec.to_builtins(parts, enc_hook=str)):
+        if _ANY.search(text):
+            found = next(what for what, form in _FORMS.items() if re.search(form, text))
             yield Finding(at=at, message=f"this is {found}", fix="remove it, and replace it where it is used")
         elif at[0] == "components" and "values" in at and _KEYS.search(str(at[-1])) and not text.startswith("$"):
             fix = "name an existing Secret instead: charts take `existingSecret` or the like"
             yield Finding(at=at, message=f"{at[-1]} is written out", fix=fix)
-
-
-def _texts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
-    """Yield the texts that can hold a secret: chart values always, all others only where one has such a form."""
-    parts = {name: getattr(cluster, name) for name in Spec.__struct_fields__}
-    if _ANY.search(msgspec.json.encode(parts, enc_hook=str).decode()):
-        yield from _walk((), msgspec.to_builtins(parts, enc_hook=str))
-    else:
-        for name, settings in cluster.components.items():
-            yield from _walk(("components", name, "values"), settings.values)
 
 
 def _walk(at: Path, value: Any) -> Iterator[tuple[Path, str]]:

@@ -49,7 +49,7 @@ def _version_path(component: str) -> Path:
 )
 def supported_version(cluster: Cluster) -> Iterator[Finding]:
     """Each component's maintainers test it on some minors of Kubernetes and support no others."""
-    minor = int(cluster.kubernetes.version.split(".")[1])
+    minor = int(cluster.kubernetes.version.split(".")[1][:9])  # Python refuses to read thousands of digits
     used = [name for name in CATALOGUE if name not in absent(cluster) and cluster.settings(name).managed]
     ranges = {f"{name} {version_of(name, cluster).version}": version_of(name, cluster).kubernetes for name in used}
     wrong = [f"{name} (1.{low} to 1.{high})" for name, (low, high) in ranges.items() if not low <= minor <= high]

@@ -6,7 +6,32 @@ from typing import Any
 from msgspec import structs
 
 from generator.components.argo_cd import argo_cd
+from generator.components.argo_workflows import argo_workflows
+from generator.components.calico import calico
+from generator.components.ceph_cluster import ceph_cluster
+from generator.components.ceph_csi_drivers import ceph_csi_drivers
+from generator.components.cert_manager import cert_manager
+from generator.components.cilium import cilium
 from generator.components.component import Component, Manifest
+from generator.components.csi_nfs import csi_nfs
+from generator.components.gpu_operator import gpu_operator
+from generator.components.issuers import issuers
+from generator.components.kube_prometheus_stack import kube_prometheus_stack
+from generator.components.kueue import kueue
+from generator.components.load_balancer import load_balancer
+from generator.components.metrics_server import metrics_server
+from generator.components.minio import minio
+from generator.components.network_operator import network_operator
+from generator.components.node_feature_discovery import node_feature_discovery
+from generator.components.prometheus_crds import prometheus_crds
+from generator.components.queues import queues
+from generator.components.rdma import rdma
+from generator.components.rook_ceph import rook_ceph
+from generator.components.scratch import scratch
+from generator.components.snapshot_controller import snapshot_controller
+from generator.components.tenants import tenants
+from generator.components.volcano import volcano
+from generator.components.workflows import workflows
 from generator.model.cluster import Cluster, ComponentSettings
 
 __all__ = ["CATALOGUE", "compose"]
@@ -14,7 +39,33 @@ __all__ = ["CATALOGUE", "compose"]
 Make = Callable[[Cluster], Component | None]
 
 # A new component is a module and a line here.
-CATALOGUE: tuple[Make, ...] = ()
+CATALOGUE: tuple[Make, ...] = (
+    cilium,
+    calico,
+    load_balancer,
+    prometheus_crds,
+    snapshot_controller,
+    cert_manager,
+    issuers,
+    metrics_server,
+    node_feature_discovery,
+    csi_nfs,
+    scratch,
+    rook_ceph,
+    ceph_csi_drivers,
+    ceph_cluster,
+    minio,
+    network_operator,
+    rdma,
+    gpu_operator,
+    volcano,
+    kueue,
+    queues,
+    tenants,
+    kube_prometheus_stack,
+    argo_workflows,
+    workflows,
+)
 
 
 def compose(cluster: Cluster) -> tuple[Component, ...]:

@@ -30,13 +30,20 @@ def cilium(cluster: Cluster) -> Component | None:
         namespaces=(Namespace(NAMESPACE, security=None), Namespace(SECRETS_NAMESPACE)),
         releases=(Release(chart=version.chart("cilium"), name="cilium", namespace=NAMESPACE, values=values(cluster)),),
         secrets=certificates(),
-        kinds=(
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
-            "networking.k8s.io/IngressClass",
-        ),
+        kinds=kinds(cluster),
         reach=(SECRETS_NAMESPACE,),
     )
+
+
+def kinds(cluster: Cluster) -> tuple[str, ...]:
+    """Return the cluster-scoped kinds in the chart. Its CRDs are made by the operator, not by Argo CD."""
+    roles = ("rbac.authorization.k8s.io/ClusterRole", "rbac.authorization.k8s.io/ClusterRoleBinding")
+    return (*roles, "networking.k8s.io/IngressClass") if serves_ingress(cluster) else roles
+
+
+def serves_ingress(cluster: Cluster) -> bool:
+    """Tell whether the site's Ingress class is Cilium's own; any other class is somebody else's."""
+    return cluster.site.ingress_class == INGRESS_CLASS
 
 
 def values(cluster: Cluster) -> Manifest:
@@ -119,12 +126,12 @@ def announcements(balancer: LoadBalancer | None) -> Manifest:
 
 
 def ingress(cluster: Cluster) -> Manifest:
-    """Serve `site.ingressClass: cilium`; any other class is somebody else's.
+    """Serve Ingresses.
 
     Argo CD calls a Service healthy when it has an address, and addresses come from `load-balancer`, which waits for
     this component: so the shared Service does not count.
     """
-    if cluster.site.ingress_class != INGRESS_CLASS:
+    if not serves_ingress(cluster):
         return {}
     return {
         "ingressController": {

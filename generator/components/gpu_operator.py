@@ -142,7 +142,7 @@ def mig_rule(profile: str, nodes: list[str]) -> Manifest:
     return {
         "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
         "kind": "NodeFeatureRule",
-        "metadata": {"name": f"mig-{profile}"},
+        "metadata": {"name": f"mig-{profile.lower()}"},
         "spec": {
             "rules": [
                 {

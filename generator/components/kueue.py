@@ -109,7 +109,7 @@ def kueue(cluster: Cluster) -> Component | None:
                 secrets={WEBHOOK_CERT: "placeholder"},
             ),
         ),
-        needs=("kube-prometheus-stack",) if monitored else (),
+        needs=("prometheus-crds",) if monitored else (),
         secrets=(certificate(),),
         ignore=injected(),
         # The visibility server reads the API server's client CA there.

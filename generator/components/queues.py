@@ -159,7 +159,6 @@ def cluster_queue(cluster: Cluster, team: Team, pools: list[str]) -> Manifest:
             "namespaceSelector": {"matchExpressions": [mine]},
             "resourceGroups": group([quota_entry(cluster, team, pool) for pool in own_first(cluster, team, pools)]),
             "preemption": preemption(cluster.scheduling),
-            "flavorFungibility": {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "TryNextFlavor"},
         },
     }
 

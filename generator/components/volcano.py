@@ -64,7 +64,7 @@ def volcano(cluster: Cluster) -> Component | None:
             ),
         ),
         patches=(strict_configuration(), only_pod_groups()),
-        needs=("kube-prometheus-stack",) if monitored else (),
+        needs=("prometheus-crds",) if monitored else (),
         kinds=(
             "apiextensions.k8s.io/CustomResourceDefinition",
             "rbac.authorization.k8s.io/ClusterRole",

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from generator.components.ceph_cluster.buckets import backup_reader
 from generator.components.ceph_cluster.pools import rgw_port, rgw_service
 from generator.components.component import Component, Manifest, Operation, Secret, Tier
+from generator.components.issuers import ISSUER
+from generator.components.minio.settings import user_secret
 from generator.model.cluster import Backup, Cluster
 from generator.model.storage import ObjectUser
 from generator.operations import backup
 
 __all__ = ["workflows", "writer"]
 
-ISSUER = "site-ca"
 METADATA: Manifest = {"namespace": backup.NAMESPACE, "labels": backup.LABELS}
 
 
@@ -57,7 +58,7 @@ def schedules(cluster: Cluster) -> Iterator[Manifest]:
                 "source-bucket": item.source.bucket,
                 "source-secret": f"rook-ceph-object-user-{store.name}-{backup_reader(store)}",
                 "target-bucket": item.target.bucket,
-                "target-secret": secret_name(user),
+                "target-secret": user_secret(user.name),
             }
             yield schedule(item, arguments)
 
@@ -87,11 +88,6 @@ def schedule(item: Backup, arguments: dict[str, str]) -> Manifest:
     }
 
 
-def secret_name(user: ObjectUser) -> str:
-    """Return the Secret with a MinIO user's keys: the same name here and in MinIO's namespace."""
-    return f"minio-user-{user.name}"
-
-
 def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     """Return what the pods read beside the readers' keys, which `ceph-cluster` declares."""
     users = {user.name: user for item in cluster.backups if (user := writer(cluster, item))}
@@ -113,7 +109,7 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
 def writer_secret(user: ObjectUser) -> Secret:
     """Return the keys of a MinIO user, a second time: Secrets do not reach across namespaces."""
     return Secret(
-        name=secret_name(user),
+        name=user_secret(user.name),
         namespace=backup.NAMESPACE,
         keys=("accessKey", "secretKey"),
         source="generated",

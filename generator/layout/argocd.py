@@ -72,12 +72,19 @@ def _application(cluster: Cluster, component: Component, wave: int) -> Manifest:
         component.name,
         component.tier.value,
         wave,
-        namespace=component.namespaces[0].name if component.namespaces else "default",
+        namespace=_home(component),
         paths=paths,
         automated=settings.sync == "auto" and component.tier.value not in cluster.gitops.ordered,
         cascade=component.tier not in KEPT_TIERS and not any(map(_protected, _manifests(component))),
         ignore=component.ignore,
     )
+
+
+def _home(component: Component) -> str:
+    """Return where objects without a namespace of their own would go."""
+    spaces = [space.name for space in component.namespaces] + [release.namespace for release in component.releases]
+    spaces += [space for one in _manifests(component) if (space := one["metadata"].get("namespace"))]
+    return spaces[0] if spaces else "default"
 
 
 def application(  # noqa: PLR0913 - the fields of one object
@@ -172,7 +179,7 @@ ROOT_KINDS = [{"group": "argoproj.io", "kind": "Application"}, {"group": "argopr
 
 
 def _tier(cluster: Cluster, tier: Tier, components: Sequence[Component]) -> Manifest:
-    namespaces = {"default"} if any(not component.namespaces for component in components) else set()
+    namespaces = {_home(component) for component in components}
     kinds: set[str] = set()
     for component in components:
         manifests = _manifests(component)

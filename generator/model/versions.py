@@ -196,6 +196,15 @@ CATALOGUE: dict[str, tuple[Version, ...]] = {
             schemas=("node-feature-discovery/v0.19.0",),
         ),
     ),
+    "prometheus-crds": (
+        Version(
+            version="v0.93.1",
+            manifests=(
+                "https://github.com/prometheus-operator/prometheus-operator/releases/download/v0.93.1/stripped-down-crds.yaml",
+            ),
+            schemas=("prometheus-operator/v0.93.1",),
+        ),
+    ),
     "rook-ceph": (
         Version(
             version="v1.20.6",

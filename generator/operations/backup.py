@@ -177,7 +177,7 @@ def freshness() -> dict[str, Any]:
         "help": "When the newest verified backup began, in seconds since 1970",
         "labels": [{"key": "backup", "value": parameter("name")}],
         "when": "{{workflow.status}} == Succeeded",
-        "gauge": {"value": "{{workflow.creationTimestamp.s}}"},
+        "gauge": {"realtime": False, "value": "{{workflow.creationTimestamp.s}}"},
     }
 
 

@@ -32,7 +32,7 @@ def locate(root: Path) -> Place | None:
         if git_dir is not None:
             prefix = "" if top == root else f"{root.relative_to(top).as_posix()}/"
             return Place(top, git_dir, prefix)
-        if _holds_git(top) and (top / "refs").is_dir():
+        if _holds_git(top):
             raise UsageError(f"{top}: this is a bare Git repository; run gen in a clone with a working tree")
     return None
 
@@ -54,4 +54,4 @@ def _git_dir(top: Path) -> Path | None:
 
 
 def _holds_git(folder: Path) -> bool:
-    return (folder / "HEAD").is_file() and (folder / "objects").is_dir()
+    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()

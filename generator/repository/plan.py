@@ -169,7 +169,7 @@ def _read(base: str, path: str, expected: int = 0) -> bytes | None:
         file = os.open(f"{base}/{path}", os.O_RDONLY | os.O_NOFOLLOW)
         try:
             content = b""
-            while more := os.read(file, max(expected + 1, 1 << 16)):
+            while more := os.read(file, max(expected, len(content)) + 4096):
                 content += more
             return content
         finally:

@@ -72,7 +72,7 @@ class _Work:
     def stage(self, changes: tuple[Change, ...]) -> None:
         for change in changes:
             if change.new is not None:
-                self._stage(change.path, change.new)
+                self._stage(change.path, change.new, replaces=change.old is not None)
 
     def apply(self, changes: tuple[Change, ...]) -> None:
         for change in sorted(changes, key=lambda change: change.new is None):
@@ -117,14 +117,14 @@ class _Work:
             if change.old is None:
                 self._unlink(change.path)
             else:
-                self._stage(change.path, change.old)
+                self._stage(change.path, change.old, replaces=change.new is not None)
                 self._put(change.path)
         except OSError:
             return False
         return True
 
-    def _stage(self, path: str, content: bytes) -> None:
-        """Write `content` to a temporary sibling of `path` that has its permissions."""
+    def _stage(self, path: str, content: bytes, *, replaces: bool) -> None:
+        """Write `content` to a temporary sibling of `path`, with the permissions of what it replaces."""
         self.at = path
         folder, slash, _ = path.rpartition("/")
         self._make(folder)
@@ -135,7 +135,7 @@ class _Work:
         try:
             while content:
                 content = content[os.write(file, content) :]
-            with suppress(FileNotFoundError):
+            if replaces:
                 os.fchmod(file, stat.S_IMODE(os.stat(path, dir_fd=self._root).st_mode))
         finally:
             os.close(file)

@@ -24,7 +24,7 @@ def made(cluster: Cluster) -> Component:
     return component
 
 
-def configuration(cluster: Cluster) -> Any:  # noqa: ANN401 - read from YAML
+def configuration(cluster: Cluster) -> Any:
     return yaml.safe_load(made(cluster).releases[0].values["managerConfig"]["controllerManagerConfigYaml"])
 
 
@@ -97,14 +97,16 @@ def test_the_chart_s_secret_stays_as_a_placeholder_that_argo_cd_leaves_alone(ml5
     component = made(ml50)
     (secret,) = component.secrets
     assert component.releases[0].secrets == {secret.name: "placeholder"}
-    assert any(item.kind == "Secret" and item.name == secret.name and "/data" in item.pointers for item in component.ignore)
+    assert any(
+        item.kind == "Secret" and item.name == secret.name and "/data" in item.pointers for item in component.ignore
+    )
 
 
 def test_metrics_only_where_prometheus_is(ml50: Cluster, a30: Cluster) -> None:
     assert made(ml50).releases[0].values["enablePrometheus"] is False
     assert made(ml50).needs == ()
     assert made(a30).releases[0].values["enablePrometheus"] is True
-    assert made(a30).needs == ("kube-prometheus-stack",)
+    assert made(a30).needs == ("prometheus-crds",)
 
 
 def test_an_adopted_kueue_keeps_its_namespace(ml50: Cluster) -> None:

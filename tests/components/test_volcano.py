@@ -24,7 +24,16 @@ def plugins() -> set[str]:
 def test_nothing_queues_or_stops_jobs_beside_kueue() -> None:
     actions = set(CONFIGURATION["actions"].split(", "))
     assert actions == {"allocate", "backfill"}
-    assert not plugins() & {"overcommit", "proportion", "capacity", "drf", "resourcequota", "sla", "tdm", "rescheduling"}
+    assert not plugins() & {
+        "overcommit",
+        "proportion",
+        "capacity",
+        "drf",
+        "resourcequota",
+        "sla",
+        "tdm",
+        "rescheduling",
+    }
 
 
 def test_gangs_nodes_and_taints_are_respected() -> None:
@@ -67,7 +76,7 @@ def test_images_are_of_the_chart_s_version(ml50: Cluster) -> None:
 
 
 def test_monitors_only_where_prometheus_is(ml50: Cluster, a30: Cluster) -> None:
-    for cluster, kinds, needs in ((ml50, set(), ()), (a30, {"ServiceMonitor"}, ("kube-prometheus-stack",))):
+    for cluster, kinds, needs in ((ml50, set(), ()), (a30, {"ServiceMonitor"}, ("prometheus-crds",))):
         component = made(cluster)
         assert {item["kind"] for item in component.objects} - {"PodDisruptionBudget"} == kinds
         assert component.needs == needs

@@ -222,6 +222,8 @@ PRIORITY = "priorityClassName may be one that begins with batch-"
         pytest.param(job(container=SLICE), ALICE, NO_VOLCANO, id="a slice of a GPU"),
         pytest.param(cron_job(container=GPU), ALICE, NO_VOLCANO, id="a CronJob with GPUs for the default scheduler"),
         pytest.param(job(spec={"schedulerName": "mine"}), ALICE, FOREIGN, id="a foreign scheduler"),
+        pytest.param(cron_job({"schedulerName": "mine"}), ALICE, FOREIGN, id="a CronJob placed elsewhere"),
+        pytest.param(cron_job({"priorityClassName": "high"}), ALICE, PRIORITY, id="a CronJob above others"),
         pytest.param(
             deployment("two", QUEUE, {"schedulerName": "mine"}), ALICE, FOREIGN, id="a service placed elsewhere"
         ),

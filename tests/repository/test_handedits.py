@@ -81,6 +81,14 @@ def test_an_edit_is_found_below_a_commit_that_changed_another_place(world: World
     assert [edit.commit for edit in world.judge().edits] == [commit]
 
 
+def test_a_file_that_lags_behind_the_cluster_file_is_not_an_edit(world: World) -> None:
+    for names in ("abmt", "abcmt"):
+        world.nodes(*names)
+        world.commit("cluster file only")
+    verdict = world.render()
+    assert (verdict.edits, verdict.notes) == ((), ())
+
+
 def test_a_deleted_line_is_an_edit(world: World) -> None:
     world.edit(NODES, "  gpus: 8\n", "")
     world.commit("by hand")
@@ -252,6 +260,12 @@ def test_committed_conflict_markers_are_stale(world: World) -> None:
     world.commit("markers and all")
     assert not world.render().edits
     assert "<<<<<<<" not in world.text(NODES)
+
+
+def test_a_new_file_of_conflict_markers_is_stale(world: World) -> None:
+    world.put("overlays/toy/app/new.yaml", "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> two\n")
+    world.commit("both added it")
+    assert not world.judge().edits
 
 
 def test_what_another_version_wrote_is_overwritten_with_a_note(world: World) -> None:

@@ -103,6 +103,21 @@ def test_a_damaged_repository_is_a_plain_message(world: World) -> None:
         history.touched(head, NODES)
 
 
+def test_a_repository_that_vanishes_is_a_plain_message(world: World) -> None:
+    with History(place_of(world)) as history:
+        (world.root / ".git").rename(world.root / "gone")
+        with pytest.raises(UsageError, match=f"Git cannot read {NODES} at"):
+            history.read(str(history.head), NODES)
+
+
+def test_what_only_looks_like_a_git_folder_is_a_plain_message(tmp_path: Path) -> None:
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd/HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / ".git").write_text("gitdir: odd\n")
+    with pytest.raises(UsageError, match="is not a Git folder that can be read"):
+        History(place_of(World(tmp_path)))
+
+
 def test_sha256_names_are_refused(folder: World) -> None:
     folder.git("init", "-q", "--object-format=sha256")
     folder.commit("first")

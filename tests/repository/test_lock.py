@@ -1,3 +1,5 @@
+import errno
+import fcntl
 import subprocess
 import sys
 import threading
@@ -72,3 +74,12 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         exclusive(tmp_path / "nowhere", print),
     ):
         pytest.fail("held nothing")
+
+
+def test_a_filesystem_without_locks_is_no_hindrance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unsupported(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    with exclusive(tmp_path, print, seconds=0) as lock:
+        assert lock.root == tmp_path

@@ -37,3 +37,9 @@ def test_a_git_file_that_leads_nowhere_is_refused(tmp_path: Path, text: str) -> 
     (tmp_path / ".git").write_text(text)
     with pytest.raises(UsageError, match="does not lead to a Git folder"):
         locate(tmp_path)
+
+
+def test_a_git_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / ".git").symlink_to(".git")
+    with pytest.raises(UsageError, match=r"\.git: cannot be read"):
+        locate(tmp_path)

@@ -3,8 +3,10 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from string import ascii_lowercase
 
 from generator.repository.handedits import Verdict, hand_edits
 from generator.repository.history import Snapshot
@@ -38,6 +40,11 @@ def render(cluster: bytes, version: str = "1.0") -> dict[str, bytes]:
     }
 
 
+def text(names: Iterable[str]) -> bytes:
+    """Return a cluster file with these nodes; the free lines keep additions apart, so that they merge as text."""
+    return "".join(f"- {letter}\n" if letter in names else "# free\n" for letter in ascii_lowercase).encode()
+
+
 def render_at(snapshot: Snapshot) -> dict[str, bytes] | None:
     cluster = snapshot.read(CLUSTER)
     return None if cluster is None or b"- " not in cluster else render(cluster)
@@ -60,10 +67,7 @@ class World:
         root.mkdir(exist_ok=True)
 
     def nodes(self, *names: str) -> None:
-        """Write the cluster file; the blank lines keep additions apart, so that they merge as text."""
-        alphabet = "abcdefghijklmnopqrstuvwxyz"
-        lines = [f"- {letter}\n" if letter in names else "# free\n" for letter in alphabet]
-        self.put(CLUSTER, "".join(lines))
+        self.put(CLUSTER, text(names).decode())
 
     def put(self, path: str, text: str) -> None:
         file = self.root / path
@@ -103,11 +107,19 @@ class World:
     def judge(self, *, version: str = "1.0", discard: Collection[str] = ()) -> Verdict:
         return hand_edits(self.root, self.plan(self.tree(version)), render_at, version=version, discard=discard)
 
-    def render(self, *, version: str = "1.0", discard: Collection[str] = ()) -> Verdict:
-        """Do what `gen render` does: plan, question, and write when nothing of a person's is lost."""
+    def render(
+        self,
+        tree: Mapping[str, bytes] | None = None,
+        *,
+        version: str = "1.0",
+        discard: Collection[str] = (),
+        during: AbstractContextManager[object] | None = None,
+    ) -> Verdict:
+        """Do what `gen render` does: plan, question, and (`during` a fault) write what loses no edit."""
         with exclusive(self.root, print) as lock:
-            planned = self.plan(self.tree(version))
+            planned = self.plan(self.tree(version) if tree is None else tree)
             verdict = hand_edits(self.root, planned, render_at, version=version, discard=discard)
             if not verdict.edits:
-                write(lock, planned)
+                with during or nullcontext():
+                    write(lock, planned)
         return verdict

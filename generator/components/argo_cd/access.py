@@ -2,12 +2,12 @@
 
 from generator.components.argo_cd.settings import has_admin
 from generator.components.component import Manifest, Secret
+from generator.components.issuers import ISSUER
 from generator.model.cluster import Cluster
 
 __all__ = ["NAMESPACE", "ingress", "secrets", "syncer"]
 
 NAMESPACE = "argocd"
-ISSUER = "site-ca"
 
 
 def exposed(cluster: Cluster) -> bool:

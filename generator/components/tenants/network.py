@@ -16,8 +16,8 @@ from generator.model.teams import Team
 __all__ = ["network"]
 
 MINIO_PORT = 9000
-# Rook's gateways listen on 80 or 443 on the host's network, on 8080 or 443 on the pods' one.
-RGW_PORTS = (80, 443, 8080)
+# Where Ceph's gateways listen in their pods, without and with TLS; their Service says 80.
+RGW_PORTS = (8080, 8443)
 API_PORT = 6443
 
 
@@ -25,7 +25,7 @@ def network(cluster: Cluster, team: Team) -> list[Manifest]:
     """Return a team's policies. Cilium needs one of its own kind: its rules by address never match nodes."""
     policies = [closed(team), openings(cluster, team)]
     if cluster.networks.cni == "cilium":
-        policies.append(nodes(cluster, team))
+        policies.append(control_plane(team))
     return policies
 
 
@@ -77,22 +77,10 @@ def object_storage(cluster: Cluster) -> list[Manifest]:
     rules: list[Manifest] = []
     if cluster.storage.objects:
         rules.append({"to": [pods("minio", {})], "ports": [tcp(MINIO_PORT)]})
-    if gateways(cluster):
-        rgw = pods("rook-ceph", {"app": "rook-ceph-rgw"})
-        on_hosts = cluster.networks.cni != "cilium" and on_host_network(cluster)
-        blocks = [{"ipBlock": {"cidr": str(cluster.networks.node.cidr)}}] if on_hosts else []
-        rules.append({"to": [rgw, *blocks], "ports": [tcp(port) for port in RGW_PORTS]})
+    if cluster.storage.ceph and cluster.storage.ceph.object_stores:
+        gateways = pods("rook-ceph", {"app": "rook-ceph-rgw"})
+        rules.append({"to": [gateways], "ports": [tcp(port) for port in RGW_PORTS]})
     return rules
-
-
-def gateways(cluster: Cluster) -> bool:
-    """Tell whether Ceph serves S3."""
-    return bool(cluster.storage.ceph and cluster.storage.ceph.object_stores)
-
-
-def on_host_network(cluster: Cluster) -> bool:
-    """Tell whether Ceph's daemons are on the nodes' network, where they are no pods to a policy."""
-    return bool(cluster.storage.ceph and cluster.storage.ceph.network == "host")
 
 
 def outside(cluster: Cluster) -> Manifest:
@@ -127,17 +115,13 @@ def unique(networks: list[IPv4Network] | list[IPv6Network | None]) -> list[str]:
     return list(dict.fromkeys(str(net) for net in networks if net))
 
 
-def nodes(cluster: Cluster, team: Team) -> Manifest:
-    """Allow the API server, and Ceph's S3 where it listens on nodes, by what Cilium calls them."""
-    egress: list[Manifest] = [{"toEntities": ["kube-apiserver"]}]
-    if gateways(cluster) and on_host_network(cluster):
-        ports = [{"port": str(port), "protocol": "TCP"} for port in RGW_PORTS]
-        egress.append({"toEntities": ["host", "remote-node"], "toPorts": [{"ports": ports}]})
+def control_plane(team: Team) -> Manifest:
+    """Allow the API server by the name that Cilium has for it."""
     return {
         "apiVersion": "cilium.io/v2",
         "kind": "CiliumNetworkPolicy",
-        "metadata": {"name": "team-nodes", "namespace": team.name},
-        "spec": {"endpointSelector": {}, "egress": egress},
+        "metadata": {"name": "team-api-server", "namespace": team.name},
+        "spec": {"endpointSelector": {}, "egress": [{"toEntities": ["kube-apiserver"]}]},
     }
 
 

@@ -1,0 +1,253 @@
+"""Prometheus, Alertmanager and Grafana: the chart kube-prometheus-stack."""
+
+from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
+from generator.components.issuers import ISSUER
+from generator.model.cluster import Cluster, Prometheus
+from generator.model.quantity import Quantity
+from generator.model.versions import version_of
+
+__all__ = ["kube_prometheus_stack"]
+
+NAMESPACE = "monitoring"
+# node-exporter needs the host: alone in a namespace, so that the others need not be privileged.
+EXPORTER = "node-exporter"
+RELEASE = "kube-prometheus-stack"
+# Prometheus deletes the oldest blocks before its volume is full; the rest is for its write-ahead log.
+FULL = 0.85
+
+
+def kube_prometheus_stack(cluster: Cluster) -> Component | None:
+    """Prometheus, Alertmanager and Grafana, where the cluster file asks for them. With Zabbix beside them alerts belong
+    to Zabbix, and there is no Alertmanager: every fault would alert twice (facts: monitoring 5).
+    """
+    settings = cluster.monitoring.prometheus
+    if settings is None:
+        return None
+    version = version_of("kube-prometheus-stack", cluster)
+    return Component(
+        name="kube-prometheus-stack",
+        tier=Tier.MONITORING,
+        summary="Prometheus, Alertmanager and Grafana",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security="baseline"), Namespace(EXPORTER, security="privileged")),
+        objects=(gitops_monitor(), *((workflows_monitor(),) if cluster.backups else ())),
+        releases=(
+            Release(
+                chart=version.chart("kube-prometheus-stack"),
+                name=RELEASE,
+                namespace=NAMESPACE,
+                values=values(cluster, settings),
+            ),
+        ),
+        needs=needs(cluster, settings),
+        secrets=secrets(cluster, settings),
+        ignore=tuple(
+            Ignore(
+                group="admissionregistration.k8s.io",
+                kind=kind,
+                name=f"{RELEASE}-admission",
+                expressions=(".webhooks[]?.clientConfig.caBundle",),
+            )
+            for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+        ),
+        # Services that select kubeadm's static pods, and the operator's own Service of the kubelets.
+        reach=("kube-system",),
+        kinds=(
+            "admissionregistration.k8s.io/MutatingWebhookConfiguration",
+            "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+            "rbac.authorization.k8s.io/ClusterRole",
+            "rbac.authorization.k8s.io/ClusterRoleBinding",
+        ),
+    )
+
+
+def needs(cluster: Cluster, settings: Prometheus) -> tuple[str, ...]:
+    """Return what must be there first: a volume that waits for its storage would hold the wave for ever."""
+    storage = ("ceph-cluster",) if cluster.storage.ceph and has_volume(cluster, settings) else ()
+    return ("prometheus-crds", "issuers", *storage)
+
+
+def has_volume(cluster: Cluster, settings: Prometheus) -> bool:
+    """Return whether a claim would be bound: by a class that the file names, or by the cluster's default class."""
+    ceph = cluster.storage.ceph
+    return bool(settings.storage_class or (ceph and any(pool.default for pool in ceph.block_pools)))
+
+
+def values(cluster: Cluster, settings: Prometheus) -> Manifest:
+    """Return the chart's values."""
+    alerting = cluster.monitoring.zabbix is None
+    return {
+        "crds": {"enabled": False},
+        "alertmanager": alertmanager(cluster, settings) if alerting else {"enabled": False},
+        "grafana": grafana(cluster, settings),
+        # kubeadm's static pods are found by the chart's selectors. Addresses would make Endpoints objects, a kind that
+        # Argo CD leaves out (facts: Argo CD 3.0).
+        "kubeControllerManager": {"enabled": True, "endpoints": []},
+        "kubeScheduler": {"enabled": True, "endpoints": []},
+        "kubeEtcd": {"enabled": True, "endpoints": []},
+        # Cilium replaces kube-proxy; kubeadm's listens for metrics on 127.0.0.1 only.
+        "kubeProxy": {"enabled": False},
+        "kube-state-metrics": {"resources": resources("50m", "256Mi", "1Gi")},
+        "prometheus-node-exporter": {
+            "namespaceOverride": EXPORTER,
+            # Every node, whatever its taints: also those of a failure.
+            "tolerations": [{"operator": "Exists"}],
+            "resources": resources("50m", "64Mi", "256Mi"),
+            "priorityClassName": "system-node-critical",
+        },
+        "prometheusOperator": operator(),
+        "prometheus": {"prometheusSpec": prometheus(cluster, settings)},
+    }
+
+
+def resources(cpu: str, memory: str, limit: str) -> Manifest:
+    """Return requests and a memory limit."""
+    return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": limit}}
+
+
+def operator() -> Manifest:
+    """Let cert-manager make the webhooks' certificate: the chart's other way are hook Jobs."""
+    return {
+        "resources": resources("100m", "128Mi", "512Mi"),
+        "admissionWebhooks": {
+            "enabled": True,
+            "patch": {"enabled": False},
+            "certManager": {"enabled": True, "issuerRef": {"name": ISSUER, "kind": "ClusterIssuer"}},
+        },
+    }
+
+
+def prometheus(cluster: Cluster, settings: Prometheus) -> Manifest:
+    """Return Prometheus' own settings. It takes every monitor and rule of the cluster, not only those of this release.
+    Memory follows the nodes: some 100 MiB for what one exposes.
+    """
+    mebibytes = 2048 + 128 * len(cluster.machines)
+    every = ("ruleSelector", "serviceMonitorSelector", "podMonitorSelector", "probeSelector", "scrapeConfigSelector")
+    spec: Manifest = {
+        **{f"{selector}NilUsesHelmValues": False for selector in every},
+        "externalLabels": {"cluster": cluster.name},
+        "retention": settings.retention,
+        "resources": resources("1", f"{mebibytes}Mi", f"{2 * mebibytes}Mi"),
+        "priorityClassName": "system-cluster-critical",
+    }
+    if has_volume(cluster, settings):
+        spec["retentionSize"] = f"{int(settings.storage.value * FULL) // 2**20}MiB"
+        spec["storageSpec"] = claim(settings, settings.storage)
+    return spec
+
+
+def claim(settings: Prometheus, size: Quantity) -> Manifest:
+    """Return a volume claim template; without a class in the file, of the cluster's default class."""
+    spec: Manifest = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": str(size)}}}
+    if settings.storage_class:
+        spec["storageClassName"] = settings.storage_class
+    return {"volumeClaimTemplate": {"spec": spec}}
+
+
+def alertmanager(cluster: Cluster, settings: Prometheus) -> Manifest:
+    """Return Alertmanager's settings. Who is told stands in a Secret, because it holds tokens."""
+    spec: Manifest = {
+        "useExistingSecret": True,
+        "configSecret": "alertmanager-config",
+        "resources": resources("50m", "64Mi", "256Mi"),
+    }
+    if has_volume(cluster, settings):
+        # Silences and what has been sent.
+        spec["storage"] = claim(settings, Quantity.parse("1Gi"))
+    return {"enabled": True, "alertmanagerSpec": spec}
+
+
+def grafana(cluster: Cluster, settings: Prometheus) -> Manifest:
+    """Return Grafana's settings. Dashboards and data sources come from ConfigMaps, so it needs no volume."""
+    made: Manifest = {
+        "admin": {"existingSecret": "grafana-admin", "userKey": "username", "passwordKey": "password"},
+        "defaultDashboardsTimezone": cluster.site.timezone,
+        "resources": resources("100m", "256Mi", "1Gi"),
+        # Its tests are hooks that run a pod.
+        "testFramework": {"enabled": False},
+    }
+    if exposed(cluster, settings):
+        made["grafana.ini"] = {"server": {"root_url": f"https://{settings.host}"}}
+        made["ingress"] = {
+            "enabled": True,
+            "ingressClassName": cluster.site.ingress_class,
+            "annotations": {"cert-manager.io/cluster-issuer": ISSUER},
+            "hosts": [settings.host],
+            "path": "/",
+            "tls": [{"secretName": "grafana-tls", "hosts": [settings.host]}],
+        }
+    return made
+
+
+def exposed(cluster: Cluster, settings: Prometheus) -> bool:
+    """Return whether people reach Grafana by a name."""
+    return bool(settings.host and cluster.site.ingress_class)
+
+
+def secrets(cluster: Cluster, settings: Prometheus) -> tuple[Secret, ...]:
+    """Return the Secrets that the stack reads."""
+    made = [
+        Secret(
+            name="grafana-admin",
+            namespace=NAMESPACE,
+            keys=("username", "password"),
+            source="generated",
+            loss="harmless",
+            rotate="replace it and restart Grafana: it keeps nothing, and takes the password when it starts",
+            readers=("kube-prometheus-stack",),
+        ),
+        certificate(f"{RELEASE}-admission"),
+    ]
+    if cluster.monitoring.zabbix is None:
+        made.append(
+            Secret(
+                name="alertmanager-config",
+                namespace=NAMESPACE,
+                keys=("alertmanager.yaml",),
+                source="given",
+                loss="outage",
+                rotate="replace it: Alertmanager reads it again within a minute. Without it nobody is told of anything",
+                readers=("kube-prometheus-stack",),
+            ),
+        )
+    if exposed(cluster, settings):
+        made.append(certificate("grafana-tls"))
+    return tuple(made)
+
+
+def certificate(name: str) -> Secret:
+    """Return a Secret that cert-manager makes."""
+    return Secret(
+        name=name,
+        namespace=NAMESPACE,
+        keys=("ca.crt", "tls.crt", "tls.key"),
+        source="in-cluster",
+        by="cert-manager",
+        loss="harmless",
+        rotate="cert-manager renews it; delete it to have it made again",
+        readers=("kube-prometheus-stack",),
+    )
+
+
+def gitops_monitor() -> Manifest:
+    """Watch Argo CD: its Services carry a port named metrics, and its NetworkPolicies let everybody scrape."""
+    return monitor("argo-cd", "argocd", {"matchLabels": {"app.kubernetes.io/part-of": "argocd"}})
+
+
+def workflows_monitor() -> Manifest:
+    """Watch Argo Workflows, with the backups' own metric of their last success."""
+    return monitor("argo-workflows", "argo", {"matchLabels": {"app": "workflow-controller"}})
+
+
+def monitor(name: str, namespace: str, selector: Manifest) -> Manifest:
+    """Return a ServiceMonitor on another namespace's ports named metrics."""
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "ServiceMonitor",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "namespaceSelector": {"matchNames": [namespace]},
+            "selector": selector,
+            "endpoints": [{"port": "metrics"}],
+        },
+    }

@@ -1,0 +1,223 @@
+"""kubeadm's own files, `kubeadm.k8s.io/v1beta4`: arguments are lists of name and value (facts: network-gpu 10)."""
+
+from ipaddress import IPv4Network
+
+from generator.components.common import CEPH, OBJECTS, POOL, RACK, SCRATCH
+from generator.components.component import Manifest
+from generator.model.cluster import Cluster
+from generator.model.nodes import Machine
+
+__all__ = ["ENCRYPTION_FILE", "audit_policy", "dns_address", "init_documents", "join_document"]
+
+API = "kubeadm.k8s.io/v1beta4"
+SOCKET = "unix:///run/containerd/containerd.sock"
+ENCRYPTION_FILE = "/etc/kubernetes/enc/encryption.yaml"
+AUDIT_FILE = "/etc/kubernetes/audit/policy.yaml"
+DISCOVERY_FILE = "/etc/kubernetes/discovery.conf"
+ANY = "0.0.0.0"  # noqa: S104 - metrics ports, which listen on loopback by default
+Arguments = list[dict[str, str]]
+
+
+def init_documents(cluster: Cluster) -> list[Manifest]:
+    """Return what `kubeadm init` reads on the first control-plane node."""
+    first = cluster.control_plane[0]
+    documents: list[Manifest] = [
+        {
+            "apiVersion": API,
+            "kind": "InitConfiguration",
+            "localAPIEndpoint": {"advertiseAddress": str(first.address), "bindPort": 6443},
+            "nodeRegistration": registration(cluster, first),
+            "patches": {"directory": "/etc/kubernetes/patches"},
+            **({"skipPhases": ["addon/kube-proxy"]} if cluster.networks.cni == "cilium" else {}),
+        },
+        cluster_configuration(cluster),
+        kubelet_configuration(cluster),
+    ]
+    if cluster.networks.cni == "calico":
+        documents.append({"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration",
+                          "mode": "nftables", "metricsBindAddress": "0.0.0.0:10249"})  # fmt: skip
+    return documents
+
+
+def join_document(cluster: Cluster, machine: Machine) -> Manifest:
+    """Return what `kubeadm join` reads on any other node.
+
+    It holds no token and no certificate key: the node reads both from `discovery.conf`, a kubeconfig that the
+    first control-plane node writes and a person copies, and certificates are copied likewise. Both end
+    with the installation and never pass through Git.
+    """
+    found: Manifest = {
+        "apiVersion": API,
+        "kind": "JoinConfiguration",
+        "discovery": {"file": {"kubeConfigPath": DISCOVERY_FILE}},
+        "nodeRegistration": registration(cluster, machine),
+        "patches": {"directory": "/etc/kubernetes/patches"},
+    }
+    if machine.role == "control-plane":
+        found["controlPlane"] = {"localAPIEndpoint": {"advertiseAddress": str(machine.address), "bindPort": 6443}}
+    return found
+
+
+def registration(cluster: Cluster, machine: Machine) -> Manifest:
+    """Return how a node registers: by its Ethernet address (hosts with InfiniBand have several), with the labels that
+    components select by, and with exactly its own taints (`[]`: kubeadm adds none).
+    """
+    addresses = [str(machine.address), *([str(machine.address6)] if machine.address6 else [])]
+    labels = ",".join(f"{key}={value}" for key, value in node_labels(cluster, machine).items())
+    return {
+        "name": machine.name,
+        "criSocket": SOCKET,
+        "kubeletExtraArgs": arguments({"node-ip": ",".join(addresses), "node-labels": labels}),
+        "taints": [
+            {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": taint.effect}
+            for taint in machine.taints
+        ],
+    }
+
+
+def node_labels(cluster: Cluster, machine: Machine) -> dict[str, str]:
+    """Return the labels of a node, the user's own included. Rook reads the rack when it first makes an OSD: it must be
+    there from the start (facts: storage 2.2).
+    """
+    storage = cluster.storage
+    roles = {
+        CEPH: storage.ceph is not None and machine.pool in storage.ceph.pools and machine.disks_for("ceph"),
+        OBJECTS: storage.objects is not None and machine.pool == storage.objects.pool,
+        SCRATCH: storage.scratch is not None and machine.disks_for("scratch"),
+    }
+    return {
+        POOL: machine.pool,
+        **{label: "true" for label, present in roles.items() if present},
+        **({RACK: machine.rack} if machine.rack else {}),
+        **machine.labels,
+    }
+
+
+def arguments(named: dict[str, str]) -> Arguments:
+    """Return arguments as v1beta4 wants them."""
+    return [{"name": name, "value": value} for name, value in named.items()]
+
+
+def cluster_configuration(cluster: Cluster) -> Manifest:
+    """Return what all control-plane nodes share; kubeadm keeps it in the cluster."""
+    settings = cluster.kubernetes
+    return {
+        "apiVersion": API,
+        "kind": "ClusterConfiguration",
+        "clusterName": cluster.name,
+        "kubernetesVersion": f"v{settings.version}",
+        "controlPlaneEndpoint": settings.endpoint.address,
+        "certificatesDir": "/etc/kubernetes/pki",
+        "networking": {
+            "podSubnet": _both(settings.pod_cidr, settings.pod_cidr6),
+            "serviceSubnet": _both(settings.service_cidr, settings.service_cidr6),
+            "dnsDomain": settings.dns_domain,
+        },
+        "apiServer": api_server(cluster),
+        "controllerManager": {"extraArgs": arguments(controller_manager(cluster))},
+        "scheduler": {"extraArgs": arguments({"bind-address": ANY})},
+        "etcd": {
+            "local": {
+                "dataDir": settings.etcd.data_dir,
+                "extraArgs": arguments(
+                    {
+                        "quota-backend-bytes": str(settings.etcd.quota.value),
+                        "auto-compaction-mode": "periodic",
+                        "auto-compaction-retention": "1h",
+                        "listen-metrics-urls": "http://0.0.0.0:2381",
+                    }
+                ),
+            }
+        },
+        **({"proxy": {"disabled": True}} if cluster.networks.cni == "cilium" else {}),
+    }
+
+
+def _both(network: object, second: object | None) -> str:
+    return f"{network},{second}" if second else str(network)
+
+
+def controller_manager(cluster: Cluster) -> dict[str, str]:
+    """Return the size of each node's slice of the pod network, under the name that fits one family or two."""
+    masks = {"node-cidr-mask-size": str(cluster.kubernetes.node_mask)}
+    if cluster.kubernetes.pod_cidr6:
+        masks = {"node-cidr-mask-size-ipv4": masks["node-cidr-mask-size"], "node-cidr-mask-size-ipv6": "64"}
+    return {"bind-address": ANY, **masks}
+
+
+def api_server(cluster: Cluster) -> Manifest:
+    """Return the API server's names, arguments and the host files it reads."""
+    named = {"audit-policy-file": AUDIT_FILE, "audit-log-path": "/var/log/kubernetes/audit/audit.log",
+             "audit-log-maxage": "30", "audit-log-maxbackup": "10", "audit-log-maxsize": "100"}  # fmt: skip
+    volumes = [
+        _volume("audit-policy", "/etc/kubernetes/audit", read_only=True),
+        _volume("audit-log", "/var/log/kubernetes/audit", read_only=False),
+    ]
+    if cluster.kubernetes.encryption != "none":
+        named |= {"encryption-provider-config": ENCRYPTION_FILE, "encryption-provider-config-automatic-reload": "true"}
+        volumes.append(_volume("encryption", "/etc/kubernetes/enc", read_only=True))
+    if oidc := cluster.site.oidc:
+        named |= {
+            "oidc-issuer-url": oidc.issuer,
+            "oidc-client-id": oidc.client,
+            "oidc-username-claim": "preferred_username",
+            "oidc-username-prefix": "oidc:",
+            "oidc-groups-claim": oidc.groups_claim,
+        }
+    host = cluster.kubernetes.endpoint.address.rpartition(":")[0]
+    names = [host, *(str(machine.address) for machine in cluster.control_plane), cluster.host("api")]
+    return {
+        "certSANs": list(dict.fromkeys(names)),
+        "extraArgs": arguments(named),
+        "extraVolumes": volumes,
+    }
+
+
+def _volume(name: str, path: str, *, read_only: bool) -> Manifest:
+    return {"name": name, "hostPath": path, "mountPath": path, "readOnly": read_only, "pathType": "DirectoryOrCreate"}
+
+
+def kubelet_configuration(cluster: Cluster) -> Manifest:
+    """Return what every kubelet shares; GPU nodes are patched (see `patches`)."""
+    settings = cluster.kubernetes
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "cgroupDriver": "systemd",
+        "clusterDNS": [str(dns_address(settings.service_cidr))],
+        "clusterDomain": settings.dns_domain,
+        "maxPods": settings.max_pods,
+        "systemReserved": {"cpu": str(settings.reserved.cpu), "memory": str(settings.reserved.memory)},
+        "evictionHard": {"memory.available": "1Gi", "nodefs.available": "10%", "imagefs.available": "15%"},
+        "shutdownGracePeriod": "60s",
+        "shutdownGracePeriodCriticalPods": "20s",
+        "imageMinimumGCAge": "24h",
+        "protectKernelDefaults": True,
+        # Serving certificates signed by the cluster would each have to be approved by somebody (kubeadm 1602).
+        "serverTLSBootstrap": False,
+        "failSwapOn": True,
+    }
+
+
+def dns_address(services: IPv4Network) -> object:
+    """Return the address of the cluster's DNS: kubeadm takes the tenth of the service network."""
+    return services[10]
+
+
+def audit_policy() -> Manifest:
+    """Return what the API server writes down: who changed what, never the content of Secrets."""
+    return {
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived"],
+        "rules": [
+            {"level": "None", "users": ["system:kube-proxy", "system:kube-scheduler", "system:apiserver"]},
+            {"level": "None", "nonResourceURLs": ["/healthz*", "/livez*", "/readyz*", "/version", "/metrics"]},
+            {"level": "None", "resources": [{"group": "coordination.k8s.io", "resources": ["leases"]},
+                                            {"group": "", "resources": ["events"]}]},
+            {"level": "Metadata",
+             "resources": [{"group": "", "resources": ["secrets", "configmaps", "serviceaccounts/token"]}]},
+            {"level": "None", "verbs": ["get", "list", "watch"]},
+            {"level": "Metadata"},
+        ],
+    }  # fmt: skip

@@ -1,0 +1,212 @@
+"""The numbered steps from bare nodes to a cluster that Argo CD syncs."""
+
+from collections.abc import Iterator
+
+from generator.model.cluster import Cluster
+
+__all__ = ["steps"]
+
+
+def steps(cluster: Cluster) -> str:
+    """Return the README of the bootstrap folder, for this very cluster."""
+    parts = [_head(cluster), *(f"## {number}. {step}" for number, step in enumerate(_steps(cluster), start=1))]
+    return "\n".join(parts)
+
+
+def _head(cluster: Cluster) -> str:
+    return f"""\
+<!-- Written by gen. Do not edit; instead: clusters/{cluster.name}/cluster.yaml -->
+# {cluster.name}: from bare nodes to Argo CD
+
+{len(cluster.machines)} nodes, {len(cluster.control_plane)} of them control plane; Kubernetes \
+{cluster.kubernetes.version}, {cluster.networks.cni}. Nothing in this folder is synced by Argo CD. Every step can be
+run again, and ends with how to see that it worked. Nothing here holds a key or a token: nothing secret belongs here.
+"""
+
+
+def _steps(cluster: Cluster) -> Iterator[str]:
+    first = cluster.control_plane[0]
+    yield _prepare(cluster)
+    if any(machine.disks_for("scratch") or machine.disks_for("objects") for machine in cluster.machines):
+        yield _disks(cluster)
+    if cluster.kubernetes.encryption != "none":
+        yield f"""\
+Key for Secrets at rest
+On {first.name} only:
+```sh
+sudo node/encryption-key.sh {cluster.kubernetes.encryption}
+```
+Copy `/etc/kubernetes/enc/encryption.yaml` (mode 0600) to {_others(cluster)} and to a safe place outside the cluster:
+without it no backup of etcd can be read.
+Check: `sudo ls -l /etc/kubernetes/enc/` shows the file on every control-plane node.
+"""
+    yield _init(cluster)
+    yield _join(cluster)
+    yield _network(cluster)
+    yield _secrets(cluster)
+    yield _argocd(cluster)
+
+
+def _others(cluster: Cluster) -> str:
+    return ", ".join(machine.name for machine in cluster.control_plane[1:]) or "no other node (there is one only)"
+
+
+def _prepare(cluster: Cluster) -> str:
+    rows = "\n".join(
+        f"| {pool} | {', '.join(machine.name for machine in cluster.in_pools(pool))} | `sudo node/prepare.sh {pool}` |"
+        for pool in cluster.pools
+    )
+    return f"""\
+Every node
+Install containerd 1.7 or newer, kubeadm, kubelet and kubectl {cluster.kubernetes.version}, chrony and, on InfiniBand
+nodes, the host's RDMA tools. Copy the folder `node` to each node and run there:
+
+| pool | nodes | command |
+|---|---|---|
+{rows}
+
+Check: `systemctl is-active containerd` says active, `swapon --show` nothing.
+"""
+
+
+def _disks(cluster: Cluster) -> str:
+    names = [
+        machine.name for machine in cluster.machines if machine.disks_for("scratch") or machine.disks_for("objects")
+    ]
+    return f"""\
+Disks for scratch and MinIO
+On each of {", ".join(names)}, first without `--yes` to see what would be done:
+```sh
+sudo node/disks/mount.sh node/disks/$(hostname).list
+sudo node/disks/mount.sh node/disks/$(hostname).list --yes
+```
+A disk that holds anything is refused. Disks for Ceph are left alone: Rook wants them raw.
+Check: `findmnt --fstab --verify`.
+"""
+
+
+def _init(cluster: Cluster) -> str:
+    first = cluster.control_plane[0]
+    before, after = _endpoint(cluster)
+    return f"""\
+First control-plane node
+On {first.name}:
+```sh
+sudo mkdir -p /etc/kubernetes/audit && sudo cp kubeadm/audit-policy.yaml /etc/kubernetes/audit/policy.yaml
+{before}sudo kubeadm init --config kubeadm/init.yaml
+{after}```
+Check: `sudo kubectl --kubeconfig /etc/kubernetes/admin.conf get --raw /readyz` says ok. The node stays NotReady until
+the network is there (below). To go back: `sudo kubeadm reset`.
+"""
+
+
+def _endpoint(cluster: Cluster) -> tuple[str, str]:
+    by = cluster.kubernetes.endpoint.by
+    manifest = "/etc/kubernetes/manifests/kube-vip.yaml"
+    if by == "kube-vip":
+        before = (
+            "# admin.conf has no rights until init is done: the first node starts with super-admin.conf.\n"
+            f"sudo mkdir -p /etc/kubernetes/manifests && sudo cp endpoint/kube-vip.yaml {manifest}\n"
+            f"sudo sed -i 's#path: /etc/kubernetes/admin.conf#path: /etc/kubernetes/super-admin.conf#' {manifest}\n"
+        )
+        return (
+            before,
+            f"sudo sed -i 's#path: /etc/kubernetes/super-admin.conf#path: /etc/kubernetes/admin.conf#' {manifest}\n",
+        )
+    if by == "keepalived":
+        before = "sudo cp endpoint/keepalived-$(hostname).conf /etc/keepalived/keepalived.conf\n"
+        return f"{before}sudo systemctl enable --now keepalived\n", ""
+    return f"# {cluster.kubernetes.endpoint.address} must lead to this node's port 6443 already.\n", ""
+
+
+def _join(cluster: Cluster) -> str:
+    first, *others = cluster.control_plane
+    copied = "".join(
+        f"sudo scp -r /etc/kubernetes/pki/{{ca.crt,ca.key,sa.key,sa.pub,front-proxy-ca.crt,front-proxy-ca.key}} "
+        f"root@{machine.address}:/etc/kubernetes/pki/\n"
+        f"sudo scp /etc/kubernetes/pki/etcd/ca.{{crt,key}} root@{machine.address}:/etc/kubernetes/pki/etcd/\n"
+        for machine in others
+    )
+    extra = {
+        "kube-vip": "sudo cp endpoint/kube-vip.yaml /etc/kubernetes/manifests/   # after the join",
+        "keepalived": "sudo cp endpoint/keepalived-$(hostname).conf /etc/keepalived/keepalived.conf && "
+        "sudo systemctl enable --now keepalived   # after the join",
+        "external": "# add the node to the load balancer after the join",
+    }[cluster.kubernetes.endpoint.by]
+    control = (
+        f"""
+The other control-plane nodes, one after the other, need the certificates of {first.name} first (create
+`/etc/kubernetes/pki/etcd` there), the audit policy and the encryption key; then on each:
+```sh
+sudo mkdir -p /etc/kubernetes/audit && sudo cp kubeadm/audit-policy.yaml /etc/kubernetes/audit/policy.yaml
+sudo kubeadm join --config kubeadm/join-$(hostname).yaml
+{extra}
+```
+On {first.name}:
+```sh
+{copied}```
+"""
+        if others
+        else ""
+    )
+    return f"""\
+All other nodes
+On {first.name}, make the file by which nodes find the cluster; it is good for two hours:
+```sh
+sudo node/discovery.sh
+```
+Copy `/etc/kubernetes/discovery.conf` to the same place on each node that joins.
+{control}
+Every worker:
+```sh
+sudo kubeadm join --config kubeadm/join-$(hostname).yaml
+```
+Check: `kubectl get nodes -L gen.internal/pool` lists {len(cluster.machines)} nodes with their pools. Labels and taints
+come from the join files: racks must be right before Ceph starts, because Rook reads them once.
+"""
+
+
+APPLY = "kubectl apply --server-side --force-conflicts --field-manager=argocd-controller -f -"
+
+
+def _build(path: str) -> str:
+    return f"kustomize build --enable-helm {path} | {APPLY}\n"
+
+
+def _network(cluster: Cluster) -> str:
+    cni = cluster.networks.cni
+    return f"""\
+Network
+From the root of this repository. The same overlay that Argo CD syncs later, under Argo CD's own name, so that it takes
+over without leaving anything behind:
+```sh
+{_build(f"overlays/{cluster.name}/namespaces")}{_build(f"overlays/{cluster.name}/{cni}")}```
+Repeat the second line if it says that a kind is not known yet: its definition came with the same line.
+Check: `kubectl get nodes` says Ready for all.
+"""
+
+
+def _secrets(cluster: Cluster) -> str:
+    return f"""\
+Secrets
+`secrets.yaml` lists every Secret that must exist: its keys, who reads it, what is lost with it. Those with
+`source: given` or `generated` are made by hand, for example:
+```sh
+kubectl -n minio create secret generic minio-root --from-literal=rootUser=... --from-literal=rootPassword=...
+```
+Keep those with `loss: data` in a safe place outside the cluster before anything is written with them.
+Check: `kubectl get secrets -A`, line by line against `clusters/{cluster.name}/bootstrap/secrets.yaml`.
+"""
+
+
+def _argocd(cluster: Cluster) -> str:
+    return f"""\
+Argo CD
+```sh
+{_build(f"overlays/{cluster.name}/argo-cd")}kubectl -n argocd rollout status deployment argocd-repo-server
+kubectl apply --server-side -f clusters/{cluster.name}/argocd/appproject-root.yaml
+kubectl apply --server-side -f clusters/{cluster.name}/argocd/application-root.yaml
+```
+From here on Argo CD installs everything else in the order of its waves, itself included.
+Check: `kubectl -n argocd get applications` - all Synced and Healthy after the last wave.
+"""

@@ -1,0 +1,53 @@
+"""What must exist before Argo CD: `clusters/<cluster>/bootstrap/`, not synced."""
+
+from generator.components.component import Manifest
+from generator.components.kubeadm import (
+    audit_policy,
+    disk_scripts,
+    endpoint_files,
+    init_documents,
+    join_document,
+    node_files,
+    steps,
+)
+from generator.layout.emit import emit
+from generator.layout.files import Files, document
+from generator.model.cluster import Cluster
+
+__all__ = ["bootstrap"]
+
+
+def bootstrap(cluster: Cluster) -> Files:
+    """Return kubeadm's files, what nodes need, and the numbered steps. The first line of each file says what to edit;
+    a script says it on its second.
+    """
+    source = f"clusters/{cluster.name}/cluster.yaml"
+    first = cluster.control_plane[0]
+    found: dict[str, Manifest | str] = {
+        "README.md": steps(cluster),
+        "kubeadm/audit-policy.yaml": audit_policy(),
+        **{f"kubeadm/join-{one.name}.yaml": join_document(cluster, one) for one in cluster.machines if one != first},
+        **endpoint_files(cluster),
+        **node_files(cluster),
+        **disk_scripts(cluster),
+    }
+    folder = f"clusters/{cluster.name}/bootstrap"
+    files = {f"{folder}/{path}": _file(path, content, source) for path, content in found.items()}
+    init = "---\n".join(emit(one) for one in init_documents(cluster))
+    files[f"{folder}/kubeadm/init.yaml"] = _marked(init, source).encode()
+    return files
+
+
+def _file(path: str, content: Manifest | str, source: str) -> bytes:
+    if not isinstance(content, str):
+        return document(content, source)
+    # Markdown has its own form of comment, and carries the line already.
+    return (content if path.endswith(".md") else _marked(content, source)).encode()
+
+
+def _marked(text: str, source: str) -> str:
+    mark = f"# Written by gen. Do not edit; instead: {source}\n"
+    if text.startswith("#!"):
+        shebang, rest = text.split("\n", 1)
+        return f"{shebang}\n{mark}{rest}"
+    return mark + text

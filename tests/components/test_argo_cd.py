@@ -1,0 +1,265 @@
+"""Argo CD: what its patches set, who gets in, and when a wave may go on."""
+
+import csv
+import json
+from typing import Any
+
+import pytest
+import yaml
+from gitops_schemas import problems
+from msgspec import structs
+
+from generator.components.argo_cd import argo_cd, git_host
+from generator.components.argo_cd.settings import APPLICATION_LUA
+from generator.components.component import Component, Health, Tier
+from generator.model.cluster import Cluster, Git, Proxy
+
+
+def target(component: Component, name: str) -> dict[str, Any]:
+    """Return what the patches set on an object: path to value."""
+    operations = [
+        operation for patch in component.patches if patch.target["name"] == name for operation in patch.operations
+    ]
+    assert all(operation["op"] == "add" for operation in operations)
+    return {operation["path"]: operation["value"] for operation in operations}
+
+
+def settings(component: Component) -> dict[str, str]:
+    return {path.removeprefix("/data/"): value for path, value in target(component, "argocd-cm").items()}
+
+
+def with_site(cluster: Cluster, **changes: Any) -> Cluster:
+    return structs.replace(cluster, site=structs.replace(cluster.site, **changes))
+
+
+def with_gitops(cluster: Cluster, **changes: Any) -> Cluster:
+    return structs.replace(cluster, gitops=structs.replace(cluster.gitops, **changes))
+
+
+def test_one_manifest_and_the_redis_that_belongs_to_it(ml50: Cluster, a30: Cluster) -> None:
+    (available,), (single,) = argo_cd(ml50, ()).manifests, argo_cd(a30, ()).manifests
+    assert available.endswith("/manifests/ha/install.yaml")
+    assert single.endswith("/manifests/install.yaml")
+    parameters = target(argo_cd(ml50, ()), "argocd-cmd-params-cm")["/data"]
+    assert parameters["redis.server"] == "argocd-redis-ha-haproxy:6379"
+    assert "redis.server" not in target(argo_cd(a30, ()), "argocd-cmd-params-cm")["/data"]
+
+
+def test_health_is_kept_in_the_applications(ml50: Cluster) -> None:
+    parameters = target(argo_cd(ml50, ()), "argocd-cmd-params-cm")["/data"]
+    assert parameters["controller.resource.health.persist"] == "true"
+    assert parameters["server.insecure"] == "false"
+
+
+def test_every_component_brings_its_health_checks(ml50: Cluster) -> None:
+    checks = (Health("example.org", "Thing", "return {}"), Health("example.org", "Other", "return {}"))
+    other = Component(name="other", tier=Tier.GPU, summary="", version="1", health=checks)
+    keys = settings(argo_cd(ml50, (other, argo_cd(ml50, ()))))
+    prefix = "resource.customizations.health."
+    assert {key.removeprefix(prefix) for key in keys if key.startswith(prefix)} == {
+        "argoproj.io_Application",
+        "example.org_Thing",
+        "example.org_Other",
+    }
+
+
+def test_values_are_text_because_a_config_map_takes_nothing_else(ml50: Cluster) -> None:
+    component = argo_cd(ml50, ())
+    maps = [settings(component), target(component, "argocd-cmd-params-cm")["/data"]]
+    maps.append(target(component, "argocd-rbac-cm")["/data"])
+    assert all(isinstance(value, str) for data in maps for value in data.values())
+
+
+def test_charts_are_inflated_only_while_some_are_not_vendored(ml50: Cluster) -> None:
+    assert settings(argo_cd(ml50, ()))["kustomize.buildOptions"] == "--enable-helm"
+    assert "kustomize.buildOptions" not in settings(argo_cd(ml50, (), enable_helm=False))
+
+
+def test_nobody_may_do_anything_but_the_admins(ml50: Cluster, a30: Cluster) -> None:
+    for cluster in (ml50, a30):
+        rights = target(argo_cd(cluster, ()), "argocd-rbac-cm")["/data"]
+        assert rights["policy.default"] == ""
+        assert rights["policy.csv"].count("\n") == len(cluster.gitops.admins)
+        assert settings(argo_cd(cluster, ()))["users.anonymous.enabled"] == "false"
+    assert target(argo_cd(ml50, ()), "argocd-rbac-cm")["/data"]["policy.csv"] == 'g, "platform", role:admin\n'
+
+
+def test_a_group_with_commas_and_quotes_stays_one_group(ml50: Cluster) -> None:
+    group = 'cn=ops, "night"'
+    policy = target(argo_cd(with_gitops(ml50, admins=(group,)), ()), "argocd-rbac-cm")["/data"]["policy.csv"]
+    assert next(csv.reader([policy], skipinitialspace=True)) == ["g", group, "role:admin"]
+
+
+def test_the_built_in_admin_goes_only_when_others_can_come_in(ml50: Cluster, a30: Cluster) -> None:
+    assert settings(argo_cd(ml50, ()))["admin.enabled"] == "false"
+    locked_out = (a30, with_gitops(ml50, admins=()), with_gitops(ml50, host=None), with_site(ml50, oidc=None))
+    for cluster in locked_out:
+        component = argo_cd(cluster, ())
+        assert settings(component)["admin.enabled"] == "true"
+        assert "argocd-initial-admin-secret" in {secret.name for secret in component.secrets}
+
+
+def test_the_login_names_a_secret_and_holds_none(ml50: Cluster, a30: Cluster) -> None:
+    component = argo_cd(ml50, ())
+    login = json.loads(settings(component)["oidc.config"])
+    assert ml50.site.oidc
+    assert login["issuer"] == ml50.site.oidc.issuer
+    name, key = login["clientSecret"].removeprefix("$").split(":")
+    assert [secret.keys for secret in component.secrets if secret.name == name] == [(key,)]
+    assert "oidc.config" not in settings(argo_cd(a30, ()))
+
+
+@pytest.mark.parametrize(
+    ("url", "keys"),
+    [
+        ("https://git.example.org/a.git", ("type", "url", "username", "password")),
+        ("ssh://git@git.example.org:2222/a.git", ("type", "url", "sshPrivateKey")),
+        ("git@git.example.org:group/a.git", ("type", "url", "sshPrivateKey")),
+    ],
+)
+def test_the_repository_needs_the_keys_of_its_kind_of_url(ml50: Cluster, url: str, keys: tuple[str, ...]) -> None:
+    cluster = structs.replace(ml50, repository=structs.replace(ml50.repository, url=url))
+    (secret,) = [secret for secret in argo_cd(cluster, ()).secrets if secret.name == "repository"]
+    assert (secret.keys, secret.source) == (keys, "given")
+    assert git_host(url) == "git.example.org"
+
+
+def test_trust_in_the_git_server_is_the_sites_own(ml50: Cluster) -> None:
+    git = Git(ca="pem\n", known_hosts=("git.example.org ssh-ed25519 one", "git.example.org ssh-rsa two"))
+    component = argo_cd(with_site(ml50, git=git), ())
+    assert target(component, "argocd-tls-certs-cm")["/data"] == {"git.ml50.example.org": "pem\n"}
+    known = target(component, "argocd-ssh-known-hosts-cm")["/data"]["ssh_known_hosts"]
+    assert known.splitlines() == list(git.known_hosts)
+    assert not target(argo_cd(ml50, ()), "argocd-tls-certs-cm")
+
+
+def test_no_target_names_a_namespace_because_upstreams_objects_have_none(ml50: Cluster) -> None:
+    patches = argo_cd(ml50, ()).patches
+    assert all("namespace" not in patch.target for patch in patches)
+    assert len({(patch.target["kind"], patch.target["name"]) for patch in patches}) == len(patches)
+
+
+def test_fetching_goes_through_the_proxy_and_the_inside_past_it(ml50: Cluster) -> None:
+    proxy = Proxy(http="http://proxy:3128", no_proxy=("git.corp",))
+    patch = next(
+        p for p in argo_cd(with_site(ml50, proxy=proxy), ()).patches if p.target["name"] == "argocd-repo-server"
+    )
+    env = {op["value"]["name"]: op["value"]["value"] for op in patch.operations if op["path"].endswith("/env/-")}
+    assert env["HTTPS_PROXY"] == "http://proxy:3128"
+    inside = env["NO_PROXY"].split(",")
+    assert {str(ml50.kubernetes.pod_cidr), str(ml50.kubernetes.service_cidr), "git.corp", ".svc"} <= set(inside)
+
+
+def test_every_program_that_runs_has_requests(ml50: Cluster) -> None:
+    for patch in argo_cd(ml50, ()).patches:
+        if patch.target["kind"] in ("Deployment", "StatefulSet") and patch.target["name"] != "argocd-dex-server":
+            assert patch.operations[0]["value"]["requests"].keys() == {"cpu", "memory"}
+
+
+def test_the_signing_key_survives_a_prune(ml50: Cluster) -> None:
+    annotations = target(argo_cd(ml50, ()), "argocd-secret")["/metadata/annotations"]
+    assert annotations["argocd.argoproj.io/sync-options"] == "Prune=false,Delete=false"
+    assert {(ignore.kind, ignore.name, ignore.pointers) for ignore in argo_cd(ml50, ()).ignore} >= {
+        ("Secret", "argocd-secret", ("/data",)),
+    }
+
+
+def test_nothing_at_bootstrap_is_of_a_kind_that_comes_later(ml50: Cluster) -> None:
+    component = argo_cd(ml50, ())
+    assert not component.needs
+    assert {item["kind"] for item in component.base + component.objects} == {
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+        "Ingress",
+    }
+
+
+def test_the_ingress_ends_at_argo_cds_own_certificate(ml50: Cluster, a30: Cluster) -> None:
+    component = argo_cd(ml50, ())
+    (ingress,) = component.objects
+    (tls,) = ingress["spec"]["tls"]
+    assert tls["hosts"] == [ml50.gitops.host]
+    assert tls["secretName"] in {secret.name for secret in component.secrets}
+    assert ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]["port"]["name"] == "https"
+    assert not argo_cd(a30, ()).objects
+    assert not argo_cd(with_site(ml50, ingress_class=None), ()).objects
+
+
+def test_gen_sync_may_touch_applications_of_argo_cd_and_nothing_else(ml50: Cluster) -> None:
+    (role,) = [item for item in argo_cd(ml50, ()).base if item["kind"] == "Role"]
+    (rule,) = role["rules"]
+    assert (rule["resources"], set(rule["verbs"])) == (["applications"], {"get", "list", "watch", "patch"})
+
+
+def test_objects_are_accepted(ml50: Cluster) -> None:
+    component = argo_cd(ml50, ())
+    assert [(item["kind"], problems(item)) for item in component.base + component.objects if problems(item)] == []
+
+
+def test_the_base_is_the_same_everywhere(ml50: Cluster, a30: Cluster) -> None:
+    assert argo_cd(ml50, ()).base == argo_cd(a30, ()).base
+
+
+SOURCE = {"repoURL": "https://git", "path": "overlays/a/b", "targetRevision": "main"}
+
+
+def application(**status: Any) -> dict[str, Any]:
+    """Return an Application that is well, with parts of its status replaced."""
+    well = {
+        "health": {"status": "Healthy"},
+        "sync": {"status": "Synced", "comparedTo": {"source": {**SOURCE, "kustomize": {}}}},
+        "operationState": {"phase": "Succeeded"},
+    }
+    return {"spec": {"source": SOURCE}, "status": {**well, **status}}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (application(), "Healthy"),
+        (application(operationState=None), "Healthy"),
+        ({"spec": {"source": SOURCE}}, "Progressing"),
+        (application(health=None), "Progressing"),
+        (application(sync=None), "Progressing"),
+        (application(sync={"status": "Synced"}), "Progressing"),
+        (
+            application(sync={"status": "Synced", "comparedTo": {"source": {**SOURCE, "targetRevision": "old"}}}),
+            "Progressing",
+        ),
+        (
+            application(sync={"status": "Synced", "comparedTo": {"source": {**SOURCE, "path": "elsewhere"}}}),
+            "Progressing",
+        ),
+        (application(sync={"status": "OutOfSync", "comparedTo": {"source": SOURCE}}), "Progressing"),
+        (application(operationState={"phase": "Running"}), "Progressing"),
+        (application(operationState={"phase": "Failed", "message": "no"}), "Degraded"),
+        (application(operationState={"phase": "Error"}), "Degraded"),
+        (application(health={"status": "Degraded", "message": "pods"}), "Degraded"),
+        (application(health={"status": "Missing"}), "Progressing"),
+        (application(health={"status": "Unknown"}), "Progressing"),
+        (application(health={}), "Progressing"),
+        ({**application(), "spec": {"sources": [SOURCE]}}, "Healthy"),
+    ],
+)
+def test_a_wave_goes_on_when_this_very_spec_is_applied(given: dict[str, Any], expected: str) -> None:
+    lupa = pytest.importorskip("lupa.lua51", reason="lupa is not installed")
+    lua = lupa.LuaRuntime()
+    # What Argo CD's interpreter lacks as well.
+    lua.execute("string, math, os, io, debug, coroutine = nil")
+    health = lua.eval(f"function(obj) {APPLICATION_LUA} end")
+    verdict = health(lua.table_from(_without_none(given), recursive=True))
+    assert verdict["status"] == expected
+    assert isinstance(verdict["message"], str)
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    return value
+
+
+def test_settings_in_json_are_yaml_to_argo_cd(ml50: Cluster) -> None:
+    keys = settings(argo_cd(ml50, ()))
+    assert yaml.safe_load(keys["resource.compareoptions"])["ignoreResourceStatusField"] == "all"
+    assert yaml.safe_load(keys["oidc.config"])["name"] == "site"

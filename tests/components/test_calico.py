@@ -1,0 +1,112 @@
+from ipaddress import IPv6Network
+
+from msgspec import structs
+from network_upstream import crd_errors, crds, existing, load, unknown_keys
+
+from generator.components.calico import calico
+from generator.components.component import Component, Manifest
+from generator.model.cluster import Cluster
+
+CRDS = "calico/v3.32.1/crds"
+
+
+def build(cluster: Cluster) -> Component:
+    component = calico(cluster)
+    assert component is not None
+    return component
+
+
+def network(cluster: Cluster) -> Manifest:
+    (installation,) = build(cluster).objects
+    settings: Manifest = installation["spec"]["calicoNetwork"]
+    return settings
+
+
+def dual_stack(cluster: Cluster) -> Cluster:
+    kubernetes = structs.replace(cluster.kubernetes, pod_cidr6=IPv6Network("fd00:10:244::/56"))
+    return structs.replace(cluster, kubernetes=kubernetes)
+
+
+def with_mtu(cluster: Cluster, *sizes: int | None) -> Cluster:
+    machines = tuple(
+        structs.replace(machine, networks={"node": structs.replace(machine.networks["node"], mtu=size)})
+        for machine, size in zip(cluster.machines, sizes, strict=True)
+    )
+    return structs.replace(cluster, machines=machines)
+
+
+def test_only_where_the_file_asks_for_it(ml50: Cluster) -> None:
+    assert calico(ml50) is None
+
+
+def test_objects_are_valid(a30: Cluster) -> None:
+    for cluster in (a30, dual_stack(with_mtu(a30, 9000, 9000, 9000))):
+        for manifest in (*build(cluster).base, *build(cluster).objects):
+            assert crd_errors(manifest, CRDS) == []
+
+
+def test_a_wrong_field_would_be_seen(a30: Cluster) -> None:
+    (installation,) = build(a30).objects
+    installation["spec"]["calicoNetwork"]["ipPools"][0]["encapsulation"] = "Vxlan"
+    installation["spec"]["calicoNetwork"]["ipPools"][0]["mode"] = "Always"
+    assert len(crd_errors(installation, CRDS)) == 2
+
+
+def test_every_value_is_one_of_the_chart_s(a30: Cluster) -> None:
+    operator, definitions = build(a30).releases
+    assert unknown_keys(operator.values, "calico/v3.32.1") == []
+    assert definitions.values == {}
+
+
+def test_the_chart_makes_no_object_that_is_ours(a30: Cluster) -> None:
+    values = build(a30).releases[0].values
+    for name in ("installation", "apiServer", "goldmane", "whisker", "defaultFelixConfiguration"):
+        assert values[name] == {"enabled": False}, name
+    assert values["manageCRDs"] is False
+
+
+def test_pools_are_the_pod_networks_and_complete(a30: Cluster) -> None:
+    cluster = dual_stack(a30)
+    pools = network(cluster)["ipPools"]
+    assert [pool["cidr"] for pool in pools] == [str(cluster.kubernetes.pod_cidr), str(cluster.kubernetes.pod_cidr6)]
+    schema = crds(CRDS)["Installation", "operator.tigera.io/v1"]["properties"]["spec"]["properties"]
+    fields = schema["calicoNetwork"]["properties"]["ipPools"]["items"]["properties"]
+    for pool in pools:
+        assert set(pool) == set(fields)
+
+
+def test_node_addresses_are_the_kubelet_s(a30: Cluster) -> None:
+    assert network(a30)["nodeAddressAutodetectionV4"] == {"kubernetes": "NodeInternalIP"}
+    assert "nodeAddressAutodetectionV6" not in network(a30)
+    assert network(dual_stack(a30))["nodeAddressAutodetectionV6"] == {"kubernetes": "NodeInternalIP"}
+
+
+def test_pods_leave_room_for_the_tunnel(a30: Cluster) -> None:
+    assert "mtu" not in network(a30)
+    assert "mtu" not in network(with_mtu(a30, 9000, None, 9000))
+    assert network(with_mtu(a30, 9000, 1500, 9000))["mtu"] == 1450
+    assert network(dual_stack(with_mtu(a30, 9000, 1500, 9000)))["mtu"] == 1430
+
+
+def test_removing_the_application_leaves_the_network(a30: Cluster) -> None:
+    component = build(a30)
+    assert component.releases[0].hooks == {"tigera-operator-uninstall": "drop"}
+    for manifest in (*component.base, *component.objects):
+        assert manifest["metadata"]["annotations"]["argocd.argoproj.io/sync-options"] == "Prune=false,Delete=false"
+
+
+def test_the_crd_too_large_for_client_side_apply_is_applied_by_the_server(a30: Cluster) -> None:
+    (patch,) = build(a30).patches
+    large = {
+        crd["metadata"]["name"]
+        for path in existing(CRDS).glob("*.yaml")
+        for crd in [load(f"{CRDS}/{path.name}")]
+        if len(str(crd)) > 262144
+    }
+    assert large == {patch.target["name"]}
+
+
+def test_health_is_known_for_what_the_wave_waits_for(a30: Cluster) -> None:
+    component = build(a30)
+    kinds = {manifest["kind"] for manifest in (*component.base, *component.objects)}
+    assert {health.kind for health in component.health} == kinds

@@ -1,0 +1,124 @@
+from msgspec import structs
+from network_upstream import crd_errors, states, unknown_keys
+
+from generator.components.component import Component, Manifest
+from generator.components.gpu_operator import HEALTH, gpu_operator
+from generator.model.cluster import Cluster
+from generator.model.nodes import Machine, Mig
+from generator.model.text import Taint
+
+CHART = "gpu-operator/v26.7.0"
+# Commented out in the chart's values.yaml; its template copies it.
+UNSAID = ["dcgmExporter.podLabelAllowlistRegex"]
+
+
+def build(cluster: Cluster) -> Component:
+    component = gpu_operator(cluster)
+    assert component is not None
+    return component
+
+
+def values(cluster: Cluster) -> Manifest:
+    return build(cluster).releases[0].values
+
+
+def split(cluster: Cluster, **migs: Mig) -> Cluster:
+    """Ask for MIG on the nodes of some pools."""
+
+    def one(machine: Machine) -> Machine:
+        mig = migs.get(machine.pool.replace("-", "_"))
+        return structs.replace(machine, gpu=structs.replace(machine.gpu, mig=mig)) if machine.gpu else machine
+
+    return structs.replace(cluster, machines=tuple(one(machine) for machine in cluster.machines))
+
+
+def test_only_with_gpus(ml50: Cluster) -> None:
+    plain = tuple(structs.replace(machine, gpu=None) for machine in ml50.machines)
+    assert gpu_operator(structs.replace(ml50, machines=plain)) is None
+
+
+def test_every_value_is_one_of_the_chart_s(ml50: Cluster, a30: Cluster) -> None:
+    for cluster in (ml50, split(a30, bench=Mig(profile="all-1g.6gb"))):
+        assert unknown_keys(values(cluster), CHART) == UNSAID
+
+
+def test_every_taint_of_gpu_nodes_is_tolerated(ml50: Cluster) -> None:
+    machines = tuple(
+        structs.replace(machine, taints=(*machine.taints, Taint("pool", "gpu", "NoExecute")))
+        if machine.pool == "gpu-training"
+        else machine
+        for machine in ml50.machines
+    )
+    tolerated = values(structs.replace(ml50, machines=machines))["daemonsets"]["tolerations"]
+    assert {(item["key"], item["effect"]) for item in tolerated} == {
+        ("nvidia.com/gpu", "NoSchedule"),
+        ("pool", "NoExecute"),
+    }
+
+
+def test_a_new_driver_waits_for_jobs(ml50: Cluster) -> None:
+    policy = values(ml50)["driver"]["upgradePolicy"]
+    assert policy["maxParallelUpgrades"] == policy["maxUnavailable"] == 1
+    assert policy["waitForCompletion"] == {"podSelector": "batch.kubernetes.io/job-name", "timeoutSeconds": 0}
+    assert policy["drain"] == {"enable": False}
+
+
+def test_memory_is_shared_with_nics_without_peermem(ml50: Cluster) -> None:
+    made = values(ml50)
+    assert made["driver"]["kernelModuleType"] == "open"
+    assert made["driver"]["rdma"]["enabled"] is False
+    assert made["gds"] == {"enabled": False}
+
+
+def test_monitors_only_with_prometheus(ml50: Cluster, a30: Cluster) -> None:
+    for cluster, prometheus in ((ml50, False), (a30, True)):
+        exporter = values(cluster)["dcgmExporter"]
+        assert exporter["enabled"] is True
+        assert exporter["serviceMonitor"] == {"enabled": prometheus}
+        assert ("kube-prometheus-stack" in build(cluster).needs) == prometheus
+
+
+def test_gpus_stay_whole_unless_asked(ml50: Cluster) -> None:
+    assert values(ml50)["migManager"]["enabled"] is False
+    assert build(ml50).objects == ()
+
+
+def test_mig_is_a_label_on_each_node_that_asks(ml50: Cluster) -> None:
+    cluster = split(ml50, gpu_inference=Mig(profile="all-1g.10gb"))
+    (rule,) = build(cluster).objects
+    assert crd_errors(rule, "node-feature-discovery/v0.19.0/crds") == []
+    (only,) = rule["spec"]["rules"]
+    assert only["labels"] == {"nvidia.com/mig.config": "all-1g.10gb"}
+    nodes = only["matchFeatures"][0]["matchExpressions"]["nodename"]["value"]
+    assert nodes == sorted(machine.name for machine in ml50.in_pools("gpu-inference"))
+    assert values(cluster)["migManager"] == {"enabled": True, "config": {"default": "all-disabled"}}
+
+
+def test_profiles_have_rules_of_their_own_and_mixed_wins(ml50: Cluster) -> None:
+    cluster = split(
+        ml50,
+        gpu_inference=Mig(profile="all-1g.10gb"),
+        gpu_training=Mig(profile="all-balanced", strategy="mixed"),
+    )
+    rules = build(cluster).objects
+    assert [rule["metadata"]["name"] for rule in rules] == ["mig-all-1g.10gb", "mig-all-balanced"]
+    assert values(cluster)["mig"] == {"strategy": "mixed"}
+    assert values(split(ml50, gpu_inference=Mig(profile="x")))["mig"] == {"strategy": "single"}
+
+
+def test_there_is_one_nfd_and_no_hook(ml50: Cluster) -> None:
+    (release,) = build(ml50).releases
+    assert release.values["nfd"] == {"enabled": False}
+    assert release.values["operator"]["upgradeCRD"] is False
+    assert release.values["operator"]["cleanupCRD"] is False
+    assert set(release.hooks.values()) == {"drop"}
+
+
+def test_defaults_of_the_api_server_are_ignored(ml50: Cluster) -> None:
+    (ignore,) = build(ml50).ignore
+    assert ignore.pointers == ("/spec/cdi/default", "/spec/hostPaths/kubeletRootDir")
+
+
+def test_every_final_state_has_a_health() -> None:
+    for state in states(f"{CHART}/crds", "ClusterPolicy", "nvidia.com/v1"):
+        assert (f'"{state}"' in HEALTH) == (state != "notReady"), state

@@ -1,0 +1,47 @@
+from msgspec import structs
+from network_upstream import unknown_keys
+
+from generator.components.component import Component
+from generator.components.network_operator import network_operator
+from generator.model.cluster import Cluster
+
+CHART = "network-operator/v26.4.1"
+
+
+def build(cluster: Cluster) -> Component:
+    component = network_operator(cluster)
+    assert component is not None
+    return component
+
+
+def test_only_with_a_fabric_that_gpu_nodes_are_on(ml50: Cluster, a30: Cluster) -> None:
+    assert network_operator(a30) is None
+    assert network_operator(structs.replace(ml50, fabric=None)) is None
+    unplugged = tuple(structs.replace(machine, hcas=()) for machine in ml50.machines)
+    assert network_operator(structs.replace(ml50, machines=unplugged)) is None
+
+
+def test_every_value_is_one_of_the_chart_s(ml50: Cluster) -> None:
+    assert unknown_keys(build(ml50).releases[0].values, CHART) == []
+
+
+def test_there_is_one_nfd_and_no_hook(ml50: Cluster) -> None:
+    (release,) = build(ml50).releases
+    assert release.values["nfd"]["enabled"] is False
+    assert release.values["upgradeCRDs"] is False
+    assert set(release.hooks.values()) == {"drop"}
+    assert "network-operator-keep-ncp" in release.hooks
+
+
+def test_the_webhook_s_certificate_comes_from_cert_manager(ml50: Cluster) -> None:
+    component = build(ml50)
+    (secret,) = component.secrets
+    assert component.releases[0].values["operator"]["admissionController"] == {"enabled": True, "useCertManager": True}
+    assert secret.by in component.needs
+    assert secret.namespace == component.releases[0].namespace
+
+
+def test_what_the_injector_writes_is_ignored(ml50: Cluster) -> None:
+    component = build(ml50)
+    (ignore,) = component.ignore
+    assert ignore.name == f"{component.releases[0].name}-validating-webhook-configuration"

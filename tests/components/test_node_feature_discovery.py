@@ -1,0 +1,66 @@
+from msgspec import structs
+from network_upstream import crd_errors, schema_errors, unknown_keys
+
+from generator.components.component import Component, Manifest
+from generator.components.node_feature_discovery import INFINIBAND, node_feature_discovery
+from generator.model.cluster import Cluster
+from generator.model.text import Taint
+
+CHART = "node-feature-discovery/v0.19.0"
+
+
+def build(cluster: Cluster) -> Component:
+    component = node_feature_discovery(cluster)
+    assert component is not None
+    return component
+
+
+def values(cluster: Cluster) -> Manifest:
+    return build(cluster).releases[0].values
+
+
+def test_only_where_there_is_hardware_to_find(ml50: Cluster, a30: Cluster) -> None:
+    plain = tuple(structs.replace(machine, gpu=None, hcas=()) for machine in ml50.machines)
+    assert node_feature_discovery(structs.replace(ml50, machines=plain, fabric=None)) is None
+    assert node_feature_discovery(structs.replace(ml50, machines=plain)) is not None
+    assert node_feature_discovery(a30) is not None
+
+
+def test_every_value_is_one_of_the_chart_s(ml50: Cluster, a30: Cluster) -> None:
+    for cluster in (ml50, a30):
+        assert unknown_keys(values(cluster), CHART) == []
+        assert schema_errors(values(cluster), CHART) == []
+
+
+def test_a_misspelt_value_would_be_seen() -> None:
+    assert unknown_keys({"worker": {"toleration": []}}, CHART) == ["worker.toleration"]
+
+
+def test_workers_tolerate_every_taint(ml50: Cluster) -> None:
+    first, *others = ml50.machines
+    machines = (structs.replace(first, taints=(*first.taints, Taint("site", "x", "NoExecute"))), *others)
+    tolerated = {
+        (item["key"], item["effect"])
+        for item in values(structs.replace(ml50, machines=machines))["worker"]["tolerations"]
+    }
+    assert tolerated == {(taint.key, taint.effect) for machine in machines for taint in machine.taints}
+
+
+def test_labels_are_those_the_operators_look_for(ml50: Cluster) -> None:
+    pci = values(ml50)["worker"]["config"]["sources"]["pci"]
+    assert pci["deviceLabelFields"] == ["vendor"]
+    assert {"0200", "0207", "0300", "0302"} <= set(pci["deviceClassWhitelist"])
+    assert values(ml50)["master"]["config"]["extraLabelNs"] == ["nvidia.com"]
+
+
+def test_labels_stay_when_the_application_goes(ml50: Cluster) -> None:
+    assert values(ml50)["postDeleteCleanup"] is False
+
+
+def test_infiniband_is_told_from_ethernet(ml50: Cluster, a30: Cluster) -> None:
+    (rule,) = build(ml50).objects
+    (only,) = rule["spec"]["rules"]
+    assert crd_errors(rule, f"{CHART}/crds") == []
+    assert only["labels"] == {INFINIBAND: "true"}
+    assert only["matchFeatures"][0]["matchExpressions"]["class"]["value"] == ["0207"]
+    assert build(a30).objects == ()

@@ -1,0 +1,95 @@
+import json
+
+from jsonschema import Draft202012Validator
+from msgspec import structs
+from network_upstream import crd_errors, existing, states
+
+from generator.components.common import POOL
+from generator.components.component import Manifest
+from generator.components.node_feature_discovery import INFINIBAND
+from generator.components.rdma import HEALTH, hosts, rdma
+from generator.model.cluster import Cluster
+from generator.model.nodes import Fabric, Rdma
+from generator.model.text import Taint
+
+UPSTREAM = "network-operator/v26.4.1"
+
+
+def policy(cluster: Cluster) -> Manifest:
+    component = rdma(cluster)
+    assert component is not None
+    (manifest,) = component.objects
+    return manifest
+
+
+def expressions(cluster: Cluster) -> dict[str, list[str]]:
+    (term,) = policy(cluster)["spec"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+        "nodeSelectorTerms"
+    ]
+    return {expression["key"]: expression["values"] for expression in term["matchExpressions"]}
+
+
+def test_only_with_a_fabric_that_gpu_nodes_are_on(ml50: Cluster, a30: Cluster) -> None:
+    assert rdma(a30) is None
+    assert rdma(structs.replace(ml50, fabric=None)) is None
+    unplugged = tuple(structs.replace(machine, hcas=()) for machine in ml50.machines)
+    assert rdma(structs.replace(ml50, machines=unplugged)) is None
+
+
+def test_the_policy_is_valid(ml50: Cluster) -> None:
+    manifest = policy(ml50)
+    assert crd_errors(manifest, f"{UPSTREAM}/crds") == []
+    assert manifest["metadata"]["name"] == "nic-cluster-policy"
+
+
+def test_a_wrong_field_would_be_seen(ml50: Cluster) -> None:
+    manifest = policy(ml50)
+    manifest["spec"]["rdmaSharedDevicePlugin"]["tag"] = "x"
+    assert crd_errors(manifest, f"{UPSTREAM}/crds")
+
+
+def test_the_plugin_s_configuration_is_valid_and_survives_single_quotes(ml50: Cluster) -> None:
+    text = policy(ml50)["spec"]["rdmaSharedDevicePlugin"]["config"]
+    schema = json.loads(existing(f"{UPSTREAM}/webhook-schemas/rdma_shared_device_plugin.json").read_text())
+    assert list(Draft202012Validator(schema).iter_errors(json.loads(text))) == []
+    assert "'" not in text
+
+
+def test_the_resource_is_the_fabric_s(ml50: Cluster) -> None:
+    fabric = Fabric(switches=(), rdma=Rdma(resource="hcas", max_pods=7))
+    text = policy(structs.replace(ml50, fabric=fabric))["spec"]["rdmaSharedDevicePlugin"]["config"]
+    (resource,) = json.loads(text)["configList"]
+    assert (resource["resourcePrefix"], resource["resourceName"], resource["rdmaHcaMax"]) == ("rdma", "hcas", 7)
+    assert resource["selectors"]["linkTypes"] == ["infiniband"]
+
+
+def test_the_image_is_whole(ml50: Cluster) -> None:
+    plugin = policy(ml50)["spec"]["rdmaSharedDevicePlugin"]
+    assert plugin["repository"] == "nvcr.io/nvidia/mellanox"
+    assert plugin["image"] == "k8s-rdma-shared-dev-plugin"
+    assert plugin["version"] == "network-operator-v26.4.1"
+
+
+def test_only_gpu_nodes_with_an_infiniband_link(ml50: Cluster) -> None:
+    inference = {"gpu-13", "gpu-14", "gpu-15"}
+    machines = tuple(
+        structs.replace(machine, hcas=() if machine.name in inference else ("mlx5_0",)) for machine in ml50.machines
+    )
+    assert expressions(ml50) == {INFINIBAND: ["true"], POOL: ["gpu-inference", "gpu-training"]}
+    assert expressions(structs.replace(ml50, machines=machines))[POOL] == ["gpu-training"]
+
+
+def test_every_taint_of_its_nodes_is_tolerated_and_no_other(ml50: Cluster) -> None:
+    machines = tuple(
+        structs.replace(machine, taints=(*machine.taints, Taint("pool", machine.pool, "NoSchedule")))
+        for machine in ml50.machines
+    )
+    cluster = structs.replace(ml50, machines=machines)
+    tolerated = {(item["key"], item["effect"]) for item in policy(cluster)["spec"]["tolerations"]}
+    assert tolerated == {(taint.key, taint.effect) for machine in hosts(cluster) for taint in machine.taints}
+    assert ("pool", "NoSchedule") in tolerated
+
+
+def test_every_final_state_has_a_health() -> None:
+    for state in states(f"{UPSTREAM}/crds", "NicClusterPolicy", "mellanox.com/v1alpha1"):
+        assert (f'"{state}"' in HEALTH) == (state != "notReady"), state

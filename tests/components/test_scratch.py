@@ -1,0 +1,70 @@
+from typing import Any
+
+from msgspec import structs
+from storage_schemas import problems, unknown_values
+
+from generator.components.component import Component
+from generator.components.scratch import scratch
+from generator.model.cluster import Cluster
+from generator.model.nodes import Disk
+from generator.model.quantity import Quantity
+from generator.model.storage import Scratch
+from generator.model.text import Taint
+
+
+def made(cluster: Cluster) -> Component:
+    component = scratch(cluster)
+    assert component
+    return component
+
+
+def values(cluster: Cluster) -> dict[str, Any]:
+    return made(cluster).releases[0].values
+
+
+def test_only_where_asked_for_and_where_disks_are(a30: Cluster) -> None:
+    storage = structs.replace(a30.storage, scratch=None)
+    assert scratch(structs.replace(a30, storage=storage)) is None
+    without = tuple(structs.replace(machine, disks=()) for machine in a30.machines)
+    assert scratch(structs.replace(a30, machines=without)) is None
+
+
+def test_objects_are_accepted(a30: Cluster, ml50: Cluster) -> None:
+    for cluster in (a30, ml50):
+        assert [problem for manifest in made(cluster).objects for problem in problems(manifest)] == []
+
+
+def test_values_exist_in_the_chart(ml50: Cluster) -> None:
+    # `nodeSelector` takes any label; priorityClassName stands there as a comment.
+    free = ("nodeSelector", "resources", "readinessProbe", "priorityClassName")
+    file = "local-static-provisioner/v2.9.0/values/local-static-provisioner.values.yaml"
+    assert unknown_values(values(ml50), file, *free) == []
+    assert unknown_values({"hostDir": "/x"}, file) == ["hostDir"]
+
+
+def test_class_binds_late_and_keeps_nothing(ml50: Cluster) -> None:
+    (found,) = (one for one in made(ml50).objects if one["kind"] == "StorageClass")
+    assert found["volumeBindingMode"] == "WaitForFirstConsumer"
+    assert found["reclaimPolicy"] == "Delete"
+    assert found["provisioner"] == "kubernetes.io/no-provisioner"
+
+
+def test_class_provisioner_and_cleanup_speak_of_the_same_class(a30: Cluster) -> None:
+    settings = Scratch(storage_class="fast", host_dir="/mnt/fast", filesystem="ext4")
+    component = made(structs.replace(a30, storage=structs.replace(a30.storage, scratch=settings)))
+    (offered,) = component.releases[0].values["classes"]
+    (stored,) = (one for one in component.objects if one["kind"] == "StorageClass")
+    (cleanup,) = (one for one in component.objects if one["kind"] == "Deployment")
+    (container,) = cleanup["spec"]["template"]["spec"]["containers"]
+    assert offered["name"] == stored["metadata"]["name"] == "fast"
+    assert "--storageclass-names=fast" in container["args"]
+    assert (offered["hostDir"], offered["fsType"]) == ("/mnt/fast", "ext4")
+
+
+def test_every_taint_of_nodes_with_scratch_disks_is_tolerated(a30: Cluster) -> None:
+    disk = Disk(use="scratch", size=Quantity.parse("1T"), id="nvme-x")
+    taint = Taint("maintenance", "", "NoExecute")
+    machines = tuple(structs.replace(machine, disks=(disk,), taints=(taint,)) for machine in a30.machines)
+    tolerated = values(structs.replace(a30, machines=machines))["tolerations"]
+    assert tolerated == [{"key": "maintenance", "operator": "Exists", "effect": "NoExecute"}]
+    assert {one["key"] for one in values(a30)["tolerations"]} == {"nvidia.com/gpu"}

@@ -1,0 +1,259 @@
+"""A team's namespace holds its queue, rights, limits and network, and no more."""
+
+from ipaddress import IPv6Network, ip_network
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from generator.components.component import Component, Manifest
+from generator.components.kueue import TEAM
+from generator.components.queues import BATCH, queues
+from generator.components.tenants import tenants
+from generator.model.cluster import Cluster
+from generator.model.storage import Storage
+from generator.model.teams import Member, Team
+
+
+def made(cluster: Cluster) -> Component:
+    component = tenants(cluster)
+    assert component
+    return component
+
+
+def of_team(cluster: Cluster, team: str, kind: str) -> dict[str, Manifest]:
+    return {
+        item["metadata"]["name"]: item
+        for item in made(cluster).objects
+        if item["metadata"].get("namespace") == team and item["kind"] == kind
+    }
+
+
+def role(cluster: Cluster, name: str) -> Manifest:
+    return next(
+        item for item in made(cluster).base if item["kind"] == "ClusterRole" and item["metadata"]["name"] == name
+    )
+
+
+def may(role: Manifest, group: str, resource: str) -> set[str]:
+    return {
+        verb
+        for rule in role["rules"]
+        if group in rule["apiGroups"] and resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+CHANGING = {"create", "delete", "deletecollection", "patch", "update"}
+
+
+@pytest.mark.parametrize("name", ["ml50", "a30"])
+def test_every_queue_leads_to_one_that_exists(name: str, request: pytest.FixtureRequest) -> None:
+    cluster: Cluster = request.getfixturevalue(name)
+    component = queues(cluster)
+    assert component
+    known = {item["metadata"]["name"] for item in component.objects if item["kind"] == "ClusterQueue"}
+    for team in cluster.teams:
+        assert of_team(cluster, team.name, "LocalQueue")["default"]["spec"]["clusterQueue"] in known
+
+
+def test_namespaces_carry_the_team_and_its_pod_security(ml50: Cluster) -> None:
+    teams = (structs.replace(ml50.teams[0], security="restricted"), *ml50.teams[1:])
+    namespaces = {one.name: one for one in made(structs.replace(ml50, teams=teams)).namespaces}
+    assert namespaces["vision"].security == "restricted"
+    assert namespaces["language"].security == "baseline"
+    assert all(one.labels == {TEAM: name} for name, one in namespaces.items())
+
+
+def test_quotas_of_objects_are_never_tighter_than_kueue(ml50: Cluster) -> None:
+    hard = of_team(ml50, "vision", "ResourceQuota")["team"]["spec"]["hard"]
+    assert hard["requests.storage"] == "200Ti"
+    counted = {"pods", "count/pods", "cpu", "memory"}
+    counted |= {f"{kind}.{name}" for kind in ("requests", "limits") for name in ("cpu", "memory", "nvidia.com/gpu")}
+    assert not counted & set(hard)
+
+
+def test_no_quota_of_storage_where_the_file_gives_none(a30: Cluster) -> None:
+    assert "requests.storage" not in of_team(a30, "mlperf", "ResourceQuota")["team"]["spec"]["hard"]
+
+
+def test_limits_give_requests_and_refuse_nothing(ml50: Cluster) -> None:
+    (limit,) = of_team(ml50, "vision", "LimitRange")["requests"]["spec"]["limits"]
+    assert set(limit) == {"type", "defaultRequest"}
+    assert set(limit["defaultRequest"]) == {"cpu", "memory"}
+
+
+def test_members_may_not_touch_what_decides_over_quotas(ml50: Cluster) -> None:
+    member = role(ml50, "gen:team-member")
+    for group, resource in (
+        ("", "namespaces"),
+        ("", "resourcequotas"),
+        ("", "limitranges"),
+        ("kueue.x-k8s.io", "localqueues"),
+        ("kueue.x-k8s.io", "clusterqueues"),
+        ("kueue.x-k8s.io", "workloads"),
+        ("scheduling.volcano.sh", "podgroups"),
+        ("batch.volcano.sh", "jobs"),
+        ("networking.k8s.io", "networkpolicies"),
+        ("rbac.authorization.k8s.io", "rolebindings"),
+        ("apps", "daemonsets"),
+        ("apps", "replicasets"),
+    ):
+        assert not may(member, group, resource) & CHANGING, resource
+    # Whoever may change a pod can take Kueue's gate off it.
+    assert may(member, "", "pods") & {"patch", "update"} == set()
+
+
+def test_no_role_holds_everything(ml50: Cluster) -> None:
+    for item in made(ml50).base:
+        for rule in item.get("rules", []):
+            assert "*" not in (*rule["apiGroups"], *rule["resources"], *rule["verbs"])
+
+
+def test_viewers_read_and_see_no_secrets(ml50: Cluster) -> None:
+    viewer = role(ml50, "gen:team-viewer")
+    assert {verb for rule in viewer["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+    assert may(viewer, "", "pods/log")
+    assert not may(viewer, "", "secrets")
+    assert not may(viewer, "", "configmaps")
+
+
+def test_people_are_bound_in_their_own_namespace(ml50: Cluster) -> None:
+    bound = of_team(ml50, "serving", "RoleBinding")
+    names = {name: [who["name"] for who in item["subjects"]] for name, item in bound.items()}
+    assert names == {"members": ["serving"], "queue-users": ["serving"], "viewers": ["sre"]}
+    assert bound["queue-users"]["roleRef"]["name"] == "kueue-batch-user-role"
+
+
+def test_groups_and_users_are_told_apart(a30: Cluster) -> None:
+    members = (Member(group="lab"), Member(user="eve", group="guests"), Member())
+    changed = structs.replace(a30, teams=(Team(name="mlperf", members=members),))
+    subjects = of_team(changed, "mlperf", "RoleBinding")["members"]["subjects"]
+    assert [(who["kind"], who["name"]) for who in subjects] == [("Group", "lab"), ("Group", "guests"), ("User", "eve")]
+
+
+def test_a_team_without_people_has_no_empty_bindings(a30: Cluster) -> None:
+    changed = structs.replace(a30, teams=(Team(name="mlperf"),))
+    assert of_team(changed, "mlperf", "RoleBinding") == {}
+    assert not any(item["kind"] == "ClusterRoleBinding" for item in made(changed).objects)
+
+
+def test_everybody_reads_the_queues_once(ml50: Cluster) -> None:
+    (binding,) = [item for item in made(ml50).objects if item["kind"] == "ClusterRoleBinding"]
+    names = [who["name"] for who in binding["subjects"]]
+    assert sorted(names) == ["language", "recommender", "serving", "sre", "vision"]
+
+
+def policy(cluster: Cluster) -> Any:
+    return of_team(cluster, cluster.teams[0].name, "NetworkPolicy")["team"]["spec"]
+
+
+def peers(spec: Manifest, direction: str) -> list[Any]:
+    side = "from" if direction == "ingress" else "to"
+    return [peer for rule in spec[direction] for peer in rule[side]]
+
+
+def test_everything_is_closed_first(ml50: Cluster) -> None:
+    spec = of_team(ml50, "vision", "NetworkPolicy")["default-deny"]["spec"]
+    assert spec == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+
+
+def test_other_teams_stay_outside(ml50: Cluster) -> None:
+    assert peers(policy(ml50), "ingress") == [{"podSelector": {}}]  # no Prometheus here
+    assert not {team.name for team in ml50.teams} & set(opened(ml50))
+
+
+@pytest.mark.parametrize("name", ["ml50", "a30"])
+def test_the_way_out_leaves_out_every_network_of_the_cluster(name: str, request: pytest.FixtureRequest) -> None:
+    cluster: Cluster = request.getfixturevalue(name)
+    (block,) = [
+        peer["ipBlock"]
+        for peer in peers(policy(cluster), "egress")
+        if peer.get("ipBlock", {}).get("cidr") == "0.0.0.0/0"
+    ]
+    closed = [ip_network(cidr) for cidr in block["except"]]
+    own = [cluster.kubernetes.pod_cidr, cluster.kubernetes.service_cidr]
+    own += [network.cidr for machine in cluster.machines for network in machine.networks.values()]
+    assert all(any(network == other for other in closed) for network in own)
+    assert len(closed) == len(set(closed))
+
+
+def test_ipv6_has_a_way_out_of_its_own(ml50: Cluster) -> None:
+    kubernetes = structs.replace(
+        ml50.kubernetes, pod_cidr6=IPv6Network("fd00:1::/56"), service_cidr6=IPv6Network("fd00:2::/112")
+    )
+    node = structs.replace(ml50.networks.node, cidr6=IPv6Network("fd00:3::/64"))
+    changed = structs.replace(ml50, kubernetes=kubernetes, networks=structs.replace(ml50.networks, node=node))
+    blocks = [peer["ipBlock"] for peer in peers(policy(changed), "egress") if "ipBlock" in peer]
+    assert blocks[1] == {"cidr": "::/0", "except": ["fd00:1::/56", "fd00:2::/112", "fd00:3::/64"]}
+
+
+def test_calico_opens_the_control_plane_by_address(a30: Cluster) -> None:
+    assert {"ipBlock": {"cidr": "129.254.202.251/32"}} in peers(policy(a30), "egress")
+    assert made(a30).needs == ("queues",)
+    assert of_team(a30, "mlperf", "CiliumNetworkPolicy") == {}
+
+
+def test_cilium_opens_the_api_server_by_its_name(ml50: Cluster) -> None:
+    egress = of_team(ml50, "vision", "CiliumNetworkPolicy")["team-api-server"]["spec"]["egress"]
+    assert egress == [{"toEntities": ["kube-apiserver"]}]
+    assert not any(peer.get("ipBlock", {}).get("cidr", "").endswith("/32") for peer in peers(policy(ml50), "egress"))
+    assert made(ml50).needs == ("queues", "cilium")
+
+
+def test_s3_is_open_only_where_there_is_one(ml50: Cluster) -> None:
+    assert opened(ml50) == ["kube-system", "minio", "rook-ceph"]
+    assert opened(structs.replace(ml50, storage=structs.replace(ml50.storage, ceph=None))) == ["kube-system", "minio"]
+    assert opened(structs.replace(ml50, storage=Storage())) == ["kube-system"]
+
+
+def opened(cluster: Cluster) -> list[str]:
+    """The namespaces that a team's pods may talk to."""
+    selectors = [peer["namespaceSelector"] for peer in peers(policy(cluster), "egress") if "namespaceSelector" in peer]
+    return [selector["matchLabels"]["kubernetes.io/metadata.name"] for selector in selectors]
+
+
+def test_prometheus_may_scrape(a30: Cluster) -> None:
+    assert len(peers(policy(a30), "ingress")) == 2
+
+
+def test_policies_hold_in_the_namespaces_of_teams_and_only_there(ml50: Cluster) -> None:
+    base = made(ml50).base
+    policies = {item["metadata"]["name"] for item in base if item["kind"] == "ValidatingAdmissionPolicy"}
+    bound = [item["spec"] for item in base if item["kind"] == "ValidatingAdmissionPolicyBinding"]
+    assert {spec["policyName"] for spec in bound} == policies
+    chosen = {"matchExpressions": [{"key": TEAM, "operator": "Exists"}]}
+    assert all(spec["matchResources"]["namespaceSelector"] == chosen for spec in bound)
+    assert all(spec["validationActions"] == ["Deny"] for spec in bound)
+
+
+def test_every_kind_that_members_may_run_must_name_its_queue(ml50: Cluster) -> None:
+    rules = next(item for item in made(ml50).base if item["metadata"]["name"] == "gen-queue-name")["spec"]
+    matched = [
+        (group, kind)
+        for rule in rules["matchConstraints"]["resourceRules"]
+        for group in rule["apiGroups"]
+        for kind in rule["resources"]
+    ]
+    made_by_members = {
+        (group, kind)
+        for rule in role(ml50, "gen:team-member")["rules"]
+        for group in rule["apiGroups"]
+        for kind in rule["resources"]
+        if group and "create" in rule["verbs"]
+    }
+    # Those run no pods themselves: a CronJob's Jobs are asked, and an autoscaler changes a Deployment.
+    made_by_members -= {("batch", "cronjobs"), ("autoscaling", "horizontalpodautoscalers")}
+    assert made_by_members == set(matched)
+
+
+def test_the_priorities_that_rules_allow_are_those_that_exist(ml50: Cluster) -> None:
+    component = queues(ml50)
+    assert component
+    names = [item["metadata"]["name"] for item in component.objects if item["kind"] == "PriorityClass"]
+    assert names
+    assert all(name.startswith(BATCH) for name in names)
+
+
+def test_no_teams_no_tenants(ml50: Cluster) -> None:
+    assert tenants(structs.replace(ml50, teams=())) is None

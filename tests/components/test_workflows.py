@@ -1,0 +1,153 @@
+"""The schedules: each backup copies the bucket it names, with the keys meant for it."""
+
+import json
+from typing import Any
+
+import pytest
+from gitops_schemas import problems
+from msgspec import structs
+
+from generator.components.ceph_cluster import ceph_cluster
+from generator.components.component import Component
+from generator.components.minio import minio
+from generator.components.minio.access import SERVICE
+from generator.components.workflows import workflows
+from generator.model.cluster import Cluster
+from generator.model.storage import Encryption
+from generator.operations.backup import NAMESPACE, TEMPLATES
+
+
+def installed(cluster: Cluster) -> Component:
+    component = workflows(cluster)
+    assert component
+    return component
+
+
+def arguments(schedule: dict[str, Any]) -> dict[str, str]:
+    return {one["name"]: one["value"] for one in schedule["spec"]["workflowSpec"]["arguments"]["parameters"]}
+
+
+def with_ceph(cluster: Cluster, **changes: Any) -> Cluster:
+    assert cluster.storage.ceph
+    ceph = structs.replace(cluster.storage.ceph, **changes)
+    return structs.replace(cluster, storage=structs.replace(cluster.storage, ceph=ceph))
+
+
+def with_users(cluster: Cluster, **changes: Any) -> Cluster:
+    assert cluster.storage.objects
+    users = tuple(structs.replace(user, **changes) for user in cluster.storage.objects.users)
+    objects = structs.replace(cluster.storage.objects, users=users)
+    return structs.replace(cluster, storage=structs.replace(cluster.storage, objects=objects))
+
+
+def test_a_cluster_without_backups_has_no_schedules(a30: Cluster) -> None:
+    assert workflows(a30) is None
+
+
+def test_each_backup_has_a_schedule_of_its_own(ml50: Cluster) -> None:
+    made = {item["metadata"]["name"]: item["spec"] for item in installed(ml50).objects}
+    assert made.keys() == {f"backup-{item.name}" for item in ml50.backups}
+    for item in ml50.backups:
+        spec = made[f"backup-{item.name}"]
+        assert (spec["schedules"], spec["timezone"], spec["suspend"]) == ([item.schedule], "Etc/UTC", False)
+        assert spec["concurrencyPolicy"] == "Forbid"
+        assert spec["startingDeadlineSeconds"] > 0
+
+
+def test_a_suspended_backup_is_suspended(ml50: Cluster) -> None:
+    backups = tuple(structs.replace(item, suspended=True) for item in ml50.backups)
+    assert all(item["spec"]["suspend"] for item in installed(structs.replace(ml50, backups=backups)).objects)
+
+
+def test_a_schedule_gives_just_what_the_template_lacks(ml50: Cluster) -> None:
+    template = next(item for item in TEMPLATES if item["kind"] == "WorkflowTemplate")
+    without = {one["name"] for one in template["spec"]["arguments"]["parameters"] if "value" not in one}
+    for schedule in installed(ml50).objects:
+        assert arguments(schedule).keys() == without
+        assert schedule["spec"]["workflowSpec"]["workflowTemplateRef"]["name"] == template["metadata"]["name"]
+        # Argo refuses more in its strict mode.
+        assert schedule["spec"]["workflowSpec"].keys() == {"workflowTemplateRef", "arguments"}
+
+
+def test_it_copies_from_the_store_to_the_bucket_that_the_file_names(ml50: Cluster) -> None:
+    for item, schedule in zip(ml50.backups, installed(ml50).objects, strict=True):
+        given = arguments(schedule)
+        assert given["source-url"] == f"https://rook-ceph-rgw-{item.source.store}.rook-ceph.svc:8443"
+        assert (given["source-bucket"], given["target-bucket"]) == (item.source.bucket, item.target.bucket)
+    plain = with_ceph(ml50, encryption=Encryption())
+    assert arguments(installed(plain).objects[0])["source-url"] == "http://rook-ceph-rgw-datasets.rook-ceph.svc:80"
+
+
+def test_the_target_is_minios_service() -> None:
+    (template, _) = TEMPLATES
+    defaults = {one["name"]: one.get("value") for one in template["spec"]["arguments"]["parameters"]}
+    assert defaults["target-url"] == f"https://{SERVICE}:9000"
+
+
+def test_every_secret_that_pods_read_is_declared_where_they_run(ml50: Cluster) -> None:
+    components = [installed(ml50), ceph_cluster(ml50)]
+    declared = {(s.namespace, s.name): s for component in components if component for s in component.secrets}
+    (template, _) = TEMPLATES
+    for schedule in installed(ml50).objects:
+        given = arguments(schedule)
+        for container in (one["container"] for one in template["spec"]["templates"] if "container" in one):
+            for variable in container["env"]:
+                if reference := variable.get("valueFrom", {}).get("secretKeyRef"):
+                    name = given[reference["name"].removeprefix("{{workflow.parameters.").removesuffix("}}")]
+                    assert reference["key"] in declared[NAMESPACE, name].keys
+    assert "ca.crt" in declared[NAMESPACE, "backup-client"].keys
+
+
+def test_the_writer_is_a_user_of_minio_that_cannot_delete(ml50: Cluster) -> None:
+    servers = minio(ml50)
+    assert servers
+    theirs = {secret.name: secret.keys for secret in servers.secrets}
+    for schedule in installed(ml50).objects:
+        name = arguments(schedule)["target-secret"]
+        (ours,) = [secret for secret in installed(ml50).secrets if secret.name == name]
+        assert theirs[name] == ours.keys
+        assert "minio" in ours.rotate
+    assert {arguments(schedule)["target-secret"] for schedule in installed(ml50).objects} == {
+        "minio-user-backup-writer"
+    }
+
+
+def test_a_secret_is_declared_once(ml50: Cluster) -> None:
+    components = [installed(ml50), ceph_cluster(ml50), minio(ml50)]
+    names = [(s.namespace, s.name) for component in components if component for s in component.secrets]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("missing", ["writer", "store", "ceph", "objects"])
+def test_a_backup_without_both_ends_has_no_schedule(ml50: Cluster, missing: str) -> None:
+    cluster = {
+        "writer": with_users(ml50, access="write"),
+        "store": with_ceph(ml50, object_stores=()),
+        "ceph": structs.replace(ml50, storage=structs.replace(ml50.storage, ceph=None)),
+        "objects": structs.replace(ml50, storage=structs.replace(ml50.storage, objects=None)),
+    }[missing]
+    assert installed(cluster).objects == ()
+
+
+def test_pods_may_report_results_and_nothing_else(ml50: Cluster) -> None:
+    account, role, binding, policy, certificate = installed(ml50).base
+    assert role["rules"] == [
+        {"apiGroups": ["argoproj.io"], "resources": ["workflowtaskresults"], "verbs": ["create", "patch"]},
+    ]
+    (template, _) = TEMPLATES
+    assert template["spec"]["serviceAccountName"] == account["metadata"]["name"]
+    assert binding["subjects"][0]["name"] == account["metadata"]["name"]
+    selected = policy["spec"]["podSelector"]["matchLabels"].items()
+    assert selected <= template["spec"]["podMetadata"]["labels"].items()
+    assert policy["spec"]["ingress"] == []
+    (ca,) = [volume for volume in template["spec"]["volumes"] if volume["name"] == "ca"]
+    assert ca["secret"]["secretName"] == certificate["spec"]["secretName"]
+
+
+def test_objects_are_accepted_and_hold_no_key(ml50: Cluster) -> None:
+    component = installed(ml50)
+    everything = [*component.base, *component.objects, *(one for op in component.operations for one in op.templates)]
+    assert [(item["metadata"]["name"], problems(item)) for item in everything if problems(item)] == []
+    assert all(item["metadata"]["namespace"] == NAMESPACE for item in everything)
+    assert "Secret" not in {item["kind"] for item in everything}
+    assert "PRIVATE KEY" not in json.dumps(everything)

@@ -1,0 +1,233 @@
+"""The script that sets MinIO up, run on a real MinIO with the files that the component makes."""
+
+import json
+import os
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from ssl import create_default_context
+from typing import NamedTuple
+
+import pytest
+from msgspec import structs
+
+import generator.components.minio as package
+from generator.components.minio import minio
+from generator.model.cluster import Cluster
+from generator.model.quantity import Quantity
+from generator.model.storage import Bucket, Lock, Objects, ObjectUser
+
+pytest_plugins = ["apiserver"]
+pytestmark = pytest.mark.real
+
+ROOT = {"rootUser": "rootuser", "rootPassword": "rootpassword"}
+OBJECTS = Objects(
+    pool="nas",
+    buckets=(
+        Bucket(name="locked", lock=Lock(days=3), expire_versions=9, quota=Quantity.parse("1G")),
+        Bucket(name="plain", versioning=False),
+    ),
+    users=(
+        ObjectUser(name="copier", buckets=("locked",), access="backup"),
+        ObjectUser(name="author", buckets=("plain",), access="write"),
+        ObjectUser(name="reader", buckets=("locked",), access="read"),
+    ),
+)
+
+
+class Store(NamedTuple):
+    """A running MinIO, and a folder for what one test needs."""
+
+    endpoint: str
+    ca: Path
+    mc: str
+    folder: Path
+
+    def client(self, *words: str, key: str = "", text: str = "") -> subprocess.CompletedProcess[str]:
+        """Run `mc` as the root user, or with the key `access:secret`."""
+        key = key or ":".join(ROOT.values())
+        config = self.folder / "client"
+        (config / "certs" / "CAs").mkdir(parents=True, exist_ok=True)
+        (config / "certs" / "CAs" / "ca.crt").write_bytes(self.ca.read_bytes())
+        env = {"MC_CONFIG_DIR": str(config), "MC_HOST_s": f"https://{key}@{self.endpoint}"}
+        return subprocess.run(
+            [self.mc, *words], env=env, input=text, capture_output=True, text=True, check=False, timeout=60
+        )
+
+    def setup(
+        self, cluster: Cluster, objects: Objects = OBJECTS, *, keys: str = "first", **env: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the script with the component's settings, and keys that begin with `keys`."""
+        self.write(cluster, objects, keys)
+        script = Path(package.__file__).with_name("setup.sh")
+        places = {
+            "PATH": f"{Path(self.mc).parent}:/usr/bin:/bin",
+            "ENDPOINT": self.endpoint,
+            "SETTINGS": str(self.folder / "settings"),
+            "SECRETS": str(self.folder / "secrets"),
+            "MC_CONFIG_DIR": str(self.folder / "mc"),
+            "WAIT": "30",
+        }
+        return subprocess.run(
+            ["sh", str(script)], env=places | env, capture_output=True, text=True, check=False, timeout=120
+        )
+
+    def write(self, cluster: Cluster, objects: Objects, keys: str) -> None:
+        component = minio(structs.replace(cluster, storage=structs.replace(cluster.storage, objects=objects)))
+        assert component
+        (settings,) = (one for one in component.objects if one["metadata"]["name"] == "minio-setup" and "data" in one)
+        files = {f"settings/{name}": text for name, text in settings["data"].items()}
+        files |= {f"secrets/root/{name}": text for name, text in ROOT.items()}
+        for user in objects.users:
+            files |= {f"secrets/{user.name}/accessKey": f"{keys}{user.name}"}
+            files |= {f"secrets/{user.name}/secretKey": f"secret{user.name}"}
+        for name, text in {**files, "secrets/ca.crt": self.ca.read_text()}.items():
+            file = self.folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    from apiserver import free_ports, programs, run, stop
+
+    server, client = programs("minio", "mc")
+    folder = tmp_path_factory.mktemp("minio")
+    certify(folder)
+    (port,) = free_ports(1)
+    # The drives lie on the machine's own disk.
+    os.environ |= {"MINIO_CI_CD": "1", "MINIO_ROOT_USER": ROOT["rootUser"], "MINIO_ROOT_PASSWORD": ROOT["rootPassword"]}
+    drives = [str(folder / f"drive-{number}") for number in range(4)]
+    process = run(
+        folder,
+        [server, "server", f"--address=127.0.0.1:{port}", f"--certs-dir={folder}", "--json", *drives],
+    )
+    try:
+        wait(f"https://127.0.0.1:{port}/minio/health/cluster", folder / "public.crt")
+        yield Store(f"127.0.0.1:{port}", folder / "public.crt", client, folder)
+    finally:
+        stop(process)
+        for name in ("MINIO_CI_CD", "MINIO_ROOT_USER", "MINIO_ROOT_PASSWORD"):
+            del os.environ[name]
+
+
+@pytest.fixture
+def store(running: Store, tmp_path: Path) -> Store:
+    return running._replace(folder=tmp_path)
+
+
+def certify(folder: Path) -> None:
+    names = "subjectAltName=IP:127.0.0.1"
+    words = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=minio -addext {names}"
+    files = ["-keyout", "private.key", "-out", "public.crt"]
+    subprocess.run([*words.split(), *files], cwd=folder, check=True, capture_output=True)
+
+
+def wait(url: str, ca: Path) -> None:
+    trusted = create_default_context(cafile=str(ca))
+    for _ in range(300):
+        try:
+            with urllib.request.urlopen(url, timeout=5, context=trusted) as answer:
+                assert answer.status == 200
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"{url}: not within 30 s")
+
+
+def test_it_makes_what_the_cluster_file_says_and_again_the_same(store: Store, ml50: Cluster) -> None:
+    first = store.setup(ml50)
+    assert first.returncode == 0, first.stderr
+    again = store.setup(ml50)
+    assert (again.returncode, again.stdout) == (0, first.stdout), again.stderr
+    assert "COMPLIANCE" in store.client("retention", "info", "--default", "s/locked").stdout
+    assert "3DAYS" in store.client("retention", "info", "--default", "s/locked").stdout
+    rules = json.loads(store.client("ilm", "rule", "export", "s/locked").stdout)["Rules"]
+    assert [rule["NoncurrentVersionExpiration"]["NoncurrentDays"] for rule in rules] == [9]
+    assert "954 MiB" in store.client("quota", "info", "s/locked").stdout
+    assert "un-versioned" in store.client("version", "info", "s/plain").stdout
+
+
+def test_it_tells_no_secret(store: Store, ml50: Cluster) -> None:
+    done = store.setup(ml50)
+    told = done.stdout + done.stderr
+    assert "user copier" in told
+    for secret in (*ROOT.values(), "secretcopier", "firstcopier"):
+        assert secret not in told
+
+
+def test_a_backup_user_adds_and_reads_and_removes_nothing(store: Store, ml50: Cluster) -> None:
+    assert store.setup(ml50).returncode == 0
+    key = "firstcopier:secretcopier"
+    assert store.client("pipe", "s/locked/a/b", key=key, text="data").returncode == 0
+    assert store.client("pipe", "s/locked/a/b", key=key, text="newer").returncode == 0
+    assert store.client("cat", "s/locked/a/b", key=key).stdout == "newer"
+    assert "a/" in store.client("ls", "s/locked", key=key).stdout
+    for words in (
+        ("rm", "s/locked/a/b"),
+        ("rm", "--versions", "--force", "s/locked/a/b"),
+        ("rb", "--force", "s/locked"),
+        ("retention", "set", "--default", "compliance", "1d", "s/locked"),
+        ("ilm", "rule", "add", "--noncurrent-expire-days", "1", "s/locked"),
+        ("version", "suspend", "s/locked"),
+        ("pipe", "s/plain/x"),
+        ("ls", "s/plain"),
+    ):
+        assert store.client(*words, key=key).returncode != 0, words
+    assert store.client("cat", "s/locked/a/b", key=key).stdout == "newer"
+
+
+def test_nobody_removes_a_locked_version(store: Store, ml50: Cluster) -> None:
+    assert store.setup(ml50).returncode == 0
+    assert store.client("pipe", "s/locked/kept", text="data").returncode == 0
+    removed = store.client("rm", "--versions", "--force", "--bypass", "s/locked/kept")
+    assert "WORM protected" in removed.stderr + removed.stdout
+
+
+def test_writers_remove_and_readers_only_read(store: Store, ml50: Cluster) -> None:
+    assert store.setup(ml50).returncode == 0
+    author, reader = "firstauthor:secretauthor", "firstreader:secretreader"
+    assert store.client("pipe", "s/plain/x", key=author, text="data").returncode == 0
+    assert store.client("rm", "s/plain/x", key=author).returncode == 0
+    assert store.client("pipe", "s/locked/seen", text="data").returncode == 0
+    assert store.client("cat", "s/locked/seen", key=reader).stdout == "data"
+    assert store.client("pipe", "s/locked/seen", key=reader, text="changed").returncode != 0
+
+
+def test_a_replaced_key_and_a_removed_user_are_shut_out(store: Store, ml50: Cluster) -> None:
+    assert store.setup(ml50).returncode == 0
+    assert store.setup(ml50, keys="second").returncode == 0
+    assert store.client("ls", "s/locked", key="secondcopier:secretcopier").returncode == 0
+    assert store.client("ls", "s/locked", key="firstcopier:secretcopier").returncode != 0
+    fewer = structs.replace(OBJECTS, users=OBJECTS.users[1:])
+    assert store.setup(ml50, fewer, keys="second").returncode == 0
+    assert store.client("ls", "s/locked", key="secondcopier:secretcopier").returncode != 0
+    assert store.setup(ml50).returncode == 0
+    assert store.client("ls", "s/locked", key="firstcopier:secretcopier").returncode == 0
+
+
+def test_a_bucket_without_lock_cannot_get_one(store: Store, ml50: Cluster) -> None:
+    assert store.client("mb", "s/older").returncode == 0
+    done = store.setup(ml50, structs.replace(OBJECTS, buckets=(Bucket(name="older", lock=Lock(days=1)),), users=()))
+    assert done.returncode == 1
+    assert "bucket older exists without object lock" in done.stderr
+
+
+def test_it_gives_up_on_a_store_that_is_not_there(store: Store, ml50: Cluster) -> None:
+    done = store.setup(ml50, ENDPOINT="127.0.0.1:1", WAIT="1")
+    assert done.returncode == 1
+    assert "127.0.0.1:1 was not ready" in done.stderr
+
+
+def test_a_missing_key_is_a_failure(store: Store, ml50: Cluster) -> None:
+    assert store.setup(ml50).returncode == 0
+    (store.folder / "settings" / "users").write_text("nobody\n")
+    script = Path(package.__file__).with_name("setup.sh")
+    env = {"PATH": f"{Path(store.mc).parent}:/usr/bin:/bin", "ENDPOINT": store.endpoint}
+    env |= {"SETTINGS": str(store.folder / "settings"), "SECRETS": str(store.folder / "secrets")}
+    env |= {"MC_CONFIG_DIR": str(store.folder / "mc")}
+    done = subprocess.run(["sh", str(script)], env=env, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode != 0
+    assert "done" not in done.stdout
