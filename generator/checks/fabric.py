@@ -85,7 +85,7 @@ def hcas_unique(cluster: Cluster) -> Iterator[Finding]:
 )
 def cable_of_hca(cluster: Cluster) -> Iterator[Finding]:
     """A port that no device uses hides the one that has none."""
-    for machine in cluster.machines:
+    for machine in cluster.machines if cluster.fabric else ():
         for hca in machine.fabric:
             if hca not in machine.hcas:
                 near = meant(hca, [name for name in machine.hcas if name not in machine.fabric])

@@ -12,29 +12,36 @@ from generator.model.versions import CATALOGUE, version_of
 __all__ = ["COMPONENTS", "absent"]
 
 COMPONENTS = frozenset(CATALOGUE) | {
-    "ceph-cluster", "csi-nfs", "issuers", "load-balancer", "namespaces", "queues", "rdma", "scratch", "tenants",
-    "workflows",
+    "issuers", "load-balancer", "namespaces", "queues", "rdma", "tenants", "workflows",
 }  # fmt: skip
 """Every name that `components` may have: the catalogue's, and components made of our own objects only."""
 
 
 def absent(cluster: Cluster) -> dict[str, str]:
-    """Return the components that this cluster surely does not have, each with the reason."""
+    """Return the components that this cluster does not have, each with the reason."""
+    return {name: why for there, why, names in _conditions(cluster) if not there for name in names}
+
+
+def _conditions(cluster: Cluster) -> Iterator[tuple[object, str, tuple[str, ...]]]:
     networks, storage, monitoring = cluster.networks, cluster.storage, cluster.monitoring
-    conditions: tuple[tuple[object, str, tuple[str, ...]], ...] = (
-        (networks.cni == "cilium", f"cni is {networks.cni}", ("cilium",)),
-        (networks.cni == "calico", f"cni is {networks.cni}", ("calico",)),
-        (networks.load_balancer, "there is no networks.loadBalancer", ("load-balancer",)),
-        (cluster.fabric, "there is no fabric", ("network-operator", "rdma")),
-        (cluster.gpu_nodes, "no node has GPUs", ("gpu-operator",)),
-        (storage.scratch, "there is no storage.scratch", ("scratch", "local-static-provisioner")),
-        (storage.ceph, "there is no storage.ceph", ("rook-ceph", "ceph-cluster", "ceph-csi-drivers")),
-        (storage.objects, "there is no storage.objects", ("minio",)),
-        (storage.nfs, "there is no storage.nfs", ("csi-nfs",)),
-        (monitoring.zabbix, "there is no monitoring.zabbix", ("zabbix",)),
-        (monitoring.prometheus, "there is no monitoring.prometheus", ("kube-prometheus-stack",)),
-    )
-    return {name: why for there, why, names in conditions if not there for name in names}
+    hcas = cluster.fabric and any(machine.hcas for machine in cluster.gpu_nodes)
+    ceph = ("rook-ceph", "ceph-cluster", "ceph-csi-drivers", "snapshot-controller")
+    scratch = storage.scratch and any(machine.disks_for("scratch") for machine in cluster.machines)
+    yield networks.cni == "cilium", f"cni is {networks.cni}", ("cilium",)
+    yield networks.cni == "calico", f"cni is {networks.cni}", ("calico",)
+    yield networks.load_balancer and networks.cni == "cilium", "there is no networks.loadBalancer", ("load-balancer",)
+    yield cluster.gpu_nodes, "no node has GPUs", ("gpu-operator",)
+    yield cluster.gpu_nodes or cluster.fabric, "no node has GPUs or HCAs", ("node-feature-discovery",)
+    yield hcas, "no GPU node has HCAs in a fabric", ("network-operator", "rdma")
+    yield scratch, "no node has disks for storage.scratch", ("scratch",)
+    yield storage.ceph, "there is no storage.ceph", ceph
+    yield storage.objects, "there is no storage.objects", ("minio",)
+    yield storage.nfs, "there is no storage.nfs", ("csi-nfs",)
+    yield cluster.teams, "there are no teams", ("kueue", "queues", "tenants", "volcano")
+    yield cluster.backups, "there are no backups", ("argo-workflows", "workflows")
+    yield monitoring.zabbix, "there is no monitoring.zabbix", ("zabbix",)
+    prometheus = ("kube-prometheus-stack", "prometheus-crds")
+    yield monitoring.prometheus, "there is no monitoring.prometheus", prometheus
 
 
 def _version_path(component: str) -> Path:

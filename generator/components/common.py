@@ -19,8 +19,8 @@ RACK = "topology.rook.io/rack"
 
 def tolerations(machines: Iterable[Machine]) -> list[Manifest]:
     """Return what a pod needs to run on all of these nodes: one toleration for each taint, without repeats."""
-    taints = {taint: None for machine in machines for taint in machine.taints}
-    return [toleration(taint) for taint in taints]
+    taints = {(taint.key, taint.effect): taint for machine in machines for taint in machine.taints}
+    return [toleration(taint) for taint in taints.values()]
 
 
 def toleration(taint: Taint) -> Manifest:

@@ -28,6 +28,7 @@ def rook_ceph(cluster: Cluster) -> Component | None:
         releases=(
             Release(chart=version.chart("rook-ceph"), name="rook-ceph", namespace=NAMESPACE, values=values(cluster)),
         ),
+        needs=(cluster.networks.cni,),
         kinds=(
             "apiextensions.k8s.io/CustomResourceDefinition",
             "rbac.authorization.k8s.io/ClusterRole",

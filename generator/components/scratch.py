@@ -35,9 +35,10 @@ def scratch(cluster: Cluster) -> Component | None:
                 chart=version.chart("local-static-provisioner"),
                 name="local-static-provisioner",
                 namespace=NAMESPACE,
-                values=values(settings, machines),
+                values=values(cluster, settings, machines),
             ),
         ),
+        needs=(cluster.networks.cni, *(("prometheus-crds",) if cluster.monitoring.prometheus else ())),
         kinds=("rbac.authorization.k8s.io/ClusterRole", "rbac.authorization.k8s.io/ClusterRoleBinding"),
     )
 
@@ -54,7 +55,7 @@ def storage_class(settings: Scratch) -> Manifest:
     }
 
 
-def values(settings: Scratch, machines: tuple[Machine, ...]) -> Manifest:
+def values(cluster: Cluster, settings: Scratch, machines: tuple[Machine, ...]) -> Manifest:
     """Return the chart's values. Volumes go with their Node object: a node that comes back under the same name
     offers its disks anew.
     """
@@ -75,6 +76,7 @@ def values(settings: Scratch, machines: tuple[Machine, ...]) -> Manifest:
         "tolerations": tolerations(machines),
         "priorityClassName": "system-node-critical",
         "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
+        "serviceMonitor": {"enabled": cluster.monitoring.prometheus is not None, "interval": "60s"},
         "readinessProbe": {"httpGet": {"path": "/ready", "port": "metrics"}},
     }
 

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from generator.components.ceph_cluster.buckets import backup_reader
 from generator.components.ceph_cluster.pools import rgw_port, rgw_service
-from generator.components.component import Component, Manifest, Operation, Secret, Tier
+from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
 from generator.components.issuers import ISSUER
 from generator.components.minio.settings import user_secret
 from generator.model.cluster import Backup, Cluster
 from generator.model.storage import ObjectUser
+from generator.model.versions import version_of
 from generator.operations import backup
 
 __all__ = ["workflows", "writer"]
@@ -29,9 +30,27 @@ def workflows(cluster: Cluster) -> Component | None:
         version="v1",
         base=(service_account(), role(), role_binding(), network_policy(), certificate()),
         objects=tuple(schedules(cluster)),
+        patches=own_image(cluster),
         operations=(Operation(name="backup", templates=backup.TEMPLATES),),
         needs=("argo-workflows", "ceph-cluster", "issuers", "minio"),
         secrets=secrets(cluster),
+    )
+
+
+def own_image(cluster: Cluster) -> tuple[Patch, ...]:
+    """Return the patch of the shared template for a cluster whose MinIO client is not the catalogue's first."""
+    objects = cluster.storage.objects
+    image = (objects and objects.client_image) or version_of("minio", cluster).images["client"]
+    if image == backup.CLIENT_IMAGE:
+        return ()
+    steps = range(1, 1 + len(backup.PHASES))
+    return (
+        Patch(
+            target={"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": "backup"},
+            operations=tuple(
+                {"op": "replace", "path": f"/spec/templates/{step}/container/image", "value": image} for step in steps
+            ),
+        ),
     )
 
 

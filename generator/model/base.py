@@ -25,7 +25,9 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, ren
 
 DNS_LABEL = rf"^[a-z0-9]([-a-z0-9]*[a-z0-9])?{_END}"
 
-Name = Annotated[str, Meta(pattern=DNS_LABEL, max_length=63, description="a DNS label: small letters, digits and hyphens")]
+Name = Annotated[
+    str, Meta(pattern=DNS_LABEL, max_length=63, description="a DNS label: small letters, digits and hyphens")
+]
 Host = Annotated[
     str,
     Meta(

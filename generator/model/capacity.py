@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from generator.model.cluster import Cluster
-from generator.model.nodes import Machine
+from generator.model.nodes import Disk, Machine
 from generator.model.quantity import Quantity
 from generator.model.storage import CephPool
 from generator.model.teams import Quota
@@ -16,6 +16,10 @@ __all__ = [
 # What the daemon sets of this project (CNI, CSI, GPU and monitoring agents) request on every node.
 DAEMONS_MILLI_CPU = 1000
 DAEMONS_MEMORY = 4 * 2**30
+# What Rook requests for one OSD by the class of its disk: thousandths of a core and bytes. Memory is the limit as well.
+OSD_REQUESTS = {"nvme": (2000, 8 * 2**30), "ssd": (1000, 5 * 2**30), "hdd": (500, 5 * 2**30)}
+# Pods of daemon sets that count against a node's limit.
+DAEMON_PODS = 15
 # Ceph stops rebalancing at 0.90 and warns at 0.85 (facts: storage 3): plan for the warning.
 NEARFULL = 0.85
 
@@ -30,14 +34,23 @@ class Share(Struct, frozen=True, kw_only=True):
 
 
 def allocatable(machine: Machine, cluster: Cluster) -> Share:
-    """Return what jobs can have of one node: all but what is reserved and what daemon sets request."""
+    """Return what jobs can have of one node: all but what is reserved and what daemon sets and OSDs request."""
     reserved = cluster.kubernetes.reserved
+    osds = [OSD_REQUESTS[disk.class_] for disk in ceph_disks(machine, cluster) for _ in range(disk.count)]
+    used_cpu = reserved.cpu.milli + DAEMONS_MILLI_CPU + sum(cpu for cpu, _ in osds)
+    used_memory = reserved.memory.value + DAEMONS_MEMORY + sum(memory for _, memory in osds)
     return Share(
         gpus=machine.gpus,
-        milli_cpu=max(0, machine.cpu * 1000 - reserved.cpu.milli - DAEMONS_MILLI_CPU),
-        memory=max(0, machine.memory.value - reserved.memory.value - DAEMONS_MEMORY),
-        pods=cluster.kubernetes.max_pods,
+        milli_cpu=max(0, machine.cpu * 1000 - used_cpu),
+        memory=max(0, machine.memory.value - used_memory),
+        pods=max(0, cluster.kubernetes.max_pods - DAEMON_PODS - len(osds)),
     )
+
+
+def ceph_disks(machine: Machine, cluster: Cluster) -> tuple[Disk, ...]:
+    """Return the disks of a node that become OSDs: none where its pool is not one of Ceph's."""
+    ceph = cluster.storage.ceph
+    return machine.disks_for("ceph") if ceph and machine.pool in ceph.pools else ()
 
 
 def flavor_capacity(cluster: Cluster, pool: str) -> Share:
@@ -53,18 +66,20 @@ def flavor_capacity(cluster: Cluster, pool: str) -> Share:
 
 def quota_share(cluster: Cluster, pool: str, quota: Quota, amount: int | None = None) -> Share:
     """Return a quota on a pool in full: on a GPU pool CPU, memory and pods follow its GPUs in proportion, on
-    others pods follow the CPUs. `amount` (GPUs or CPUs) replaces the quota's own, for borrowing and lending.
+    others pods follow the CPUs. `amount` (GPUs or CPUs) replaces the quota's own, for borrowing and lending; memory
+    that the team gave itself goes with it in proportion.
     """
     capacity = flavor_capacity(cluster, pool)
     if capacity.gpus:
         gpus = quota.gpus or 0 if amount is None else amount
         return _proportion(capacity, gpus, capacity.gpus)
-    cpus = quota.cpus or 0 if amount is None else amount
-    if amount is None and quota.memory is not None:
-        pods = _proportion(capacity, cpus * 1000, capacity.milli_cpu or 1).pods
-        return Share(gpus=0, milli_cpu=cpus * 1000, memory=quota.memory.value, pods=pods)
+    own = quota.cpus or 0
+    cpus = own if amount is None else amount
     share = _proportion(capacity, cpus * 1000, capacity.milli_cpu or 1)
-    return Share(gpus=0, milli_cpu=cpus * 1000, memory=share.memory, pods=share.pods)
+    memory = share.memory
+    if quota.memory is not None:
+        memory = quota.memory.value * cpus // own if own else quota.memory.value
+    return Share(gpus=0, milli_cpu=cpus * 1000, memory=memory, pods=share.pods)
 
 
 def _proportion(capacity: Share, part: int, whole: int) -> Share:

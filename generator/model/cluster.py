@@ -245,7 +245,14 @@ class Spec(Section, frozen=True, kw_only=True):
 class Metadata(Section, frozen=True, kw_only=True):
     """`name` is the folder's name; labels go onto the cluster's Argo CD objects."""
 
-    name: Annotated[str, Meta(pattern=DNS_LABEL, max_length=32, description="a DNS label: small letters, digits and hyphens, up to 32 characters")]
+    name: Annotated[
+        str,
+        Meta(
+            pattern=DNS_LABEL,
+            max_length=32,
+            description="a DNS label: small letters, digits and hyphens, up to 32 characters",
+        ),
+    ]
     labels: dict[str, Label] = field(default_factory=dict)
 
 

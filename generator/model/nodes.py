@@ -91,7 +91,7 @@ class Mig(Section, frozen=True, kw_only=True):
     """Split each GPU. `profile` is a configuration of NVIDIA's MIG manager, as in `all-1g.6gb`."""
 
     strategy: Literal["single", "mixed"] = "single"
-    profile: str
+    profile: Label
 
 
 class Gpu(Section, frozen=True, kw_only=True):

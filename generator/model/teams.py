@@ -40,7 +40,14 @@ class Team(Section, frozen=True, kw_only=True):
     a big job that waits.
     """
 
-    name: Annotated[str, Meta(pattern=DNS_LABEL, max_length=50, description="a DNS label: small letters, digits and hyphens, up to 50 characters")]
+    name: Annotated[
+        str,
+        Meta(
+            pattern=DNS_LABEL,
+            max_length=50,
+            description="a DNS label: small letters, digits and hyphens, up to 50 characters",
+        ),
+    ]
     quotas: dict[Name, Quota] = field(default_factory=dict)
     members: tuple[Member, ...] = ()
     storage: Quantity | None = None

@@ -107,7 +107,7 @@ def alike(value: Any, key: Step) -> list[Any]:
 
 @st.composite
 def files(draw: st.DrawFn) -> dict[str, Any]:
-    value = deepcopy(draw(st.sampled_from(CLUSTERS)))
+    value: dict[str, Any] = deepcopy(draw(st.sampled_from(CLUSTERS)))
     for _ in range(draw(st.integers(1, 6))):
         by_key: dict[str, list[tuple[Step, ...]]] = defaultdict(list)
         for each in paths(value["spec"], ("spec",)):
@@ -134,7 +134,7 @@ def cluster_of(value: dict[str, Any]) -> Cluster | None:
         return None
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(files(), files())
 def test_the_checker_never_raises(one: dict[str, Any], two: dict[str, Any]) -> None:
     clusters = {str(index): cluster for index, each in enumerate((one, two)) if (cluster := cluster_of(each))}

@@ -63,6 +63,6 @@ def test_every_rule_is_explained(each: Explained) -> None:
     assert each.right.endswith("\n")
 
 
-def test_the_reference_clusters_have_no_findings(ml50: Cluster, a30: Cluster) -> None:
-    assert check(ml50) == []
-    assert check(a30) == []
+def test_the_reference_clusters_have_no_errors(ml50: Cluster, a30: Cluster) -> None:
+    found = [*check(ml50), *check(a30)]
+    assert [finding for finding in found if finding.severity is Severity.ERROR] == []

@@ -1,6 +1,4 @@
 import json
-import re
-import string
 from collections.abc import Callable
 from typing import Any
 
@@ -9,11 +7,8 @@ from msgspec import structs
 from storage_schemas import problems
 
 from generator.components.ceph_cluster import ceph_cluster
-from generator.components.ceph_cluster.devices import storage_node
-from generator.components.ceph_cluster.health import HEALTH
 from generator.components.component import Component
 from generator.model.cluster import Cluster, Prometheus
-from generator.model.nodes import Disk, Machine
 from generator.model.quantity import Quantity
 from generator.model.storage import CephPool, Encryption, Erasure
 from generator.model.text import Taint
@@ -27,7 +22,6 @@ PROTECTED = {
     "CephObjectStoreUser",
     "ObjectBucketClaim",
 }
-SIZE = Quantity.parse("8T")
 
 
 def made(cluster: Cluster) -> Component:
@@ -49,10 +43,6 @@ def of_kind(cluster: Cluster, kind: str) -> list[dict[str, Any]]:
 def spec(cluster: Cluster) -> dict[str, Any]:
     (found,) = of_kind(cluster, "CephCluster")
     return dict(found["spec"])
-
-
-def machine(ml50: Cluster, *disks: Disk) -> Machine:
-    return structs.replace(next(one for one in ml50.machines if one.pool == "cpu"), disks=disks)
 
 
 def full(cluster: Cluster) -> Cluster:
@@ -129,63 +119,6 @@ def test_only_disks_that_are_named_are_taken(ml50: Cluster) -> None:
     assert all(isinstance(value, str) for value in storage["config"].values())
 
 
-def test_disks_by_id_and_path_say_their_class_each(ml50: Cluster) -> None:
-    one = Disk(use="ceph", size=SIZE, id="nvme-A_1")
-    two = Disk(use="ceph", size=SIZE, class_="hdd", path="pci-0000:3b:00.0-sas-phy1-lun-0")
-    node = storage_node(machine(ml50, one, two))
-    assert node["devices"] == [
-        {"name": "/dev/disk/by-id/nvme-A_1", "config": {"deviceClass": "nvme"}},
-        {"name": "/dev/disk/by-path/pci-0000:3b:00.0-sas-phy1-lun-0", "config": {"deviceClass": "hdd"}},
-    ]
-    assert "devicePathFilter" not in node
-
-
-def test_a_list_and_a_filter_never_meet_on_a_node(ml50: Cluster) -> None:
-    mixed = (Disk(use="ceph", size=SIZE, id="nvme-A.1"), Disk(use="ceph", size=SIZE, model="M"))
-    node = storage_node(machine(ml50, *mixed))
-    assert "devices" not in node
-    taken = re.compile(node["devicePathFilter"])
-    assert taken.search("/dev/disk/by-id/nvme-A.1")
-    assert taken.search("/dev/disk/by-id/nvme-M_S6CKNE0T1")
-    assert not taken.search("/dev/disk/by-id/nvme-Ax1")
-
-
-def test_the_filter_of_ml50_takes_its_two_models_and_nothing_else(ml50: Cluster) -> None:
-    node = spec(ml50)["storage"]["nodes"][0]
-    assert "config" not in node
-    taken = re.compile(node["devicePathFilter"])
-    nvme, hdd = "nvme-SAMSUNG_MZQL27T6HBLA-00A07_S6CKNE0T123456", "ST20000NM002D-3KT133_ZVTA1B2C"
-    links = (nvme, f"ata-{hdd}", f"scsi-{hdd}", "ata-ST20000NM002D-3KT133_WD-WX12AB34")
-    assert all(taken.search(f"/dev/disk/by-id/{link}") for link in links)
-    others = (
-        f"{nvme}-part1",
-        f"ata-{hdd}-part2",
-        "nvme-SAMSUNG_MZQL27T6HBLA-00A08_S6CKNE0T123456",
-        "nvme-SAMSUNG_MZQL23T8HCLS-00A07_S6CKNE0T123456",
-        # Rook would give these the class of the other model's pool.
-        f"nvme-{hdd}",
-        f"ata-{nvme.removeprefix('nvme-')}",
-    )
-    assert not any(taken.search(f"/dev/disk/by-id/{link}") for link in others)
-    assert not taken.search("/dev/sda")
-
-
-def test_the_filter_is_written_in_what_go_understands(ml50: Cluster) -> None:
-    disks = (Disk(use="ceph", size=SIZE, model="A.B+(C)"), Disk(use="ceph", size=SIZE, path="pci-0:1.0-x"))
-    pattern = storage_node(machine(ml50, *disks))["devicePathFilter"]
-    # RE2 has no look-around and no back references; it takes a backslash before punctuation only.
-    assert "(?" not in pattern
-    assert all(pattern[found.end()] in string.punctuation for found in re.finditer(r"\\", pattern))
-    assert re.search(pattern, "/dev/disk/by-id/ata-A.B+(C)_S1")
-
-
-def test_one_class_on_a_node_is_said_there(ml50: Cluster) -> None:
-    disks = tuple(Disk(use="ceph", size=SIZE, class_="ssd", model=model) for model in ("A", "B"))
-    node = storage_node(machine(ml50, *disks))
-    assert node["config"] == {"deviceClass": "ssd"}
-    assert re.search(node["devicePathFilter"], "/dev/disk/by-id/nvme-B_S1")
-
-
 def test_old_kernels_get_keys_they_can_read_and_no_lasting_warning(ml50: Cluster) -> None:
     assert spec(ml50)["security"]["cephx"]["csi"]["keyType"] == "aes"
     muted = spec(ml50)["healthCheck"]["muteHealthWarning"]
@@ -249,12 +182,11 @@ def test_gateways_speak_tls_where_traffic_is_encrypted(ml50: Cluster) -> None:
     assert "issuers" not in made(off).needs
 
 
-def test_prometheus_is_never_waited_for(ml50: Cluster) -> None:
+def test_of_prometheus_only_the_kinds_are_waited_for(ml50: Cluster) -> None:
     # Its volume may lie on Ceph.
-    monitored = full(ml50)
-    assert spec(monitored)["monitoring"] == {"enabled": True}
+    assert spec(full(ml50))["monitoring"] == {"enabled": True}
+    assert set(made(full(ml50)).needs) - set(made(ml50).needs) == {"prometheus-crds"}
     assert "monitoring" not in spec(ml50)
-    assert made(monitored).needs == made(ml50).needs
 
 
 def test_storage_classes_name_pools_that_exist(ml50: Cluster) -> None:
@@ -330,52 +262,3 @@ def test_the_toolbox_is_there_only_if_asked_for(ml50: Cluster) -> None:
 def test_secrets_made_by_rook_depend_on_what_there_is(ml50: Cluster) -> None:
     assert [secret.name for secret in made(plain(ml50)).secrets] == ["rook-ceph-mon"]
     assert {secret.source for secret in made(full(ml50)).secrets} == {"in-cluster"}
-
-
-HEALTHY = {"state": "Created", "phase": "Ready"}
-
-
-@pytest.mark.parametrize(
-    ("kind", "status", "expected"),
-    [
-        ("CephCluster", None, "Progressing"),
-        ("CephCluster", {"state": "Creating", "message": "Configuring Ceph OSDs"}, "Progressing"),
-        ("CephCluster", {"state": "Creating", "ceph": {"health": "HEALTH_WARN"}}, "Progressing"),
-        ("CephCluster", {**HEALTHY, "ceph": {"health": "HEALTH_OK"}}, "Healthy"),
-        ("CephCluster", {**HEALTHY, "ceph": {"health": "HEALTH_WARN"}}, "Healthy"),
-        ("CephCluster", {**HEALTHY, "ceph": {"health": "HEALTH_ERR"}}, "Degraded"),
-        ("CephCluster", {"state": "Error", "message": "no mons"}, "Degraded"),
-        ("CephCluster", {"state": "Error"}, "Degraded"),
-        ("CephCluster", {**HEALTHY}, "Progressing"),
-        ("CephBlockPool", None, "Progressing"),
-        ("CephBlockPool", {"phase": "Progressing"}, "Progressing"),
-        ("CephBlockPool", {"phase": "Ready"}, "Healthy"),
-        ("CephObjectStoreUser", {"phase": "ReconcileFailed"}, "Degraded"),
-    ],
-)
-def test_health(kind: str, status: dict[str, Any] | None, expected: str) -> None:
-    found = run_lua(kind, {} if status is None else {"status": status})
-    assert found["status"] == expected
-
-
-def test_warnings_pass_and_are_told() -> None:
-    details = {"OSD_NEARFULL": {"message": "1 nearfull osd(s)"}, "MON_CLOCK_SKEW": {"message": "skew"}}
-    status = {**HEALTHY, "ceph": {"health": "HEALTH_WARN", "details": details}}
-    found = run_lua("CephCluster", {"status": status})
-    assert found["message"] == "HEALTH_WARN MON_CLOCK_SKEW: skew; OSD_NEARFULL: 1 nearfull osd(s)"
-
-
-def run_lua(kind: str, manifest: dict[str, Any]) -> dict[str, str]:
-    """Run a check with what Argo CD gives it: the base library and tables."""
-    lupa = pytest.importorskip("lupa", reason="lupa is not installed")
-    lua = lupa.LuaRuntime(unpack_returned_tuples=True)
-    (script,) = (health.lua for health in HEALTH if health.kind == kind)
-    lua.execute("os, io, string, math, package, require, debug = nil")
-    run = lua.eval(
-        "function(text, obj) return load(text, 'health', 't', {obj = obj, pairs = pairs, table = table})() end"
-    )
-    return dict(run(script, table(lua, manifest)))
-
-
-def table(lua: Any, value: Any) -> Any:
-    return lua.table_from({key: table(lua, one) for key, one in value.items()}) if isinstance(value, dict) else value

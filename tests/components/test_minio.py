@@ -1,4 +1,3 @@
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -8,11 +7,10 @@ from storage_schemas import problems
 
 from generator.components.component import Component
 from generator.components.minio import minio
-from generator.components.minio.settings import SCRIPT, policy
+from generator.components.minio.settings import SCRIPT
 from generator.model.cluster import Cluster, Prometheus
 from generator.model.nodes import Disk
 from generator.model.quantity import Quantity
-from generator.model.storage import Bucket, Lock, ObjectUser
 from generator.model.text import Taint
 
 
@@ -269,7 +267,7 @@ def test_metrics_are_open_only_where_something_reads_them(ml50: Cluster) -> None
     assert of_kind(ml50, "ServiceMonitor") == []
     assert made(ml50).needs == ("issuers",)
     scraped = monitored(ml50)
-    assert made(scraped).needs == ("issuers", "kube-prometheus-stack")
+    assert made(scraped).needs == ("issuers", "prometheus-crds")
     (monitor,) = of_kind(scraped, "ServiceMonitor")
     wanted = monitor["spec"]["selector"]["matchLabels"].items()
     services = [one for one in of_kind(scraped, "Service") if wanted <= one["metadata"]["labels"].items()]
@@ -279,11 +277,6 @@ def test_metrics_are_open_only_where_something_reads_them(ml50: Cluster) -> None
 def setup(cluster: Cluster) -> dict[str, Any]:
     (job,) = of_kind(cluster, "Job")
     return dict(job["spec"]["template"]["spec"])
-
-
-def data(cluster: Cluster) -> dict[str, str]:
-    (found,) = (one for one in of_kind(cluster, "ConfigMap") if one["metadata"]["name"] == "minio-setup")
-    return dict(found["data"])
 
 
 def test_the_setup_runs_after_a_sync_and_ends(ml50: Cluster) -> None:
@@ -303,34 +296,3 @@ def test_the_setup_mounts_what_its_script_reads(ml50: Cluster) -> None:
     assert {"/etc/minio-setup", "/run/minio-setup", "/tmp"} <= mounts
     (script,) = (one for one in of_kind(ml50, "ConfigMap") if one["metadata"]["name"] == "minio-setup-script")
     assert script["data"]["setup.sh"] == SCRIPT
-
-
-def test_buckets_and_users_as_the_script_reads_them(ml50: Cluster) -> None:
-    buckets = (
-        Bucket(name="locked", lock=Lock(days=30), versioning=False, quota=Quantity.parse("300T")),
-        Bucket(name="open"),
-        Bucket(name="flat", versioning=False, expire_versions=9),
-    )
-    found = data(with_objects(ml50, buckets=buckets))
-    assert found["buckets"] == "locked 30 on 300000000000000\nopen - on -\nflat - off -\n"
-    assert found["users"] == "backup-writer\nrestore-reader\nserving\n"
-    (rule,) = json.loads(found["lifecycle-flat.json"])["Rules"]
-    assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": 9}
-
-
-@pytest.mark.parametrize(
-    ("access", "may", "may_not"),
-    [
-        ("read", {"GetObject", "ListBucket"}, {"PutObject", "DeleteObject"}),
-        ("backup", {"GetObject", "ListBucket", "PutObject"}, {"DeleteObject", "DeleteObjectVersion"}),
-        ("write", {"GetObject", "PutObject", "DeleteObject"}, {"DeleteObjectVersion"}),
-    ],
-)
-def test_rights(access: Any, may: set[str], may_not: set[str]) -> None:
-    statements = policy(ObjectUser(name="u", buckets=("a", "b"), access=access))["Statement"]
-    actions = {action.removeprefix("s3:") for statement in statements for action in statement["Action"]}
-    assert may <= actions
-    assert not may_not & actions
-    assert not [action for action in actions if action.startswith("PutBucket") or "*" in action]
-    resources = {resource for statement in statements for resource in statement["Resource"]}
-    assert resources == {"arn:aws:s3:::a", "arn:aws:s3:::b", "arn:aws:s3:::a/*", "arn:aws:s3:::b/*"}

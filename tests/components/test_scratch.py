@@ -61,6 +61,13 @@ def test_class_provisioner_and_cleanup_speak_of_the_same_class(a30: Cluster) -> 
     assert (offered["hostDir"], offered["fsType"]) == ("/mnt/fast", "ext4")
 
 
+def test_it_is_watched_only_where_prometheus_is(a30: Cluster, ml50: Cluster) -> None:
+    assert values(a30)["serviceMonitor"]["enabled"] is True
+    assert made(a30).needs == ("calico", "prometheus-crds")
+    assert values(ml50)["serviceMonitor"]["enabled"] is False
+    assert made(ml50).needs == ("cilium",)
+
+
 def test_every_taint_of_nodes_with_scratch_disks_is_tolerated(a30: Cluster) -> None:
     disk = Disk(use="scratch", size=Quantity.parse("1T"), id="nvme-x")
     taint = Taint("maintenance", "", "NoExecute")

@@ -129,6 +129,17 @@ def test_a_backup_without_both_ends_has_no_schedule(ml50: Cluster, missing: str)
     assert installed(cluster).objects == ()
 
 
+def test_a_client_of_the_clusters_own_is_used_in_every_step(ml50: Cluster) -> None:
+    assert installed(ml50).patches == ()
+    assert ml50.storage.objects
+    objects = structs.replace(ml50.storage.objects, client_image="registry/mc:1@sha256:0")
+    (patch,) = installed(structs.replace(ml50, storage=structs.replace(ml50.storage, objects=objects))).patches
+    (template, _) = TEMPLATES
+    steps = [i for i, one in enumerate(template["spec"]["templates"]) if "container" in one]
+    assert [op["path"] for op in patch.operations] == [f"/spec/templates/{i}/container/image" for i in steps]
+    assert {op["value"] for op in patch.operations} == {"registry/mc:1@sha256:0"}
+
+
 def test_pods_may_report_results_and_nothing_else(ml50: Cluster) -> None:
     account, role, binding, policy, certificate = installed(ml50).base
     assert role["rules"] == [

@@ -230,7 +230,9 @@ def test_a_backup_is_whole_recorded_and_repeatable(pair: Pair) -> None:
     assert pair.mc("cat", f'target/{pair.copy}/odd "<&>" k\\y é') == 'content of odd "<&>" k\\y é\n'
     time.sleep(1.1)
     pair.put("four", "new\n")
+    pair.put("three", "CONTENT of three\n")  # as long as before
     pair.backup()
+    assert pair.mc("cat", f"target/{pair.copy}/three") == "CONTENT of three\n"
     first, second = pair.records()
     assert (first["objects"], second["objects"], second["sampled"]) == (4, 5, 5)
     assert second["bytes"] == first["bytes"] + 4

@@ -28,7 +28,7 @@ VALUES = st.recursive(
         *[(text, None) for text in ("", "~", "null", "Null", "NULL")],
         *[(text, True) for text in ("true", "True", "TRUE")],
         *[(text, False) for text in ("false", "False", "FALSE")],
-        *[(text, text) for text in ("no", "on", "Yes", "y", "n", "tRUE", "nULL", "off")],
+        *[(text, text) for text in ("yes", "no", "on", "off", "Yes", "NO", "y", "n", "tRUE", "nULL")],
         *[("0777", 777), ("0o777", 511), ("0x1F", 31), ("08", 8), ("-12", -12), ("+12", 12)],
         *[("1e3", 1000.0), ("1.30", 1.3), (".5", 0.5), ("5.", 5.0), ("-1E-2", -0.01), ("-.5", -0.5)],
         *[(".inf", math.inf), ("+.INF", math.inf), ("-.Inf", -math.inf)],

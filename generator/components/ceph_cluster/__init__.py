@@ -8,6 +8,7 @@ from generator.components.ceph_cluster.pools import block_pools, filesystems, mg
 from generator.components.ceph_cluster.secrets import secrets
 from generator.components.ceph_cluster.toolbox import toolbox
 from generator.components.component import Component, Ignore, Manifest, Tier
+from generator.components.issuers import ISSUER
 from generator.model.capacity import ceph_hosts
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph
@@ -15,32 +16,33 @@ from generator.model.versions import version_of
 
 __all__ = ["ceph_cluster"]
 
-ISSUER = "site-ca"
-
 
 def ceph_cluster(cluster: Cluster) -> Component | None:
     """Describe Ceph to Rook in objects of our own (facts: the third step; its chart adds nothing to them). Its
     version is Ceph's, so that Rook and Ceph move in commits of their own.
-
-    It does not wait for Prometheus, whose volume may lie on Ceph: Rook 1.20 logs that ServiceMonitor is unknown and
-    makes its monitors when it next looks.
     """
     ceph = cluster.storage.ceph
     if ceph is None or not ceph_hosts(cluster):
         return None
-    served = ceph.encryption.transit and ceph.object_stores
     return Component(
         name="ceph-cluster",
         tier=Tier.STORAGE,
         summary="Ceph: block, file and object storage on the nodes' disks",
         version=version_of("ceph-cluster", cluster).version,
         objects=objects(cluster, ceph),
-        needs=("rook-ceph", "ceph-csi-drivers", "snapshot-controller", *(("issuers",) if served else ())),
+        needs=needs(cluster, ceph),
         secrets=tuple(secrets(cluster, ceph)),
         health=HEALTH,
         # The provisioner writes the bucket it found or made into the claim.
         ignore=(Ignore(group="objectbucket.io", kind="ObjectBucketClaim", pointers=("/spec/objectBucketName",)),),
     )
+
+
+def needs(cluster: Cluster, ceph: Ceph) -> tuple[str, ...]:
+    """Return what must be there first. Of Prometheus only the kinds: its own volume may lie on Ceph."""
+    issuers = ("issuers",) if ceph.encryption.transit and ceph.object_stores else ()
+    monitors = ("prometheus-crds",) if cluster.monitoring.prometheus else ()
+    return ("rook-ceph", "ceph-csi-drivers", "snapshot-controller", *issuers, *monitors)
 
 
 def objects(cluster: Cluster, ceph: Ceph) -> tuple[Manifest, ...]:

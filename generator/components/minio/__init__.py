@@ -31,7 +31,7 @@ def minio(cluster: Cluster) -> Component | None:
         namespaces=(Namespace(NAMESPACE, security="restricted"),),
         base=(service_account(), budget(), storage_class(), setup_script()),
         objects=manifests(cluster, objects, layout),
-        needs=("issuers", *(("kube-prometheus-stack",) if monitored else ())),
+        needs=("issuers", *(("prometheus-crds",) if monitored else ())),
         secrets=secrets(objects),
         # Binding writes the claim into the volume.
         ignore=(Ignore(group="", kind="PersistentVolume", pointers=("/spec/claimRef",)),),

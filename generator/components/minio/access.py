@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from generator.components.component import Manifest
+from generator.components.issuers import ISSUER
 from generator.components.minio.layout import LABELS, NAMESPACE, metadata
 from generator.model.cluster import Cluster
 from generator.model.storage import Objects
 
-__all__ = ["ISSUER", "SERVICE", "access"]
+__all__ = ["SERVICE", "access"]
 
-ISSUER = "site-ca"
 SERVICE = f"minio.{NAMESPACE}.svc"
 API = {"name": "https-api", "port": 9000, "targetPort": "https-api", "protocol": "TCP"}
 CONSOLE = {"name": "https-console", "port": 9001, "targetPort": "https-console", "protocol": "TCP"}

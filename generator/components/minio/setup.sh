@@ -17,7 +17,9 @@ set -eu
 : "${SECRETS:=/run/minio-setup}"
 : "${MC_CONFIG_DIR:=/tmp/mc}"
 : "${WAIT:=300}"
-export MC_CONFIG_DIR
+# The client looks for a home even where it needs none, and does not start without.
+: "${HOME:=$MC_CONFIG_DIR}"
+export HOME MC_CONFIG_DIR
 
 fail() {
     echo "minio-setup: $*" >&2

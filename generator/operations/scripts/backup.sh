@@ -121,7 +121,7 @@ compare() {
     elif [[ $copy_size == - ]]; then report "missing: $key"
     elif ((size != copy_size)); then report "differs in size ($size, copy $copy_size): $key"
     elif [[ $copy_time < $time ]]; then report "copy is older than its source: $key"
-    elif ((size <= SAMPLE_BYTES)) && [[ $key != *'\u2'* ]]; then printf '%s\n' "$key" >&3
+    elif ((size <= $SAMPLE_BYTES)) && [[ $key != *'\u2'* ]]; then printf '%s\n' "$key" >&3
     fi
   done 3>"$WORK/whole"
 }

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Written by gen. Do not edit; instead: clusters/a30-bench/cluster.yaml
+# Prepare this node for kubeadm: ./prepare.sh POOL, as root, from the folder `node`. Safe to run again.
+set -eu
+
+pool=${1:?usage: ./prepare.sh POOL}
+here=$(cd "$(dirname "$0")" && pwd)
+[ "$(id -u)" = 0 ] || { echo "prepare.sh: must run as root" >&2; exit 1; }
+[ -d "$here/all" ] || { echo "prepare.sh: $here/all is missing: copy the whole folder \`node\` to this node" >&2; exit 1; }
+
+echo "1. files for every node, then those of pool $pool"
+cp -R "$here/all/." /
+# A pool with nothing of its own has no folder.
+if [ -d "$here/$pool" ]; then cp -R "$here/$pool/." /; fi
+mkdir -p /etc/kubernetes/patches /etc/containerd/conf.d /etc/containerd/certs.d
+
+echo "2. kernel modules and settings"
+for list in /etc/modules-load.d/kubernetes.conf /etc/modules-load.d/infiniband.conf /etc/modules-load.d/ceph.conf; do
+  [ -f "$list" ] || continue
+  while read -r module; do
+    case $module in '' | '#'*) continue ;; esac
+    modprobe "$module" || { echo "prepare.sh: kernel module $module cannot be loaded" >&2; exit 1; }
+  done <"$list"
+done
+sysctl --quiet --system
+
+echo "3. swap off, now and at the next start"
+swapoff -a
+sed -i.before-gen -E '/^[^#].*[[:space:]]swap[[:space:]]/s/^/# gen: /' /etc/fstab
+
+if [ -f /etc/modules-load.d/infiniband.conf ] && command -v rdma >/dev/null 2>&1; then
+  echo "4. HCAs shared between network namespaces (the device plugin needs it)"
+  rdma system show | grep -q 'netns shared' || rdma system set netns shared
+fi
+
+echo "5. services"
+systemctl daemon-reload
+systemctl enable --now containerd
+systemctl restart containerd
+systemctl enable kubelet
+if [ -d /etc/chrony/sources.d ] && command -v chronyc >/dev/null 2>&1; then chronyc reload sources; fi
+
+echo "ready: $(hostname) as a node of pool $pool"

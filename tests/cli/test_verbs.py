@@ -1,0 +1,361 @@
+"""The verbs as a user calls them, in repositories of their own."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from generator.cli import VERBS, run
+from generator.spec.schema import text as schema_text
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with the small reference cluster, not rendered yet."""
+    shutil.copytree(
+        ROOT / "clusters/a30-bench", tmp_path / "clusters/a30-bench", ignore=lambda *_: {"argocd", "bootstrap"}
+    )
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    return tmp_path
+
+
+def edit(repository: Path, old: str, new: str) -> None:
+    path = repository / "clusters/a30-bench/cluster.yaml"
+    content = path.read_text()
+    assert old in content
+    path.write_text(content.replace(old, new, 1))
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".git/" not in str(path)
+    }
+
+
+def test_check_accepts_the_reference_clusters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "-C", str(ROOT)]) == 0
+    assert "0 errors, 0 warnings in 2 files\nnext: gen render\n" in capsys.readouterr().out
+
+
+def test_check_shows_every_mistake_with_its_place(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(repository, "podCIDR: 10.244.0.0/16", "podCIDR: 10.96.0.0/16")
+    edit(repository, "address: 129.254.202.252", "address: 129.254.202.253")
+    assert run(["check", "-C", str(repository)]) == 1
+    out = capsys.readouterr().out
+    assert "cluster.yaml:23:18 error GEN-NET-005: serviceCIDR 10.96.0.0/16 overlaps podCIDR 10.96.0.0/16" in out
+    assert "   23 |     serviceCIDR: 10.96.0.0/16\n      |                  ^^^^^^^^^^^^ also: line 22" in out
+    assert "fix: 129.254.202.254 is free" in out
+    assert "2 errors" in out
+
+
+def test_check_speaks_json(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(repository, "cni: calico", "cni: calicoo")
+    assert run(["check", "-C", str(repository), "--output", "json"]) == 1
+    finding = json.loads(capsys.readouterr().out)["findings"][0]
+    assert finding["code"] == "GEN-SCHEMA-004"
+    assert finding["fix"] == "did you mean `calico`?"
+    line = (repository / finding["file"]).read_text().splitlines()[finding["line"] - 1]
+    assert line[finding["column"] - 1 : finding["endColumn"] - 1] == "calicoo"
+
+
+def test_check_speaks_to_github(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(repository, "cni: calico", "cni: calicoo")
+    assert run(["check", "-C", str(repository), "--output", "github"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("::error file=clusters/a30-bench/cluster.yaml,line=")
+    assert out.count("\n") == 1
+
+
+def test_render_writes_what_render_check_accepts(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["render", "--check", "-C", str(repository)]) == 1
+    assert not (repository / "overlays").exists()
+    assert run(["render", "-C", str(repository)]) == 0
+    assert "next: git diff" in capsys.readouterr().out
+    before = tree(repository)
+    assert run(["render", "--check", "-C", str(repository)]) == 0
+    assert "nothing to change" in capsys.readouterr().out
+    assert tree(repository) == before
+
+
+def test_the_committed_clusters_are_what_render_writes() -> None:
+    assert run(["render", "--check", "-C", str(ROOT)]) == 0
+
+
+def test_render_writes_nothing_for_a_wrong_file(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["render", "-C", str(repository)])
+    before = tree(repository)
+    edit(repository, "role: control-plane", "role: worker")
+    changed = (repository / "clusters/a30-bench/cluster.yaml").read_bytes()
+    assert run(["render", "-C", str(repository)]) == 1
+    assert "nothing was written" in capsys.readouterr().err
+    assert tree(repository) == {**before, "clusters/a30-bench/cluster.yaml": changed}
+
+
+def test_render_dry_run_tells_and_writes_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["render", "--dry-run", "--output", "json", "-C", str(repository)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["written"] is False
+    assert {"path": "gen.lock", "kind": "create"} in told["changes"]
+    assert not (repository / "gen.lock").exists()
+
+
+def test_a_hand_edit_is_refused_and_can_be_discarded(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["render", "-C", str(repository)])
+    git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", "render"], check=True)
+    path = repository / "overlays/a30-bench/queues/kustomization.yaml"
+    rendered = path.read_text()
+    path.write_text(rendered + "# mine\n")
+    assert run(["render", "-C", str(repository)]) == 1
+    assert "edited by hand" in capsys.readouterr().out
+    assert path.read_text().endswith("# mine\n")
+    assert run(["render", "-C", str(repository), "--discard", "overlays/a30-bench/queues/"]) == 0
+    assert path.read_text() == rendered
+
+
+def test_what_the_user_owns_is_never_touched(repository: Path) -> None:
+    run(["render", "-C", str(repository)])
+    custom = repository / "overlays/a30-bench/queues/custom"
+    (custom / "kustomization.yaml").write_text("# mine\n")
+    (custom / "patch.yaml").write_text("mine: true\n")
+    stale = repository / "overlays/a30-bench/queues/configmap-old.yaml"
+    stale.write_text("# Written by gen\n")
+    run(["render", "-C", str(repository), "--discard", "overlays"])
+    assert (custom / "kustomization.yaml").read_text() == "# mine\n"
+    assert (custom / "patch.yaml").read_text() == "mine: true\n"
+    assert not stale.exists()
+
+
+def test_one_cluster_alone_leaves_the_others_and_their_bases(repository: Path) -> None:
+    shutil.copytree(ROOT / "clusters/ml50", repository / "clusters/ml50", ignore=lambda *_: {"argocd", "bootstrap"})
+    assert run(["render", "-C", str(repository)]) == 0
+    before = tree(repository)
+    edit(repository, "queueing: StrictFIFO", "queueing: BestEffortFIFO")
+    assert run(["render", "-C", str(repository), "--cluster", "a30-bench"]) == 0
+    changed = {path for path, content in tree(repository).items() if before.get(path) != content}
+    assert changed == {
+        "clusters/a30-bench/cluster.yaml",
+        "overlays/a30-bench/queues/clusterqueue-mlperf.yaml",
+    }
+    assert set(before) == set(tree(repository))
+
+
+def test_a_cluster_that_is_gone_is_removed(repository: Path) -> None:
+    shutil.copytree(ROOT / "clusters/ml50", repository / "clusters/ml50", ignore=lambda *_: {"argocd", "bootstrap"})
+    run(["render", "-C", str(repository)])
+    shutil.rmtree(repository / "clusters/ml50")
+    assert run(["render", "-C", str(repository), "--discard", "overlays/ml50"]) == 0
+    left = {path for path in tree(repository) if path.startswith("overlays/ml50/") and "/custom/" not in path}
+    assert left == set()
+
+
+@pytest.mark.parametrize("name", ["ml50", "a30"])
+def test_init_begins_a_repository_that_renders(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init", name, "-C", str(tmp_path)]) == 0
+    assert run(["check", "-C", str(tmp_path)]) == 0
+    assert "0 errors, 0 warnings in 1 file" in capsys.readouterr().out
+    assert run(["render", "-C", str(tmp_path)]) == 0
+    assert (tmp_path / f"overlays/{name}/cilium/kustomization.yaml").is_file()
+    assert "eol=lf" in (tmp_path / ".gitattributes").read_text()
+
+
+def test_init_never_overwrites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / ".editorconfig").write_text("mine\n")
+    assert run(["init", "ml50", "-C", str(tmp_path)]) == 0
+    assert run(["init", "ml50", "-C", str(tmp_path)]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert (tmp_path / ".editorconfig").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("name", ["ML50", "a" * 33, "../x", "x\n", ""])
+def test_init_refuses_names_that_cannot_be(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init", name, "-C", str(tmp_path)]) == 2
+    assert "cannot be a cluster's name" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_explain_tells_why_a_rule_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "gen-schema-005"]) == 0
+    out = capsys.readouterr().out
+    assert "wrong:\n    podCIDR: 10.244.0.1/16" in out
+    assert run(["explain", "GEN-SCHEMA-05"]) == 2
+    assert "did you mean GEN-SCHEMA-005" in capsys.readouterr().err
+
+
+def test_explain_tells_given_from_default(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "ml50", "kubernetes.podCIDR", "-C", str(ROOT)]) == 0
+    assert capsys.readouterr().out.startswith("kubernetes.podCIDR: 10.244.0.0/16\ngiven in clusters/ml50/cluster.yaml:")
+    assert run(["explain", "ml50", "kubernetes.maxPods", "-C", str(ROOT)]) == 0
+    assert "gen's default" in capsys.readouterr().out
+    assert run(["explain", "ml50", "nodes[0].name", "-C", str(ROOT)]) == 0
+    assert capsys.readouterr().out.startswith("nodes[0].name: cp-1\n")
+    assert run(["explain", "ml50", "kubernetes.pods", "-C", str(ROOT)]) == 2
+    assert "kubernetes has no `pods`; it has version" in capsys.readouterr().err
+
+
+def test_explain_needs_a_readable_file(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(repository, "cni: calico", "cni: calicoo")
+    assert run(["explain", "a30-bench", "networks.cni", "-C", str(repository)]) == 2
+    assert "cannot be read yet" in capsys.readouterr().err
+
+
+def test_the_published_schema_is_what_the_types_say(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schema"]) == 0
+    assert capsys.readouterr().out.encode() == schema_text()
+    assert (ROOT / "generator/spec/cluster.schema.json").read_bytes() == schema_text(), "run `make schema`"
+    assert (ROOT / "schemas/cluster.schema.json").read_bytes() == schema_text(), "run `gen render`"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["completion", shell]) == 0
+    assert f"_GEN_COMPLETE={shell}_complete" in capsys.readouterr().out
+
+
+def test_completion_knows_the_verbs() -> None:
+    env = {"_GEN_COMPLETE": "bash_complete", "COMP_WORDS": "gen ", "COMP_CWORD": "1", "PATH": ""}
+    done = subprocess.run([sys.executable, "-m", "generator"], env=env, capture_output=True, text=True, check=False)
+    offered = {line.split(",")[1] for line in done.stdout.splitlines()}
+    assert set(VERBS) <= offered, done.stderr
+
+
+def test_doctor_reports_machine_and_repository(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "-C", str(repository)]) == 0
+    out = capsys.readouterr().out
+    assert "nothing is rendered yet" in out
+    assert "clusters/a30-bench/cluster.yaml: 0 warnings" in out
+    run(["render", "-C", str(repository)])
+    edit(repository, "cni: calico", "cni: calicoo")
+    assert run(["doctor", "-C", str(repository)]) == 1
+    out = capsys.readouterr().out
+    assert "gen.lock: written by gen" in out
+    assert "has errors" in out
+
+
+def test_doctor_says_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run(["doctor", "-C", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "!!  git is not on PATH" in out
+    assert "--  helm is not on PATH" in out
+    assert "there is no folder `clusters`" in out
+
+
+def test_doctor_shows_a_program_that_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helm = tmp_path / "helm"
+    helm.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
+    helm.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert run(["doctor", "-C", str(ROOT)]) == 1
+    assert "ended with status 3:\nbroken" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rendr"], "did you mean `render`?"),
+        (["zzz"], "there is no command `zzz`"),
+        (["check", "--cluster", "nope", "-C", str(ROOT)], "clusters here: a30-bench, ml50"),
+        (["check", "-C", "/proc/self"], "gen init NAME"),
+        (["check", "--output", "xml"], "xml"),
+    ],
+)
+def test_wrong_usage_is_one_message_and_exit_code_2(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    err = capsys.readouterr().err
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_an_empty_clusters_folder_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "clusters").mkdir()
+    assert run(["render", "-C", str(tmp_path)]) == 2
+    assert "`gen init NAME` makes the first one" in capsys.readouterr().err
+
+
+def test_an_unreadable_cluster_file_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "clusters/x/cluster.yaml").mkdir(parents=True)
+    assert run(["check", "-C", str(tmp_path)]) == 2
+    assert "clusters/x/cluster.yaml: cannot be read" in capsys.readouterr().err
+
+
+def test_a_name_that_is_not_the_folders_is_found(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(repository, "name: a30-bench", "name: a30-other")
+    assert run(["check", "-C", str(repository)]) == 1
+    assert "GEN-REPO-001: the cluster is called a30-other, its folder a30-bench" in capsys.readouterr().out
+
+
+def test_a_bug_ends_with_70_and_its_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("generator.cli.check.load", broken)
+    assert run(["check"]) == 70
+    assert "this is a bug in gen" in capsys.readouterr().err
+
+
+def test_control_c_and_a_closed_pipe_end_quietly(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("generator.cli.check.load", stopped)
+    assert run(["check"]) == 130
+    assert capsys.readouterr().err.strip() == "gen: stopped"
+    script = f"{sys.executable} -m generator check -C {ROOT} --output json | true"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {script}"], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+
+
+def test_help_lists_every_verb_without_importing_it() -> None:
+    code = (
+        "import sys; from generator.cli import run; run(['--help']); "
+        "print([m for m in sys.modules if m.startswith(('yaml', 'msgspec', 'git'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    for verb, about in VERBS.items():
+        assert verb in done.stdout
+        assert about.split(".")[0][:40] in done.stdout
+    assert done.stdout.rstrip().endswith("[]")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([verb, "--help"]) == 0
+    assert f"Usage: gen {verb}" in capsys.readouterr().out
+
+
+def test_rendering_starts_no_program_and_opens_no_connection(repository: Path) -> None:
+    code = (
+        "import sys, os; forbidden = {'subprocess.Popen', 'os.exec', 'os.posix_spawn', 'os.system', 'socket.connect'}\n"
+        "sys.addaudithook(lambda event, args: os._exit(9) if event in forbidden else None)\n"
+        f"from generator.cli import run; raise SystemExit(run(['render', '-C', {str(repository)!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_output_is_plain_when_piped(repository: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "generator", "render", "-C", str(repository)], capture_output=True, text=True, check=True
+    )
+    assert "\x1b" not in done.stdout
+    assert yaml.safe_load((repository / "gen.lock").read_text())["gen"]

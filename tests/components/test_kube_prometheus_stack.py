@@ -1,0 +1,161 @@
+"""Prometheus and its neighbours: kept, found, and with no password in Git."""
+
+import json
+from typing import Any
+
+import pytest
+from gitops_schemas import problems, unknown_values
+from msgspec import structs
+
+from generator.components.component import Component
+from generator.components.kube_prometheus_stack import kube_prometheus_stack
+from generator.components.prometheus_crds import prometheus_crds
+from generator.model.cluster import Cluster, Prometheus, Zabbix
+from generator.model.quantity import Quantity
+
+# What the chart shows as a comment only, or what is a subchart's own (kube-state-metrics 8.4, node-exporter 4.56,
+# Grafana 12.11).
+ELSEWHERE = {
+    "alertmanager.alertmanagerSpec.configSecret",
+    "alertmanager.alertmanagerSpec.resources.requests",
+    "alertmanager.alertmanagerSpec.resources.limits",
+    "alertmanager.alertmanagerSpec.storage.volumeClaimTemplate",
+    "grafana.grafana.ini",
+    "grafana.ingress.annotations.cert-manager.io/cluster-issuer",
+    "grafana.ingress.ingressClassName",
+    "grafana.resources",
+    "grafana.testFramework",
+    "kube-state-metrics.resources",
+    "prometheus-node-exporter.priorityClassName",
+    "prometheus-node-exporter.resources",
+    "prometheus-node-exporter.tolerations",
+    "prometheus.prometheusSpec.externalLabels.cluster",
+    "prometheus.prometheusSpec.resources.limits",
+    "prometheus.prometheusSpec.resources.requests",
+    "prometheus.prometheusSpec.storageSpec.volumeClaimTemplate",
+    "prometheusOperator.admissionWebhooks.certManager.issuerRef",
+    "prometheusOperator.resources.limits",
+    "prometheusOperator.resources.requests",
+}
+
+
+def with_prometheus(cluster: Cluster, zabbix: Zabbix | None = None, **changes: Any) -> Cluster:
+    monitoring = structs.replace(cluster.monitoring, prometheus=Prometheus(**changes), zabbix=zabbix)
+    return structs.replace(cluster, monitoring=monitoring)
+
+
+def installed(cluster: Cluster) -> Component:
+    component = kube_prometheus_stack(cluster)
+    assert component
+    return component
+
+
+def values(cluster: Cluster) -> dict[str, Any]:
+    (release,) = installed(cluster).releases
+    return release.values
+
+
+def test_it_is_there_only_where_it_is_asked_for(ml50: Cluster, a30: Cluster) -> None:
+    assert kube_prometheus_stack(ml50) is None
+    assert prometheus_crds(ml50) is None
+    assert installed(a30).needs[0] == "prometheus-crds"
+    kinds = prometheus_crds(a30)
+    assert kinds
+    assert kinds.needs == ()
+    assert values(a30)["crds"]["enabled"] is False
+
+
+@pytest.mark.parametrize("host", [None, "grafana.example.org"])
+def test_every_value_exists_in_the_chart(ml50: Cluster, a30: Cluster, host: str | None) -> None:
+    file = "kube-prometheus-stack-chart/88.5.3/values.yaml"
+    for cluster in (a30, with_prometheus(ml50, host=host)):
+        assert unknown_values(values(cluster), file, ELSEWHERE) == []
+
+
+def test_no_hook_is_left(a30: Cluster) -> None:
+    webhooks = values(a30)["prometheusOperator"]["admissionWebhooks"]
+    assert webhooks["patch"]["enabled"] is False
+    assert webhooks["certManager"]["enabled"] is True
+    assert values(a30)["grafana"]["testFramework"]["enabled"] is False
+
+
+def test_no_secret_stands_in_the_values(ml50: Cluster) -> None:
+    component = installed(with_prometheus(ml50, host="grafana.example.org"))
+    (release,) = component.releases
+    assert "adminPassword" not in json.dumps(release.values)
+    declared = {secret.name: secret for secret in component.secrets}
+    admin = release.values["grafana"]["admin"]
+    assert {admin["userKey"], admin["passwordKey"]} == set(declared[admin["existingSecret"]].keys)
+    spec = release.values["alertmanager"]["alertmanagerSpec"]
+    assert spec["useExistingSecret"] is True
+    assert declared[spec["configSecret"]].keys == ("alertmanager.yaml",)
+    assert release.values["grafana"]["ingress"]["tls"][0]["secretName"] in declared
+    assert f"{release.name}-admission" in declared
+
+
+def test_it_takes_the_monitors_of_every_component(a30: Cluster) -> None:
+    spec = values(a30)["prometheus"]["prometheusSpec"]
+    selectors = {key for key, value in spec.items() if key.endswith("NilUsesHelmValues") and value is False}
+    assert {"serviceMonitorSelectorNilUsesHelmValues", "podMonitorSelectorNilUsesHelmValues"} <= selectors
+    assert "ruleSelectorNilUsesHelmValues" in selectors
+
+
+def test_samples_go_before_the_volume_is_full(ml50: Cluster) -> None:
+    cluster = with_prometheus(ml50, storage=Quantity.parse("200Gi"), storage_class="rbd-nvme", retention="30d")
+    spec = values(cluster)["prometheus"]["prometheusSpec"]
+    claim = spec["storageSpec"]["volumeClaimTemplate"]["spec"]
+    assert (claim["storageClassName"], claim["resources"]["requests"]["storage"]) == ("rbd-nvme", "200Gi")
+    assert spec["retention"] == "30d"
+    assert 0.8 * 200 * 1024 < int(spec["retentionSize"].removesuffix("MiB")) < 0.9 * 200 * 1024
+
+
+def test_the_default_class_is_taken_where_ceph_has_one_and_waited_for(ml50: Cluster, a30: Cluster) -> None:
+    cluster = with_prometheus(ml50)
+    spec = values(cluster)["prometheus"]["prometheusSpec"]
+    assert "storageClassName" not in spec["storageSpec"]["volumeClaimTemplate"]["spec"]
+    assert "storage" in values(cluster)["alertmanager"]["alertmanagerSpec"]
+    assert "ceph-cluster" in installed(cluster).needs
+    # No class at all: a claim would wait for ever.
+    assert "storageSpec" not in values(a30)["prometheus"]["prometheusSpec"]
+    assert "ceph-cluster" not in installed(a30).needs
+
+
+def test_alerts_belong_to_one_side(ml50: Cluster) -> None:
+    both = with_prometheus(ml50, zabbix=ml50.monitoring.zabbix)
+    assert values(both)["alertmanager"] == {"enabled": False}
+    assert "alertmanager-config" not in {secret.name for secret in installed(both).secrets}
+    assert values(with_prometheus(ml50))["alertmanager"]["enabled"] is True
+
+
+def test_the_control_plane_is_found_without_endpoints_which_argo_cd_leaves_out(a30: Cluster) -> None:
+    for part in ("kubeControllerManager", "kubeScheduler", "kubeEtcd"):
+        assert values(a30)[part] == {"enabled": True, "endpoints": []}
+
+
+def test_only_the_node_exporter_is_privileged_and_runs_on_every_node(a30: Cluster) -> None:
+    levels = {namespace.name: namespace.security for namespace in installed(a30).namespaces}
+    exporter = values(a30)["prometheus-node-exporter"]
+    assert levels == {"monitoring": "baseline", exporter["namespaceOverride"]: "privileged"}
+    assert exporter["tolerations"] == [{"operator": "Exists"}]
+
+
+def test_grafana_is_reached_by_its_name(ml50: Cluster) -> None:
+    grafana = values(with_prometheus(ml50, host="grafana.example.org"))["grafana"]
+    assert grafana["ingress"]["hosts"] == ["grafana.example.org"]
+    assert grafana["grafana.ini"]["server"]["root_url"] == "https://grafana.example.org"
+    assert "ingress" not in values(with_prometheus(ml50))["grafana"]
+
+
+def test_more_nodes_get_more_memory(ml50: Cluster, a30: Cluster) -> None:
+    def memory(cluster: Cluster) -> int:
+        requests = values(cluster)["prometheus"]["prometheusSpec"]["resources"]["requests"]
+        return Quantity.parse(requests["memory"]).value
+
+    assert memory(with_prometheus(ml50)) > memory(a30)
+
+
+def test_workflows_are_watched_where_there_are_any(ml50: Cluster, a30: Cluster) -> None:
+    assert [item["metadata"]["name"] for item in installed(a30).objects] == ["argo-cd"]
+    objects = installed(with_prometheus(ml50)).objects
+    assert [item["metadata"]["name"] for item in objects] == ["argo-cd", "argo-workflows"]
+    assert [problems(item) for item in objects if problems(item)] == []

@@ -1,0 +1,40 @@
+import json
+from typing import Any
+
+import pytest
+
+from generator.components.minio.settings import policy, settings
+from generator.model.quantity import Quantity
+from generator.model.storage import Bucket, Lock, Objects, ObjectUser
+
+
+def test_buckets_and_users_as_the_script_reads_them() -> None:
+    buckets = (
+        Bucket(name="locked", lock=Lock(days=30), versioning=False, quota=Quantity.parse("300T")),
+        Bucket(name="open"),
+        Bucket(name="flat", versioning=False, expire_versions=9),
+    )
+    users = tuple(ObjectUser(name=name, buckets=("open",)) for name in ("copier", "reader"))
+    found = settings(Objects(pool="nas", buckets=buckets, users=users))["data"]
+    assert found["buckets"] == "locked 30 on 300000000000000\nopen - on -\nflat - off -\n"
+    assert found["users"] == "copier\nreader\n"
+    (rule,) = json.loads(found["lifecycle-flat.json"])["Rules"]
+    assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": 9}
+
+
+@pytest.mark.parametrize(
+    ("access", "may", "may_not"),
+    [
+        ("read", {"GetObject", "ListBucket"}, {"PutObject", "DeleteObject"}),
+        ("backup", {"GetObject", "ListBucket", "PutObject"}, {"DeleteObject", "DeleteObjectVersion"}),
+        ("write", {"GetObject", "PutObject", "DeleteObject"}, {"DeleteObjectVersion"}),
+    ],
+)
+def test_rights(access: Any, may: set[str], may_not: set[str]) -> None:
+    statements = policy(ObjectUser(name="u", buckets=("a", "b"), access=access))["Statement"]
+    actions = {action.removeprefix("s3:") for statement in statements for action in statement["Action"]}
+    assert may <= actions
+    assert not may_not & actions
+    assert not [action for action in actions if action.startswith("PutBucket") or "*" in action]
+    resources = {resource for statement in statements for resource in statement["Resource"]}
+    assert resources == {"arn:aws:s3:::a", "arn:aws:s3:::b", "arn:aws:s3:::a/*", "arn:aws:s3:::b/*"}
