@@ -1,5 +1,4 @@
 """Rules about the InfiniBand fabric: switches, HCAs, rails."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator

@@ -1,5 +1,4 @@
 """Rules across the clusters of one repository."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias

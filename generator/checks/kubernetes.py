@@ -1,5 +1,4 @@
 """Rules about the control plane: its nodes, its endpoint, etcd."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 from collections.abc import Iterator
 

@@ -1,5 +1,4 @@
 """Rules about interfaces, gateways, MTUs and the load balancer's addresses."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 import re
 from collections.abc import Iterator

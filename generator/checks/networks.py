@@ -1,5 +1,4 @@
 """Rules about networks: which may share addresses, and how large they must be."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network

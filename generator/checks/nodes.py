@@ -1,5 +1,4 @@
 """Rules about nodes: names, addresses, pools."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 from collections.abc import Callable, Iterator
 from functools import cache

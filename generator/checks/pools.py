@@ -1,5 +1,4 @@
 """Rules about what pools say of their nodes: labels, taints, GPUs."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,5 +1,4 @@
 """Rules about the ports of fabric switches."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 from collections import Counter
 from collections.abc import Iterator

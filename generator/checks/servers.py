@@ -1,5 +1,4 @@
 """Rules about servers of the site: Git, identity, proxy, registries."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 import re
 from collections.abc import Iterator

@@ -1,5 +1,4 @@
 """Rules about what surrounds the cluster: names, name servers, clocks, issuer."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 import re
 from collections.abc import Iterator

@@ -1,5 +1,4 @@
 """Rules about components: names, versions, and what goes together."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 from collections.abc import Iterator
 

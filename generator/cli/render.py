@@ -81,7 +81,7 @@ def _show_component(cluster: str, component: str, outcome: Outcome) -> None:
 
 
 def _counted(outcome: Outcome, prefix: str) -> str:
-    kinds = Counter(change.kind for change in outcome.plan.changes if change.path.startswith(prefix))
+    kinds = Counter(str(change.kind) for change in outcome.plan.changes if change.path.startswith(prefix))
     words = {"create": "new", "update": "changed", "delete": "removed"}
     return ", ".join(f"{kinds[kind]} {word}" for kind, word in words.items() if kinds[kind])
 

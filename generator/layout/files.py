@@ -38,14 +38,16 @@ def _name(manifest: Manifest) -> str:
     return f"{manifest['kind'].lower()}-{manifest['metadata']['name'].replace(':', '-')}"
 
 
-def kustomization(resources: Iterable[str], components: Iterable[str] = (), **extra: Any) -> Manifest:
+def kustomization(
+    resources: Iterable[str], components: Iterable[str] = (), charts: Sequence[Manifest] = ()
+) -> Manifest:
     """Return a kustomization. An empty list is written out: Kustomize refuses a file that says nothing."""
     found = {
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": list(resources),
         "components": list(components),
-        **extra,
+        "helmCharts": list(charts),
     }
     return {key: value for key, value in found.items() if value or key == "resources"}
 

@@ -61,7 +61,7 @@ def releases(folder: str, cluster: Cluster, component: Component, source: str) -
     """
     charts = [_chart(release, cluster) for release in component.releases]
     files = {f"{folder}/{release.name}.yaml": document(release.values, source) for release in component.releases}
-    content = kustomization(component.manifests, **({"helmCharts": charts} if charts else {}))
+    content = kustomization(component.manifests, charts=charts)
     return {f"{folder}/kustomization.yaml": document(content, source), **files}
 
 

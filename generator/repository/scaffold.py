@@ -65,5 +65,6 @@ def starter(name: str) -> bytes:
 
 def published_schema() -> bytes:
     """Return the JSON Schema of the cluster file, as a file of the package: making it anew takes 10 ms. A test holds
-    it equal to what the types say."""
+    it equal to what the types say.
+    """
     return (resources("generator.spec") / "cluster.schema.json").read_bytes()

@@ -1,1 +1,0 @@
-"""Charts, manifests and images of other projects."""
