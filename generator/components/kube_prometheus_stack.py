@@ -14,6 +14,7 @@ EXPORTER = "node-exporter"
 RELEASE = "kube-prometheus-stack"
 # Prometheus deletes the oldest blocks before its volume is full; the rest is for its write-ahead log.
 FULL = 0.85
+WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
 def kube_prometheus_stack(cluster: Cluster) -> Component | None:
@@ -41,23 +42,24 @@ def kube_prometheus_stack(cluster: Cluster) -> Component | None:
         ),
         needs=needs(cluster, settings),
         secrets=secrets(cluster, settings),
-        ignore=tuple(
-            Ignore(
-                group="admissionregistration.k8s.io",
-                kind=kind,
-                name=f"{RELEASE}-admission",
-                expressions=(".webhooks[]?.clientConfig.caBundle",),
-            )
-            for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-        ),
+        ignore=tuple(webhook(kind) for kind in WEBHOOKS),
         # Services that select kubeadm's static pods, and the operator's own Service of the kubelets.
         reach=("kube-system",),
         kinds=(
-            "admissionregistration.k8s.io/MutatingWebhookConfiguration",
-            "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+            *(f"admissionregistration.k8s.io/{kind}" for kind in WEBHOOKS),
             "rbac.authorization.k8s.io/ClusterRole",
             "rbac.authorization.k8s.io/ClusterRoleBinding",
         ),
+    )
+
+
+def webhook(kind: str) -> Ignore:
+    """Leave to cert-manager the CA that it writes into the webhooks."""
+    return Ignore(
+        group="admissionregistration.k8s.io",
+        kind=kind,
+        name=f"{RELEASE}-admission",
+        expressions=(".webhooks[]?.clientConfig.caBundle",),
     )
 
 

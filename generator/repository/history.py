@@ -52,7 +52,7 @@ class History:
         """Return a file as it was at `commit`, None where there was none."""
         try:
             _, kind, _, content = self._repo.git.get_object_data(f"{commit}:{self._place.prefix}{path}")
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             if " missing" in str(error):
                 return None
             raise UsageError(f"{self._place.top}: Git cannot read {path} at {commit}: {error}") from None

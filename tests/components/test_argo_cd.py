@@ -172,18 +172,21 @@ def test_nothing_at_bootstrap_is_of_a_kind_that_comes_later(ml50: Cluster) -> No
         "Role",
         "RoleBinding",
         "Ingress",
+        "PodDisruptionBudget",
     }
 
 
 def test_the_ingress_ends_at_argo_cds_own_certificate(ml50: Cluster, a30: Cluster) -> None:
     component = argo_cd(ml50, ())
-    (ingress,) = component.objects
+    (ingress,) = [item for item in component.objects if item["kind"] == "Ingress"]
     (tls,) = ingress["spec"]["tls"]
     assert tls["hosts"] == [ml50.gitops.host]
     assert tls["secretName"] in {secret.name for secret in component.secrets}
     assert ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]["port"]["name"] == "https"
     assert not argo_cd(a30, ()).objects
-    assert not argo_cd(with_site(ml50, ingress_class=None), ()).objects
+    inside = argo_cd(with_site(ml50, ingress_class=None), ())
+    assert "Ingress" not in {item["kind"] for item in inside.objects}
+    assert "argocd-server-tls" not in {secret.name for secret in inside.secrets}
 
 
 def test_gen_sync_may_touch_applications_of_argo_cd_and_nothing_else(ml50: Cluster) -> None:

@@ -30,6 +30,13 @@ def test_disks_by_id_and_path_say_their_class_each(ml50: Cluster) -> None:
     assert "devicePathFilter" not in node
 
 
+def test_a_filter_of_one_disk_takes_no_partition_and_no_longer_name(ml50: Cluster) -> None:
+    taken = re.compile(storage_node(machine(ml50, Disk(use="ceph", size=SIZE, model="M")))["devicePathFilter"])
+    assert taken.search("/dev/disk/by-id/nvme-M_S1")
+    assert not taken.search("/dev/disk/by-id/nvme-M_S1-part1")
+    assert not taken.search("/dev/disk/by-id/nvme-XM_S1")
+
+
 def test_a_list_and_a_filter_never_meet_on_a_node(ml50: Cluster) -> None:
     mixed = (Disk(use="ceph", size=SIZE, id="nvme-A.1"), Disk(use="ceph", size=SIZE, model="M"))
     node = storage_node(machine(ml50, *mixed))

@@ -86,7 +86,7 @@ class Store(NamedTuple):
         files = {f"settings/{name}": text for name, text in settings["data"].items()}
         files |= {f"secrets/root/{name}": text for name, text in ROOT.items()}
         for user in objects.users:
-            files |= {f"secrets/{user.name}/accessKey": f"{keys}{user.name}"}
+            files |= {f"secrets/{user.name}/accessKey": access_key(user.name, keys)}
             files |= {f"secrets/{user.name}/secretKey": f"secret{user.name}"}
         for name, text in {**files, "secrets/ca.crt": self.ca.read_text()}.items():
             file = self.folder / name
@@ -132,6 +132,15 @@ def store(running: Store, first: str, tmp_path: Path) -> Store:
     return running._replace(folder=tmp_path)
 
 
+def access_key(user: str, keys: str = "first") -> str:
+    """Longer than the table for people that `mc` prints has room for."""
+    return f"{keys}{user}0123456789abcdef"
+
+
+def login(user: str, keys: str = "first") -> str:
+    return f"{access_key(user, keys)}:secret{user}"
+
+
 def certify(folder: Path) -> None:
     key = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout private.key"
     words = f"{key} -out public.crt -days 2 -subj /CN=minio -addext subjectAltName=IP:127.0.0.1"
@@ -163,12 +172,12 @@ def test_it_makes_what_the_cluster_file_says_and_again_the_same(store: Store, fi
 
 def test_it_tells_no_secret(first: str) -> None:
     assert "user copier" in first
-    for secret in (*ROOT.values(), "secretcopier", "firstcopier"):
+    for secret in (*ROOT.values(), "secretcopier", access_key("copier")):
         assert secret not in first
 
 
 def test_a_backup_user_adds_and_reads_and_removes_nothing(store: Store) -> None:
-    key = "firstcopier:secretcopier"
+    key = login("copier")
     assert store.client("pipe", "s/locked/a/b", key=key, text="data").returncode == 0
     assert store.client("pipe", "s/locked/a/b", key=key, text="newer").returncode == 0
     assert store.client("cat", "s/locked/a/b", key=key).stdout == "newer"
@@ -194,7 +203,7 @@ def test_nobody_removes_a_locked_version(store: Store) -> None:
 
 
 def test_writers_remove_and_readers_only_read(store: Store) -> None:
-    author, reader = "firstauthor:secretauthor", "firstreader:secretreader"
+    author, reader = login("author"), login("reader")
     assert store.client("pipe", "s/plain/x", key=author, text="data").returncode == 0
     assert store.client("rm", "s/plain/x", key=author).returncode == 0
     assert store.client("pipe", "s/locked/seen", text="data").returncode == 0
@@ -204,13 +213,13 @@ def test_writers_remove_and_readers_only_read(store: Store) -> None:
 
 def test_a_replaced_key_and_a_removed_user_are_shut_out(store: Store, ml50: Cluster) -> None:
     assert store.setup(ml50, keys="second").returncode == 0
-    assert store.client("ls", "s/locked", key="secondcopier:secretcopier").returncode == 0
-    assert store.client("ls", "s/locked", key="firstcopier:secretcopier").returncode != 0
+    assert store.client("ls", "s/locked", key=login("copier", "second")).returncode == 0
+    assert store.client("ls", "s/locked", key=login("copier")).returncode != 0
     fewer = structs.replace(OBJECTS, users=OBJECTS.users[1:])
     assert store.setup(ml50, fewer, keys="second").returncode == 0
-    assert store.client("ls", "s/locked", key="secondcopier:secretcopier").returncode != 0
+    assert store.client("ls", "s/locked", key=login("copier", "second")).returncode != 0
     assert store.setup(ml50).returncode == 0
-    assert store.client("ls", "s/locked", key="firstcopier:secretcopier").returncode == 0
+    assert store.client("ls", "s/locked", key=login("copier")).returncode == 0
 
 
 def test_a_bucket_without_lock_cannot_get_one(store: Store, ml50: Cluster) -> None:

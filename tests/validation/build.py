@@ -21,8 +21,6 @@ Object: TypeAlias = dict[str, Any]
 ROOT = "root"
 """The Application that holds the others."""
 
-NOTHING = {"resources.yaml": b"resources: []\n", "patches.yaml": b"patches: []\n"}
-
 
 class Loader(yaml.CSafeLoader):
     """YAML as Kubernetes reads it: `=` is text (one CRD has it), and so is a date."""

@@ -2,7 +2,7 @@
 
 from generator.components.argo_cd.access import NAMESPACE, ingress, secrets, syncer
 from generator.components.argo_cd.settings import APPLICATION_LUA, health_checks, parameters, rights, settings
-from generator.components.argo_cd.workloads import workloads
+from generator.components.argo_cd.workloads import budgets, workloads
 from generator.components.component import Component, Health, Ignore, Namespace, Patch, Tier, protect
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
@@ -27,7 +27,7 @@ def argo_cd(cluster: Cluster, others: tuple[Component, ...], *, enable_helm: boo
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="restricted"),),
         base=syncer(),
-        objects=ingress(cluster),
+        objects=(*ingress(cluster), *budgets(cluster)),
         manifests=(available if cluster.gitops.high_availability else single,),
         patches=patches(cluster, others, enable_helm=enable_helm),
         secrets=secrets(cluster),

@@ -77,63 +77,57 @@ def syncer() -> tuple[Manifest, ...]:
 
 def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     """Return the Secrets that Argo CD reads."""
-    ssh = cluster.repository.url.startswith("ssh://") or "://" not in cluster.repository.url
+    key = "delete the key: it is made again and everybody logs in again"
+    change = "log in, change the password with `argocd account update-password`, delete this Secret"
     made = [
-        own_secret(
-            "argocd-secret", ("server.secretkey",), "delete the key: it is made again and everybody logs in again"
-        ),
-        own_secret("argocd-redis", ("auth",), "delete it and restart Redis, the controller, the servers"),
-        Secret(
-            name="repository",
-            namespace=NAMESPACE,
-            keys=("type", "url", "sshPrivateKey") if ssh else ("type", "url", "username", "password"),
-            source="given",
-            loss="outage",
-            rotate="replace the value; it counts at once. The label argocd.argoproj.io/secret-type: repository must be "
-            "on it, `type` is git",
-            readers=("argo-cd",),
-        ),
+        own_secret("argocd-secret", ("server.secretkey",), key),
+        own_secret("argocd-redis", ("auth",), "delete it and restart Redis, the controller and the servers"),
+        repository(cluster),
     ]
     if has_admin(cluster):
-        rotate = "log in, change the password with `argocd account update-password`, delete this Secret"
-        made.append(own_secret("argocd-initial-admin-secret", ("password",), rotate))
+        made.append(own_secret("argocd-initial-admin-secret", ("password",), change))
     if cluster.site.oidc:
-        made.append(
-            Secret(
-                name="argocd-oidc",
-                namespace=NAMESPACE,
-                keys=("clientSecret",),
-                source="given",
-                loss="outage",
-                rotate="make a new one at the identity provider, replace the value. The label "
-                "app.kubernetes.io/part-of: argocd must be on it",
-                readers=("argo-cd",),
-            ),
-        )
+        rotate = "make a new one at the identity provider, replace the value. The label "
+        made.append(given("argocd-oidc", ("clientSecret",), f"{rotate}app.kubernetes.io/part-of: argocd must be on it"))
     if exposed(cluster):
-        made.append(
-            Secret(
-                name="argocd-server-tls",
-                namespace=NAMESPACE,
-                keys=("tls.crt", "tls.key", "ca.crt"),
-                source="in-cluster",
-                by="cert-manager",
-                loss="harmless",
-                rotate="cert-manager renews it; delete it to have it made again",
-                readers=("argo-cd",),
-            ),
-        )
+        renewed = "cert-manager renews it; delete it to have it made again"
+        made.append(own_secret("argocd-server-tls", ("ca.crt", "tls.crt", "tls.key"), renewed, by="cert-manager"))
     return tuple(made)
 
 
-def own_secret(name: str, keys: tuple[str, ...], rotate: str) -> Secret:
-    """Return a Secret that Argo CD makes for itself."""
+def repository(cluster: Cluster) -> Secret:
+    """Return the key to the Git repository, of the kind that its URL asks for."""
+    ssh = cluster.repository.url.startswith("ssh://") or "://" not in cluster.repository.url
+    login = ("sshPrivateKey",) if ssh else ("username", "password")
+    return given(
+        "repository",
+        ("type", "url", *login),
+        "replace the value; it counts at once. The label argocd.argoproj.io/secret-type: repository must be on it, "
+        "`type` is git",
+    )
+
+
+def given(name: str, keys: tuple[str, ...], rotate: str) -> Secret:
+    """Return a Secret that a person gives."""
+    return Secret(
+        name=name,
+        namespace=NAMESPACE,
+        keys=keys,
+        source="given",
+        loss="outage",
+        rotate=rotate,
+        readers=("argo-cd",),
+    )
+
+
+def own_secret(name: str, keys: tuple[str, ...], rotate: str, by: str = "argo-cd") -> Secret:
+    """Return a Secret that is made in the cluster, and made again when it is lost."""
     return Secret(
         name=name,
         namespace=NAMESPACE,
         keys=keys,
         source="in-cluster",
-        by="argo-cd",
+        by=by,
         loss="harmless",
         rotate=rotate,
         readers=("argo-cd",),

@@ -49,7 +49,7 @@ def _link(disk: Disk) -> str:
 def _filter(disks: tuple[Disk, ...], *, mixed: bool) -> str:
     """Return one regular expression (Go's RE2) over the full paths of the links in /dev/disk."""
     patterns = dict.fromkeys(_pattern(disk, mixed=mixed) for disk in disks)
-    return "^(" + "|".join(patterns) + ")$" if len(patterns) > 1 else f"^{next(iter(patterns))}$"
+    return "^(" + "|".join(patterns) + ")$"
 
 
 def _pattern(disk: Disk, *, mixed: bool) -> str:

@@ -161,7 +161,7 @@ def api_server(cluster: Cluster) -> Manifest:
             "oidc-issuer-url": oidc.issuer,
             "oidc-client-id": oidc.client,
             "oidc-username-claim": "preferred_username",
-            "oidc-username-prefix": "oidc:",
+            "oidc-username-prefix": "-",  # team members are bound by the names that the file says
             "oidc-groups-claim": oidc.groups_claim,
         }
     host = cluster.kubernetes.endpoint.address.rpartition(":")[0]

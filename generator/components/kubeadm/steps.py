@@ -166,11 +166,12 @@ come from the join files: racks must be right before Ceph starts, because Rook r
 """
 
 
-APPLY = "kubectl apply --server-side --force-conflicts --field-manager=argocd-controller -f -"
+APPLY = "kubectl apply --server-side --force-conflicts --field-manager=argocd-controller"
 
 
-def _build(path: str) -> str:
-    return f"kustomize build --enable-helm {path} | {APPLY}\n"
+def _build(path: str, namespace: str = "") -> str:
+    where = f" -n {namespace}" if namespace else ""
+    return f"kustomize build --enable-helm {path} | {APPLY}{where} -f -\n"
 
 
 def _network(cluster: Cluster) -> str:
@@ -203,10 +204,10 @@ def _argocd(cluster: Cluster) -> str:
     return f"""\
 Argo CD
 ```sh
-{_build(f"overlays/{cluster.name}/argo-cd")}kubectl -n argocd rollout status deployment argocd-repo-server
+{_build(f"overlays/{cluster.name}/argo-cd", "argocd")}kubectl -n argocd rollout status deployment argocd-repo-server
 kubectl apply --server-side -f clusters/{cluster.name}/argocd/appproject-root.yaml
 kubectl apply --server-side -f clusters/{cluster.name}/argocd/application-root.yaml
 ```
-From here on Argo CD installs everything else in the order of its waves, itself included.
+Upstream's objects name no namespace: hence `-n argocd`. From here on Argo CD installs everything else in the order of its waves, itself included.
 Check: `kubectl -n argocd get applications` - all Synced and Healthy after the last wave.
 """

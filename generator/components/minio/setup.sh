@@ -61,24 +61,31 @@ user() { # name
     printf '%s\n%s\n' "$key" "$(cat "$SECRETS/$1/secretKey")" | mc admin user add site >/dev/null
     mc admin policy attach site "gen-$1" --user "$key" >/dev/null
     keys="$keys$key "
+    count=$((count + 1))
     echo "user $1: policy gen-$1"
 }
 
 disable_others() {
-    mc admin user list site >"$MC_CONFIG_DIR/users"
-    while read -r state key policy <&3; do
-        case "$state $policy" in
-        "enabled gen-"*) ;;
-        *) continue ;;
-        esac
+    # Not the table for people: it cuts long keys short.
+    mc --json admin user list site >"$MC_CONFIG_DIR/users"
+    seen=0
+    while read -r line <&3; do
+        key=${line#*'"accessKey":"'}
+        key=${key%%'"'*}
         case "$keys" in
-        *" $key "*) ;;
-        *)
+        *" $key "*)
+            seen=$((seen + 1))
+            continue
+            ;;
+        esac
+        case "$line" in
+        *'"policyName":"gen-'*'"userStatus":"enabled"'*)
             mc admin user disable site "$key" >/dev/null
-            echo "a former key with policy $policy: disabled"
+            echo "a key that no user has any more: disabled"
             ;;
         esac
     done 3<"$MC_CONFIG_DIR/users"
+    [ "$seen" -eq "$count" ] || fail "the list of users shows $seen of $count keys that were just set"
 }
 
 connect
@@ -86,6 +93,7 @@ while read -r name lock versions quota <&3; do
     bucket "$name" "$lock" "$versions" "$quota"
 done 3<"$SETTINGS/buckets"
 keys=" "
+count=0
 while read -r name <&3; do
     user "$name"
 done 3<"$SETTINGS/users"

@@ -113,7 +113,7 @@ mirror() {
 
 # One line for each object of the source: key, its size and time, the copy's size and time or `-`.
 compare() {
-  local key size time copy_size copy_time
+  local key size time copy_size copy_time largest=$SAMPLE_BYTES
   objects=0 bytes=0 moving=0 bad=0
   while IFS=$tab read -r key size time copy_size copy_time; do
     objects=$((objects + 1)) bytes=$((bytes + size))
@@ -121,7 +121,7 @@ compare() {
     elif [[ $copy_size == - ]]; then report "missing: $key"
     elif ((size != copy_size)); then report "differs in size ($size, copy $copy_size): $key"
     elif [[ $copy_time < $time ]]; then report "copy is older than its source: $key"
-    elif ((size <= $SAMPLE_BYTES)) && [[ $key != *'\u2'* ]]; then printf '%s\n' "$key" >&3
+    elif ((size <= largest)) && [[ $key != *'\u2'* ]]; then printf '%s\n' "$key" >&3
     fi
   done 3>"$WORK/whole"
 }

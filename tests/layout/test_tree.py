@@ -1,0 +1,279 @@
+"""Where everything goes: overlays, bases, Applications, projects, namespaces."""
+
+from collections import Counter
+from pathlib import PurePosixPath
+from typing import Any
+
+import pytest
+import yaml
+from msgspec import structs
+
+from generator.components import CATALOGUE, compose
+from generator.components.component import Component, Namespace, Patch, Tier, protect
+from generator.layout.argocd import argocd
+from generator.layout.files import objects
+from generator.layout.overlay import base, overlay
+from generator.layout.tree import Tree, lay_out, merge
+from generator.layout.waves import CycleError, waves
+from generator.model.cluster import Adopt, Cluster, ComponentSettings
+
+
+def read(tree: Tree, path: str) -> Any:
+    return yaml.safe_load({**tree.files, **tree.once}[path])
+
+
+def component(name: str, *needs: str, **fields: Any) -> Component:
+    return Component(name=name, tier=Tier.PLATFORM, summary=name, version="1", needs=needs, **fields)
+
+
+def configmap(name: str, namespace: str = "a") -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}}
+
+
+def with_settings(cluster: Cluster, name: str, **settings: Any) -> Cluster:
+    return structs.replace(cluster, components={name: ComponentSettings(**settings)})
+
+
+def test_every_component_has_a_base_an_overlay_a_corner_and_an_application(ml50: Cluster, a30: Cluster) -> None:
+    for cluster in (ml50, a30):
+        tree = lay_out(cluster)
+        for one in compose(cluster):
+            for path in (
+                f"base/{one.name}/{one.version}/kustomization.yaml",
+                f"overlays/{cluster.name}/{one.name}/kustomization.yaml",
+                f"clusters/{cluster.name}/argocd/application-{one.name}.yaml",
+            ):
+                assert path in tree.files
+            assert f"overlays/{cluster.name}/{one.name}/custom/kustomization.yaml" in tree.once
+
+
+def test_every_line_of_the_catalogue_is_used(ml50: Cluster, a30: Cluster) -> None:
+    made = {make for make in CATALOGUE for cluster in (ml50, a30) if make(cluster)}
+    assert {make.__name__ for make in CATALOGUE if make not in made} == {"csi_nfs"}
+
+
+def test_files_are_named_by_kustomizations_and_nothing_else(ml50: Cluster) -> None:
+    tree = lay_out(ml50)
+    for path in tree.files:
+        if not path.endswith("/kustomization.yaml"):
+            continue
+        folder = PurePosixPath(path).parent
+        content = read(tree, path)
+        named = {*content.get("resources", ()), *(chart["valuesFile"] for chart in content.get("helmCharts", ()))}
+        beside = {PurePosixPath(other).name for other in tree.files if PurePosixPath(other).parent == folder}
+        assert beside - {"kustomization.yaml"} == {name for name in named if "/" not in name and "." in name}, path
+
+
+def test_top_kustomizations_hold_only_resources_and_components(ml50: Cluster) -> None:
+    tree = lay_out(ml50)
+    for one in compose(ml50):
+        content = read(tree, f"overlays/ml50/{one.name}/kustomization.yaml")
+        assert set(content) == {"apiVersion", "kind", "resources", "components"}
+        assert content["components"][-1] == "custom"
+
+
+def test_a_file_says_what_to_edit_instead(ml50: Cluster) -> None:
+    for path, content in lay_out(ml50).files.items():
+        lines = content.decode().splitlines()
+        assert "Written by gen" in (lines[1] if lines[0].startswith("#!") else lines[0]), path
+
+
+def test_no_generated_file_depends_on_the_order_of_the_teams_or_the_run(ml50: Cluster) -> None:
+    assert lay_out(ml50).files == lay_out(ml50).files
+
+
+def test_bases_are_the_same_for_all_clusters(ml50: Cluster, a30: Cluster) -> None:
+    merged = merge([lay_out(ml50), lay_out(a30)])
+    assert set(merged.components) == {"ml50", "a30-bench"}
+    assert len([path for path in merged.files if path.startswith("base/")]) > 40
+
+
+def test_a_base_that_differs_is_a_mistake_of_ours(ml50: Cluster) -> None:
+    tree = lay_out(ml50)
+    other = structs.replace(tree, files={"base/kueue/v0.18.3/kustomization.yaml": b"other"})
+    with pytest.raises(ValueError, match=r"base/kueue/v0.18.3/kustomization.yaml is not the same"):
+        merge([tree, other])
+
+
+def test_two_objects_of_one_name_in_two_namespaces_are_two_files() -> None:
+    names, files = objects("x", [configmap("m", "a"), configmap("m", "b"), configmap("n")], "y")
+    assert names == ["configmap-m.a.yaml", "configmap-m.b.yaml", "configmap-n.yaml"]
+    assert len(files) == 3
+    with pytest.raises(ValueError, match="two objects"):
+        objects("x", [configmap("m", "a"), configmap("m", "a")], "y")
+
+
+def test_a_name_with_colons_is_a_file_everywhere() -> None:
+    role = {"kind": "ClusterRole", "metadata": {"name": "gen:team-member"}}
+    assert objects("x", [role], "y")[0] == ["clusterrole-gen-team-member.yaml"]
+
+
+def test_waves_follow_needs() -> None:
+    found = waves([component("a", "b"), component("b", "c"), component("c"), component("d", "c", "a")])
+    assert found == {"a": 3, "b": 2, "c": 1, "d": 4}
+
+
+def test_a_secret_that_another_component_makes_is_a_need(ml50: Cluster) -> None:
+    declared = [secret for one in compose(ml50) for secret in one.secrets if secret.by]
+    assert declared
+    found = waves(compose(ml50))
+    for one in compose(ml50):
+        for secret in one.secrets:
+            if secret.by and secret.by != one.name:
+                assert found[one.name] > found[secret.by]
+
+
+def test_a_cycle_is_named() -> None:
+    with pytest.raises(CycleError, match=r"^b -> c -> b$"):
+        waves([component("a", "b"), component("b", "c"), component("c", "b")])
+
+
+def test_needs_name_components_of_the_cluster(ml50: Cluster, a30: Cluster) -> None:
+    for cluster in (ml50, a30):
+        names = {one.name for one in compose(cluster)}
+        for one in compose(cluster):
+            assert set(one.needs) <= names, one.name
+
+
+def test_waves_are_on_the_applications(ml50: Cluster) -> None:
+    tree = lay_out(ml50)
+    found = waves(compose(ml50))
+    for name, wave in found.items():
+        metadata = read(tree, f"clusters/ml50/argocd/application-{name}.yaml")["metadata"]
+        assert metadata["annotations"]["argocd.argoproj.io/sync-wave"] == str(wave)
+        assert "Prune=confirm" in metadata["annotations"]["argocd.argoproj.io/sync-options"]
+    spaces = read(tree, "clusters/ml50/argocd/application-namespaces.yaml")["metadata"]["annotations"]
+    assert spaces["argocd.argoproj.io/sync-wave"] == "0"
+
+
+def test_applications_with_data_keep_it_when_they_are_deleted(ml50: Cluster) -> None:
+    tree = lay_out(ml50)
+    for name in ("ceph-cluster", "minio", "rook-ceph", "cilium", "argo-cd", "namespaces", "root", "tenants"):
+        assert "finalizers" not in read(tree, f"clusters/ml50/argocd/application-{name}.yaml")["metadata"]
+    kueue = read(tree, "clusters/ml50/argocd/application-metrics-server.yaml")["metadata"]
+    assert kueue["finalizers"] == ["resources-finalizer.argocd.argoproj.io"]
+
+
+def test_all_namespaces_are_in_one_overlay_and_protected(ml50: Cluster) -> None:
+    tree = lay_out(ml50)
+    wanted = {space.name: space.security for one in compose(ml50) for space in one.namespaces if space.security}
+    listed = read(tree, "overlays/ml50/namespaces/kustomization.yaml")["resources"]
+    found = {}
+    for name in listed:
+        space = read(tree, f"overlays/ml50/namespaces/{name}")
+        found[space["metadata"]["name"]] = space["metadata"]["labels"]["pod-security.kubernetes.io/enforce"]
+        annotations = space["metadata"]["annotations"]
+        assert annotations["argocd.argoproj.io/sync-options"] == "Prune=false,Delete=false"
+        assert annotations["argocd.argoproj.io/compare-options"] == "IgnoreExtraneous"
+    assert found == wanted
+    kinds = Counter(
+        read(tree, path)["kind"]
+        for path in tree.files
+        if path.startswith(("overlays/", "base/")) and "releases" not in path
+    )
+    assert kinds["Namespace"] == len(wanted)
+
+
+def test_components_that_share_a_namespace_agree_on_its_level(ml50: Cluster, a30: Cluster) -> None:
+    for cluster in (ml50, a30):
+        levels: dict[str, set[str | None]] = {}
+        for one in compose(cluster):
+            for space in one.namespaces:
+                levels.setdefault(space.name, set()).add(space.security)
+        assert {name: found for name, found in levels.items() if len(found) > 1} == {}
+
+
+def test_projects_allow_what_their_components_write_and_no_more(ml50: Cluster) -> None:
+    tree = lay_out(ml50)
+    storage = read(tree, "clusters/ml50/argocd/appproject-storage.yaml")["spec"]
+    spaces = {entry["namespace"] for entry in storage["destinations"]}
+    assert {"rook-ceph", "minio"} <= spaces
+    assert not spaces & {"*", "argocd", "kueue-system", "vision"}
+    closed = read(tree, "clusters/ml50/argocd/appproject-default.yaml")["spec"]
+    assert closed["sourceRepos"] == []
+    assert closed["destinations"] == []
+    only = read(tree, "clusters/ml50/argocd/appproject-root.yaml")["spec"]["namespaceResourceWhitelist"]
+    assert {entry["kind"] for entry in only} == {"Application", "AppProject"}
+
+
+def test_manual_components_and_ordered_tiers_do_not_move_by_themselves(ml50: Cluster) -> None:
+    cluster = structs.replace(
+        with_settings(ml50, "kueue", sync="manual"), gitops=structs.replace(ml50.gitops, ordered=("storage",))
+    )
+    tree = lay_out(cluster)
+    for name, automated in (("kueue", False), ("rook-ceph", False), ("volcano", True)):
+        policy = read(tree, f"clusters/ml50/argocd/application-{name}.yaml")["spec"]["syncPolicy"]
+        assert ("automated" in policy) == automated
+
+
+def test_values_of_the_file_are_merged_into_the_chart(ml50: Cluster) -> None:
+    tree = lay_out(with_settings(ml50, "cilium", values={"hubble": {"ui": {"enabled": True}}, "extra": [1]}))
+    values = read(tree, "overlays/ml50/cilium/releases/cilium.yaml")
+    assert values["hubble"]["ui"]["enabled"] is True
+    assert values["extra"] == [1]
+    assert values["kubeProxyReplacement"] is True
+
+
+def test_an_adopted_release_keeps_its_name_and_place(ml50: Cluster) -> None:
+    tree = lay_out(with_settings(ml50, "kueue", adopt=Adopt(release="queueing", namespace="old-kueue")))
+    chart = read(tree, "overlays/ml50/kueue/releases/kustomization.yaml")["helmCharts"][0]
+    assert (chart["releaseName"], chart["namespace"], chart["valuesFile"]) == ("queueing", "old-kueue", "queueing.yaml")
+
+
+def test_what_somebody_else_installs_is_left_out(ml50: Cluster) -> None:
+    tree = lay_out(with_settings(ml50, "cert-manager", managed=False))
+    assert not [path for path in tree.files if "/cert-manager/" in path]
+    assert "clusters/ml50/argocd/application-issuers.yaml" in tree.files
+    assert "cert-manager" not in tree.components["ml50"]
+
+
+def test_patches_come_before_the_users_own(ml50: Cluster) -> None:
+    patch = Patch(
+        target={"version": "v1", "kind": "ConfigMap", "name": "m"},
+        operations=({"op": "add", "path": "/data", "value": {}},),
+    )
+    files = overlay(ml50, component("x", patches=(patch,), objects=(configmap("m"),)))
+    assert yaml.safe_load(files["overlays/ml50/x/kustomization.yaml"])["components"] == ["generated", "custom"]
+    generated = yaml.safe_load(files["overlays/ml50/x/generated/kustomization.yaml"])
+    assert generated["kind"] == "Component"
+    assert yaml.safe_load(generated["patches"][0]["patch"]) == [{"op": "add", "path": "/data", "value": {}}]
+
+
+def test_an_empty_base_is_written_out() -> None:
+    content = base(component("x"))["base/x/1/kustomization.yaml"].decode()
+    assert content.endswith("resources: []\n")
+
+
+def test_a_component_without_a_namespace_goes_where_its_objects_go(ml50: Cluster) -> None:
+    files = argocd(ml50, [component("x", objects=(configmap("m", "elsewhere"),)), component("y")])
+    home = yaml.safe_load(files["clusters/ml50/argocd/application-x.yaml"])["spec"]["destination"]["namespace"]
+    assert home == "elsewhere"
+    home = yaml.safe_load(files["clusters/ml50/argocd/application-y.yaml"])["spec"]["destination"]["namespace"]
+    assert home == "default"
+    spaced = component("z", namespaces=(Namespace("own"),))
+    files = argocd(ml50, [spaced])
+    assert yaml.safe_load(files["clusters/ml50/argocd/application-z.yaml"])["spec"]["destination"]["namespace"] == "own"
+
+
+def test_protection_keeps_other_annotations() -> None:
+    manifest = {"metadata": {"name": "m", "annotations": {"a": "b"}}}
+    assert protect(manifest)["metadata"]["annotations"]["a"] == "b"
+    assert manifest == {"metadata": {"name": "m", "annotations": {"a": "b"}}}
+
+
+def test_declared_secrets_are_listed_without_data(ml50: Cluster) -> None:
+    listed = read(lay_out(ml50), "clusters/ml50/bootstrap/secrets.yaml")["secrets"]
+    names = {(entry["namespace"], entry["name"]) for entry in listed}
+    assert ("minio", "minio-root") in names
+    for entry in listed:
+        assert {"component", "name", "namespace", "keys", "source", "loss", "rotate", "readers"} <= set(entry)
+        assert set(entry) <= {"component", "name", "namespace", "keys", "source", "by", "loss", "rotate", "readers"}
+
+
+def test_no_secret_object_holds_data(ml50: Cluster, a30: Cluster) -> None:
+    for cluster in (ml50, a30):
+        for one in compose(cluster):
+            for manifest in (*one.base, *one.objects):
+                if manifest["kind"] == "Secret":
+                    assert not manifest.get("data"), manifest
+                    assert not manifest.get("stringData"), manifest

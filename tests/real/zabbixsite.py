@@ -1,0 +1,197 @@
+"""A real Zabbix on loopback: PostgreSQL on a socket of its own, and Debian's frontend behind PHP's own server.
+
+The API needs no Zabbix server; `Site.server` starts one where items are to be polled. The programs are Debian's
+packages; without them tests skip, in CI they fail.
+"""
+
+import contextlib
+import gzip
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+__all__ = ["DEFAULT_PASSWORD", "Site", "free_port", "site_in"]
+
+POSTGRES = Path("/usr/lib/postgresql/15/bin")
+FRONTEND = Path("/usr/share/zabbix")
+SCHEMA = Path("/usr/share/zabbix-server-pgsql")
+SERVER = Path("/usr/sbin/zabbix_server")
+PATIENCE = 60.0
+DEFAULT_PASSWORD = "zabbix"
+"""What every new Zabbix has, as its manual says."""
+
+
+class Site(NamedTuple):
+    """A running frontend, and the folder with the database's socket."""
+
+    url: str
+    folder: Path
+
+    def call(self, method: str, params: object, auth: str | None = None) -> Any:
+        """Ask the API; raises AssertionError with what it said."""
+        body = {"jsonrpc": "2.0", "method": method, "params": params, "id": 1, "auth": auth}
+        request = urllib.request.Request(
+            f"{self.url}/api_jsonrpc.php", json.dumps(body).encode(), {"Content-Type": "application/json-rpc"}
+        )
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            found = json.load(answer)
+        assert "result" in found, (method, found)
+        return found["result"]
+
+    def login(self, password: str) -> str:
+        """Return a session of the user Admin."""
+        return str(self.call("user.login", {"username": "Admin", "password": password}))
+
+    def sql(self, text: str) -> str:
+        """Run a statement on the database and return what it printed."""
+        command = [POSTGRES / "psql", "-h", self.folder, "-U", "zabbix", "-d", "zabbix", "-qAtc", text]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    @contextlib.contextmanager
+    def server(self) -> Iterator[int]:
+        """Run the server itself; yields its port."""
+        port = free_port()
+        lines = {
+            "DBHost": self.folder,
+            "DBName": "zabbix",
+            "DBUser": "zabbix",
+            "ListenIP": "127.0.0.1",
+            "ListenPort": port,
+            "LogFile": self.folder / "server.log",
+            "PidFile": self.folder / "server.pid",
+            "SocketDir": self.folder,
+            "StartPingers": 0,
+            "StartDiscoverers": 0,
+            "CacheUpdateFrequency": 1,
+            "AllowRoot": 0,
+        }
+        file = self.folder / "server.conf"
+        file.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
+        with running([SERVER, "-f", "-c", file], self.folder):
+            wait("Zabbix server", lambda: connects(port))
+            yield port
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def connects(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+def wait(what: str, check: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if check():
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{what}: not within {PATIENCE:g} s")
+
+
+def need_programs() -> None:
+    absent = [
+        str(path)
+        for path in (POSTGRES / "postgres", FRONTEND / "api_jsonrpc.php", SCHEMA / "schema.sql.gz", SERVER)
+        if not path.exists()
+    ]
+    if not shutil.which("php"):
+        absent.append("php")
+    if absent:
+        tell = pytest.fail if os.environ.get("CI") else pytest.skip
+        tell(f"no Zabbix: {', '.join(absent)} absent")
+
+
+def user() -> str | None:
+    """Neither PostgreSQL nor Zabbix runs as root."""
+    return "nobody" if os.geteuid() == 0 else None
+
+
+@contextlib.contextmanager
+def running(command: list[Any], folder: Path, **env: str) -> Iterator[None]:
+    """Run a program as long as the block; its words go to a file in `folder`."""
+    with (folder / f"{Path(command[0]).name}.log").open("ab") as log:
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            cwd=folder,
+            user=user(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **env},
+            start_new_session=True,
+        )
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def site_in(folder: Path) -> Iterator[Site]:
+    """Run PostgreSQL and the frontend with everything they write in `folder`, which all may enter."""
+    need_programs()
+    if user():
+        shutil.chown(folder, user())
+    data = folder / "data"
+    init = [POSTGRES / "initdb", "-D", data, "-U", "zabbix", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
+    subprocess.run(init, check=True, capture_output=True, user=user(), cwd=folder)
+    options = ["-k", folder, "-h", "", "-c", "fsync=off", "-c", "full_page_writes=off"]
+    with running([POSTGRES / "postgres", "-D", data, *options], folder):
+        fill(folder)
+        port = free_port()
+        shutil.copytree(FRONTEND, folder / "www", symlinks=True)
+        (folder / "www" / "conf" / "zabbix.conf.php").write_text(configuration(folder))
+        limits = ["-d", "memory_limit=1G", "-d", "post_max_size=64M", "-d", "max_execution_time=300"]
+        php = ["php", *limits, "-S", f"127.0.0.1:{port}", "-t", folder / "www"]
+        with running(php, folder):
+            wait("the frontend", lambda: connects(port))
+            yield Site(f"http://127.0.0.1:{port}", folder)
+
+
+def fill(folder: Path) -> None:
+    """Make the database as Debian's package describes."""
+    psql = [POSTGRES / "psql", "-h", folder, "-U", "zabbix", "-q", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null"]
+    wait("PostgreSQL", lambda: (folder / ".s.PGSQL.5432").exists())
+    wait("PostgreSQL", lambda: not subprocess.run([*psql, "-d", "postgres", "-c", "select 1"], check=False).returncode)
+    subprocess.run([*psql, "-d", "postgres", "-c", "create database zabbix"], check=True)
+    for name in ("schema", "images", "data"):
+        text = gzip.decompress((SCHEMA / f"{name}.sql.gz").read_bytes())
+        subprocess.run([*psql, "-1", "-d", "zabbix"], input=text, check=True)
+
+
+def configuration(folder: Path) -> str:
+    """Return the frontend's settings."""
+    return f"""<?php
+$DB['TYPE'] = 'POSTGRESQL';
+$DB['SERVER'] = '{folder}';
+$DB['PORT'] = '0';
+$DB['DATABASE'] = 'zabbix';
+$DB['USER'] = 'zabbix';
+$DB['PASSWORD'] = '';
+$DB['SCHEMA'] = '';
+$DB['ENCRYPTION'] = false;
+$DB['DOUBLE_IEEE754'] = true;
+$ZBX_SERVER_NAME = 'test';
+$IMAGE_FORMAT_DEFAULT = IMAGE_FORMAT_PNG;
+"""

@@ -1,0 +1,90 @@
+"""Whether charts have the values that we set: Helm drops what a chart does not know in silence."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from generator.model.versions import version_of
+from validation.build import Built, Loader, Object
+from validation.schemas import shared
+
+__all__ = ["SUBCHARTS", "no_file", "schema_problems", "unknown"]
+
+SUBCHARTS: dict[str, set[str]] = {}
+"""Paths of values that a chart's own file does not show, by chart."""
+
+
+def unknown(built: Built) -> list[str]:
+    """Return the paths that we set and the chart does not have."""
+    found = []
+    for (component, release), values in built.values.items():
+        chart = built.charts[component, release]["name"]
+        file = values_file(built, component, chart)
+        if file:
+            found += [f"{component}: {release}: {path}" for path in missing(values, read(file), "", SUBCHARTS.get(chart, set()))]
+    return found
+
+
+def schema_problems(built: Built) -> list[str]:
+    """Return what charts' own schemas have against our values."""
+    found = []
+    for (component, release), values in built.values.items():
+        file = values_file(built, component, built.charts[component, release]["name"])
+        schema = file.with_name("values.schema.json") if file else None
+        if schema and schema.exists():
+            judge = jsonschema.Draft202012Validator(json.loads(schema.read_text()))
+            found += [f"{component}: {release}: {error.json_path}: {error.message}" for error in judge.iter_errors(values)]
+    return found
+
+
+def no_file(built: Built) -> list[str]:
+    """Return the charts whose values nobody can look up here."""
+    return [
+        f"{component}: {chart['name']} {chart['version']}"
+        for (component, release), chart in built.charts.items()
+        if built.values[component, release] and not values_file(built, component, chart["name"])
+    ]
+
+
+def values_file(built: Built, component: str, chart: str) -> Path | None:
+    """Return a chart's values.yaml, of the version the cluster uses."""
+    for folder in version_of(component, built.cluster).schemas:
+        for name in (f"values/{chart}.values.yaml", f"{chart}.values.yaml", "values.yaml"):
+            file = shared(folder) / name
+            if file.exists():
+                return file
+    return None
+
+
+@cache
+def read(file: Path) -> Any:
+    return yaml.load(file.read_bytes(), Loader)
+
+
+def missing(ours: Any, theirs: Any, path: str, elsewhere: set[str]) -> Iterator[str]:
+    """Yield the paths of ours that are not in theirs. An empty map of theirs takes any key, and so does nothing."""
+    if isinstance(ours, list) and isinstance(theirs, list) and theirs:
+        known = merged(theirs)
+        for one in ours:
+            yield from missing(one, known, path, elsewhere)
+    if not isinstance(ours, dict) or theirs in ({}, [], None):
+        return
+    for key, value in ours.items():
+        here = f"{path}.{key}".lstrip(".")
+        if here in elsewhere:
+            continue
+        if not isinstance(theirs, dict) or key not in theirs:
+            yield here
+        else:
+            yield from missing(value, theirs[key], here, elsewhere)
+
+
+def merged(items: list[Any]) -> Any:
+    """Return one map with all keys of a list's maps."""
+    maps = [one for one in items if isinstance(one, dict)]
+    return {key: value for one in maps for key, value in one.items()} if maps else {}
