@@ -58,7 +58,8 @@ class Secret(Struct, frozen=True, kw_only=True):
     """A Secret that must exist: only its declaration, never its data.
 
     `source`: `given` by a person, `generated` at bootstrap, made `in-cluster` by the component `by`, or `external`.
-    `loss`: what is lost with it. `rotate`: how to replace it. `readers`: who mounts it.
+    `loss`: what is lost with it. `rotate`: how to replace it. `readers`: who mounts it. `labels` must be on it, and
+    `copy_of` is the Secret ("namespace/name") that must hold the same values, where there is one.
     """
 
     name: str
@@ -69,6 +70,8 @@ class Secret(Struct, frozen=True, kw_only=True):
     rotate: str
     readers: tuple[str, ...]
     by: str | None = None
+    labels: dict[str, str] = {}
+    copy_of: str | None = None
 
 
 class Health(Struct, frozen=True):

@@ -32,7 +32,7 @@ def gpu_operator(cluster: Cluster) -> Component | None:
     if not cluster.gpu_nodes:
         return None
     version = version_of("gpu-operator", cluster)
-    prometheus = ("kube-prometheus-stack",) if cluster.monitoring.prometheus else ()
+    prometheus = ("prometheus-crds",) if cluster.monitoring.prometheus else ()
     return Component(
         name="gpu-operator",
         tier=Tier.GPU,

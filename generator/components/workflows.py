@@ -133,9 +133,9 @@ def writer_secret(user: ObjectUser) -> Secret:
         keys=("accessKey", "secretKey"),
         source="generated",
         loss="outage",
-        rotate=f"replace it together with the Secret of this name in namespace minio, of which it is a copy: both must "
-        f"hold the same keys, and MinIO's setup must have run before the next backup of {user.name}",
+        rotate="replace both copies, then sync `minio`: its setup must have run before the next backup",
         readers=("workflows",),
+        copy_of=f"minio/{user_secret(user.name)}",
     )
 
 

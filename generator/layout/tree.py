@@ -64,6 +64,8 @@ def _secret(secret: Secret) -> dict[str, object]:
         "loss": secret.loss,
         "rotate": secret.rotate,
         "readers": list(secret.readers),
+        **({"labels": secret.labels} if secret.labels else {}),
+        **({"copyOf": secret.copy_of} if secret.copy_of else {}),
     }
 
 

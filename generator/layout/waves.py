@@ -15,17 +15,18 @@ def waves(components: Sequence[Component]) -> dict[str, int]:
     """Return each component's sync wave: 1 where nothing is needed (the namespaces come in wave 0), else one more than
     the latest of what it needs. Raises CycleError; KeyError for a need that no component bears the name of.
     """
-    needs = {component.name: _needs(component) for component in components}
+    names = {component.name for component in components}
+    needs = {component.name: _needs(component, names) for component in components}
     found: dict[str, int] = {}
     for name in needs:
         _visit(name, needs, found, ())
     return found
 
 
-def _needs(component: Component) -> list[str]:
-    # A Secret that another component makes must be there first as well.
-    makers = [secret.by for secret in component.secrets if secret.by and secret.by != component.name]
-    return [*component.needs, *makers]
+def _needs(component: Component, names: set[str]) -> list[str]:
+    # A Secret that another component makes must be there first as well; what somebody else installs makes its own.
+    makers = {secret.by for secret in component.secrets if secret.by != component.name}
+    return [*component.needs, *sorted(makers & names)]
 
 
 def _visit(name: str, needs: Mapping[str, Sequence[str]], found: dict[str, int], path: tuple[str, ...]) -> int:

@@ -237,6 +237,8 @@ def _home(path: str) -> str:
     folders = path.split("/")
     if folders[0] == "overlays" and len(folders) > 3:
         return f"{'/'.join(folders[:3])}/custom/ or clusters/{folders[1]}/cluster.yaml"
+    if folders[0] == "clusters" and len(folders) > 2:
+        return f"clusters/{folders[1]}/argocd/custom/ or clusters/{folders[1]}/cluster.yaml"
     return "the custom/ folder of an overlay or into the cluster file"
 
 

@@ -75,7 +75,7 @@ def test_monitors_only_with_prometheus(ml50: Cluster, a30: Cluster) -> None:
         exporter = values(cluster)["dcgmExporter"]
         assert exporter["enabled"] is True
         assert exporter["serviceMonitor"] == {"enabled": prometheus}
-        assert ("kube-prometheus-stack" in build(cluster).needs) == prometheus
+        assert ("prometheus-crds" in build(cluster).needs) == prometheus
 
 
 def test_gpus_stay_whole_unless_asked(ml50: Cluster) -> None:

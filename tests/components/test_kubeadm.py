@@ -229,8 +229,8 @@ def test_bonds_and_vlans_become_files(ml50: Cluster) -> None:
 def test_disks_are_named_stably(ml50: Cluster, a30: Cluster) -> None:
     lists = disk_scripts(ml50)
     nas = lists["node/disks/nas-1.list"].splitlines()
-    assert nas[0] == "xfs /mnt/minio/drive-0 model ST24000NM000H-3KS103 1"
-    assert nas[15] == "xfs /mnt/minio/drive-15 model ST24000NM000H-3KS103 16"
+    assert nas[0] == "xfs /mnt/minio/drive-0 1000 model ST24000NM000H-3KS103 1"
+    assert nas[15] == "xfs /mnt/minio/drive-15 1000 model ST24000NM000H-3KS103 16"
     assert "node/disks/cpu-01.list" not in lists
     assert set(disk_scripts(a30)) == {"node/disks/jw2.list", "node/disks/jw3.list", "node/disks/mount.sh"}
     disk = ml50.machines[40].disks[0]
@@ -242,7 +242,7 @@ def test_disks_are_named_stably(ml50: Cluster, a30: Cluster) -> None:
             structs.replace(ml50.in_pools("nas")[0], disks=(structs.replace(disk, use="objects", count=1, **change),)),
         )
         text = disk_scripts(structs.replace(ml50, machines=machines))["node/disks/nas-1.list"]
-        assert text == f"xfs /mnt/minio/drive-0 {words}\n"
+        assert text == f"xfs /mnt/minio/drive-0 1000 {words}\n"
     none = structs.replace(ml50, storage=structs.replace(ml50.storage, scratch=None, objects=None))
     assert disk_scripts(none) == {}
 
@@ -298,7 +298,7 @@ def mount(disks: Path, lines: str, *more: str) -> subprocess.CompletedProcess[st
 
 
 def test_mount_takes_whole_disks_in_the_order_of_their_serials(disks: Path) -> None:
-    done = mount(disks, "# one\nxfs /mnt/x-0 model MODEL 1\nxfs /mnt/x-1 model MODEL 2\n")
+    done = mount(disks, "# one\nxfs /mnt/x-0 0 model MODEL 1\nxfs /mnt/x-1 0 model MODEL 2\n")
     assert done.returncode == 0, done.stderr
     assert f"/mnt/x-0: mkfs.xfs on {disks}/dev/by-id/nvme-MODEL_A1\n" in done.stdout
     assert f"/mnt/x-1: mkfs.xfs on {disks}/dev/by-id/nvme-MODEL_B2\n" in done.stdout
@@ -310,7 +310,7 @@ def test_mount_never_touches_a_disk_that_holds_something(disks: Path) -> None:
         pytest.skip("mkfs.ext4 is not installed")
     subprocess.run(["mkfs.ext4", "-q", str(disks / "A1")], check=True)
     before = (disks / "A1").read_bytes()
-    done = mount(disks, "xfs /mnt/x-0 model MODEL 1\nxfs /mnt/x-1 model MODEL 2\n", "--yes")
+    done = mount(disks, "xfs /mnt/x-0 0 model MODEL 1\nxfs /mnt/x-1 0 model MODEL 2\n", "--yes")
     assert done.returncode == 1
     assert "is not empty; nothing is done to it" in done.stderr
     assert (disks / "A1").read_bytes() == before
@@ -319,12 +319,14 @@ def test_mount_never_touches_a_disk_that_holds_something(disks: Path) -> None:
 
 
 def test_mount_names_a_missing_disk_and_skips_what_is_done(disks: Path) -> None:
-    done = mount(disks, "xfs /mnt/x-0 model MODEL 3\nxfs /mnt/x-1 id nvme-nope\nxfs /mnt/x-2 path pci-nope\n", "--yes")
+    done = mount(
+        disks, "xfs /mnt/x-0 0 model MODEL 3\nxfs /mnt/x-1 0 id nvme-nope\nxfs /mnt/x-2 0 path pci-nope\n", "--yes"
+    )
     assert done.returncode == 1
     assert done.stderr.count("no disk") == 3
     (disks / "fstab").write_text("UUID=1 /mnt/x-0 xfs defaults 0 2\n")
-    (disks / "node.list").write_text("xfs /mnt/x-0 model MODEL 1\n")
-    again = mount(disks, "xfs /mnt/x-0 model MODEL 1\n")
+    (disks / "node.list").write_text("xfs /mnt/x-0 0 model MODEL 1\n")
+    again = mount(disks, "xfs /mnt/x-0 0 model MODEL 1\n")
     assert again.returncode == 0
     assert "is in" in again.stdout
 

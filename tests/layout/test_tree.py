@@ -267,7 +267,19 @@ def test_declared_secrets_are_listed_without_data(ml50: Cluster) -> None:
     assert ("minio", "minio-root") in names
     for entry in listed:
         assert {"component", "name", "namespace", "keys", "source", "loss", "rotate", "readers"} <= set(entry)
-        assert set(entry) <= {"component", "name", "namespace", "keys", "source", "by", "loss", "rotate", "readers"}
+        assert set(entry) <= {
+            "component",
+            "name",
+            "namespace",
+            "keys",
+            "source",
+            "by",
+            "loss",
+            "rotate",
+            "readers",
+            "labels",
+            "copyOf",
+        }
 
 
 def test_no_secret_object_holds_data(ml50: Cluster, a30: Cluster) -> None:

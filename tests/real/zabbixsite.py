@@ -160,13 +160,20 @@ def site_in(folder: Path) -> Iterator[Site]:
     with running([POSTGRES / "postgres", "-D", data, *options], folder):
         fill(folder)
         port = free_port()
-        shutil.copytree(FRONTEND, folder / "www", symlinks=True)
-        (folder / "www" / "conf" / "zabbix.conf.php").write_text(configuration(folder))
+        frontend(folder)
         limits = ["-d", "memory_limit=1G", "-d", "post_max_size=64M", "-d", "max_execution_time=300"]
         php = ["php", *limits, "-S", f"127.0.0.1:{port}", "-t", folder / "www"]
         with running(php, folder):
             wait("the frontend", lambda: connects(port))
             yield Site(f"http://127.0.0.1:{port}", folder)
+
+
+def frontend(folder: Path) -> None:
+    """Copy the frontend: Debian's looks for its settings in /etc."""
+    shutil.copytree(FRONTEND, folder / "www", symlinks=True)
+    settings, reader = folder / "frontend.php", folder / "www" / "include" / "classes" / "core" / "CConfigFile.php"
+    settings.write_text(configuration(folder))
+    reader.write_text(reader.read_text().replace("/etc/zabbix/zabbix.conf.php", str(settings)))
 
 
 def fill(folder: Path) -> None:
@@ -177,7 +184,7 @@ def fill(folder: Path) -> None:
     subprocess.run([*psql, "-d", "postgres", "-c", "create database zabbix"], check=True)
     for name in ("schema", "images", "data"):
         text = gzip.decompress((SCHEMA / f"{name}.sql.gz").read_bytes())
-        subprocess.run([*psql, "-1", "-d", "zabbix"], input=text, check=True)
+        subprocess.run([*psql, "-d", "zabbix"], input=text, check=True)
 
 
 def configuration(folder: Path) -> str:

@@ -255,6 +255,13 @@ def test_a_refusal_says_what_where_and_both_ways_out() -> None:
     ]
 
 
-def test_a_refusal_for_a_shared_file_names_no_cluster() -> None:
-    edit = HandEdit(path="base/app/1.0/a.yaml", kind="uncommitted", line=1, by_hand="a", generated="b")
-    assert "move it into the custom/ folder of an overlay" in refusal(edit)
+@pytest.mark.parametrize(
+    ("path", "home"),
+    [
+        ("base/app/1.0/a.yaml", "the custom/ folder of an overlay or into the cluster file"),
+        ("clusters/toy/argocd/a.yaml", "clusters/toy/argocd/custom/ or clusters/toy/cluster.yaml"),
+    ],
+)
+def test_a_refusal_names_where_an_edit_survives(path: str, home: str) -> None:
+    edit = HandEdit(path=path, kind="uncommitted", line=1, by_hand="a", generated="b")
+    assert f"to keep it: move it into {home}\n" in refusal(edit)

@@ -5,17 +5,9 @@ import sys
 import time
 from pathlib import Path
 
-from toyworld import CLUSTER, CUSTOM, NODES, ONCE, World, files, render, text
+from toyworld import CUSTOM, NODES, ONCE, World, files, generated, render, text, wanted
 
 NEW = ("a", "b", "c", "t")
-
-
-def generated(root: Path) -> dict[str, bytes]:
-    return {path: content for path, content in files(root).items() if path != CLUSTER}
-
-
-def wanted(world: World) -> dict[str, bytes]:
-    return {**world.tree(), **ONCE}
 
 
 def test_a_write_makes_the_tree_what_was_planned(world: World) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toyworld import CLUSTER, NODES, ONCE, OWNED, TOTAL, World, files
+from toyworld import NODES, OWNED, TOTAL, World, files, generated, wanted
 
 from generator.errors import UsageError
 from generator.repository.lock import exclusive
@@ -49,14 +49,6 @@ def fault(
         for name, real in REAL.items():
             patch.setattr(os, name, wrap(real))
         yield
-
-
-def generated(root: Path) -> dict[str, bytes]:
-    return {path: content for path, content in files(root).items() if path != CLUSTER}
-
-
-def wanted(world: World) -> dict[str, bytes]:
-    return {**world.tree(), **ONCE}
 
 
 def each_step(world: World) -> Iterator[int]:

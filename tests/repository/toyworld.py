@@ -123,3 +123,11 @@ class World:
                 with during or nullcontext():
                     write(lock, planned)
         return verdict
+
+
+def generated(root: Path) -> dict[str, bytes]:
+    return {path: content for path, content in files(root).items() if path != CLUSTER}
+
+
+def wanted(world: World) -> dict[str, bytes]:
+    return {**world.tree(), **ONCE}

@@ -13,10 +13,32 @@ from generator.model.versions import version_of
 from validation.build import Built, Loader, Object
 from validation.schemas import shared
 
-__all__ = ["SUBCHARTS", "no_file", "schema_problems", "unknown"]
+__all__ = ["UNSEEN", "no_file", "schema_problems", "unknown"]
 
-SUBCHARTS: dict[str, set[str]] = {}
-"""Paths of values that a chart's own file does not show, by chart."""
+UNSEEN = {
+    # Templates take these, but the values file has them in comments or not at all.
+    "ceph-csi-drivers": {
+        "operatorConfig.driverSpecDefaults.nodePlugin.resources",
+        "operatorConfig.driverSpecDefaults.controllerPlugin.priorityClassName",
+    },
+    "gpu-operator": {"dcgmExporter.podLabelAllowlistRegex"},
+    "local-static-provisioner": {"priorityClassName"},
+    # The first and the last likewise; the others are values of charts inside this one.
+    "kube-prometheus-stack": {
+        "alertmanager.alertmanagerSpec.configSecret",
+        "grafana.resources",
+        "grafana.testFramework",
+        "kube-state-metrics.resources",
+        "prometheus-node-exporter.priorityClassName",
+        "prometheus-node-exporter.resources",
+        "prometheus-node-exporter.tolerations",
+        "prometheusOperator.admissionWebhooks.certManager.issuerRef",
+    },
+}
+"""Paths of values that a chart has and its values file does not show: looked up in the charts' templates."""
+
+SUBCHARTS = {("rook-ceph", "ceph-csi-operator"): "ceph-csi-operator/v1.0.4/values/ceph-csi-operator.values.yaml"}
+"""The values files of charts inside others, by both charts' names."""
 
 
 def unknown(built: Built) -> list[str]:
@@ -26,7 +48,9 @@ def unknown(built: Built) -> list[str]:
         chart = built.charts[component, release]["name"]
         file = values_file(built, component, chart)
         if file:
-            found += [f"{component}: {release}: {path}" for path in missing(values, read(file), "", SUBCHARTS.get(chart, set()))]
+            known = {**read(file), **inside(chart)}
+            unseen = UNSEEN.get(chart, set())
+            found += [f"{component}: {release}: {path}" for path in missing(values, known, "") if not below(path, unseen)]
     return found
 
 
@@ -61,27 +85,35 @@ def values_file(built: Built, component: str, chart: str) -> Path | None:
     return None
 
 
+def inside(chart: str) -> Object:
+    """Return the values of the charts inside a chart, by their names."""
+    return {name: read(shared(file)) for (outer, name), file in SUBCHARTS.items() if outer == chart}
+
+
+def below(path: str, places: set[str]) -> bool:
+    return any(path == place or path.startswith(f"{place}.") for place in places)
+
+
 @cache
 def read(file: Path) -> Any:
     return yaml.load(file.read_bytes(), Loader)
 
 
-def missing(ours: Any, theirs: Any, path: str, elsewhere: set[str]) -> Iterator[str]:
-    """Yield the paths of ours that are not in theirs. An empty map of theirs takes any key, and so does nothing."""
-    if isinstance(ours, list) and isinstance(theirs, list) and theirs:
-        known = merged(theirs)
+def missing(ours: Any, theirs: Any, path: str) -> Iterator[str]:
+    """Yield the paths of ours that are not in theirs. An empty map of theirs takes any key, and so does nothing; a list
+    is known by all keys of its maps, and resources take both requests and limits.
+    """
+    if isinstance(ours, list) and isinstance(theirs, list):
         for one in ours:
-            yield from missing(one, known, path, elsewhere)
-    if not isinstance(ours, dict) or theirs in ({}, [], None):
+            yield from missing(one, merged(theirs), path)
+    if not isinstance(ours, dict) or theirs in ({}, [], None) or path.endswith("resources"):
         return
     for key, value in ours.items():
         here = f"{path}.{key}".lstrip(".")
-        if here in elsewhere:
-            continue
         if not isinstance(theirs, dict) or key not in theirs:
             yield here
         else:
-            yield from missing(value, theirs[key], here, elsewhere)
+            yield from missing(value, theirs[key], here)
 
 
 def merged(items: list[Any]) -> Any:

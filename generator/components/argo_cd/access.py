@@ -87,8 +87,8 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     if has_admin(cluster):
         made.append(own_secret("argocd-initial-admin-secret", ("password",), change))
     if cluster.site.oidc:
-        rotate = "make a new one at the identity provider, replace the value. The label "
-        made.append(given("argocd-oidc", ("clientSecret",), f"{rotate}app.kubernetes.io/part-of: argocd must be on it"))
+        rotate = "make a new one at the identity provider, replace the value"
+        made.append(given("argocd-oidc", ("clientSecret",), rotate, {"app.kubernetes.io/part-of": "argocd"}))
     if exposed(cluster):
         renewed = "cert-manager renews it; delete it to have it made again"
         made.append(own_secret("argocd-server-tls", ("ca.crt", "tls.crt", "tls.key"), renewed, by="cert-manager"))
@@ -102,12 +102,12 @@ def repository(cluster: Cluster) -> Secret:
     return given(
         "repository",
         ("type", "url", *login),
-        "replace the value; it counts at once. The label argocd.argoproj.io/secret-type: repository must be on it, "
-        "`type` is git",
+        "replace the value; it counts at once. `type` is git",
+        {"argocd.argoproj.io/secret-type": "repository"},
     )
 
 
-def given(name: str, keys: tuple[str, ...], rotate: str) -> Secret:
+def given(name: str, keys: tuple[str, ...], rotate: str, labels: dict[str, str]) -> Secret:
     """Return a Secret that a person gives."""
     return Secret(
         name=name,
@@ -117,6 +117,7 @@ def given(name: str, keys: tuple[str, ...], rotate: str) -> Secret:
         loss="outage",
         rotate=rotate,
         readers=("argo-cd",),
+        labels=labels,
     )
 
 

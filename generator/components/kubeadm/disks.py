@@ -7,10 +7,12 @@ from generator.model.nodes import Disk, Machine
 
 __all__ = ["disk_scripts"]
 
+MINIO_GROUP = 1000
+
 
 def disk_scripts(cluster: Cluster) -> dict[str, str]:
     """Return `node/disks/mount.sh` and, for each node with such disks, the list that it reads: one line a disk, with
-    use, filesystem, mount point and how to find it.
+    filesystem, mount point, the group that may write, and how to find it.
     """
     found = {}
     for machine in cluster.machines:
@@ -26,20 +28,20 @@ def _scratch(cluster: Cluster, machine: Machine) -> list[str]:
     settings = cluster.storage.scratch
     if settings is None:
         return []
-    return _lines(machine.disks_for("scratch"), settings.filesystem, f"{settings.host_dir}/disk")
+    return _lines(machine.disks_for("scratch"), f"{settings.filesystem} {settings.host_dir}/disk-{{}} 0")
 
 
 def _objects(cluster: Cluster, machine: Machine) -> list[str]:
     settings = cluster.storage.objects
     if settings is None or machine.pool != settings.pool:
         return []
-    return _lines(machine.disks_for("objects"), "xfs", f"{settings.host_dir}/drive")
+    return _lines(machine.disks_for("objects"), f"xfs {settings.host_dir}/drive-{{}} {MINIO_GROUP}")
 
 
-def _lines(disks: tuple[Disk, ...], filesystem: str, mount: str) -> list[str]:
+def _lines(disks: tuple[Disk, ...], line: str) -> list[str]:
     """Return a line for each disk; a `model` line stands for the n-th disk of that model by its serial number."""
     names = [_named(disk, index) for disk in disks for index in range(disk.count)]
-    return [f"{filesystem} {mount}-{number} {name}" for number, name in enumerate(names)]
+    return [f"{line.format(number)} {name}" for number, name in enumerate(names)]
 
 
 def _named(disk: Disk, index: int) -> str:

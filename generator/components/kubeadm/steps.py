@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from generator.model.capacity import ceph_hosts
 from generator.model.cluster import Cluster
 
 __all__ = ["steps"]
@@ -42,6 +43,8 @@ Check: `sudo ls -l /etc/kubernetes/enc/` shows the file on every control-plane n
 """
     yield _init(cluster)
     yield _join(cluster)
+    if cluster.storage.ceph and cluster.networks.storage and cluster.storage.ceph.network == "host":
+        yield _monitors(cluster)
     yield _network(cluster)
     yield _secrets(cluster)
     yield _argocd(cluster)
@@ -166,6 +169,21 @@ come from the join files: racks must be right before Ceph starts, because Rook r
 """
 
 
+def _monitors(cluster: Cluster) -> str:
+    commands = "".join(
+        f"kubectl annotate node {machine.name} network.rook.io/mon-ip={machine.addresses['storage']}\n"
+        for machine in ceph_hosts(cluster)
+        if "storage" in machine.addresses
+    )
+    return f"""\
+Ceph monitors on the storage network
+A kubelet cannot annotate its own node. Without this, monitors take the node network and stay there:
+```sh
+{commands}```
+Check: `kubectl get nodes -o custom-columns=NAME:.metadata.name,MON:.metadata.annotations.network\\.rook\\.io/mon-ip`.
+"""
+
+
 APPLY = "kubectl apply --server-side --force-conflicts --field-manager=argocd-controller"
 
 
@@ -208,6 +226,7 @@ Argo CD
 kubectl apply --server-side -f clusters/{cluster.name}/argocd/appproject-root.yaml
 kubectl apply --server-side -f clusters/{cluster.name}/argocd/application-root.yaml
 ```
-Upstream's objects name no namespace: hence `-n argocd`. From here on Argo CD installs everything else in the order of its waves, itself included.
+Upstream's objects name no namespace, hence `-n argocd`.
+From here on Argo CD installs everything else in the order of its waves, itself included.
 Check: `kubectl -n argocd get applications` - all Synced and Healthy after the last wave.
 """

@@ -28,7 +28,7 @@ find_disk() { # kind name [number]
 # Plan first: nothing is touched when a disk is missing or in use.
 plan=$(mktemp)
 trap 'rm -f "$plan"' EXIT
-while read -r filesystem mount kind name number; do
+while read -r filesystem mount group kind name number; do
   case $filesystem in '' | '#'*) continue ;; esac
   disk=$(find_disk "$kind" "$name" "${number:-1}")
   if [ -z "$disk" ] || [ ! -e "$disk" ]; then
@@ -45,13 +45,13 @@ while read -r filesystem mount kind name number; do
     failed=1
     continue
   fi
-  echo "$filesystem $mount $disk" >>"$plan"
+  echo "$filesystem $mount $group $disk" >>"$plan"
   echo "$mount: mkfs.$filesystem on $disk"
 done <"$list"
 
 [ $failed = 0 ] || { echo "nothing was changed" >&2; exit 1; }
 [ "$act" = --yes ] || { echo "dry run: add --yes to do this"; exit 0; }
-while read -r filesystem mount disk; do
+while read -r filesystem mount group disk; do
   "mkfs.$filesystem" "$disk" >/dev/null
   uuid=$(blkid --match-tag UUID --output value "$disk")
   mkdir -p "$mount"
@@ -59,5 +59,7 @@ while read -r filesystem mount disk; do
   chattr +i "$mount" 2>/dev/null || true
   echo "UUID=$uuid $mount $filesystem defaults,noatime,nofail 0 2" >>"$fstab"
   mount --fstab "$fstab" "$mount"
+  chgrp "$group" "$mount"
+  chmod 0775 "$mount"
   echo "$mount: mounted"
 done <"$plan"
