@@ -12,7 +12,7 @@ from generator.components.ceph_cluster import ceph_cluster
 from generator.components.ceph_csi_drivers import ceph_csi_drivers
 from generator.components.cert_manager import cert_manager
 from generator.components.cilium import cilium
-from generator.components.component import Component, Manifest
+from generator.components.component import Component, Manifest, Tier
 from generator.components.csi_nfs import csi_nfs
 from generator.components.gpu_operator import gpu_operator
 from generator.components.issuers import issuers
@@ -32,7 +32,7 @@ from generator.components.snapshot_controller import snapshot_controller
 from generator.components.tenants import tenants
 from generator.components.volcano import volcano
 from generator.components.workflows import workflows
-from generator.model.cluster import Cluster, ComponentSettings
+from generator.model.cluster import Cluster
 
 __all__ = ["CATALOGUE", "compose"]
 
@@ -73,13 +73,17 @@ def compose(cluster: Cluster) -> tuple[Component, ...]:
     made = [component for make in CATALOGUE if (component := make(cluster))]
     kept = [component for component in made if cluster.settings(component.name).managed]
     kept.append(argo_cd(cluster, tuple(kept)))
-    absent = {component.name for component in made} - {component.name for component in kept}
-    return tuple(_settled(component, cluster.settings(component.name), absent) for component in kept)
+    present = {component.name for component in kept}
+    return tuple(_settled(component, cluster, present) for component in kept)
 
 
-def _settled(component: Component, settings: ComponentSettings, absent: set[str]) -> Component:
-    """Merge the user's chart values in, take over an adopted release, and drop needs that others install."""
-    needs = tuple(need for need in component.needs if need not in absent)
+def _settled(component: Component, cluster: Cluster, present: set[str]) -> Component:
+    """Merge the user's chart values in, take over an adopted release, and drop needs that others install. Every pod
+    needs the pod network; only Argo CD comes as early as it can, for its settings.
+    """
+    settings = cluster.settings(component.name)
+    network = () if component.tier == Tier.NETWORK or component.name == "argo-cd" else (cluster.networks.cni,)
+    needs = tuple(need for need in dict.fromkeys((*network, *component.needs)) if need in present)
     if not component.releases or not (settings.values or settings.adopt):
         return structs.replace(component, needs=needs)
     first, *others = component.releases

