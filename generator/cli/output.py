@@ -48,21 +48,28 @@ def _text(document: Document, finding: Finding) -> None:
     at, also = document.locate(finding)
     place = click.style(f"{document.file}:{at.line}:{at.column}", bold=True)
     severity = click.style(finding.severity, fg=COLOURS[finding.severity])
-    click.echo(f"{place} {severity} {finding.code}: {finding.message}")
+    click.echo(f"{place} {severity} {finding.code}: {_visible(finding.message)}")
     if line := document.line(at.line):
         click.echo(_excerpt(line, at, _also(finding, also)))
     if finding.fix:
-        click.echo(f"   fix: {finding.fix}")
+        click.echo(f"   fix: {_visible(finding.fix)}")
     click.echo()
 
 
 def _excerpt(line: str, at: Position, also: str) -> str:
     """Show the line with carets below; a very long one is cut to what stands around the place."""
     start = max(0, at.column - 60) if len(line) > 160 else 0
-    piece = line[start : start + 160].replace("\t", " ")
+    piece = _visible(line[start : start + 160])
     number = f"{at.line:5}"
     carets = "^" * max(1, min(at.end - at.column, 160 - (at.column - 1 - start)))
     return f"{number} | {piece}\n{' ' * len(number)} | {' ' * (at.column - 1 - start)}{carets}{also}"
+
+
+def _visible(text: str) -> str:
+    """Return text that cannot command a terminal, each character still one column."""
+    return "".join(
+        char if char.isprintable() else " " if char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text
+    )
 
 
 def _also(finding: Finding, also: Position | None) -> str:

@@ -56,6 +56,14 @@ def test_check_shows_every_mistake_with_its_place(repository: Path, capsys: pyte
     assert "2 errors" in out
 
 
+def test_what_a_file_holds_cannot_command_the_terminal(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(repository, "cni: calico", 'cni: "\\e[31mcal\u202eico"')
+    assert run(["check", "-C", str(repository)]) == 1
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+
+
 def test_check_speaks_json(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edit(repository, "cni: calico", "cni: calicoo")
     assert run(["check", "-C", str(repository), "--output", "json"]) == 1
