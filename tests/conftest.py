@@ -1,5 +1,7 @@
-"""Clusters that tests share."""
+"""Clusters that tests share, and no skipping in CI."""
 
+import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -27,3 +29,13 @@ def ml50() -> Cluster:
 @pytest.fixture(scope="session")
 def a30() -> Cluster:
     return load("a30-bench")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A check that is skipped in CI proves nothing: it counts as failed there."""
+    report = yield
+    if report.skipped and os.environ.get("CI"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped in CI: {report.longrepr}"
+    return report

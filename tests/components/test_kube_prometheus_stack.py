@@ -116,8 +116,11 @@ def test_the_default_class_is_taken_where_ceph_has_one_and_waited_for(ml50: Clus
     assert "storage" in values(cluster)["alertmanager"]["alertmanagerSpec"]
     assert "ceph-cluster" in installed(cluster).needs
     # No class at all: a claim would wait for ever.
-    assert "storageSpec" not in values(a30)["prometheus"]["prometheusSpec"]
-    assert "ceph-cluster" not in installed(a30).needs
+    assert a30.monitoring.prometheus
+    bare = structs.replace(a30.monitoring.prometheus, storage_class=None)
+    without = structs.replace(a30, monitoring=structs.replace(a30.monitoring, prometheus=bare))
+    assert "storageSpec" not in values(without)["prometheus"]["prometheusSpec"]
+    assert "ceph-cluster" not in installed(without).needs
 
 
 def test_alerts_belong_to_one_side(ml50: Cluster) -> None:
