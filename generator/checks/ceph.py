@@ -1,12 +1,19 @@
 """Rules about Ceph's nodes, disks and daemons."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 from collections.abc import Iterator
 
-from generator.checks.places import hardware_path, meant, repeats
+from generator.checks.places import free_address, hardware_path, meant, repeats
 from generator.checks.rule import rule
 from generator.checks.tiers import CEPH, disk_lists
-from generator.model.capacity import DAEMONS_MEMORY, DAEMONS_MILLI_CPU, OSD_REQUESTS, ceph_disks, ceph_hosts, ceph_raw
+from generator.model.capacity import (
+    DAEMONS_MEMORY,
+    DAEMONS_MILLI_CPU,
+    OSD_REQUESTS,
+    ceph_hosts,
+    ceph_raw,
+    osd_requests,
+    osds,
+)
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, Severity
 from generator.model.nodes import Machine
@@ -189,11 +196,11 @@ def storage_addresses(cluster: Cluster) -> Iterator[Finding]:
     """On the host network Ceph's daemons listen in the storage network only: without an address there they do not
     start.
     """
-    ceph, network = cluster.storage.ceph, cluster.networks.storage
+    ceph, network, free = cluster.storage.ceph, cluster.networks.storage, free_address(cluster, "storage")
     for machine in ceph_hosts(cluster) if ceph and network and ceph.network == "host" else ():
         if "storage" not in machine.addresses:
             message = f"{machine.name} has disks for ceph and no address in the storage network"
-            also, fix = ("networks", "storage"), "add addresses.storage to the node"
+            also, fix = ("networks", "storage"), f"addresses: {{storage: {free}}}" if free else "enlarge the network"
             yield Finding(at=("nodes", machine.index), also=also, message=message, fix=fix)
 
 
@@ -244,8 +251,8 @@ def _human(size: int) -> str:
 @rule(
     "GEN-CEPH-013",
     "CPUs and memory for Ceph's daemons",
-    wrong="hardware: {cpu: 16, memory: 64Gi, disks: [{use: ceph, model: ST20000NM002D-3KT133, count: 24, size: 20T}]}\n",
-    right="hardware: {cpu: 32, memory: 256Gi, disks: [{use: ceph, model: ST20000NM002D-3KT133, count: 24, size: 20T}]}\n",
+    wrong="hardware: {cpu: 16, memory: 64Gi, disks: [{use: ceph, model: ST20000NM002D, count: 24, size: 20T}]}\n",
+    right="hardware: {cpu: 32, memory: 256Gi, disks: [{use: ceph, model: ST20000NM002D, count: 24, size: 20T}]}\n",
 )
 def room_for_osds(cluster: Cluster) -> Iterator[Finding]:
     """Each disk has a daemon (OSD) that asks for 2 CPUs and 8Gi (nvme), 1 and 5Gi (ssd) or half a CPU and 5Gi (hdd):
@@ -253,16 +260,16 @@ def room_for_osds(cluster: Cluster) -> Iterator[Finding]:
     """
     reserved, seen = cluster.kubernetes.reserved, set[Path]()
     for machine in ceph_hosts(cluster):
-        asked = [OSD_REQUESTS[disk.class_] for disk in ceph_disks(machine, cluster) for _ in range(min(disk.count, 9999))]
-        cpu = sum(milli for milli, _ in asked) + reserved.cpu.milli + DAEMONS_MILLI_CPU
-        memory = sum(size for _, size in asked) + reserved.memory.value + DAEMONS_MEMORY
+        cpu, memory = osd_requests(machine, cluster)
+        cpu += reserved.cpu.milli + DAEMONS_MILLI_CPU
+        memory += reserved.memory.value + DAEMONS_MEMORY
         needs = {"cpu": (cpu > machine.cpu * 1000, f"{-(-cpu // 1000)} CPUs of {machine.cpu}")}
         needs["memory"] = (memory > machine.memory.value, f"{_human(memory)} of {machine.memory.human()}")
         for field, (short, text) in needs.items():
             at = hardware_path(cluster, machine, field)
             if short and at not in seen:
                 seen.add(at)
-                message = f"{len(asked)} disks for ceph and what is reserved on {machine.name} need {text}"
+                message = f"{osds(machine, cluster)} disks for ceph and what is reserved on {machine.name} need {text}"
                 also = hardware_path(cluster, machine, "disks")
                 yield Finding(at=at, also=also, message=message, fix="give Ceph fewer disks of the node")
 

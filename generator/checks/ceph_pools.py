@@ -1,12 +1,11 @@
 """Rules about Ceph's pools, filesystems and object stores."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 from collections.abc import Iterator
 
 from generator.checks.places import repeats
 from generator.checks.rule import rule
-from generator.checks.tiers import CEPH, ceph_pools, default_classes, failure_domains, storage_classes
-from generator.model.capacity import ceph_hosts, ceph_raw, ceph_usable
+from generator.checks.tiers import CEPH, ceph_pools, failure_domains
+from generator.model.capacity import ceph_hosts, ceph_raw
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, Severity
 from generator.model.storage import CephPool
@@ -31,10 +30,12 @@ def copies_placed(cluster: Cluster) -> Iterator[Finding]:
     for name, at, pool, _ in ceph_pools(cluster):
         places, copies = _places(cluster, pool), pool.replicas
         if not pool.erasure and 0 < places < copies:
-            unit, where = pool.failure_domain, (*at, "replicas") if copies != 3 else at
-            message = f"{copies} replicas of {name} need {copies} {unit}s with {pool.device_class} disks: {places} have them"
+            unit = pool.failure_domain
+            message = (
+                f"{copies} replicas of {name} need {copies} {unit}s with {pool.device_class} disks: {places} have them"
+            )
             fix = "failureDomain: host" if unit == "rack" else f"have {copies} hosts, better {copies + 1}"
-            yield Finding(at=where, also=(*CEPH, "pools"), message=message, fix=fix)
+            yield Finding(at=(*at, "replicas"), also=(*CEPH, "pools"), message=message, fix=fix)
 
 
 @rule(
@@ -65,7 +66,9 @@ def second_loss(cluster: Cluster) -> Iterator[Finding]:
     for name, at, pool, _ in ceph_pools(cluster):
         if pool.erasure and pool.erasure.coding == 1:
             message = f"{name} has 1 coding chunk: a second disk that fails takes data with it"
-            yield Finding(at=(*at, "erasure"), message=message, fix=f"erasure: {{data: {pool.erasure.data}, coding: 2}}")
+            yield Finding(
+                at=(*at, "erasure"), message=message, fix=f"erasure: {{data: {pool.erasure.data}, coding: 2}}"
+            )
         elif not pool.erasure and pool.replicas == 2:
             message = f"{name} has 2 replicas: a second disk that fails takes data with it"
             yield Finding(at=(*at, "replicas"), message=message, fix="replicas: 3")
@@ -131,8 +134,8 @@ def class_present(cluster: Cluster) -> Iterator[Finding]:
 @rule(
     "GEN-CEPH-026",
     "every Ceph node has a rack",
-    wrong="- {name: rbd, deviceClass: nvme, failureDomain: rack}\n# and\n- {name: cpu-01, pool: cpu, address: 10.0.0.1}\n",
-    right="- {name: cpu-01, pool: cpu, address: 10.0.0.1, rack: r4}\n",
+    wrong="- {name: rbd, deviceClass: hdd, failureDomain: rack}\n# and\n- {name: n1, pool: cpu, address: 10.0.0.1}\n",
+    right="- {name: n1, pool: cpu, address: 10.0.0.1, rack: r4}\n",
 )
 def racks_known(cluster: Cluster) -> Iterator[Finding]:
     """Ceph spreads copies over the racks it knows: a node without one takes none of the pool's data."""
@@ -182,20 +185,21 @@ def metadata_fast(cluster: Cluster) -> Iterator[Finding]:
 
 
 @rule(
-    "GEN-CEPH-029",
-    "quotas that the disks can hold",
-    wrong="- {name: rbd, deviceClass: nvme, quota: 500T}\n# and 100T of nvme in all\n",
-    right="- {name: rbd, deviceClass: nvme, quota: 20T}\n",
+    "GEN-CEPH-033",
+    "the fastest disks on three hosts",
+    wrong="# four hosts with hdd, two of them with nvme too\n",
+    right="# four hosts with hdd and nvme\n",
 )
-def quota_fits(cluster: Cluster) -> Iterator[Finding]:
-    """What a pool can hold is what stays when its largest host is lost and made good on the others, below the 85 % at
-    which Ceph warns. Beyond, the disks are full before the quota is, and then all writes stop.
+def manager_pool_placed(cluster: Cluster) -> Iterator[Finding]:
+    """Ceph keeps a pool for itself (`.mgr`), three copies on the fastest class there is; without three hosts that have
+    it, Ceph is never healthy and nothing after it is installed.
     """
-    for name, at, pool, _ in ceph_pools(cluster):
-        usable = ceph_usable(cluster, pool)
-        if pool.quota and usable.value and pool.quota > usable:
-            message = f"{name} may grow to {pool.quota.human()}, and its disks hold {usable.human()}"
-            yield Finding(at=(*at, "quota"), message=message, fix=f"quota: {usable.value // 2**30}Gi at most")
+    hosts = ceph_hosts(cluster)
+    classes = {name: sum(1 for host in hosts if ceph_raw(host, name)) for name in ("nvme", "ssd", "hdd")}
+    name = next((name for name, count in classes.items() if count), "")
+    if len(hosts) > 2 and name and classes[name] < 3:
+        message = f"Ceph's own pool needs 3 hosts with {name}, the fastest class, and {classes[name]} have it"
+        yield Finding(at=(*CEPH, "pools"), message=message, fix=f"have {name} disks on 3 hosts, or on none")
 
 
 def _ceph_names(cluster: Cluster) -> Iterator[tuple[str, Path]]:
@@ -208,7 +212,9 @@ def _ceph_names(cluster: Cluster) -> Iterator[tuple[str, Path]]:
     for index, filesystem in enumerate(ceph.filesystems if ceph else ()):
         at = (*CEPH, "filesystems", index)
         yield f"{filesystem.name}-metadata", (*at, "name")
-        yield from ((f"{filesystem.name}-{pool.name}", (*at, "data", n, "name")) for n, pool in enumerate(filesystem.data))
+        yield from (
+            (f"{filesystem.name}-{pool.name}", (*at, "data", n, "name")) for n, pool in enumerate(filesystem.data)
+        )
 
 
 @rule(
@@ -260,32 +266,3 @@ def gateways_several(cluster: Cluster) -> Iterator[Finding]:
         if store.gateways < 2:
             at = (*CEPH, "objectStores", index, "gateways")
             yield Finding(at=at, message=f"object store {store.name} has one gateway", fix="gateways: 2")
-
-
-@rule(
-    "GEN-CEPH-040",
-    "one default storage class",
-    wrong="- {name: a, deviceClass: nvme, default: true}\n- {name: b, deviceClass: hdd, default: true}\n",
-    right="- {name: a, deviceClass: nvme, default: true}\n- {name: b, deviceClass: hdd}\n",
-)
-def one_default(cluster: Cluster) -> Iterator[Finding]:
-    """Of several defaults Kubernetes takes the one that was made last, which after a restore is another one."""
-    found = default_classes(cluster)
-    for placed in found[1:]:
-        message = f"{placed.name} and {found[0].name} both have the default storage class"
-        also = (*found[0].at, "default")
-        yield Finding(at=(*placed.at, "default"), also=also, message=message, fix="remove `default` from one")
-
-
-@rule(
-    "GEN-CEPH-041",
-    "storage classes are named once",
-    wrong="scratch: {storageClass: fast}\n# and\nblockPools: [{name: fast, deviceClass: nvme}]\n",
-    right="scratch: {storageClass: scratch-nvme}\n",
-)
-def classes_unique(cluster: Cluster) -> Iterator[Finding]:
-    """All tiers' classes are in one list: of two with one name, the one that is applied last wins, and volumes land
-    where nobody expects them.
-    """
-    for name, at, first in repeats(storage_classes(cluster)):
-        yield Finding(at=at, also=first, message=f"two storage classes are named {name}", fix="set storageClass to another")

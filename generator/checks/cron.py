@@ -1,7 +1,8 @@
 """Schedules in the form of cron, as the workflow controller reads them."""
 
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 __all__ = ["Schedule", "parse"]
 
@@ -18,7 +19,7 @@ FIELDS: tuple[tuple[str, int, int, dict[str, int]], ...] = (
 LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-class Schedule(NamedTuple):
+class Schedule(Struct, frozen=True):
     """When something starts. A set of days that is whole does not limit: as in every cron, a day counts when it is
     in either set if both limit.
     """
@@ -58,7 +59,8 @@ def parse(text: str) -> Schedule:
     """
     words = text.split()
     if len(words) != 5:
-        raise ValueError(f"`{text}` has {len(words)} fields, and a schedule has 5")
+        count = f"{len(words)} field{'s' * (len(words) != 1)}"
+        raise ValueError(f"`{text}` has {count}, and a schedule has 5")
     return Schedule(*(_field(word, *field) for word, field in zip(words, FIELDS, strict=True)))
 
 

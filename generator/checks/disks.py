@@ -1,5 +1,4 @@
 """Rules about disks: names that hold, and one owner for each."""
-# ruff: noqa: D401 - the docstring of a rule says why it exists
 
 import re
 from collections.abc import Iterator
@@ -12,6 +11,9 @@ from generator.model.finding import Finding
 from generator.model.nodes import Disk
 
 __all__: list[str] = []
+
+# Drives of the largest servers.
+MOST = 128
 
 _KERNEL = re.compile(r"(/dev/)?((sd|vd|xvd|hd)[a-z]{1,3}\d*|nvme\d+n\d+(p\d+)?|dm-\d+)")
 _FOLDER = re.compile(r"/dev/disk/by-[a-z]+/")
@@ -84,7 +86,12 @@ def disks_unique(cluster: Cluster) -> Iterator[Finding]:
     # Each list's first: a repeat within one is told above.
     ids = {(disk.id, each.at): (*each.at, n, "id") for each in lists for n, disk in enumerate(each.disks) if disk.id}
     for text, at, first in repeats((text, at) for (text, _), at in ids.items()):
-        yield Finding(at=at, also=first, message=f"the disk {text} is in two nodes", fix="`ls /dev/disk/by-id` there")
+        yield Finding(
+            at=at,
+            also=first,
+            message=f"the disk {text} is in two nodes",
+            fix="`ls /dev/disk/by-id` on the node shows its own",
+        )
 
 
 @rule(
@@ -114,25 +121,30 @@ def _wrong(field: str, text: str) -> tuple[str, str] | None:
     if field != "model" and _PARTITION.search(text):
         return "is a partition", f"{field}: {_PARTITION.sub('', text)}"
     if not re.fullmatch(r"[^\s/]+", text):
-        return "is no name in /dev/disk", re.sub(r"\s+", "_", text.strip().rpartition("/")[2]) or "`ls -l /dev/disk/by-id`"
+        return "is no name in /dev/disk", re.sub(
+            r"\s+", "_", text.strip().rpartition("/")[2]
+        ) or "`ls -l /dev/disk/by-id`"
     return None
 
 
 @rule(
     "GEN-DISK-005",
-    "a count only of a model",
+    "a count of disks that a node can have",
     wrong="- {use: ceph, path: pci-0000:3b:00.0-nvme-1, count: 4, size: 8T}\n",
     right="- {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 4, size: 8T}\n",
 )
 def count_of_model(cluster: Cluster) -> Iterator[Finding]:
-    """An id or a path is one disk: room that is counted four times is not there."""
+    """An id or a path is one disk, and no node has hundreds of a model: room that is counted and not there."""
     for each in disk_lists(cluster):
         for index, disk in enumerate(each.disks):
             if disk.count > 1 and not disk.model and _names(disk):
                 field, text = next(iter(_names(disk).items()))
                 message = f"count is {disk.count}, and the {field} {text} is one disk"
                 at = (*each.at, index, "count")
-                yield Finding(at=at, message=message, fix=f"remove `count`, and list {disk.count} disks")
+                yield Finding(at=at, message=message, fix="remove `count`, and list each disk")
+            elif disk.count > MOST:
+                message = f"count is {disk.count}: it is that of one node, not of the pool"
+                yield Finding(at=(*each.at, index, "count"), message=message, fix=f"at most {MOST}")
 
 
 @rule(

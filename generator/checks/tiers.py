@@ -10,7 +10,15 @@ from generator.model.finding import Path
 from generator.model.nodes import Disk, Machine
 from generator.model.storage import CephPool
 
-__all__ = ["DiskList", "PlacedPool", "ceph_pools", "default_classes", "disk_lists", "failure_domains", "storage_classes"]
+__all__ = [
+    "DiskList",
+    "PlacedPool",
+    "ceph_pools",
+    "default_classes",
+    "disk_lists",
+    "failure_domains",
+    "storage_classes",
+]
 
 CEPH: Path = ("storage", "ceph")
 OBJECTS: Path = ("storage", "objects")

@@ -10,7 +10,7 @@ from generator.model.teams import Quota
 
 __all__ = [
     "ErasureSet", "Share", "allocatable", "ceph_hosts", "ceph_raw", "ceph_usable", "erasure_set",
-    "flavor_capacity", "objects_usable", "quota_share",
+    "flavor_capacity", "objects_usable", "osd_requests", "osds", "quota_share",
 ]  # fmt: skip
 
 # What the daemon sets of this project (CNI, CSI, GPU and monitoring agents) request on every node.
@@ -36,14 +36,14 @@ class Share(Struct, frozen=True, kw_only=True):
 def allocatable(machine: Machine, cluster: Cluster) -> Share:
     """Return what jobs can have of one node: all but what is reserved and what daemon sets and OSDs request."""
     reserved = cluster.kubernetes.reserved
-    osds = [OSD_REQUESTS[disk.class_] for disk in ceph_disks(machine, cluster) for _ in range(disk.count)]
-    used_cpu = reserved.cpu.milli + DAEMONS_MILLI_CPU + sum(cpu for cpu, _ in osds)
-    used_memory = reserved.memory.value + DAEMONS_MEMORY + sum(memory for _, memory in osds)
+    osd_cpu, osd_memory = osd_requests(machine, cluster)
+    used_cpu = reserved.cpu.milli + DAEMONS_MILLI_CPU + osd_cpu
+    used_memory = reserved.memory.value + DAEMONS_MEMORY + osd_memory
     return Share(
         gpus=machine.gpus,
         milli_cpu=max(0, machine.cpu * 1000 - used_cpu),
         memory=max(0, machine.memory.value - used_memory),
-        pods=max(0, cluster.kubernetes.max_pods - DAEMON_PODS - len(osds)),
+        pods=max(0, cluster.kubernetes.max_pods - DAEMON_PODS - osds(machine, cluster)),
     )
 
 
@@ -51,6 +51,17 @@ def ceph_disks(machine: Machine, cluster: Cluster) -> tuple[Disk, ...]:
     """Return the disks of a node that become OSDs: none where its pool is not one of Ceph's."""
     ceph = cluster.storage.ceph
     return machine.disks_for("ceph") if ceph and machine.pool in ceph.pools else ()
+
+
+def osds(machine: Machine, cluster: Cluster) -> int:
+    """Return how many OSDs run on a node."""
+    return sum(disk.count for disk in ceph_disks(machine, cluster))
+
+
+def osd_requests(machine: Machine, cluster: Cluster) -> tuple[int, int]:
+    """Return what the OSDs of a node request together: thousandths of a core, and bytes."""
+    asked = [(disk.count, *OSD_REQUESTS[disk.class_]) for disk in ceph_disks(machine, cluster)]
+    return sum(count * cpu for count, cpu, _ in asked), sum(count * memory for count, _, memory in asked)
 
 
 def flavor_capacity(cluster: Cluster, pool: str) -> Share:

@@ -256,6 +256,7 @@ CATALOGUE: dict[str, tuple[Version, ...]] = {
                 "proxy": "docker.io/zabbix/zabbix-proxy-sqlite3:ubuntu-7.0.30",
                 "agent": "docker.io/zabbix/zabbix-agent2:ubuntu-7.0.30",
                 "postgresql": "docker.io/library/postgres:16.10",
+                "python": "docker.io/library/python:3.12.12-alpine3.22",
             },
             schemas=("zabbix-chart/7.0.12",),
         ),

@@ -1,0 +1,171 @@
+"""Rules about monitoring: where it keeps its data, whom it tells."""
+
+import re
+from collections.abc import Iterator
+
+from generator.checks.places import meant
+from generator.checks.rule import rule
+from generator.checks.tiers import default_classes, storage_classes
+from generator.model.cluster import Cluster, Prometheus, Zabbix
+from generator.model.finding import Finding, Path, Severity
+
+__all__: list[str] = []
+
+ZABBIX: Path = ("monitoring", "zabbix")
+PROMETHEUS: Path = ("monitoring", "prometheus")
+# What Zabbix's own media types take as a recipient (facts: monitoring 4.4).
+_CHANNELS = {
+    "slack": (r"[#@][\w.-]+|[CDGU][A-Z0-9]{6,}", "as in #ml-oncall, @name or the channel's id"),
+    "mattermost": (r"[\w.-]+/[#@][\w.-]+|[a-z0-9]{26}", "as in team/#alerts, team/@name or the channel's id"),
+}
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def _stored(cluster: Cluster) -> Iterator[tuple[str, Path, Zabbix | Prometheus]]:
+    if cluster.monitoring.zabbix:
+        yield "Zabbix", ZABBIX, cluster.monitoring.zabbix
+    if cluster.monitoring.prometheus:
+        yield "Prometheus", PROMETHEUS, cluster.monitoring.prometheus
+
+
+@rule(
+    "GEN-MON-001",
+    "Zabbix's database has a volume",
+    wrong="monitoring: {zabbix: {}}\n# and no default storage class\n",
+    right="- {name: rbd-nvme, deviceClass: nvme, default: true}\n",
+)
+def zabbix_volume(cluster: Cluster) -> Iterator[Finding]:
+    """A claim without a class waits for the default one; without that the database never starts."""
+    zabbix = cluster.monitoring.zabbix
+    if zabbix and not zabbix.storage_class and not default_classes(cluster):
+        message = "Zabbix's database has no storage class, and the cluster has no default one"
+        fix = "storageClass, or `default: true` on a pool of storage.ceph.blockPools"
+        yield Finding(at=ZABBIX, key=True, message=message, fix=fix)
+
+
+@rule(
+    "GEN-MON-002",
+    "Prometheus's samples have a volume",
+    wrong="monitoring: {prometheus: {}}\n# and no default storage class\n",
+    right="monitoring: {prometheus: {storageClass: rbd-nvme}}\n",
+    severity=Severity.WARNING,
+)
+def prometheus_volume(cluster: Cluster) -> Iterator[Finding]:
+    """Without a storage class Prometheus keeps its samples in the pod: they are gone when it moves."""
+    prometheus = cluster.monitoring.prometheus
+    default = any(placed.use == "block" for placed in default_classes(cluster))
+    if prometheus and not prometheus.storage_class and not default:
+        message = "Prometheus has no storage class: its samples are lost with its pod"
+        fix = "storageClass, or `default: true` on a pool of storage.ceph.blockPools"
+        yield Finding(at=PROMETHEUS, key=True, message=message, fix=fix)
+
+
+@rule(
+    "GEN-MON-003",
+    "storage classes that exist",
+    wrong="zabbix: {storageClass: rbd-nmve}\n",
+    right="zabbix: {storageClass: rbd-nvme}\n",
+    severity=Severity.WARNING,
+)
+def class_known(cluster: Cluster) -> Iterator[Finding]:
+    """A claim of a class that nobody makes waits for ever. Classes that you bring yourself are not known here."""
+    known = [name for name, _ in storage_classes(cluster)]
+    for who, at, settings in _stored(cluster):
+        name = settings.storage_class
+        if name and name not in known:
+            near = meant(name, known)
+            fix = f"did you mean {near}?" if near else f"one of {', '.join(known)}" if known else "bring it in `custom`"
+            message = f"no tier makes the storage class {name} of {who}"
+            yield Finding(at=(*at, "storageClass"), message=message, fix=fix)
+
+
+@rule(
+    "GEN-MON-004",
+    "Mattermost has an address",
+    wrong="alerts: [{via: mattermost, channel: ops/#alerts}]\n# and no zabbix.mattermost\n",
+    right="mattermost: https://chat.example.org\n",
+)
+def mattermost_address(cluster: Cluster) -> Iterator[Finding]:
+    """Mattermost runs at your site, so Zabbix must be told where."""
+    zabbix = cluster.monitoring.zabbix
+    for index, alert in enumerate(zabbix.alerts if zabbix and not zabbix.mattermost else ()):
+        if alert.via == "mattermost":
+            message = f"alerts go to Mattermost ({alert.channel}), and zabbix.mattermost is not given"
+            at: Path = (*ZABBIX, "alerts", index, "via")
+            yield Finding(at=at, also=ZABBIX, message=message, fix="mattermost: https://<its host>")
+            return
+
+
+@rule(
+    "GEN-MON-005",
+    "channels as the service takes them",
+    wrong="- {via: mattermost, channel: alerts}\n",
+    right="- {via: mattermost, channel: platform/#alerts}\n",
+)
+def channels(cluster: Cluster) -> Iterator[Finding]:
+    """To a channel that is not understood nothing is sent, which shows on the first alert."""
+    zabbix = cluster.monitoring.zabbix
+    for index, alert in enumerate(zabbix.alerts if zabbix else ()):
+        form, fix = _CHANNELS[alert.via]
+        if not re.fullmatch(form, alert.channel):
+            message = f"`{alert.channel}` is no channel of {alert.via.capitalize()}"
+            yield Finding(at=(*ZABBIX, "alerts", index, "channel"), message=message, fix=fix)
+
+
+@rule(
+    "GEN-MON-006",
+    "somebody is told at once",
+    wrong="alerts: [{via: slack, channel: '#leads', after: 30m}]\n",
+    right="alerts: [{via: slack, channel: '#oncall'}, {via: slack, channel: '#leads', after: 30m}]\n",
+    severity=Severity.WARNING,
+)
+def told_at_once(cluster: Cluster) -> Iterator[Finding]:
+    """`after` is for who is told when nobody has taken care: somebody must have been told before."""
+    zabbix = cluster.monitoring.zabbix
+    if zabbix and not zabbix.alerts:
+        message = "Zabbix sees problems and tells nobody: there are no alerts"
+        yield Finding(at=ZABBIX, key=True, message=message, fix="add `alerts`")
+    elif zabbix and all(alert.after for alert in zabbix.alerts):
+        first = min(zabbix.alerts, key=lambda alert: _seconds(alert.after or "0s"))
+        message = f"nobody is told of a problem before {first.after}"
+        yield Finding(at=(*ZABBIX, "alerts"), message=message, fix="an alert without `after`")
+
+
+def _seconds(duration: str) -> int:
+    # Python refuses to read thousands of digits.
+    return int(duration[:-1][:18]) * _SECONDS[duration[-1]]
+
+
+@rule(
+    "GEN-MON-007",
+    "samples are kept for a while",
+    wrong="prometheus: {retention: 30m}\n",
+    right="prometheus: {retention: 30d}\n",
+    severity=Severity.WARNING,
+)
+def retention(cluster: Cluster) -> Iterator[Finding]:
+    """Prometheus writes blocks of two hours: less than a day is mostly a wrong unit (`m` is minutes)."""
+    prometheus = cluster.monitoring.prometheus
+    if prometheus and _seconds(prometheus.retention) < 86400:
+        message = f"samples are kept for {prometheus.retention} only"
+        yield Finding(
+            at=(*PROMETHEUS, "retention"), message=message, fix=f"retention: {prometheus.retention[:-1][:4]}d"
+        )
+
+
+@rule(
+    "GEN-MON-008",
+    "trends outlive the history",
+    wrong="zabbix: {history: 365, trends: 90}\n",
+    right="zabbix: {history: 31, trends: 365}\n",
+    severity=Severity.WARNING,
+)
+def trends_longer(cluster: Cluster) -> Iterator[Finding]:
+    """History is every value, trends are one an hour: they are small, and what graphs of the past are drawn from."""
+    zabbix = cluster.monitoring.zabbix
+    if zabbix and zabbix.trends < zabbix.history:
+        message = f"trends are kept {zabbix.trends} days, and every value {zabbix.history}"
+        at: Path = (*ZABBIX, "trends")
+        yield Finding(
+            at=at, message=message, fix=f"trends: {max(365, zabbix.history)}, history: {min(31, zabbix.history)}"
+        )

@@ -1,0 +1,231 @@
+"""Rules about MinIO's nodes, drives and image."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from generator.checks.places import hardware_path, meant
+from generator.checks.rule import rule
+from generator.checks.tiers import OBJECTS, disk_lists
+from generator.model.capacity import objects_usable
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path, Severity
+from generator.model.nodes import Machine
+
+__all__: list[str] = []
+
+POOL: Path = (*OBJECTS, "pool")
+# Nobody may pull from these any more (facts: storage 0).
+_GONE = re.compile(r"(docker\.io/|index\.docker\.io/)?minio/|quay\.io/minio/")
+
+
+def _machines(cluster: Cluster) -> tuple[Machine, ...]:
+    return cluster.in_pools(cluster.storage.objects.pool) if cluster.storage.objects else ()
+
+
+def _drives(machine: Machine) -> int:
+    return sum(disk.count for disk in machine.disks_for("objects"))
+
+
+@rule(
+    "GEN-OBJ-001",
+    "MinIO's pool of nodes exists",
+    wrong="objects: {pool: nass}\n",
+    right="objects: {pool: nas}\n",
+)
+def pool_known(cluster: Cluster) -> Iterator[Finding]:
+    """MinIO takes the disks with `use: objects` of this pool's nodes."""
+    objects = cluster.storage.objects
+    if objects and objects.pool not in cluster.pools:
+        near = meant(objects.pool, cluster.pools)
+        fix = f"did you mean {near}?" if near else f"one of {', '.join(cluster.pools)}"
+        yield Finding(at=POOL, also=("pools",), message=f"there is no pool {objects.pool}", fix=fix)
+
+
+@rule(
+    "GEN-OBJ-002",
+    "MinIO has four nodes",
+    wrong="# three nodes in the pool of storage.objects\n",
+    right="# four nodes in the pool of storage.objects\n",
+)
+def four_nodes(cluster: Cluster) -> Iterator[Finding]:
+    """With four nodes and half of each erasure set as parity, two lost nodes lose no data and reads go on; writes
+    stop until three are there. Three nodes keep data through one loss only. Nodes cannot be added one by one later:
+    MinIO grows by whole groups.
+    """
+    objects, count = cluster.storage.objects, len(_machines(cluster))
+    if objects and objects.pool in cluster.pools and count != 4:
+        message = f"MinIO runs on 4 nodes, and pool {objects.pool} has {count}"
+        promise = "so that two lost nodes lose no data"
+        fix = f"{'add' if count < 4 else 'take away'} {abs(4 - count)}, {promise}"
+        yield Finding(at=POOL, also=("pools", objects.pool), message=message, fix=fix)
+
+
+@rule(
+    "GEN-OBJ-003",
+    "as many drives on each node of MinIO",
+    wrong="# nas-1 to nas-3 with 16 drives, nas-4 with 15\n",
+    right="# nas-1 to nas-4 with 16 drives\n",
+)
+def drives_alike(cluster: Cluster) -> Iterator[Finding]:
+    """Erasure sets take as many drives of each node: with fewer on one, the others' are not used, and the promise
+    for two lost nodes would no longer hold.
+    """
+    machines = _machines(cluster)
+    usual = Counter(_drives(machine) for machine in machines).most_common(1)
+    for machine in machines:
+        if 0 < (count := _drives(machine)) != usual[0][0] > 0:
+            message = f"{machine.name} has {count} drives for MinIO, and other nodes have {usual[0][0]}"
+            at = hardware_path(cluster, machine, "disks")
+            yield Finding(at=at, also=POOL, message=message, fix=f"have {usual[0][0]}")
+
+
+@rule(
+    "GEN-OBJ-004",
+    "MinIO's drives are of one size",
+    wrong="disks: [{use: objects, size: 24T, ...}, {use: objects, size: 20T, ...}]\n",
+    right="disks: [{use: objects, size: 24T, count: 16, ...}]\n",
+    severity=Severity.WARNING,
+)
+def sizes_alike(cluster: Cluster) -> Iterator[Finding]:
+    """MinIO uses as much of each drive as its smallest one has."""
+    disks = [disk for machine in _machines(cluster) for disk in machine.disks_for("objects")]
+    smallest = min((disk.size for disk in disks), default=None)
+    pool = cluster.storage.objects.pool if cluster.storage.objects else ""
+    for each in disk_lists(cluster):
+        for index, disk in enumerate(each.disks if each.machines[0].pool == pool else ()):
+            if disk.use == "objects" and smallest and disk.size > smallest:
+                message = f"of this drive's {disk.size} MinIO uses {smallest}: its smallest drive has no more"
+                yield Finding(at=(*each.at, index, "size"), message=message, fix="use drives of one size")
+
+
+@rule(
+    "GEN-OBJ-005",
+    "MinIO's nodes have drives for it",
+    wrong="objects: {pool: nas}\n# and no disk with `use: objects` in pool nas\n",
+    right="disks: [{use: objects, model: ST24000NM000H-3KS103, count: 16, size: 24T, class: hdd}]\n",
+)
+def drives_present(cluster: Cluster) -> Iterator[Finding]:
+    """MinIO is laid out over the drives of its four nodes; with none on one of them there is nothing to lay out."""
+    seen: set[Path] = set()
+    for machine in _machines(cluster):
+        at = _disks_path(cluster, machine)
+        if not _drives(machine) and at not in seen:
+            seen.add(at)
+            message = f"{machine.name} has no disks with `use: objects`"
+            yield Finding(at=at, also=POOL, message=message, fix="add them to `disks`")
+
+
+def _disks_path(cluster: Cluster, machine: Machine) -> Path:
+    at = hardware_path(cluster, machine, "disks")
+    return at if machine.disks else at[:-1]
+
+
+@rule(
+    "GEN-OBJ-006",
+    "copies apart from what they are copies of",
+    wrong="ceph: {pools: [nas]}\n# and\nobjects: {pool: nas}\n",
+    right="ceph: {pools: [cpu]}\n# and\nobjects: {pool: nas}\n",
+)
+def apart_from_ceph(cluster: Cluster) -> Iterator[Finding]:
+    """MinIO holds the backups of what is in Ceph: on the same nodes both are lost together."""
+    ceph, objects = cluster.storage.ceph, cluster.storage.objects
+    if ceph and objects and objects.pool in ceph.pools:
+        also = ("storage", "ceph", "pools", ceph.pools.index(objects.pool))
+        message = f"pool {objects.pool} holds both Ceph and MinIO"
+        yield Finding(at=POOL, also=also, message=message, fix="give MinIO four nodes of its own")
+
+
+def _images(cluster: Cluster) -> Iterator[tuple[str, Path]]:
+    objects = cluster.storage.objects
+    if objects and objects.image:
+        yield objects.image, (*OBJECTS, "image")
+    if objects and objects.client_image:
+        yield objects.client_image, (*OBJECTS, "clientImage")
+
+
+@rule(
+    "GEN-OBJ-007",
+    "MinIO's images by digest",
+    wrong="image: registry.example.org/pgsty/silo:RELEASE.2026-09-16T00-00-00Z\n",
+    right="image: registry.example.org/pgsty/silo:RELEASE.2026-09-16T00-00-00Z@sha256:<64 digits>\n",
+)
+def images_by_digest(cluster: Cluster) -> Iterator[Finding]:
+    """All nodes must run the very same program: one that differs waits for ever. A tag may be moved, a digest not."""
+    for image, at in _images(cluster):
+        if not re.search(r"@sha256:[0-9a-f]{64}$", image) and not _GONE.match(image):
+            fix = "append @sha256: and the digest, as `gen images` or the registry shows it"
+            yield Finding(at=at, message=f"the image {image} has no digest", fix=fix)
+
+
+@rule(
+    "GEN-OBJ-008",
+    "MinIO's images from where there are any",
+    wrong="image: quay.io/minio/minio:latest\n",
+    right="image: registry.example.org/pgsty/silo:RELEASE.2026-09-16T00-00-00Z@sha256:<64 digits>\n",
+)
+def images_available(cluster: Cluster) -> Iterator[Finding]:
+    """MinIO's own registries serve nobody any more, and the last images there have holes that forks have closed."""
+    for image, at in _images(cluster):
+        if _GONE.match(image):
+            message = f"{image} is not to be had: MinIO's own registries are closed"
+            yield Finding(at=at, message=message, fix=f"remove `{at[-1]}`, or name your mirror of a maintained build")
+
+
+@rule(
+    "GEN-OBJ-009",
+    "disks for MinIO are used",
+    wrong="disks: [{use: objects, ...}]   # in pool cpu\n# and\nobjects: {pool: nas}\n",
+    right="disks: [{use: objects, ...}]   # in pool nas\n",
+    severity=Severity.WARNING,
+)
+def disks_used(cluster: Cluster) -> Iterator[Finding]:
+    """Only the pool that `storage.objects` names gives its disks; others stay empty."""
+    objects = cluster.storage.objects
+    for each in disk_lists(cluster):
+        index = next((index for index, disk in enumerate(each.disks) if disk.use == "objects"), None)
+        if index is not None and not (objects and objects.pool == each.machines[0].pool):
+            why = f"storage.objects is on pool {objects.pool}" if objects else "there is no storage.objects"
+            fix = "remove them, or use them otherwise" if objects else "add storage.objects"
+            message, also = f"nobody uses disks for objects: {why}", POOL if objects else None
+            yield Finding(at=(*each.at, index), also=also, message=message, fix=fix)
+
+
+@rule(
+    "GEN-OBJ-010",
+    "MinIO's nodes in several racks",
+    wrong="# nas-1 to nas-3 in rack r11, nas-4 in rack r12\n",
+    right="# nas-1 and nas-2 in rack r11, nas-3 and nas-4 in rack r12\n",
+    severity=Severity.WARNING,
+)
+def racks(cluster: Cluster) -> Iterator[Finding]:
+    """Two nodes may be lost, not three: a rack with three of four takes the data with it."""
+    machines = [machine for machine in _machines(cluster) if machine.rack]
+    others = {machine.rack for machine in cluster.machines if machine.rack}
+    for rack, count in Counter(machine.rack for machine in machines).items():
+        if count > 2 and len(others) > 1:
+            last = [machine for machine in machines if machine.rack == rack][-1]
+            message = f"{count} of MinIO's {len(_machines(cluster))} nodes are in rack {rack}"
+            yield Finding(at=("nodes", last.index, "rack"), message=message, fix="two at most in one rack")
+
+
+@rule(
+    "GEN-OBJ-011",
+    "quotas that the drives can hold",
+    wrong="buckets: [{name: a, quota: 500T}, {name: b, quota: 500T}]\n# and 768T in all\n",
+    right="buckets: [{name: a, quota: 500T}, {name: b, quota: 200T}]\n",
+)
+def quotas_fit(cluster: Cluster) -> Iterator[Finding]:
+    """Half of the drives is parity. When quotas promise more than the other half, drives are full before any quota
+    is reached, and all buckets stop taking writes.
+    """
+    objects, usable = cluster.storage.objects, objects_usable(cluster)
+    quotas = {index: bucket.quota for index, bucket in enumerate(objects.buckets if objects else ()) if bucket.quota}
+    total = 0
+    for index, quota in quotas.items():
+        before, total = total, total + quota.value
+        if usable.value and before <= usable.value < total:
+            promised = type(quota).of(sum(each.value for each in quotas.values()))
+            message = f"quotas add up to {promised.human()}, and MinIO holds {usable.human()}"
+            fix = f"take {type(quota).of(promised.value - usable.value).human()} off"
+            yield Finding(at=(*OBJECTS, "buckets", index, "quota"), also=POOL, message=message, fix=fix)

@@ -1,0 +1,151 @@
+"""Rules about teams: names, members, priorities."""
+
+from collections.abc import Iterator
+
+from generator.checks.places import repeats
+from generator.checks.rule import rule
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path, Severity
+
+__all__ = ["NAMESPACES"]
+
+NAMESPACES = frozenset({
+    "argo", "argocd", "calico-apiserver", "calico-system", "cert-manager", "cilium-secrets", "csi-nfs", "default",
+    "gpu-operator", "kueue-system", "minio", "monitoring", "node-exporter", "node-feature-discovery",
+    "nvidia-network-operator", "rdma", "rook-ceph", "scratch", "tigera-operator", "volcano-system", "zabbix",
+    "zabbix-agent",
+})  # fmt: skip
+"""Namespaces of gen, of what it installs and of Kubernetes, beside all that begin with `kube-`."""
+
+
+@rule(
+    "GEN-TEAM-020",
+    "team names are unique",
+    wrong="- {name: vision, quotas: {gpu: {gpus: 8}}}\n- {name: vision, quotas: {cpu: {cpus: 64}}}\n",
+    right="- {name: vision, quotas: {gpu: {gpus: 8}, cpu: {cpus: 64}}}\n",
+)
+def names_unique(cluster: Cluster) -> Iterator[Finding]:
+    """A team has one namespace and one queue of its name."""
+    items = ((team.name, ("teams", index, "name")) for index, team in enumerate(cluster.teams))
+    for name, at, first in repeats(items):
+        yield Finding(at=at, also=first, message=f"two teams are named {name}", fix="rename one, or make them one")
+
+
+@rule(
+    "GEN-TEAM-021",
+    "team names are no namespaces of the system",
+    wrong="- {name: monitoring, ...}\n",
+    right="- {name: observability, ...}\n",
+)
+def names_free(cluster: Cluster) -> Iterator[Finding]:
+    """A team's namespace has its name: its people would get rights on what runs there, and its rules would hold for
+    that.
+    """
+    for index, team in enumerate(cluster.teams):
+        if team.name in NAMESPACES or team.name.startswith("kube-"):
+            message = f"the namespace {team.name} is not a team's: the system uses it"
+            yield Finding(at=("teams", index, "name"), message=message, fix=f"team-{team.name}")
+
+
+@rule(
+    "GEN-TEAM-022",
+    "a member is a group or a user",
+    wrong="members: [{group: vision, user: ada@example.org}]\n",
+    right="members: [{group: vision}, {user: ada@example.org}]\n",
+)
+def members_one(cluster: Cluster) -> Iterator[Finding]:
+    """One entry names one of the two."""
+    for index, team in enumerate(cluster.teams):
+        for number, member in enumerate(team.members):
+            if bool(member.group) == bool(member.user):
+                what = "both a group and a user" if member.group else "neither a group nor a user"
+                fix = "make two entries" if member.group else "add `group` or `user`"
+                at = ("teams", index, "members", number)
+                yield Finding(at=at, message=f"a member of team {team.name} is {what}", fix=fix)
+
+
+@rule(
+    "GEN-TEAM-023",
+    "members that somebody knows",
+    wrong="members: [{group: vision}]\n# and no site.oidc\n",
+    right="site:\n  oidc: {issuer: https://id.example.org, client: ml}\n",
+    severity=Severity.WARNING,
+)
+def members_known(cluster: Cluster) -> Iterator[Finding]:
+    """Groups and users come from the site's identity provider. Without one, only who holds a client certificate with
+    such a name is in them.
+    """
+    with_members = [index for index, team in enumerate(cluster.teams) if team.members]
+    if with_members and not cluster.site.oidc:
+        at: Path = ("teams", with_members[0], "members")
+        message = f"{len(with_members)} teams have members" if with_members[1:] else "a team has members"
+        message += ", and there is no site.oidc that knows them"
+        yield Finding(at=at, also=("site",), message=message, fix="add site.oidc")
+
+
+@rule(
+    "GEN-TEAM-024",
+    "a member is listed once",
+    wrong="members: [{group: vision}, {group: vision, role: viewer}]\n",
+    right="members: [{group: vision}]\n",
+    severity=Severity.WARNING,
+)
+def members_unique(cluster: Cluster) -> Iterator[Finding]:
+    """Rights add up: who is a member stays one, also as a viewer."""
+    for index, team in enumerate(cluster.teams):
+        items = (
+            ((kind, name), ("teams", index, "members", number))
+            for number, member in enumerate(team.members)
+            for kind, name in (("group", member.group), ("user", member.user))
+            if name
+        )
+        for (kind, name), at, first in repeats(items):
+            message = f"team {team.name} lists the {kind} {name} twice"
+            yield Finding(at=at, also=first, message=message, fix="remove one")
+
+
+@rule(
+    "GEN-TEAM-025",
+    "priorities differ",
+    wrong="priorities: {normal: 1000, high: 1000}\n",
+    right="priorities: {normal: 1000, high: 5000}\n",
+    severity=Severity.WARNING,
+)
+def priorities_differ(cluster: Cluster) -> Iterator[Finding]:
+    """Neither of two equal classes goes before the other, or stops its jobs."""
+    priorities = cluster.scheduling.priorities
+    items = ((value, ("scheduling", "priorities", name)) for name, value in priorities.items())
+    for value, at, first in repeats(items):
+        message = f"the priorities {first[-1]} and {at[-1]} are both {value}"
+        yield Finding(at=at, also=first, message=message, fix="give another number, or remove one")
+
+
+@rule(
+    "GEN-TEAM-026",
+    "teams are not privileged",
+    wrong="- {name: vision, security: privileged, ...}\n",
+    right="- {name: vision, security: baseline, ...}\n",
+    severity=Severity.WARNING,
+)
+def not_privileged(cluster: Cluster) -> Iterator[Finding]:
+    """A privileged pod is root on its node: it reads all Secrets there and takes GPUs without a quota."""
+    for index, team in enumerate(cluster.teams):
+        if team.security == "privileged":
+            message = f"every member of {team.name} can become root on the nodes"
+            yield Finding(at=("teams", index, "security"), message=message, fix="security: baseline")
+
+
+@rule(
+    "GEN-TEAM-027",
+    "storage quotas need storage",
+    wrong="- {name: vision, storage: 10Ti}\n# and no storage tier with volumes\n",
+    right="storage:\n  ceph: {pools: [cpu], blockPools: [{name: rbd, deviceClass: nvme, default: true}]}\n",
+    severity=Severity.WARNING,
+)
+def storage_exists(cluster: Cluster) -> Iterator[Finding]:
+    """The quota bounds volume claims, and without Ceph, NFS or scratch there is nothing to claim."""
+    storage = cluster.storage
+    for index, team in enumerate(cluster.teams):
+        if team.storage and not (storage.ceph or storage.nfs or storage.scratch):
+            message = f"team {team.name} may claim {team.storage}, and no tier gives volumes"
+            yield Finding(at=("teams", index, "storage"), message=message, fix="add a storage tier, or remove it")
