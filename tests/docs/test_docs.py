@@ -1,0 +1,291 @@
+"""The documentation says what the program does: executed, compared, and complete."""
+
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import pytest
+import yaml
+
+from generator.cli import VERBS, cli
+from generator.components import CATALOGUE
+from generator.layout.emit import emit
+from generator.repository.project import Loaded, examine
+from generator.spec.decode import hook
+from generator.spec.mistakes import _validator
+from generator.spec.schema import schema
+
+ROOT = Path(__file__).parent.parent.parent
+BIN = Path(sys.executable).parent
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(ROOT.glob("docs/*.md"))
+DOCS = runpy.run_path(str(ROOT / "tools/docs.py"))
+WORDS: dict[str, dict[str, Any]] = DOCS["WORDS"]
+SECTIONS: dict[str, Any] = schema()["$defs"]
+# What a copy needs no more than a fresh clone has.
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", ".coverage", "__pycache__", "tests")
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+class Block(NamedTuple):
+    """A fenced block: `run` when it is marked to be executed."""
+
+    run: bool
+    language: str
+    text: str
+
+
+def blocks(text: str) -> list[Block]:
+    fenced = re.findall(r"^(<!-- run -->\n)?```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [Block(bool(run), language, body) for run, language, body in fenced]
+
+
+def prose(page: Path) -> str:
+    """Return a page without its fenced blocks."""
+    return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def without_generated(text: str) -> str:
+    return re.sub(r"<!-- generated.*?<!-- /generated -->", "", text, flags=re.DOTALL)
+
+
+def section(page: Path, title: str) -> str:
+    found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", page.read_text(), re.MULTILINE | re.DOTALL)
+    assert found, f"{page.name} has no section {title}"
+    return found[1]
+
+
+# What is generated
+
+
+@pytest.mark.parametrize("name", ["cluster-file", "findings", "components"])
+def test_generated_parts_are_up_to_date(name: str) -> None:
+    page = ROOT / f"docs/{name}.md"
+    assert page.read_text() == DOCS["pages"]()[page], "run `python tools/docs.py`"
+
+
+def test_every_key_has_words_and_no_words_are_left_over() -> None:
+    named = {section: set(keys) for section, keys in WORDS["keys"].items()}
+    assert named == {section: set(about["properties"]) for section, about in SECTIONS.items()}
+    made = {make.__name__.replace("_", "-") for make in CATALOGUE} | {"argo-cd"}
+    assert set(WORDS["components"]) <= made
+
+
+def test_every_key_without_a_section_has_an_example() -> None:
+    keys = {(section, key) for section, about in SECTIONS.items() for key in about["properties"]}
+    plain = {(section, key) for section, key in keys if "$ref" not in str(SECTIONS[section]["properties"][key])}
+    assert plain - set(DOCS["examples"]()) == set()
+
+
+@pytest.mark.parametrize(("place", "example"), DOCS["examples"]().items(), ids=lambda value: str(value)[:40])
+def test_an_example_is_valid(place: tuple[str, str], example: object) -> None:
+    name, key = place
+    rule = {"$defs": SECTIONS, **SECTIONS[name]["properties"][key]}
+    assert [error.message for error in _validator(hook).evolve(schema=rule).iter_errors(example)] == []
+
+
+# What is written by hand
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@each_page
+def test_relative_links_resolve(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if not link.startswith(("http://", "https://")):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path) if path else page
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(target), link
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """Yield the words behind `gen` of every command in code."""
+    code = [
+        *re.findall(r"(?<!`)`(gen [^`\n]+)`", text),
+        *(line for it in blocks(text) for line in it.text.splitlines()),
+    ]
+    for line in code:
+        found = re.match(r"(?:\$ |- run: |- |\. )?(?:\S*/)?(gen .*)", line.strip())
+        for command in re.split(r"&&|;|\|| #|>", found[1]) if found else ():
+            words = command.split()
+            if words[:1] == ["gen"] and len(words) > 1:
+                yield words[1:]
+
+
+@each_page
+def test_every_command_and_option_exists(page: Path) -> None:
+    text = page.read_text()
+    known = planned() if page.name == "README.md" else set[str]()
+    assert {words[0] for words in commands(without_generated(text))} <= {*VERBS, *known, "--help"}
+    assert {words[0] for words in commands(text)} <= {*VERBS, *planned(), "--help"}
+    for verb, *rest in commands(text):
+        command = cli.get_command(click.Context(cli), verb)
+        options = {option for parameter in command.params for option in parameter.opts} if command else set()
+        assert not command or {word for word in rest if word.startswith("-")} <= {*options, "--help"}, (verb, rest)
+
+
+def test_every_verb_is_in_the_table() -> None:
+    rows = re.findall(r"^\| `gen (\w+)", section(ROOT / "README.md", "Commands"), re.MULTILINE)
+    assert set(rows) == set(VERBS)
+
+
+def planned() -> set[str]:
+    """Return the commands that the README promises for later: those with which a bullet begins."""
+    bullets = re.findall(r"^- (`gen \w+`(?:, `gen \w+`)*):", section(ROOT / "README.md", "Not there yet"), re.MULTILINE)
+    return {verb for bullet in bullets for verb in re.findall(r"gen (\w+)", bullet)}
+
+
+def test_what_is_not_there_yet_is_not_there() -> None:
+    assert planned().isdisjoint(VERBS)
+    components = set(re.findall(r"component `([\w-]+)`", section(ROOT / "README.md", "Not there yet")))
+    assert components.isdisjoint(make.__name__.replace("_", "-") for make in CATALOGUE)
+
+
+def test_every_dependency_says_why_it_is_there() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pinned = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    rows = re.findall(r"^\| `([^`]+)` \| \S", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted(re.split("[=<>~]", each)[0] for each in pinned)
+
+
+def test_every_make_target_that_is_named_exists() -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        assert set(re.findall(r"`make ([\w-]+)", page.read_text())) <= targets, page
+
+
+def test_hooks_before_a_commit_are_local_and_there() -> None:
+    repositories = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert [repository["repo"] for repository in repositories] == ["local"]
+    for each in repositories[0]["hooks"]:
+        assert (BIN / Path(each["entry"].split()[0]).name).exists()
+
+
+def spec_blocks() -> Iterator[tuple[str, str]]:
+    for page in PAGES:
+        for block in blocks(page.read_text()):
+            first = re.match(r"(\w+):", block.text)
+            if block.language == "yaml" and first and first[1] in SECTIONS["Spec"]["properties"]:
+                yield f"{page.name}-{first[1]}", block.text
+
+
+def merged(ours: Any, theirs: Any) -> Any:
+    """Put `theirs` over `ours`: maps key by key, lists of named things by their names."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return ours | {key: merged(ours.get(key), value) for key, value in theirs.items()}
+    if isinstance(ours, list) and all("name" in item for item in [*ours, *theirs]):
+        named = {item["name"]: item for item in theirs}
+        return [merged(item, named.pop(item["name"], {})) for item in ours] + list(named.values())
+    return theirs
+
+
+def checked(text: str) -> Loaded:
+    whole = yaml.safe_load((ROOT / "clusters/ml50/cluster.yaml").read_text())
+    whole["spec"] = merged(whole["spec"], yaml.safe_load(text))
+    return examine(emit(whole).encode(), "clusters/ml50/cluster.yaml", "ml50")
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in spec_blocks()])
+def test_pieces_of_a_cluster_file_are_right(text: str) -> None:
+    found = checked(text)
+    assert found.cluster is not None
+    assert found.findings == ()
+
+
+def test_a_wrong_piece_of_a_cluster_file_would_be_found() -> None:
+    assert checked("kubernetes: {podCIDR: 10.10.0.0/16}").wrong
+    assert checked("nodes: [{name: cpu-28, rak: r1}]").wrong
+
+
+# What is executed
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A fresh clone with its `.venv` made and its clusters rendered."""
+    folder = tmp_path / "gen"
+    shutil.copytree(ROOT, folder, ignore=LEFT_OUT)
+    (folder / ".venv").mkdir()
+    (folder / ".venv/bin").symlink_to(BIN)
+    (folder / ".venv/.ready").touch()
+    shell(folder, "gen render && git init --quiet && git add --all && git commit --quiet --message=all", check=True)
+    return folder
+
+
+def shell(folder: Path, command: str, *, check: bool = False) -> str:
+    # A closed port for a proxy: what would reach for the network fails at once.
+    closed = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+    people = {f"GIT_{role}_{what}": "a@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    environment = {
+        "PATH": f"{BIN}:{os.environ['PATH']}",
+        "HOME": str(folder.parent),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "LC_ALL": "C.UTF-8",
+        **people,
+        **closed,
+    }
+    argv = ["bash", "-c", command]
+    done = subprocess.run(
+        argv, cwd=folder, env=environment, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert not check or done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def plain(text: str) -> list[str]:
+    """Return the lines without what differs between machines and from day to day."""
+    text = re.sub(r"\b\d+\.\d+ s\b", "T s", text)
+    text = re.sub(r"\b\d+ (components|unchanged)\b", r"N \1", text)
+    return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+def alike(shown: str, said: str) -> bool:
+    """Tell whether a program said what is shown; a line `...` stands for any lines."""
+    lines = (r"(?:.*\n)*" if line == "..." else f"{re.escape(line)}\n" for line in plain(shown))
+    return re.fullmatch("".join(lines), "".join(f"{line}\n" for line in plain(said))) is not None
+
+
+def dialogues(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each command of a console block, and what it shows."""
+    for piece in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, shown = piece.partition("\n")
+        yield command, shown
+
+
+EXECUTED = [page for page in PAGES if "<!-- run -->" in page.read_text()]
+
+
+@pytest.mark.parametrize("page", EXECUTED, ids=lambda page: page.name)
+def test_what_is_shown_is_what_happens(page: Path, copy: Path) -> None:
+    for block in blocks(page.read_text()):
+        if block.run and block.language == "sh":
+            shell(copy, f"set -euo pipefail\n{block.text}", check=True)
+        elif block.run:
+            for command, shown in dialogues(block.text):
+                said = shell(copy, command)
+                assert alike(shown, said), f"$ {command}\n{said}"
+
+
+def test_another_answer_would_be_found() -> None:
+    assert alike("a\n...\nd in 0.10 s\n", "a\nb\nc\nd in 0.22 s\n")
+    assert not alike("a\n...\nd\n", "a\nb\nc\n")
+    assert not alike("1 changed\n", "2 changed\n")
+    assert not alike("", "an error\n")
+
+
+def test_pages_with_marks_have_blocks_behind_them() -> None:
+    assert {page.name for page in EXECUTED} >= {"README.md", "layout.md", "operations.md"}
+    for page in EXECUTED:
+        assert page.read_text().count("<!-- run -->") == sum(block.run for block in blocks(page.read_text()))
