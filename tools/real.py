@@ -56,7 +56,7 @@ def wrapped(program: Program, go: str, work: Path) -> None:
     found: dict[str, Any] = json.loads(_run([go, "mod", "download", "-json", at], work))
     text = Path(found["GoMod"]).read_text()
     matching = program.version.replace("v1.", "v0.")
-    replaced = re.findall(r"^\s*(\S+) => \./", text, re.MULTILINE) if program.module == "k8s.io/kubernetes" else []
+    replaced = re.findall(r"^\s*(\S+) => \./", text, re.MULTILINE)
     lines = ["module wrapper", *re.findall(r"^go .*$", text, re.MULTILINE)]
     lines += [f"require {program.module} {program.version}"]
     lines += [f"replace {name} => {name} {matching}" for name in replaced]

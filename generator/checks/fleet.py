@@ -107,20 +107,6 @@ def ranges_apart(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
 
 
 @fleet_rule(
-    "GEN-FLEET-006",
-    "a cluster is named as its folder",
-    wrong="# clusters/ml51/cluster.yaml\nmetadata: {name: ml50}\n",
-    right="# clusters/ml51/cluster.yaml\nmetadata: {name: ml51}\n",
-)
-def named_as_folder(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
-    """What is rendered for a cluster goes to folders of its name; a copied file would write over the original's."""
-    for name, cluster in clusters.items():
-        if cluster.name != name:
-            message = f"the cluster in clusters/{name} is named {cluster.name}"
-            yield name, Finding(at=("metadata", "name"), message=message, fix=f"name: {name}")
-
-
-@fleet_rule(
     "GEN-FLEET-007",
     "one repository has one address",
     wrong="# clusters/a/cluster.yaml\nrepository: {url: https://git.example.org/clusters.git}\n"

@@ -109,9 +109,10 @@ def quotas_fit(cluster: Cluster) -> Iterator[Finding]:
 
 
 def _too_much(owners: list[Owned], field: str, what: str, fix: str) -> Finding:
-    """Point at the last team that names the resource."""
+    """Point at the team that names the most of the resource: there the mistake is likeliest."""
     named = [owned for owned in owners if getattr(owned.quota, field) is not None]
-    at = (*named[-1].at, field) if named else owners[-1].at
+    most = max(named, key=lambda owned: int(getattr(owned.quota, field)), default=None)
+    at = (*most.at, field) if most else owners[-1].at
     return Finding(at=at, also=("pools", owners[0].pool, "hardware"), message=f"teams own {what}", fix=fix)
 
 

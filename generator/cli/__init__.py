@@ -1,7 +1,6 @@
 """The command line: one module per verb; each parses, calls and prints."""
 
 import sys
-import traceback
 from importlib import import_module
 from os import environ
 
@@ -88,6 +87,8 @@ def run(arguments: list[str]) -> int:
         sys.stderr.close()
         return 141
     except Exception:  # noqa: BLE001 - the last resort: a bug of ours, told as one
+        import traceback  # noqa: PLC0415 - only when it is needed
+
         if "GEN_DEBUG" not in environ:
             click.echo("gen: this is a bug in gen, not in your files. Please report what follows:", err=True)
         traceback.print_exc()

@@ -23,6 +23,8 @@ def command(code: str, path: str | None, directory: Path) -> None:
     gen explain ml50 kubernetes.maxPods    the value, and the line that gives it or gen's default
     """  # noqa: D301 - click's own mark for lines that must not be wrapped
     if path is None:
+        if not code.upper().startswith("GEN-"):
+            raise UsageError(f"`{code}` is not a code; for a value say where: gen explain {code} kubernetes.podCIDR")
         _show(_known(code.upper()))
         return
     from generator.repository.origin import origin  # noqa: PLC0415 - the other half of this verb

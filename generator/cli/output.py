@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import click
 
-from generator.model.finding import Finding, Position, Severity
+from generator.model.finding import Finding, Position, Severity, dotted
 from generator.repository.project import Loaded
 from generator.spec.document import Document
 
@@ -77,12 +77,6 @@ def _also(finding: Finding, also: Position | None) -> str:
         return ""
     named = "" if isinstance(finding.also, Position) or not finding.also else f", {dotted(finding.also)}"
     return f" also: line {also.line}{named}"
-
-
-def dotted(path: Sequence[str | int]) -> str:
-    """Return a path as people write it: `nodes[3].address`."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return text.removeprefix(".")
 
 
 def _github(document: Document, finding: Finding) -> None:

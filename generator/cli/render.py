@@ -9,11 +9,14 @@ import click
 
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import OUTPUT, show_findings, summary
+from generator.errors import UsageError
 from generator.repository.handedits import refusal
 from generator.repository.project import Loaded, load
 from generator.repository.render import Outcome, render
 
 __all__ = ["command"]
+
+LISTED = 20
 
 
 @click.command("render")
@@ -46,6 +49,9 @@ def command(  # noqa: PLR0913 - the verb's options
         show_findings(loaded, output)
         click.echo(f"{summary(loaded)}: nothing was written", err=True)
         return 1
+    for path in discard:
+        if not (root / path).exists():
+            raise UsageError(f"--discard {path}: there is no such file or folder in {root}")
     outcome = render(
         root,
         loaded,
@@ -53,7 +59,7 @@ def command(  # noqa: PLR0913 - the verb's options
         discard={path.rstrip("/") for path in discard},
         waiting=lambda text: click.echo(text, err=True),
     )
-    show = _show_json if output == "json" else _show
+    show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(loaded, outcome, written=not (dry_run or only_check), seconds=perf_counter() - begun)
     return int(outcome.refused or (only_check and bool(outcome.plan.changes)))
 
@@ -66,10 +72,30 @@ def _show(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: flo
             _show_component(name, component, outcome)
     for path, count in _elsewhere(outcome).items():
         click.echo(f"  {path}: {count}")
+    if not written:
+        _list(outcome)
     for note in outcome.notes:
         click.echo(f"note: {note}", err=True)
     for edit in outcome.edits:
         click.secho(refusal(edit), err=True)
+    click.echo(_summary(outcome, written=written, seconds=seconds))
+
+
+def _list(outcome: Outcome) -> None:
+    """Name the files that differ: a whole first render would fill the screen, so only some of many."""
+    changes = outcome.plan.changes
+    for change in changes[:LISTED]:
+        click.echo(f"  {change.kind} {change.path}")
+    if len(changes) > LISTED:
+        click.echo(f"  ... and {len(changes) - LISTED} more (all of them: --output json)")
+
+
+def _show_github(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
+    show_findings(loaded, "github")
+    for change in () if written else outcome.plan.changes:
+        click.echo(f"::error file={change.path}::stale ({change.kind}): run `gen render` and commit what it writes")
+    for edit in outcome.edits:
+        click.echo(f"::error file={edit.path},line={edit.line}::edited by hand: gen would overwrite it")
     click.echo(_summary(outcome, written=written, seconds=seconds))
 
 
@@ -96,7 +122,8 @@ def _summary(outcome: Outcome, *, written: bool, seconds: float) -> str:
     counted = _counted(outcome, "") or "nothing to change"
     total = f"{counted}, {outcome.plan.unchanged} unchanged, in {seconds:.2f} s"
     if outcome.refused:
-        return f"refused: {len(outcome.edits)} files were edited by hand; nothing was written"
+        count = len(outcome.edits)
+        return f"refused: {count} {'file was' if count == 1 else 'files were'} edited by hand; nothing was written"
     if not outcome.plan.changes:
         return total
     if not written:

@@ -107,7 +107,7 @@ def application(  # noqa: PLR0913 - the fields of one object
     metadata: Manifest = {
         "name": name,
         "namespace": "argocd",
-        "labels": {"gen.internal/cluster": cluster.name},
+        "labels": {**cluster.labels, "gen.internal/cluster": cluster.name},
         "annotations": {
             "argocd.argoproj.io/sync-wave": str(wave),
             "argocd.argoproj.io/sync-options": "Prune=confirm",

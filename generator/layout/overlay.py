@@ -69,7 +69,7 @@ def _chart(release: Release, cluster: Cluster) -> Manifest:
     # An OCI reference is split by Kustomize itself: repository and name, as with HTTP.
     return {
         "name": release.chart.name,
-        "repo": release.chart.repository,
+        "repo": cluster.site.charts or release.chart.repository,
         "version": release.chart.version,
         "releaseName": release.name,
         "namespace": release.namespace,

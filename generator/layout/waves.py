@@ -25,7 +25,7 @@ def waves(components: Sequence[Component]) -> dict[str, int]:
 
 def _needs(component: Component, names: set[str]) -> list[str]:
     # A Secret that another component makes must be there first as well; what somebody else installs makes its own.
-    makers = {secret.by for secret in component.secrets if secret.by != component.name}
+    makers = {secret.by for secret in component.secrets if secret.by and secret.by != component.name}
     return [*component.needs, *sorted(makers & names)]
 
 

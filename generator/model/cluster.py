@@ -270,6 +270,7 @@ class Cluster(Spec, frozen=True, kw_only=True):
 
     name: str
     machines: tuple[Machine, ...]
+    labels: dict[str, str] = field(default_factory=dict)
 
     @property
     def control_plane(self) -> tuple[Machine, ...]:

@@ -1,11 +1,12 @@
 """One problem in a cluster file: what a rule yields, and where it is."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["Finding", "Path", "Position", "Severity"]
+__all__ = ["Finding", "Path", "Position", "Severity", "dotted"]
 
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and indexes that lead to a value. Rules write it relative to `spec`; a path that begins with
@@ -43,3 +44,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     fix: str = ""
     code: str = ""
     severity: Severity = Severity.ERROR
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """Return a path as people write it: `nodes[3].address`."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".")

@@ -28,7 +28,7 @@ def resolve(file: ClusterFile) -> Cluster:
         if node.pool in spec.pools
     )
     fields = {name: getattr(spec, name) for name in Spec.__struct_fields__}
-    return Cluster(name=file.metadata.name, machines=machines, **fields)
+    return Cluster(name=file.metadata.name, machines=machines, labels=dict(file.metadata.labels), **fields)
 
 
 def machine(index: int, node: Node, pool: Pool, networks: Networks) -> Machine:

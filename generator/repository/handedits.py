@@ -237,8 +237,10 @@ def _home(path: str) -> str:
     folders = path.split("/")
     if folders[0] == "overlays" and len(folders) > 3:
         return f"{'/'.join(folders[:3])}/custom/ or clusters/{folders[1]}/cluster.yaml"
-    if folders[0] == "clusters" and len(folders) > 2:
+    if folders[0] == "clusters" and folders[2:3] == ["argocd"]:
         return f"clusters/{folders[1]}/argocd/custom/ or clusters/{folders[1]}/cluster.yaml"
+    if folders[0] == "clusters" and len(folders) > 2:
+        return f"clusters/{folders[1]}/cluster.yaml, or into a file of another name"
     return "the custom/ folder of an overlay or into the cluster file"
 
 

@@ -1,4 +1,4 @@
-"""Where a value of a cluster comes from: its line in the file, its pool, or gen's own default."""
+"""Where a value of a cluster comes from: its line in the file, or gen's own default."""
 
 import re
 from pathlib import Path
@@ -8,6 +8,7 @@ import msgspec
 
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
+from generator.model.finding import dotted
 from generator.repository.project import Loaded, load
 
 __all__ = ["origin"]
@@ -32,16 +33,22 @@ def _follow(cluster: Cluster, steps: list[str | int], path: str) -> Any:
     for index, step in enumerate(steps):
         known = _keys(value)
         if step not in known:
-            at = ".".join(map(str, steps[:index])) or "spec"
-            raise UsageError(f"{path}: {at} has no `{step}`; it has {', '.join(map(str, known)) or 'no keys'}")
+            at = dotted(steps[:index]) or "spec"
+            raise UsageError(f"{path}: {at} has no `{step}`; it has {_offer(known)}")
         value = known[step]
     return value
+
+
+def _offer(known: dict[str | int, Any]) -> str:
+    if known and all(isinstance(key, int) for key in known):
+        return f"{len(known)} items, counted from 0"
+    return ", ".join(map(str, known)) or "no keys"
 
 
 def _keys(value: Any) -> dict[str | int, Any]:
     """Return the keys of a value as the file writes them, or its indexes."""
     if isinstance(value, msgspec.Struct):
-        hidden = {"name", "machines"} if isinstance(value, Cluster) else set()
+        hidden = {"name", "machines", "labels"} if isinstance(value, Cluster) else set()
         names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
         return {key: getattr(value, field) for key, field in names if field not in hidden}
     if isinstance(value, dict):
@@ -50,8 +57,15 @@ def _keys(value: Any) -> dict[str | int, Any]:
 
 
 def _shown(value: Any) -> str:
-    plain = msgspec.to_builtins(value, enc_hook=str)
+    plain = _given(msgspec.to_builtins(value, enc_hook=str))
     return plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
+
+
+def _given(value: Any) -> Any:
+    """Leave out what is not set: the file has no null."""
+    if isinstance(value, dict):
+        return {key: _given(item) for key, item in value.items() if item is not None}
+    return [_given(item) for item in value] if isinstance(value, list) else value
 
 
 def _where(loaded: Loaded, steps: list[str | int]) -> str:

@@ -1,8 +1,6 @@
 """Rendering a repository: every cluster to a tree, the tree against what stands, the difference onto the disk."""
 
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 
@@ -90,6 +88,10 @@ def _lay_out(clusters: Sequence[Cluster]) -> tuple[Tree, dict[str, float]]:
     if len(clusters) < MANY:
         timed = [_timed(cluster) for cluster in clusters]
     else:
+        # Importing these costs 10 ms, which few clusters need not spend.
+        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+        from multiprocessing import get_context  # noqa: PLC0415
+
         with ProcessPoolExecutor(mp_context=get_context("forkserver")) as pool:
             timed = list(pool.map(_timed, clusters, chunksize=max(1, len(clusters) // 16)))
     seconds = {cluster.name: spent for cluster, (_, spent) in zip(clusters, timed, strict=True)}

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from generator.model.finding import Finding
 from generator.spec.document import Lines, Node
+from generator.spec.flood import MOST
 from generator.spec.scalars import in_range, resolve
 from generator.spec.slip import INVISIBLE, Slip, printable
 from generator.spec.syntax import explain_slip
@@ -64,6 +65,8 @@ class Builder:
         """Go through the events; false where reading had to stop, with a finding."""
         for event in yaml.parse(self.lines.text, Loader=yaml.CSafeLoader):
             kind = type(event)
+            if len(self.findings) > MOST:
+                return False
             if kind is yaml.ScalarEvent:
                 self._scalar(event)
             elif kind in _STARTS:

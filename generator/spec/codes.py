@@ -195,6 +195,13 @@ _TABLE = (
         wrong="{name: ml50}\nrack: r1\n",
         right="name: ml50\nrack: r1\n",
     ),
+    Explained(
+        code="GEN-YAML-026",
+        title="findings are told to a limit",
+        why="A file that is wrong a thousand times is wrong in one way, or is another file; the first findings tell.",
+        wrong="(a file with more than a thousand mistakes)\n",
+        right="name: ml50\n",
+    ),
 )
 
 CODES: dict[str, Explained] = {each.code: each for each in _TABLE}

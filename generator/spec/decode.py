@@ -30,13 +30,27 @@ def decode(document: Document) -> Cluster | list[Finding]:
     """Return the cluster, or every reason why the file is not one. A document with syntax findings of
     its own is decoded all the same, so that all findings come in one run.
     """
+    why = ""
     try:
         file = msgspec.convert(document.value, ClusterFile, dec_hook=hook)
     except msgspec.ValidationError as error:
+        why = str(error)
+    if why or _has_empty(document.value):
         from generator.spec.mistakes import explain  # noqa: PLC0415 - jsonschema is slow to import
 
-        return explain(document, str(error), hook)
+        findings = explain(document, why, hook)
+        if findings:
+            return findings
     return resolve(file)
+
+
+def _has_empty(value: Any) -> bool:
+    """Tell whether a key or an item is empty, outside of chart values, where null has a meaning. msgspec takes null for
+    a key that was left out; here it may be a section whose content got lost.
+    """
+    if isinstance(value, dict):
+        return any(_has_empty(each) for key, each in value.items() if key != "values")
+    return value is None or (isinstance(value, list) and any(map(_has_empty, value)))
 
 
 def hook(kind: type, value: Any) -> Any:
@@ -49,4 +63,6 @@ def hook(kind: type, value: Any) -> Any:
         raise ValueError(f"`{value}` is not text")  # noqa: TRY004 - what msgspec expects of a hook
     if kind in {IPv4Network, IPv6Network} and "/" not in value:
         raise ValueError(f"`{value}` has no prefix length, as in {value}/24")
+    if "%" in value and kind in {IPv6Address, IPv6Network}:
+        raise ValueError(f"`{value}` names an interface of one machine, which means nothing on others")
     return TEXTS[kind](value)

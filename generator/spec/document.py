@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from generator.model.finding import Finding, Path, Position
 
-__all__ = ["Document", "Lines", "Node"]
+__all__ = ["BESIDE_SPEC", "Document", "Lines", "Node"]
 
-_BESIDE_SPEC = frozenset({"metadata", "kind", "apiVersion"})
+BESIDE_SPEC = frozenset({"metadata", "kind", "apiVersion"})
+"""What a cluster file holds beside `spec`."""
 
 
 class Node(Struct, gc=False):
@@ -109,7 +110,9 @@ class Document:
             node, span = child, node.keys.get(step) if isinstance(step, str) else None
         if span and (key or node.block or node.start == node.end):
             return self._lines.position(*span)
-        return self._lines.position(*_extent(node))
+        start, stop = _extent(node)
+        # An item with nothing in it is shown by its dash.
+        return self._lines.position(start - (start == stop and self.text[start - 1 : start] == "-"), stop)
 
     def raw(self, path: Path) -> str | None:
         """Return a scalar's own text as written, quotes included; None when the path leads to no scalar."""
@@ -131,7 +134,7 @@ class Document:
     def _place(self, at: Path | Position, *, key: bool = False) -> Position:
         if isinstance(at, Position):
             return at
-        return self.position(at if not at or at[0] in _BESIDE_SPEC else ("spec", *at), key=key)
+        return self.position(at if not at or at[0] in BESIDE_SPEC else ("spec", *at), key=key)
 
 
 def _extent(node: Node) -> tuple[int, int]:

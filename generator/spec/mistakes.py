@@ -3,231 +3,248 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from ipaddress import ip_network
+from itertools import islice
 from typing import Any
 
-from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
+from jsonschema.validators import extend
 from msgspec import Struct
 
-from generator.model.finding import Finding, Path
-from generator.spec.document import Document
+from generator.model.finding import Finding, Path, Position
+from generator.model.quantity import Quantity
+from generator.spec.document import BESIDE_SPEC, Document
+from generator.spec.flood import MOST, capped
 from generator.spec.near import near
+from generator.spec.scalars import resolve
 from generator.spec.schema import FORMATS, schema
+from generator.spec.slip import printable
+from generator.spec.words import either, form, kinds, named, of_kind, reason, short, unquoted
 
 __all__ = ["explain"]
 
+Hook = Callable[[type, Any], Any]
+
+_TRUTH = {**dict.fromkeys(("yes", "on", "y"), "true"), **dict.fromkeys(("no", "off", "n"), "false")}
+_LIMITS = {
+    "minimum": ("must be at least {}", "write {} or more"),
+    "maximum": ("must be at most {}", "write {} or less"),
+    "maxLength": ("may have at most {} characters", "write it in {} characters"),
+}
+
 
 class Mistake(Struct):
-    """One broken keyword of the schema: where, which, its argument, the value given, and the schema around it."""
+    """One broken keyword of the schema: where, which, its argument, the value given, and the schema around it. `key` is
+    true where the value is itself a key of the map at the end of the path.
+    """
 
     at: Path
     keyword: str
     argument: Any
     given: Any
     schema: dict[str, Any]
-
-
-Hook = Callable[[type, Any], Any]
-KINDS = {"object": "a map", "array": "a list", "string": "text", "integer": "a whole number", "number": "a number"}
+    key: bool = False
 
 
 def explain(document: Document, text: str, hook: Hook) -> list[Finding]:
-    """Return what keeps `document` from being decoded; `text` is msgspec's own complaint, used where the schema finds
-    nothing, and `hook` what reads custom types.
+    """Return what keeps `document` from being decoded; `text` is msgspec's own complaint (if any), used where the
+    schema finds nothing, and `hook` what reads custom types.
     """
-    errors: Any = _validator(hook).iter_errors(document.value)
-    mistakes = [
-        Mistake(_path(error), error.validator, error.validator_value, error.instance, error.schema) for error in errors
-    ]
-    found = [finding for mistake in mistakes for finding in _findings(mistake, document, hook)]
-    unique = {(finding.at, finding.key, finding.code): finding for finding in found}
-    return list(unique.values()) or [_own_words(text)]
+    errors = _validator(hook).iter_errors(document.value)
+    teller = _Teller(document, hook)
+    found = capped(each for error in errors for each in teller.tell(_mistake(error)))
+    return found if found or not text else [teller.own_words(text)]
 
 
 @cache
-def _validator(hook: Hook) -> Draft202012Validator:
+def _validator(hook: Hook) -> Any:
     checker = FormatChecker(formats=())
     for kind, (name, _) in FORMATS.items():
         # Other types break the schema's `type` already.
+        read = (str, int) if kind is Quantity else str
         checker.checks(name, raises=ValueError)(
-            lambda value, kind=kind: not isinstance(value, (str, int)) or hook(kind, value) is not None
+            lambda value, kind=kind, read=read: not isinstance(value, read) or hook(kind, value) is not None
         )
-    return Draft202012Validator(schema(), format_checker=checker)
+    # msgspec takes no 1.0 for a whole number.
+    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    make: Any = extend  # which has no types
+    return make(Draft202012Validator, {"required": _required}, type_checker=types)(schema(), format_checker=checker)
 
 
-def _path(error: Any) -> Path:
-    # What is said of a map's keys (`propertyNames`) is said at the map; the key is the instance.
+def _required(_: Any, names: list[str], given: Any, __: Any) -> Iterator[ValidationError]:
+    """Yield one error for all keys that a map lacks; jsonschema's own rule yields one for each, without its name."""
+    if isinstance(given, dict) and not given.keys() >= set(names):
+        yield ValidationError("keys are missing")
+
+
+def _mistake(error: Any) -> Mistake:
     at = tuple(error.absolute_path)
-    return (*at, error.instance) if "propertyNames" in error.absolute_schema_path else at
+    # What is said of a map's keys is said at the map; the key is the instance.
+    key = "propertyNames" in error.absolute_schema_path
+    at = (*at, error.instance) if key else at
+    return Mistake(at, error.validator, error.validator_value, error.instance, error.schema, key)
 
 
-def _findings(mistake: Mistake, document: Document, hook: Hook) -> Iterator[Finding]:
-    at = mistake.at
-    match mistake.keyword:
-        case "additionalProperties":
-            yield from _unknown(mistake, at)
-        case "required":
-            yield from _missing(mistake, at)
-        case "type":
-            yield _type(mistake, at, document)
-        case "enum" | "const":
-            yield _choice(mistake, at)
-        case "format":
-            yield _format(mistake, at, hook)
-        case "pattern":
-            # A custom type's format says it better.
-            if mistake.schema.get("format") is None or mistake.given.startswith("-"):
-                yield _pattern(mistake, at)
-        case _:
-            yield _bound(mistake, at)
+class _Teller:
+    """Puts mistakes of one document into words."""
 
+    def __init__(self, document: Document, hook: Hook) -> None:
+        self.document = document
+        self.hook = hook
 
-def _finding(at: Path, code: str, message: str, fix: str = "", *, key: bool = False) -> Finding:
-    # Paths are relative to `spec`; what stands beside it keeps its own name.
-    if at[:1] == ("spec",):
-        at = at[1:] or ("spec",)
-    return Finding(at=at, code=f"GEN-SCHEMA-{code}", message=message, fix=fix, key=key)
+    def tell(self, mistake: Mistake) -> Iterator[Finding]:
+        """Yield what a mistake is worth: one finding for each key that is missing or not known, else one."""
+        match mistake.keyword:
+            case "additionalProperties":
+                yield from self._unknown(mistake)
+            case "required":
+                yield from self._missing(mistake)
+            case "type":
+                yield self._type(mistake)
+            case "enum":
+                yield self._choice(mistake)
+            case "format":
+                yield self._format(mistake)
+            case "pattern":
+                # What has a format says it better.
+                yield from () if "format" in mistake.schema else [self._pattern(mistake)]
+            case _:
+                yield self._bound(mistake)
 
+    def own_words(self, text: str) -> Finding:
+        """Turn msgspec's complaint into a finding, should the schema ever know less than the types."""
+        message, _, where = text.partition(" - at ")
+        path = where.strip("`").rpartition("$")[2]
+        steps = tuple(int(index) if index else name for name, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", path))
+        return self._finding(steps, "009", f"{named(steps)}: {message}", "write a value of the kind it asks for")
 
-def _unknown(mistake: Mistake, at: Path) -> Iterator[Finding]:
-    known = mistake.schema.get("properties", {})
-    free = [name for name in known if name not in mistake.given]
-    for key in mistake.given:
-        if key in known:
-            continue
-        meant = near(str(key), free)
-        fix = (
-            f"did you mean `{meant}`?"
-            if meant
-            else f"remove it; here may stand: {', '.join(free)}"
-            if free
-            else "remove it"
-        )
-        yield _finding((*at, key), "001", f"`{key}` is not a key of {_named(at)}", fix, key=True)
+    def _finding(self, at: Path, code: str, message: str, fix: str, *, key: bool = False) -> Finding:
+        place: Path | Position = at
+        # Paths of findings are relative to `spec`, but for what stands beside it.
+        if at[:1] == ("spec",) and len(at) > 1 and at[1] not in BESIDE_SPEC:
+            place = at[1:]
+        elif at and at[0] not in BESIDE_SPEC:
+            place = self.document.position(at, key=key)
+        return Finding(at=place, code=f"GEN-SCHEMA-{code}", message=printable(message), fix=printable(fix), key=key)
 
+    def _valid(self, value: Any, schema: dict[str, Any]) -> bool:
+        return bool(_validator(self.hook).evolve(schema=schema).is_valid(value))
 
-def _missing(mistake: Mistake, at: Path) -> Iterator[Finding]:
-    known = mistake.schema.get("properties", {})
-    strange = [key for key in mistake.given if key not in known]
-    free = [name for name in known if name not in mistake.given]
-    mistyped = {near(str(key), free) for key in strange}
-    for name in mistake.argument:
-        if name not in mistake.given and name not in mistyped:
-            about = known.get(name, {}).get("description", "")
-            fix = f"add `{name}: ...`" + (f" ({about})" if about and len(about) < 80 else "")
-            yield _finding(at, "002", f"{_named(at)} has no `{name}`", fix, key=True)
+    def _unknown(self, mistake: Mistake) -> Iterator[Finding]:
+        known = mistake.schema.get("properties", {})
+        free = [name for name in known if name not in mistake.given]
+        others = f"remove it; here may stand: {', '.join(free)}" if free else "remove it"
+        for key in mistake.given:
+            if key not in known:
+                meant = near(key, free)
+                fix = f"did you mean `{meant}`?" if meant else others
+                message = f"`{short(key)}` is not a key of {named(mistake.at)}"
+                yield self._finding((*mistake.at, key), "001", message, fix, key=True)
 
+    def _missing(self, mistake: Mistake) -> Iterator[Finding]:
+        known = mistake.schema["properties"]
+        strange = islice((key for key in mistake.given if key not in known), MOST)
+        free = [name for name in known if name not in mistake.given]
+        mistyped = {near(key, free) for key in strange}
+        for name in mistake.argument:
+            if name not in mistake.given and name not in mistyped:
+                message = f"{named(mistake.at)} has no `{name}`"
+                yield self._finding(mistake.at, "002", message, _addition(name, known[name]), key=True)
 
-def _type(mistake: Mistake, at: Path, document: Document) -> Finding:
-    wanted = mistake.argument
-    kinds = [wanted] if isinstance(wanted, str) else list(wanted)
-    words = " or ".join(KINDS.get(kind, kind) for kind in kinds)
-    if mistake.given is None:
-        return _finding(at, "003", f"{_named(at)} is empty", f"remove the key, or give it {words}", key=True)
-    raw = document.raw(at)
-    if "string" in kinds and raw is not None:
-        return _finding(
-            at, "003", f"{_named(at)} must be {words}; YAML reads {raw} as {_kind(mistake.given)}", f'write "{raw}"'
-        )
-    return _finding(at, "003", f"{_named(at)} must be {words}, not {_kind(mistake.given)}", _example(mistake))
+    def _type(self, mistake: Mistake) -> Finding:
+        at, given, wanted = mistake.at, mistake.given, mistake.argument
+        names = [wanted] if isinstance(wanted, str) else list(wanted)
+        if given is None:
+            what = "item" if isinstance(at[-1], int) else "key"
+            fix = f"give it {kinds(names)}, or remove the {what}"
+            return self._finding(at, "003", f"{named(at)} is empty", fix, key=what == "key")
+        raw = self.document.raw(at)
+        told = unquoted(raw, given) if "string" in names and raw else f", not {of_kind(given)}"
+        message = f"{named(at)} must be {kinds(names)}{told}"
+        return self._finding(at, "003", message, self._proposal(mistake, names, raw) or _shape(mistake, names))
 
-
-def _example(mistake: Mistake) -> str:
-    if mistake.argument == "array" and not isinstance(mistake.given, dict):
-        return f"write [{mistake.given}]"
-    about = mistake.schema.get("description", "")
-    return about if len(about) < 80 else ""
-
-
-def _choice(mistake: Mistake, at: Path) -> Finding:
-    choices = [mistake.argument] if mistake.keyword == "const" else mistake.argument
-    meant = near(str(mistake.given), map(str, choices))
-    message = f"{_named(at)} cannot be `{mistake.given}`; it may be {', '.join(map(str, choices))}"
-    fix = f"did you mean `{meant}`?" if meant else f"write `{choices[0]}`" if len(choices) == 1 else ""
-    return _finding(at, "004", message, fix)
-
-
-def _format(mistake: Mistake, at: Path, hook: Hook) -> Finding:
-    kind = next(kind for kind, (name, _) in FORMATS.items() if name == mistake.argument)
-    try:
-        hook(kind, mistake.given)
-    except ValueError as reason:
-        message = f"{_named(at)}: {reason}"
-    about = FORMATS[kind][1]
-    return _finding(at, "005", message, _canonical(mistake.given) or f"write {about}")
-
-
-def _canonical(text: str) -> str | None:
-    from ipaddress import ip_network  # noqa: PLC0415 - only for files that are wrong
-
-    try:
-        return f"write {ip_network(text, strict=False)}" if "/" in str(text) else None
-    except ValueError:
+    def _proposal(self, mistake: Mistake, names: list[str], raw: str | None) -> str | None:
+        """Return a small change of the value that makes it right, if there is one."""
+        given = mistake.given
+        if "string" in names and raw and self._valid(raw, mistake.schema):
+            return f'write "{raw}"'
+        if isinstance(given, str):
+            plain = _TRUTH.get(given.lower(), given) if names == ["boolean"] else given
+            if self._valid(resolve(plain), mistake.schema):
+                return f"write {plain}, without quotes" if raw != given else f"write {plain}"
+        if isinstance(given, float) and given.is_integer() and self._valid(int(given), mistake.schema):
+            return f"write {int(given)}"
+        if names == ["array"] and raw and self._valid([given], mistake.schema):
+            return f"write [{raw}]"
         return None
 
+    def _choice(self, mistake: Mistake) -> Finding:
+        at, choices = mistake.at, mistake.argument
+        fix = f"write `{choices[0]}`" if len(choices) == 1 else f"write one of these: {', '.join(choices)}"
+        if mistake.given is None:
+            fix = f"write {either(choices)}, or remove the key"
+            return self._finding(at, "003", f"{named(at)} is empty", fix, key=True)
+        given = mistake.given if isinstance(mistake.given, str) else self.document.raw(at)
+        shown = of_kind(mistake.given) if given is None else f"`{short(given)}`"
+        meant = near(given or "", choices) if len(choices) > 1 else None
+        message = f"{named(at)} cannot be {shown}; it may be {either(choices)}"
+        return self._finding(at, "004", message, f"did you mean `{meant}`?" if meant else fix)
 
-def _pattern(mistake: Mistake, at: Path) -> Finding:
-    about = mistake.schema.get("description") or _DESCRIBED.get(str(at[-1]), "")
-    message = (
-        f"{_named(at)}: `{_short(mistake.given)}` is not {about}"
-        if about
-        else (f"{_named(at)}: `{_short(mistake.given)}` does not have the right form")
-    )
-    return _finding(
-        at, "006", message, "" if about else f"it must match {mistake.argument}", key=mistake.given == at[-1]
-    )
+    def _format(self, mistake: Mistake) -> Finding:
+        kind, about = next((kind, about) for kind, (name, about) in FORMATS.items() if name == mistake.argument)
+        text = str(mistake.given)
+        error = next(iter(self._refused(kind, mistake.given)))
+        better = next((each for each in _repaired(text) if not self._refused(kind, each)), None)
+        message = f"{named(mistake.at)}: {reason(kind, text, error)}"
+        return self._finding(mistake.at, "005", message, f"write {better or about}")
 
+    def _refused(self, kind: type, value: Any) -> list[ValueError]:
+        try:
+            self.hook(kind, value)
+        except ValueError as error:
+            return [error]
+        return []
 
-# Fields whose type says nothing about them in words.
-_DESCRIBED = {
-    "url": "an address such as https://git.example.org/clusters.git",
-    "address": "host:port, as in 10.0.0.10:6443",
-    "mac": "a MAC address in small letters, as in 0c:42:a1:00:00:01",
-    "hostDir": "an absolute path, as in /mnt/scratch",
-    "branch": "the name of a branch",
-}
+    def _pattern(self, mistake: Mistake) -> Finding:
+        about = form(mistake.at, mistake.schema)
+        what = re.split(r": |, as in", about)[0]
+        better = re.sub(r"[^a-z0-9.-]+", "-", mistake.given.lower()).strip("-.")
+        fix = better if better and self._valid(better, mistake.schema) else about
+        where = "the key " if mistake.key else f"{named(mistake.at)}: "
+        code = "008" if mistake.key else "006"
+        message = f"{where}`{short(mistake.given)}` is not {what}"
+        return self._finding(mistake.at, code, message, f"write {fix}", key=mistake.key)
 
-
-def _bound(mistake: Mistake, at: Path) -> Finding:
-    limits = {
-        "minimum": "must be at least",
-        "maximum": "must be at most",
-        "exclusiveMinimum": "must be more than",
-        "exclusiveMaximum": "must be less than",
-        "maxLength": "may have at most",
-        "minLength": "must have at least",
-        "minItems": "must have at least",
-    }
-    words = limits.get(mistake.keyword)
-    if words is None:
-        return _finding(
-            at, "009", f"{_named(at)}: `{_short(mistake.given)}` breaks {mistake.keyword}: {mistake.argument}"
-        )
-    unit = {"maxLength": " characters", "minLength": " characters", "minItems": " items"}.get(mistake.keyword, "")
-    given = f"{len(mistake.given)}{unit}" if unit else _short(mistake.given)
-    message = f"{_named(at)} {words} {mistake.argument}{unit}; it is {given}"
-    return _finding(at, "007", message)
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true or false"
-    names = {str: "text", int: "a number", float: "a number", list: "a list", dict: "a map", type(None): "empty"}
-    return names[type(value)]
+    def _bound(self, mistake: Mistake) -> Finding:
+        words, fix = (each.format(mistake.argument) for each in _LIMITS[mistake.keyword])
+        given = len(mistake.given) if mistake.keyword == "maxLength" else mistake.given
+        message = f"{named(mistake.at)} {words}; it {'has' if mistake.keyword == 'maxLength' else 'is'} {short(given)}"
+        return self._finding(mistake.at, "008" if mistake.key else "007", message, fix, key=mistake.key)
 
 
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _addition(name: str, schema: dict[str, Any]) -> str:
+    choices = schema.get("enum", ())
+    if len(choices) == 1:
+        return f"add `{name}: {choices[0]}`"
+    about = either(choices) if choices else form((name,), schema)
+    return f"add `{name}: ...`" + (f" ({about})" if about and len(about) < 80 else "")
 
 
-def _named(at: Path) -> str:
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in at)
-    return text.removeprefix(".").removeprefix("spec.") or "the file"
+def _shape(mistake: Mistake, names: list[str]) -> str:
+    """Say what to write where a value is of another kind altogether."""
+    if names == ["array"]:
+        return "begin each item with `- `" if mistake.given else "write []"
+    if names == ["object"]:
+        required = mistake.schema.get("required", ())
+        return f"write a map with {', '.join(required)}" if required else "write a map, or {} where it is empty"
+    about = form(mistake.at, mistake.schema) if "string" in names else ""
+    return f"write {about or kinds(names)}"
 
 
-def _own_words(text: str) -> Finding:
-    """Turn msgspec's complaint into a finding: what the schema cannot say, such as the form of a map's keys."""
-    message, _, where = text.partition(" - at ")
-    path = where.strip("`").rpartition("`$")[2] if "`$" in where else where.strip("`").removeprefix("$")
-    steps = tuple(int(index) if index else name for name, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", path))
-    return _finding(steps, "008", f"{_named(steps)}: {message}")
+def _repaired(text: str) -> Iterator[str]:
+    """Yield what may have been meant: the network of an address, an amount without the B of bytes."""
+    yield re.sub(r"\s|[bB]$", "", text)
+    try:
+        yield str(ip_network(text, strict=False)) if "/" in text else ""
+    except ValueError:
+        return

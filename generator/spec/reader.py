@@ -3,10 +3,12 @@
 import codecs
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from generator.model.finding import Finding, Position
 from generator.spec.build import Builder
 from generator.spec.document import Document, Lines
+from generator.spec.flood import MOST, capped
 
 __all__ = ["SIZE", "read"]
 
@@ -15,7 +17,7 @@ SIZE = 8 * 2**20
 
 _CONFLICT = re.compile(r"^(?:[<>|]{7}(?: .*)?|={7})\r?$", re.MULTILINE)
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-_STRAY_LINE_END = re.compile("[\x85\u2028\u2029]|\r(?!\n)")
+_STRAY_LINE_ENDS = tuple(map(re.compile, ("\r(?!\n)", "\x85", "\u2028", "\u2029")))
 
 
 def read(text: bytes | str, file: str) -> Document:
@@ -24,14 +26,14 @@ def read(text: bytes | str, file: str) -> Document:
         return Document(file, "", findings=(_too_large(len(text)),))
     decoded, finding = _decode(text)
     lines = Lines(decoded)
-    fatal = [finding] if finding else [*_conflicts(lines)] or [*_forbidden(lines)]
+    fatal = [finding] if finding else capped(_conflicts(lines)) or [*_forbidden(lines)]
     if fatal:
         return Document(file, decoded, findings=tuple(fatal))
     builder = Builder(lines)
     builder.findings.extend(_stray_line_ends(lines))
     builder.build()
-    findings = tuple(sorted(builder.findings, key=lambda each: each.at[:2]))
-    return Document(file, decoded, value=builder.value, root=builder.root, findings=findings)
+    findings = capped(sorted(builder.findings, key=lambda each: each.at[:2]))
+    return Document(file, decoded, value=builder.value, root=builder.root, findings=tuple(findings))
 
 
 def _too_large(size: int) -> Finding:
@@ -66,8 +68,9 @@ def _not_utf8(at: Position, text: bytes, start: int) -> Finding:
 
 def _conflicts(lines: Lines) -> Iterator[Finding]:
     """Yield a finding for each conflict, or for the first marker where only parts were left behind."""
-    marks = list(_CONFLICT.finditer(lines.text))
-    for mark in [each for each in marks if each[0].startswith("<")] or marks[:1]:
+    first = _CONFLICT.search(lines.text)
+    begun = (mark for mark in _CONFLICT.finditer(lines.text) if mark[0].startswith("<"))
+    for mark in [*islice(begun, MOST + 1)] or ([first] if first else []):
         yield Finding(
             code="GEN-YAML-001",
             message="merge conflict marker",
@@ -89,7 +92,7 @@ def _forbidden(lines: Lines) -> Iterator[Finding]:
 
 def _stray_line_ends(lines: Lines) -> Iterator[Finding]:
     """Yield a finding for the first of each kind: a file saved with old line ends is full of them."""
-    for found in {each[0]: each for each in reversed([*_STRAY_LINE_END.finditer(lines.text)])}.values():
+    for found in filter(None, (each.search(lines.text) for each in _STRAY_LINE_ENDS)):
         number = f"{ord(found[0]):04X}"
         yield Finding(
             code="GEN-YAML-003",

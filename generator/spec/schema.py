@@ -2,12 +2,13 @@
 
 import json
 import re
+from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
-from generator.model.base import camel
+from generator.model.base import Section, camel
 from generator.model.cluster import ClusterFile
 from generator.model.quantity import Quantity
 from generator.model.text import AddressRange, Port, Taint
@@ -32,6 +33,9 @@ def schema() -> dict[str, Any]:
     made = msgspec.json.schema(ClusterFile, schema_hook=_hook)
     tidied = _tidy(made)
     assert isinstance(tidied, dict)  # noqa: S101 - for the type checker
+    for section, name, keys in _closed_maps(Section):
+        if section in tidied["$defs"]:
+            _close(tidied["$defs"][section]["properties"][name], keys)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "gen cluster file", **tidied}
 
 
@@ -45,6 +49,23 @@ def _hook(kind: type) -> dict[str, Any]:
     if kind is Quantity:
         return {"type": ["string", "integer"], "format": name, "pattern": Quantity.PATTERN, "description": description}
     return {"type": "string", "format": name, "description": description}
+
+
+def _closed_maps(section: type[Section]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield the maps with known keys: the section, the key that holds the map, and the map's keys. msgspec's schema
+    lets any key stand there.
+    """
+    for field in msgspec.structs.fields(section):
+        keys, *_ = get_args(field.type) if get_origin(field.type) is dict else (None,)
+        if get_origin(keys) is Literal:
+            yield section.__name__, field.encode_name, get_args(keys)
+    for below in section.__subclasses__():
+        yield from _closed_maps(below)
+
+
+def _close(found: dict[str, Any], keys: tuple[str, ...]) -> None:
+    found["properties"] = dict.fromkeys(keys, found["additionalProperties"])
+    found["additionalProperties"] = False
 
 
 def _prose(docstring: str) -> str:

@@ -63,6 +63,13 @@ _TABLE = (
         right="pools:\n  gpu-training: {}\n",
     ),
     Explained(
+        code="GEN-SCHEMA-009",
+        title="values that the types can hold",
+        why="The schema found nothing and the value could still not be read; the message has the reader's own words.",
+        wrong="(none is known: tell us when you meet one)\n",
+        right="mtu: 9000\n",
+    ),
+    Explained(
         code="GEN-REPO-001",
         title="a cluster's name is its folder's name",
         why="Paths in Argo CD are made of the name; another name here would write into another cluster's folders.",

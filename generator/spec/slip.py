@@ -9,7 +9,7 @@ __all__ = ["INVISIBLE", "Slip", "printable"]
 INVISIBLE = re.compile("[\xa0\xad\u2000-\u200f\u202a-\u202f\u205f-\u2064\u3000]")
 """Characters that look like a blank or like nothing, and are neither to YAML."""
 
-_COMMENT = re.compile(r"\s+#.*$")
+_COMMENT = re.compile(r"(?<!\s)\s+#.*$")  # from where a run of blanks begins: else quadratic
 
 
 class Slip(Struct, frozen=True, kw_only=True):

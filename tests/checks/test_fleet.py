@@ -84,7 +84,6 @@ CASES: dict[str, tuple[str, Cluster, Cluster]] = {
         structs.replace(ONE, networks=networks(ONE, "10.10.0.240-10.10.0.245")),
         structs.replace(TWO, networks=networks(TWO, "10.10.0.245-10.10.0.250")),
     ),
-    "folder": ("GEN-FLEET-006", ONE, structs.replace(TWO, name="one")),
     "repository": (
         "GEN-FLEET-007",
         ONE,

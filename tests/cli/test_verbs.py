@@ -210,6 +210,51 @@ def test_explain_tells_given_from_default(capsys: pytest.CaptureFixture[str]) ->
     assert "kubernetes has no `pods`; it has version" in capsys.readouterr().err
 
 
+def test_explain_shows_what_the_file_says_and_counts_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "ml50", "networks.node", "-C", str(ROOT)]) == 0
+    assert "null" not in capsys.readouterr().out
+    assert run(["explain", "ml50", "nodes[99]", "-C", str(ROOT)]) == 2
+    assert "nodes has no `99`; it has 50 items" in capsys.readouterr().err
+    assert run(["explain", "ml50"]) == 2
+    assert "for a value say where: gen explain ml50 kubernetes.podCIDR" in capsys.readouterr().err
+
+
+def test_render_check_names_the_stale_files(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["render", "-C", str(repository)])
+    edit(repository, "queueing: StrictFIFO", "queueing: BestEffortFIFO")
+    capsys.readouterr()
+    assert run(["render", "--check", "-C", str(repository)]) == 1
+    assert "  update overlays/a30-bench/queues/clusterqueue-mlperf.yaml\n" in capsys.readouterr().out
+    assert run(["render", "--check", "--output", "github", "-C", str(repository)]) == 1
+    assert "::error file=overlays/a30-bench/queues/clusterqueue-mlperf.yaml::stale" in capsys.readouterr().out
+
+
+def test_many_stale_files_do_not_fill_the_screen(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["render", "--dry-run", "-C", str(repository)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("  create ") == 20
+    assert "more (all of them: --output json)" in out
+
+
+def test_github_sees_hand_edits(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["render", "-C", str(repository)])
+    (repository / "gen.lock").write_text("# mine\n")
+    assert run(["render", "--output", "github", "-C", str(repository)]) == 1
+    assert "::error file=gen.lock,line=1::edited by hand" in capsys.readouterr().out
+
+
+def test_discarding_what_is_not_there_is_a_mistake(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["render", "--discard", "overlays/nope", "-C", str(repository)]) == 2
+    assert "there is no such file or folder" in capsys.readouterr().err
+
+
+def test_labels_of_the_cluster_reach_argo_cd(repository: Path) -> None:
+    edit(repository, "  name: a30-bench", "  name: a30-bench\n  labels: {site: seoul}")
+    assert run(["render", "-C", str(repository)]) == 0
+    text = (repository / "clusters/a30-bench/argocd/application-kueue.yaml").read_text()
+    assert yaml.safe_load(text)["metadata"]["labels"]["site"] == "seoul"
+
+
 def test_explain_needs_a_readable_file(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edit(repository, "cni: calico", "cni: calicoo")
     assert run(["explain", "a30-bench", "networks.cni", "-C", str(repository)]) == 2

@@ -124,6 +124,12 @@ def test_an_unreadable_file_has_positions_all_the_same() -> None:
     assert read("", "f").position(()) == (1, 1, 1)
 
 
+def test_an_empty_item_is_shown_by_its_dash() -> None:
+    document = read("a:\n  - 1\n  -\n  - # c\n", "f")
+    assert [document.position(("a", index)) for index in (1, 2)] == [(3, 3, 4), (4, 3, 4)]
+    assert read("- ", "f").position(()) == (1, 1, 1)
+
+
 def test_a_span_over_line_ends_is_cut_off_at_the_first() -> None:
     assert Lines("ab\r\ncd").position(1, 6) == (1, 2, 3)
     assert Lines("ab\ncd").position(5, 9) == (2, 3, 3)

@@ -1,5 +1,6 @@
 import re
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from yaml_styles import Styled, styled
 from generator.model.finding import Position
 from generator.spec.codes import CODES
 from generator.spec.document import Document, Lines
+from generator.spec.flood import MOST
 from generator.spec.reader import SIZE, read
 from generator.spec.slip import Slip
 from generator.spec.syntax import explain_slip
@@ -59,7 +61,7 @@ def test_a_wrong_file_gives_exactly_these_findings(file: Path) -> None:
 
 
 def test_every_code_has_wrong_files_and_every_wrong_file_its_code() -> None:
-    made_in_memory = {"GEN-YAML-004"}
+    made_in_memory = {"GEN-YAML-004", "GEN-YAML-026"}
     assert {file.name[:12] for file in WRONG} | made_in_memory == set(CODES)
     assert {file.stem for file in WRONG} == {file.stem for file in WRONG[0].parent.glob("*.expected")}
 
@@ -78,6 +80,25 @@ def test_explanations_show_what_is_refused_and_what_is_not(code: str) -> None:
 @pytest.mark.parametrize("text", ["x" * (SIZE + 1), b"x" * (SIZE + 1)], ids=["text", "bytes"])
 def test_a_file_that_is_too_large_is_not_read(text: str | bytes) -> None:
     assert found(read(text, "f")) == "1:1 GEN-YAML-004\n"
+
+
+@pytest.mark.parametrize("line", ["a: 1\n", "? [k]\n", "1: x\n", "- *x\n", "- !y z\n", "- .inf\n", "<<<<<<< HEAD\n"])
+def test_a_file_that_is_wrong_all_over_is_told_to_a_limit(line: str) -> None:
+    findings = read(line * 3 * MOST, "f").findings
+    assert len(findings) == MOST + 1
+    assert [each.code for each in findings].index("GEN-YAML-026") == MOST
+
+
+def test_the_limit_itself_is_no_flood() -> None:
+    assert "GEN-YAML-026" not in found(read("a: 1\n" * (MOST + 1), "f"))
+    assert "GEN-YAML-026" in found(read("a: 1\n" * (MOST + 2), "f"))
+
+
+@pytest.mark.parametrize("text", ["\t" * 10**6, " " * 10**6 + "\ta: 1", "\r" * 10**6, "=======\n" * 10**5])
+def test_what_fills_a_file_is_told_soon(text: str) -> None:
+    began = perf_counter()
+    assert read(text, "f").findings
+    assert perf_counter() - began < 3
 
 
 @pytest.mark.parametrize(

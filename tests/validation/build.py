@@ -2,19 +2,21 @@
 
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import yaml
+
+from generator.layout.tree import lay_out
+from generator.model.cluster import Cluster
+from generator.model.nodes import Machine
 from tools import need_kustomize
 
-from generator.layout.tree import Tree, lay_out
-from generator.model.cluster import Cluster
-
-__all__ = ["ROOT", "Built", "Loader", "Object", "Patch", "build", "told"]
+__all__ = ["ROOT", "Built", "Loader", "Object", "Patch", "added", "broken", "build", "told"]
 
 Object: TypeAlias = dict[str, Any]
 
@@ -25,10 +27,11 @@ ROOT = "root"
 class Loader(yaml.CSafeLoader):
     """YAML as Kubernetes reads it: `=` is text (one CRD has it), and so is a date."""
 
-    yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in found if not tag.endswith((":timestamp", ":value"))]
-        for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-    }
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if not tag.endswith((":timestamp", ":value"))]
+    for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Built:
     secrets: list[Object]
     """Secrets that are declared."""
     unproven: list[Patch]
+    nodes: list[Object]
+    """Name, labels, taints and resources of each node, as kubeadm registers it."""
 
     def all(self) -> Iterator[tuple[str, Object]]:
         """Yield each object with its Application."""
@@ -72,10 +77,12 @@ def told(application: str, manifest: Object) -> str:
     return f"{application}: {manifest['kind']} {place}{metadata['name']}"
 
 
-def build(cluster: Cluster, folder: Path, tree: Tree | None = None) -> Built:
-    """Write the cluster's tree into `folder` and build each of its Applications."""
-    files = tree or lay_out(cluster)
-    for path, content in (files.once | files.files).items():
+def build(cluster: Cluster, folder: Path, *, quickly: bool = False) -> Built:
+    """Write the cluster's tree into `folder` and let Kustomize build each of its Applications, or `quickly` just gather
+    what the kustomizations list, which is the same but for patches.
+    """
+    tree = lay_out(cluster)
+    for path, content in (tree.once | tree.files).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
     overlays = folder / "overlays" / cluster.name
@@ -83,7 +90,7 @@ def build(cluster: Cluster, folder: Path, tree: Tree | None = None) -> Built:
     places[ROOT] = folder / "clusters" / cluster.name / "argocd"
     charts = {key: chart for name in places for key, chart in set_aside(overlays / name).items()}
     with ThreadPoolExecutor(2) as pool:
-        made = dict(zip(places, pool.map(build_one, places.values()), strict=True))
+        made = dict(zip(places, pool.map(gather if quickly else build_one, places.values()), strict=True))
     return Built(
         cluster=cluster,
         objects={name: objects for name, (objects, _) in made.items()},
@@ -91,7 +98,28 @@ def build(cluster: Cluster, folder: Path, tree: Tree | None = None) -> Built:
         charts=charts,
         secrets=read(folder / "clusters" / cluster.name / "bootstrap" / "secrets.yaml")["secrets"],
         unproven=[patch for _, left in made.values() for patch in left],
+        nodes=nodes(cluster, folder / "clusters" / cluster.name / "bootstrap" / "kubeadm"),
     )
+
+
+def nodes(cluster: Cluster, folder: Path) -> list[Object]:
+    """Return the nodes that kubeadm's files make. GPUs and HCAs are what the cluster file says."""
+    machines = {machine.name: machine for machine in cluster.machines}
+    documents = [one for path in sorted(folder.glob("*.yaml")) for one in yaml.load_all(path.read_bytes(), Loader)]
+    found = [node(one["nodeRegistration"], machines) for one in documents if "nodeRegistration" in one]
+    assert len(found) == len(machines)
+    return found
+
+
+def node(registration: Object, machines: dict[str, Machine]) -> Object:
+    name = registration["name"]
+    given = next(one["value"] for one in registration["kubeletExtraArgs"] if one["name"] == "node-labels")
+    labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+    if machines[name].role == "control-plane":
+        labels["node-role.kubernetes.io/control-plane"] = ""
+    labels |= dict(pair.split("=", 1) for pair in given.split(","))
+    gpus = {"nvidia.com/gpu"} if machines[name].gpu else set()
+    return {"name": name, "labels": labels, "taints": registration.get("taints", []), "resources": gpus}
 
 
 def read(path: Path) -> Any:
@@ -122,6 +150,15 @@ def build_one(folder: Path) -> tuple[list[Object], list[Patch]]:
     return kustomize(folder) if proven else plain, left
 
 
+def gather(folder: Path) -> tuple[list[Object], list[Patch]]:
+    """Return the objects that a kustomization lists, folders below it included."""
+    found: list[Object] = []
+    for name in read(folder / "kustomization.yaml")["resources"]:
+        place = folder / name
+        found += gather(place)[0] if place.is_dir() else [read(place)]
+    return found, []
+
+
 def kustomize(folder: Path) -> list[Object]:
     done = subprocess.run([*need_kustomize(), str(folder)], capture_output=True, check=False)
     assert done.returncode == 0, f"{folder}: {done.stderr.decode()}"
@@ -135,3 +172,17 @@ def aims_at(target: dict[str, str], manifest: Object) -> bool:
     found = {"group": group, "version": version, "kind": manifest["kind"], "name": metadata["name"]}
     found["namespace"] = metadata.get("namespace", "")
     return all(re.fullmatch(wanted, found[key]) for key, wanted in target.items())
+
+
+def broken(built: Built, which: str, change: Callable[[Object], object]) -> Built:
+    """Return a copy in which one object, named as `Kind name`, is changed in place by `change`."""
+    objects = deepcopy(built.objects)
+    found = [one for made in objects.values() for one in made if f"{one['kind']} {one['metadata']['name']}" == which]
+    assert found, which
+    change(found[0])
+    return replace(built, objects=objects)
+
+
+def added(built: Built, application: str, *manifests: Object) -> Built:
+    """Return a copy in which an Application holds more."""
+    return replace(built, objects={**built.objects, application: [*built.objects[application], *manifests]})

@@ -1,18 +1,20 @@
-"""Built reference clusters, for tests that judge them (`pytest_plugins = ["validation.fixtures"]`)."""
-
-from pathlib import Path
+"""Built clusters, for tests that judge them (`pytest_plugins = ["validation.fixtures"]`)."""
 
 import pytest
-from conftest import load
 
 from validation.build import Built, build
+from validation.clusters import CLUSTERS, variation
 
-__all__ = ["CLUSTERS", "built"]
-
-CLUSTERS = ("ml50", "a30-bench")
+__all__ = ["built", "ml50_built"]
 
 
 @pytest.fixture(scope="session", params=CLUSTERS)
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
     """Each reference cluster, as Kustomize builds it."""
-    return build(load(request.param), tmp_path_factory.mktemp("tree"))
+    return build(variation(request.param, {}), tmp_path_factory.mktemp("tree"))
+
+
+@pytest.fixture(scope="session")
+def ml50_built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """The cluster that has most, to be broken."""
+    return build(variation("ml50", {}), tmp_path_factory.mktemp("tree"))

@@ -25,14 +25,11 @@ __all__ = ["crds", "folders", "problems", "refused", "shared"]
 
 UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
 
-# Kinds of projects whose components have no versions of their own: what installs them stands elsewhere in the
-# catalogue.
-BESIDE = ("prometheus-operator/v0.93.1",)
-
 # The API groups that Kubernetes serves itself and we write to.
 BUILT_IN = {
-    "", "admissionregistration.k8s.io", "apps", "autoscaling", "batch", "networking.k8s.io", "node.k8s.io", "policy",
-    "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io",
+    "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps", "autoscaling",
+    "batch", "networking.k8s.io", "node.k8s.io", "policy", "rbac.authorization.k8s.io", "scheduling.k8s.io",
+    "storage.k8s.io",
 }  # fmt: skip
 
 
@@ -44,8 +41,12 @@ def shared(path: str) -> Path:
 
 
 def folders(cluster: Cluster) -> list[str]:
-    """Return what the cluster's versions were checked against, as folders below `../shared/upstream`."""
-    names = [component.name for component in compose(cluster) if component.name in CATALOGUE]
+    """Return what the cluster's versions were checked against, as folders below `../shared/upstream`; what somebody
+    else installs included.
+    """
+    ours = {component.name for component in compose(cluster)}
+    others = {name for name, settings in cluster.components.items() if not settings.managed}
+    names = sorted((ours | others) & CATALOGUE.keys())
     return list(dict.fromkeys(folder for name in names for folder in version_of(name, cluster).schemas))
 
 
@@ -59,7 +60,7 @@ def refused(built: Built) -> list[str]:
 
 def problems(manifest: Object, known: Iterable[str]) -> Iterator[str]:
     """Yield what is wrong with an object by its schema."""
-    found = validator(manifest["apiVersion"], manifest["kind"], tuple(known))
+    found = validator(manifest["apiVersion"], manifest["kind"], known)
     if not found:
         yield f"no schema for {manifest['apiVersion']} {manifest['kind']}"
         return
@@ -67,19 +68,16 @@ def problems(manifest: Object, known: Iterable[str]) -> Iterator[str]:
         yield f"{error.json_path}: {error.message[:300]}"
 
 
-@cache
-def validator(version: str, kind: str, known: tuple[str, ...]) -> Any:
+def validator(version: str, kind: str, known: Iterable[str]) -> Any:
     """Return what judges a kind, or None where nothing knows it."""
     group, _, name = version.rpartition("/")
     if group in BUILT_IN:
         return built_in(version, kind)
-    for crd in crds(group, kind, known):
-        for served in crd["spec"]["versions"]:
-            if served["name"] == name and served["served"]:
-                return custom(served["schema"]["openAPIV3Schema"])
-    return None
+    found = (custom(path, kind, name) for path in places(group, kind, known))
+    return next(filter(None, found), None)
 
 
+@cache
 def built_in(version: str, kind: str) -> Any:
     """Return the validator of a kind of Kubernetes 1.35."""
     group, _, name = version.rpartition("/")
@@ -99,44 +97,68 @@ def definitions() -> Registry[Any]:
     return content @ Registry()
 
 
-@cache
-def crds(group: str, kind: str, known: tuple[str, ...]) -> list[Object]:
-    """Return the CRDs of a kind in those folders. Files are searched as text first: to read one as YAML takes long."""
-    wanted = re.compile(rf"^ +group: {re.escape(group)}$(?s:.*)^ +kind: {re.escape(kind)}$".encode(), re.MULTILINE)
-    paths = (path for folder in known for path in sorted(shared(folder).glob("crds*/*.yaml")))
-    found = [
+def crds(group: str, kind: str, known: Iterable[str]) -> list[Object]:
+    """Return the CRDs of a kind in those folders."""
+    return [
         crd
-        for path in paths
-        if wanted.search(path.read_bytes())
-        for crd in yaml.load_all(path.read_bytes(), Loader)
-        if crd and crd["spec"]["group"] == group and crd["spec"]["names"]["kind"] == kind
+        for path in places(group, kind, known)
+        for crd in documents(path)
+        if (crd["spec"]["group"], crd["spec"]["names"]["kind"]) == (group, kind)
     ]
+
+
+def places(group: str, kind: str, known: Iterable[str]) -> list[Path]:
+    return [path for folder in known for path in contents(folder).get((group, kind), ())]
+
+
+@cache
+def contents(folder: str) -> dict[tuple[str, str], list[Path]]:
+    """Return where each kind is defined. Files are searched as text: to read one as YAML may take half a second."""
+    found: dict[tuple[str, str], list[Path]] = {}
+    for path in sorted(shared(folder).glob("crds*/*.yaml")):
+        for group, kind in DEFINES.findall(path.read_text()):
+            found.setdefault((group, kind), []).append(path)
     return found
 
 
-def custom(schema: Object) -> Any:
-    """Return the validator of a CRD's schema. Some leave out what every object has."""
-    whole = closed(schema)
-    whole["properties"] |= {"apiVersion": {}, "kind": {}, "metadata": metadata()}
-    return jsonschema.Draft202012Validator(whole, registry=definitions())
+DEFINES = re.compile(r"^  group: (\S+)$(?s:.*?)^    kind: (\S+)$", re.MULTILINE)
+
+
+@cache
+def documents(path: Path) -> list[Object]:
+    return [crd for crd in yaml.load_all(path.read_bytes(), Loader) if crd]
+
+
+@cache
+def custom(path: Path, kind: str, version: str) -> Any:
+    """Return the validator of a version that a CRD serves. Some leave out what every object has."""
+    for crd in documents(path):
+        for served in crd["spec"]["versions"] if crd["spec"]["names"]["kind"] == kind else ():
+            if served["name"] == version and served["served"]:
+                whole = closed(served["schema"]["openAPIV3Schema"])
+                whole["properties"] |= {"apiVersion": {}, "kind": {}, "metadata": metadata()}
+                return jsonschema.Draft202012Validator(whole, registry=definitions())
+    return None
 
 
 def metadata() -> Object:
     return {"$ref": f"{next(iter(definitions()))}#/$defs/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
 
 
-def closed(part: Any) -> Any:
-    """Return a structural schema with unknown fields refused, as JSON Schema understands it."""
-    if isinstance(part, list):
-        return [closed(one) for one in part]
-    if not isinstance(part, dict):
-        return part
-    found = {key: closed(value) for key, value in part.items() if key not in {"default", "format", "example"}}
-    if part.get("x-kubernetes-int-or-string"):
+def closed(schema: Object) -> Object:
+    """Return a structural schema with unknown fields refused, as JSON Schema understands it. What stands below allOf,
+    anyOf, oneOf and not only adds conditions.
+    """
+    found = {key: value for key, value in schema.items() if key not in {"default", "format", "example", "description"}}
+    if "properties" in schema:
+        found["properties"] = {name: closed(part) for name, part in schema["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            found[key] = closed(schema[key])
+    if schema.get("x-kubernetes-int-or-string"):
         found["type"] = ["integer", "string"]
-    elif part.get("nullable") and isinstance(part.get("type"), str):
-        found["type"] = [part["type"], "null"]
-    open_ = part.get("x-kubernetes-preserve-unknown-fields") or part.get("x-kubernetes-embedded-resource")
-    if isinstance(part.get("properties"), dict) and not open_ and isinstance(part.get("type"), str):
+    elif schema.get("nullable"):
+        found["type"] = [schema["type"], "null"]
+    if schema.get("type") == "object" and not schema.get("x-kubernetes-preserve-unknown-fields"):
         found.setdefault("additionalProperties", False)
     return found

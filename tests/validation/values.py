@@ -26,6 +26,8 @@ UNSEEN = {
     # The first and the last likewise; the others are values of charts inside this one.
     "kube-prometheus-stack": {
         "alertmanager.alertmanagerSpec.configSecret",
+        "grafana.grafana.ini",
+        "grafana.ingress.ingressClassName",
         "grafana.resources",
         "grafana.testFramework",
         "kube-state-metrics.resources",
@@ -50,7 +52,9 @@ def unknown(built: Built) -> list[str]:
         if file:
             known = {**read(file), **inside(chart)}
             unseen = UNSEEN.get(chart, set())
-            found += [f"{component}: {release}: {path}" for path in missing(values, known, "") if not below(path, unseen)]
+            found += [
+                f"{component}: {release}: {path}" for path in missing(values, known, "") if not below(path, unseen)
+            ]
     return found
 
 
@@ -62,7 +66,9 @@ def schema_problems(built: Built) -> list[str]:
         schema = file.with_name("values.schema.json") if file else None
         if schema and schema.exists():
             judge = jsonschema.Draft202012Validator(json.loads(schema.read_text()))
-            found += [f"{component}: {release}: {error.json_path}: {error.message}" for error in judge.iter_errors(values)]
+            found += [
+                f"{component}: {release}: {error.json_path}: {error.message}" for error in judge.iter_errors(values)
+            ]
     return found
 
 

@@ -1,0 +1,262 @@
+"""Zabbix: objects that fit each other and the cluster."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from msgspec import structs
+from storage_schemas import problems
+
+from generator.components.component import Component, Manifest
+from generator.components.gpu_operator import NAMESPACE as GPU_NAMESPACE
+from generator.components.zabbix import zabbix
+from generator.components.zabbix.names import AGENTS, NAMESPACE
+from generator.model.cluster import Cluster, Zabbix
+
+LIMIT = 1024 * 1024
+
+
+def made(cluster: Cluster) -> Component:
+    component = zabbix(cluster)
+    assert component
+    return component
+
+
+def everything(cluster: Cluster) -> list[Manifest]:
+    component = made(cluster)
+    return [*component.base, *component.objects]
+
+
+def with_zabbix(cluster: Cluster, **changes: Any) -> Cluster:
+    settings = structs.replace(cluster.monitoring.zabbix or Zabbix(), **changes)
+    return structs.replace(cluster, monitoring=structs.replace(cluster.monitoring, zabbix=settings))
+
+
+def of_kind(cluster: Cluster, kind: str, name: str | None = None) -> list[Manifest]:
+    return [one for one in everything(cluster) if one["kind"] == kind and name in {None, one["metadata"]["name"]}]
+
+
+def pods(cluster: Cluster) -> dict[str, Manifest]:
+    return {
+        one["metadata"]["name"]: one["spec"]["template"]["spec"]
+        for one in everything(cluster)
+        if "template" in one.get("spec", {})
+    }
+
+
+def test_only_where_it_is_asked_for(a30: Cluster) -> None:
+    assert zabbix(a30) is None
+
+
+@pytest.mark.parametrize("name", ["ml50", "a30"])
+def test_every_object_is_valid(name: str, request: pytest.FixtureRequest) -> None:
+    cluster = with_zabbix(request.getfixturevalue(name))
+    for one in everything(cluster):
+        # The API server judges Cilium's in tests/real: its schema is one of alternatives.
+        if one["kind"] != "CiliumNetworkPolicy":
+            assert (one["metadata"]["name"], problems(one)) == (one["metadata"]["name"], [])
+
+
+def test_base_is_the_same_on_every_cluster(ml50: Cluster, a30: Cluster) -> None:
+    assert made(ml50).base == made(with_zabbix(a30)).base
+
+
+def test_no_secret_holds_anything(ml50: Cluster) -> None:
+    (token,) = of_kind(ml50, "Secret")
+    assert not token.keys() & {"data", "stringData"}
+
+
+def test_every_secret_that_is_read_is_declared(ml50: Cluster, a30: Cluster) -> None:
+    for cluster in (ml50, with_zabbix(a30), with_zabbix(ml50, alerts=())):
+        declared = {(one.name, key) for one in made(cluster).secrets for key in one.keys}
+        read = set(secrets_in(list(pods(cluster).values())))
+        assert read <= declared
+        assert {name for name, _ in declared} - {name for name, _ in read} <= {"zabbix-tls"}
+
+
+def secrets_in(part: Any) -> list[tuple[str, str]]:
+    if isinstance(part, list):
+        return [found for one in part for found in secrets_in(one)]
+    if not isinstance(part, dict):
+        return []
+    found = [found for one in part.values() for found in secrets_in(one)]
+    if "secretKeyRef" in part:
+        found.append((part["secretKeyRef"]["name"], part["secretKeyRef"]["key"]))
+    if "secret" in part:
+        found += [(part["secret"]["name"], item["key"]) for item in part["secret"]["items"]]
+    return found
+
+
+def test_tokens_are_asked_for_only_where_something_is_sent(ml50: Cluster) -> None:
+    settings = ml50.monitoring.zabbix
+    assert settings
+    quiet = with_zabbix(ml50, alerts=tuple(one for one in settings.alerts if one.via == "slack"))
+    names = {one.name for one in made(quiet).secrets}
+    assert "zabbix-slack" in names
+    assert "zabbix-mattermost" not in names
+
+
+def test_every_config_map_that_is_mounted_exists_and_fits(ml50: Cluster) -> None:
+    known = {one["metadata"]["name"] for one in of_kind(ml50, "ConfigMap")} | {"kube-root-ca.crt"}
+    for spec in pods(ml50).values():
+        for volume in spec.get("volumes", ()):
+            for source in volume.get("projected", {}).get("sources", [volume]):
+                assert source.get("configMap", {"name": "kube-root-ca.crt"})["name"] in known
+    assert max(len(json.dumps(one)) for one in of_kind(ml50, "ConfigMap")) < LIMIT
+
+
+def test_a_big_cluster_s_hosts_are_split(ml50: Cluster) -> None:
+    machines = tuple(structs.replace(ml50.machines[4], name=f"gpu-node-{number}") for number in range(1500))
+    cluster = structs.replace(ml50, machines=machines)
+    maps = [one for one in of_kind(cluster, "ConfigMap") if "hosts" in one["metadata"]["name"]]
+    assert sum(len(one["data"]) for one in maps) == 1501
+    assert max(len(json.dumps(one)) for one in maps) < LIMIT
+    sources = pods(cluster)["zabbix-configure"]["volumes"][3]["projected"]["sources"]
+    assert [one["configMap"]["name"] for one in sources] == [one["metadata"]["name"] for one in maps]
+
+
+def test_pods_are_restricted_but_for_the_agents(ml50: Cluster) -> None:
+    levels = {one.name: one.security for one in made(ml50).namespaces}
+    assert levels == {NAMESPACE: "restricted", AGENTS: "privileged"}
+    for name, spec in pods(ml50).items():
+        assert (name == "zabbix-agent") == ("hostNetwork" in spec)
+        assert spec["automountServiceAccountToken"] is False
+        assert spec["securityContext"]["runAsNonRoot"]
+        for container in spec["containers"]:
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+            assert not container["securityContext"]["allowPrivilegeEscalation"]
+            assert container["resources"]["requests"]
+            assert container["resources"]["limits"]["memory"]
+
+
+def test_agents_run_on_every_node_and_read_the_host_only(ml50: Cluster) -> None:
+    agent = pods(ml50)["zabbix-agent"]
+    assert agent["tolerations"] == [{"operator": "Exists"}]
+    assert "nodeSelector" not in agent
+    assert agent["dnsPolicy"] == "ClusterFirstWithHostNet"
+    assert all(mount["readOnly"] for mount in agent["containers"][0]["volumeMounts"])
+
+
+def test_an_agent_is_called_as_its_node_and_finds_the_proxy(ml50: Cluster) -> None:
+    settings = {one["name"]: one for one in pods(ml50)["zabbix-agent"]["containers"][0]["env"]}
+    assert settings["ZBX_HOSTNAME"]["valueFrom"]["fieldRef"]["fieldPath"] == "spec.nodeName"
+    host = settings["ZBX_SERVER_HOST"]["value"].split(".")
+    assert of_kind(ml50, "Service", host[0])[0]["metadata"]["namespace"] == host[1]
+
+
+def test_what_the_agent_measures_is_what_templates_ask_of_it(ml50: Cluster) -> None:
+    (map_,) = of_kind(ml50, "ConfigMap", "zabbix-agent")
+    lines = [line.split("=", 1)[1].split(",", 1) for line in map_["data"]["gen.conf"].splitlines()]
+    (templates,) = of_kind(ml50, "ConfigMap", "zabbix-templates")
+    for key, command in lines:
+        assert f'"key":"{key}"' in "".join(templates["data"].values())
+        assert command.split()[1].rpartition("/")[2] in map_["data"]
+    (service,) = [one for one in of_kind(ml50, "Service") if one["metadata"]["namespace"] == GPU_NAMESPACE]
+    assert service["spec"]["internalTrafficPolicy"] == "Local"
+    assert f"{service['metadata']['name']}.{GPU_NAMESPACE}.svc {service['spec']['ports'][0]['port']}" in lines[1][1]
+
+
+def test_no_service_for_gpus_where_there_are_none(ml50: Cluster) -> None:
+    cluster = structs.replace(ml50, machines=tuple(one for one in ml50.machines if not one.gpus))
+    assert {one["metadata"]["namespace"] for one in of_kind(cluster, "Service")} == {NAMESPACE}
+
+
+def test_services_and_policies_select_pods_that_exist(ml50: Cluster) -> None:
+    labels = [
+        one["spec"]["template"]["metadata"]["labels"] for one in everything(ml50) if "template" in one.get("spec", {})
+    ]
+    for one in of_kind(ml50, "Service"):
+        if one["metadata"]["namespace"] == NAMESPACE:
+            assert one["spec"]["selector"] in labels
+    for one in of_kind(ml50, "NetworkPolicy"):
+        assert one["spec"]["podSelector"].get("matchLabels", labels[0]) in labels
+
+
+def test_what_a_service_names_is_open_in_its_pod(ml50: Cluster) -> None:
+    for service in of_kind(ml50, "Service"):
+        part = service["spec"]["selector"].get("app.kubernetes.io/name")
+        if part:
+            names = {port["name"] for port in pods(ml50)[part]["containers"][0]["ports"]}
+            assert {port["targetPort"] for port in service["spec"]["ports"]} <= names
+
+
+def test_the_database_is_kept(ml50: Cluster) -> None:
+    (database,) = of_kind(ml50, "StatefulSet", "zabbix-database")
+    assert "Delete=false" in database["metadata"]["annotations"]["argocd.argoproj.io/sync-options"]
+    (claim,) = database["spec"]["volumeClaimTemplates"]
+    assert claim["spec"]["resources"]["requests"]["storage"] == "500Gi"
+    assert database["spec"]["persistentVolumeClaimRetentionPolicy"] == {"whenDeleted": "Retain", "whenScaled": "Retain"}
+
+
+def test_the_database_s_class(ml50: Cluster, a30: Cluster) -> None:
+    def class_of(cluster: Cluster) -> object:
+        (database,) = of_kind(cluster, "StatefulSet", "zabbix-database")
+        return database["spec"]["volumeClaimTemplates"][0]["spec"].get("storageClassName")
+
+    assert class_of(ml50) == "rbd-nvme"
+    assert class_of(with_zabbix(ml50, storage_class="other")) == "other"
+    assert class_of(with_zabbix(structs.replace(a30, storage=structs.replace(a30.storage, ceph=None)))) is None
+
+
+def test_needs_are_of_this_cluster(ml50: Cluster) -> None:
+    assert set(made(ml50).needs) == {"cilium", "ceph-cluster", "issuers"}
+    bare = with_zabbix(structs.replace(ml50, storage=structs.replace(ml50.storage, ceph=None)), host=None)
+    assert set(made(bare).needs) == {"cilium"}
+
+
+def test_an_ingress_only_with_a_name_and_a_class(ml50: Cluster) -> None:
+    (ingress,) = of_kind(ml50, "Ingress")
+    assert ingress["spec"]["tls"] == [{"hosts": ["zabbix.ml50.example.org"], "secretName": "zabbix-tls"}]
+    assert "zabbix-tls" in {one.name for one in made(ml50).secrets}
+    for cluster in (
+        with_zabbix(ml50, host=None),
+        structs.replace(ml50, site=structs.replace(ml50.site, ingress_class=None)),
+    ):
+        assert of_kind(cluster, "Ingress") == []
+        assert "zabbix-tls" not in {one.name for one in made(cluster).secrets}
+
+
+def test_zabbix_reads_kubernetes_and_no_more(ml50: Cluster) -> None:
+    (role,) = of_kind(ml50, "ClusterRole")
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+    assert "secrets" not in [resource for rule in role["rules"] for resource in rule.get("resources", ())]
+
+
+def test_agents_reach_the_proxy_and_the_proxy_the_api_server(ml50: Cluster, a30: Cluster) -> None:
+    (cilium,) = of_kind(ml50, "CiliumNetworkPolicy")
+    assert cilium["spec"]["ingress"][0]["fromEntities"] == ["host", "remote-node"]
+    assert {"toEntities": ["kube-apiserver"]} in cilium["spec"]["egress"]
+    plain = with_zabbix(a30)
+    assert of_kind(plain, "CiliumNetworkPolicy") == []
+    (policy,) = of_kind(plain, "NetworkPolicy", "zabbix-proxy")
+    allowed = {block["ipBlock"]["cidr"] for block in policy["spec"]["ingress"][0]["from"]}
+    assert allowed == {f"{machine.address}/32" for machine in plain.machines}
+    assert {"protocol": "TCP", "port": 6443} in policy["spec"]["egress"][-1]["ports"]
+
+
+def test_the_job_is_made_again_at_every_sync(ml50: Cluster) -> None:
+    (job,) = of_kind(ml50, "Job")
+    assert job["metadata"]["annotations"] == {
+        "argocd.argoproj.io/hook": "PostSync",
+        "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation",
+    }
+
+
+def test_the_script_s_folders_are_not_inside_each_other(ml50: Cluster) -> None:
+    (container,) = pods(ml50)["zabbix-configure"]["containers"]
+    paths = [mount["mountPath"] for mount in container["volumeMounts"]]
+    assert not [one for one in paths for other in paths if one.startswith(f"{other}/")]
+    assert container["command"][-1] == "/etc/zabbix-configure/script/configure.py"
+
+
+def test_images_carry_a_version(ml50: Cluster) -> None:
+    for spec in pods(ml50).values():
+        for container in spec["containers"]:
+            tag = container["image"].rpartition(":")[2]
+            assert tag[0].isdigit() or tag.startswith("ubuntu-7.0."), container["image"]
+
+
+def test_objects_survive_yaml(ml50: Cluster) -> None:
+    for one in everything(ml50):
+        assert yaml.safe_load(yaml.safe_dump(one)) == one

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Measure the speed budgets and print them as a Markdown table; run by `make bench`.
+
+Each figure is the median of new processes with a warm disk cache, in repositories made in memory where the machine
+has /dev/shm. Exit code 1 when a budget is missed by more than a quarter, unless --report-only is given. CPU is what
+all processes of a run took: on a busy machine it tells more than the clock.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kustomize import command as kustomize
+
+__all__ = ["main"]
+
+ROOT = Path(__file__).parent.parent
+SOURCE = (ROOT / "clusters/ml50/cluster.yaml").read_text()
+GEN = str(Path(sys.executable).with_name("gen"))
+LEEWAY = 1.25
+"""How far over a budget fails: machines and moments differ."""
+
+
+class Sample(NamedTuple):
+    """One run: seconds on the clock, seconds of CPU, and the largest process in MiB."""
+
+    wall: float
+    cpu: float
+    memory: float
+
+
+class Row(NamedTuple):
+    """A line of the table; without a budget it is there to compare with."""
+
+    work: str
+    value: float
+    unit: str
+    budget: float | None = None
+    cpu: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """`ok`, `over`, or nothing where there is no budget."""
+        return "" if self.budget is None else "ok" if self.value <= self.budget else "over"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the budget is missed by more than the leeway."""
+        return self.budget is not None and self.value > self.budget * LEEWAY
+
+    def __str__(self) -> str:
+        digits = 3 if self.unit == "s" else 1
+        budget = "" if self.budget is None else f"≤ {self.budget:g} {self.unit}"
+        cpu = "" if self.cpu is None else f"{self.cpu:.3f} s"
+        return f"| {self.work} | {budget} | {self.value:.{digits}f} {self.unit} | {cpu} | {self.verdict} |"
+
+
+def run(command: list[str], folder: Path) -> Sample:
+    """Run a program once. Ends the bench with the program's own words when it fails."""
+    with tempfile.TemporaryFile() as words:
+        begun = time.perf_counter()
+        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=words, stderr=words)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - begun
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            words.seek(0)
+            sys.exit(f"`{' '.join(command)}` ended with status {process.returncode}:\n{words.read().decode()}")
+    return Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def median(command: list[str], folder: Path, *, runs: int, before: Callable[[], object] = lambda: None) -> Sample:
+    """Return the medians of several runs after one that warms up; `before` prepares each."""
+    samples = []
+    for _ in range(runs + 1):
+        before()
+        samples.append(run(command, folder))
+    return Sample(*(statistics.median(column) for column in zip(*samples[1:], strict=True)))
+
+
+def cluster(number: int) -> str:
+    """Return ml50 under another name, in networks of its own but from the same repository."""
+
+    def moved(found: re.Match[str]) -> str:
+        second = 112 + 32 * (int(found[1]) // 10 - 1) + number // 50
+        return f"10.{second}.{number % 50 * 4 + int(found[2])}."
+
+    text = SOURCE.replace("git.ml50.example.org", "git.example.org").replace("ml50", f"c{number:03}")
+    return re.sub(r"\b10\.(10|20|30|40)\.(\d)\.", moved, text)
+
+
+def grown(nodes: int) -> str:
+    """Return ml50 with more CPU nodes, `nodes` in all."""
+    last = re.findall(r".*name: cpu-28,.*\n", SOURCE)[0]
+    more = [last.replace("cpu-28", f"more-{one}").replace(".0.158", f".2.{one}") for one in range(1, nodes - 49)]
+    return SOURCE.replace(last, last + "".join(more))
+
+
+def repository(folder: Path, files: dict[str, str]) -> Path:
+    """Make a repository that holds only these clusters, by name."""
+    for name, text in files.items():
+        target = folder / "clusters" / name / "cluster.yaml"
+        target.parent.mkdir(parents=True)
+        target.write_text(text)
+    git(folder, "init", "--quiet")
+    return folder
+
+
+def git(folder: Path, *words: str) -> None:
+    """Run Git as somebody."""
+    somebody = ["-c", "user.name=bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *somebody, *words], cwd=folder, check=True, stdin=subprocess.DEVNULL)  # noqa: S607 - on PATH
+
+
+def forget(folder: Path) -> None:
+    """Remove all that was rendered."""
+    for path in folder.iterdir():
+        if path.name not in {".git", "clusters"}:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for part in (*folder.glob("clusters/*/argocd"), *folder.glob("clusters/*/bootstrap")):
+        shutil.rmtree(part)
+
+
+def toggle(file: Path) -> None:
+    """Change one line there and back: the quota of a bucket."""
+    text = file.read_text()
+    here, there = ("quota: 20T", "quota: 21T") if "quota: 20T" in text else ("quota: 21T", "quota: 20T")
+    file.write_text(text.replace(here, there))
+
+
+def timed(work: str, sample: Sample, budget: float | None = None) -> Row:
+    """Return the row for a time."""
+    return Row(work, sample.wall, "s", budget, sample.cpu)
+
+
+def single(folder: Path, runs: int) -> Iterator[Row]:
+    """One cluster of 50 nodes, and what does not depend on a cluster."""
+    bare = median([sys.executable, "-c", "pass"], folder, runs=runs)
+    yield timed("`python -c pass`", bare)
+    yield timed("`gen --help`", median([GEN, "--help"], folder, runs=runs), 0.06)
+    completing = ["env", "_GEN_COMPLETE=bash_complete", "COMP_WORDS=gen re", "COMP_CWORD=1", GEN]
+    yield timed("completion of `gen re`", median(completing, folder, runs=runs), 0.06)
+    place = repository(folder / "ml50", {"ml50": SOURCE})
+    render = [GEN, "render"]
+    check = median([GEN, "check"], place, runs=runs)
+    yield timed("`gen check` of ml50", check, 0.20)
+    first = median(render, place, runs=runs, before=lambda: forget(place))
+    yield timed("`gen render` of ml50, first write", first, 0.20)
+    yield timed("`gen render`, unchanged", median(render, place, runs=runs), 0.15)
+    git(place, "add", "--all")
+    git(place, "commit", "--quiet", "--message=rendered")
+    file = place / "clusters/ml50/cluster.yaml"
+    yield timed("`gen render`, one line changed", median(render, place, runs=runs, before=lambda: toggle(file)), 0.20)
+    yield Row("`gen check` beside bare Python", check.wall / bare.wall, "x", 25)
+    yield Row("`gen render`, first write, beside bare Python", first.wall / bare.wall, "x", 25)
+    yield Row("memory of `gen check`", check.memory, "MiB", 60)
+    yield Row("memory of `gen render`", first.memory, "MiB", 60)
+    yield from beside(place, runs)
+
+
+def beside(place: Path, runs: int) -> Iterator[Row]:
+    """Kustomize on the same tree; changes the tree: what it would fetch is set aside."""
+    if program := kustomize():
+        for file in place.rglob("kustomization.yaml"):
+            text = re.sub(r"^helmCharts:\n(?:[ -].*\n)+", "", file.read_text(), flags=re.MULTILINE)
+            text = re.sub(r"^- https://.*\n", "", text, flags=re.MULTILINE)
+            text = re.sub(r"^resources:\n(?!-)", "", text, flags=re.MULTILINE)
+            file.write_text(text if re.search(r"^resources:", text, re.MULTILINE) else f"{text}resources: []\n")
+        overlays = sorted(path.parent.relative_to(place) for path in place.glob("overlays/ml50/*/kustomization.yaml"))
+        (place / "kustomization.yaml").write_text("resources:\n" + "".join(f"- {path}\n" for path in overlays))
+        yield timed("`kustomize build` of the same tree, charts set aside", median([*program, "."], place, runs=runs))
+
+
+def nodes(folder: Path, runs: int) -> Iterator[Row]:
+    """Cost against nodes: twice as many more nodes may cost twice as much more, here from 100 to 200 and 50 to 100."""
+    spent = []
+    for count in (50, 100, 200):
+        place = repository(folder / f"nodes-{count}", {"ml50": grown(count)})
+        sample = median([GEN, "render"], place, runs=runs)
+        spent.append(sample.cpu)
+        yield timed(f"`gen render` of {count} nodes, unchanged", sample)
+    yield Row("CPU of nodes 101 to 200 beside nodes 51 to 100", (spent[2] - spent[1]) / (spent[1] - spent[0]), "x", 2)
+
+
+def clusters(folder: Path, runs: int) -> Iterator[Row]:
+    """Cost against clusters of 50 nodes."""
+    spent = {}
+    for count in (50, 100, 200):
+        place = repository(folder / f"clusters-{count}", {f"c{one:03}": cluster(one) for one in range(count)})
+        budget = 8.0 if count == 200 else None
+        first = median([GEN, "render"], place, runs=runs, before=lambda place=place: forget(place))  # type: ignore[misc]
+        yield timed(f"`gen render` of {count} clusters, first write", first, budget)
+        again = median([GEN, "render"], place, runs=runs)
+        spent[count] = again.cpu
+        yield timed(f"`gen render` of {count} clusters, unchanged", again, budget)
+        shutil.rmtree(place)
+    yield Row("memory of the largest process", again.memory, "MiB")
+    yield Row("CPU of 200 clusters beside 50", spent[200] / spent[50], "x", 4)
+
+
+def main() -> int:
+    """Measure, print the table and return the exit code."""
+    parser = argparse.ArgumentParser(description="Measure gen's speed budgets.")
+    parser.add_argument("--report-only", action="store_true", help="exit 0 whatever was measured")
+    parser.add_argument("--runs", type=int, default=7, help="of each command; a third for many clusters")
+    options = parser.parse_args()
+    memory = Path("/dev/shm")  # noqa: S108 - a file system in memory, used below a folder of our own
+    rows = []
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        sys.stdout.write("| work | budget | median | CPU | |\n|---|---|---|---|---|\n")
+        for part, runs in ((single, options.runs), (nodes, options.runs), (clusters, max(1, options.runs // 3))):
+            for row in part(Path(folder), runs):
+                sys.stdout.write(f"{row}\n")
+                sys.stdout.flush()
+                rows.append(row)
+    return int(any(row.failed for row in rows) and not options.report_only)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
