@@ -7,7 +7,7 @@ from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.model.text import Taint
 
-__all__ = ["CEPH", "OBJECTS", "POOL", "RACK", "SCRATCH", "ethernet", "tolerations"]
+__all__ = ["CEPH", "OBJECTS", "POOL", "RACK", "SCRATCH", "UNWATCHED", "ethernet", "tolerations"]
 
 # Labels that kubeadm puts on nodes (bootstrap) and components select by. `.internal` is reserved for private use.
 POOL = "gen.internal/pool"
@@ -15,6 +15,8 @@ CEPH = "gen.internal/ceph"
 OBJECTS = "gen.internal/objects"
 SCRATCH = "gen.internal/scratch"
 RACK = "topology.rook.io/rack"
+# On an Ingress: an ingress controller that publishes no address would hold the wave for ever.
+UNWATCHED = {"argocd.argoproj.io/ignore-healthcheck": "true"}
 
 
 def tolerations(machines: Iterable[Machine]) -> list[Manifest]:

@@ -1,5 +1,6 @@
 """Prometheus, Alertmanager and Grafana: the chart kube-prometheus-stack."""
 
+from generator.components.common import UNWATCHED
 from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.issuers import ISSUER
 from generator.model.cluster import Cluster, Prometheus
@@ -173,7 +174,7 @@ def grafana(cluster: Cluster, settings: Prometheus) -> Manifest:
         made["ingress"] = {
             "enabled": True,
             "ingressClassName": cluster.site.ingress_class,
-            "annotations": {"cert-manager.io/cluster-issuer": ISSUER},
+            "annotations": {**UNWATCHED, "cert-manager.io/cluster-issuer": ISSUER},
             "hosts": [settings.host],
             "path": "/",
             "tls": [{"secretName": "grafana-tls", "hosts": [settings.host]}],

@@ -21,6 +21,7 @@ ELSEWHERE = {
     "alertmanager.alertmanagerSpec.resources.limits",
     "alertmanager.alertmanagerSpec.storage.volumeClaimTemplate",
     "grafana.grafana.ini",
+    "grafana.ingress.annotations.argocd.argoproj.io/ignore-healthcheck",
     "grafana.ingress.annotations.cert-manager.io/cluster-issuer",
     "grafana.ingress.ingressClassName",
     "grafana.resources",

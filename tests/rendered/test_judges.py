@@ -26,6 +26,16 @@ def put(*path: str | int, to: object) -> Change:
     return change
 
 
+def together(*changes: Change) -> Change:
+    """Return what makes several changes."""
+
+    def change(part: Any) -> None:
+        for each in changes:
+            each(part)
+
+    return change
+
+
 def drop(*path: str | int) -> Change:
     """Return what removes one field."""
 
@@ -99,7 +109,12 @@ BROKEN: list[tuple[Judge, str, Change, str]] = [
         put("metadata", "annotations", "argocd.argoproj.io/sync-wave", to="1"),
         "comes from issuers",
     ),
-    (waits.addressless, INGRESS, put("spec", "ingressClassName", to="nginx"), "may wait for an address"),
+    (
+        waits.addressless,
+        INGRESS,
+        together(put("metadata", "annotations", to={}), put("spec", "ingressClassName", to="nginx")),
+        "may wait for an address",
+    ),
     (ownership.misplaced, "StorageClass rbd-nvme", put("metadata", "namespace", to="x"), "lives in no namespace"),
     (ownership.misplaced, CEPH, drop("metadata", "namespace"), "no namespace"),
     (ownership.misplaced, QUEUE, put("metadata", "namespace", to="vision"), "lives in no namespace"),

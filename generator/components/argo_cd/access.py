@@ -1,6 +1,7 @@
 """Who reaches Argo CD, and with which Secrets."""
 
 from generator.components.argo_cd.settings import has_admin
+from generator.components.common import UNWATCHED
 from generator.components.component import Manifest, Secret
 from generator.components.issuers import ISSUER
 from generator.model.cluster import Cluster
@@ -32,6 +33,7 @@ def ingress(cluster: Cluster) -> tuple[Manifest, ...]:
             "name": "argocd-server",
             "namespace": NAMESPACE,
             "annotations": {
+                **UNWATCHED,
                 "cert-manager.io/cluster-issuer": ISSUER,
                 "ingress.cilium.io/tls-passthrough": "enabled",
                 "nginx.ingress.kubernetes.io/backend-protocol": "HTTPS",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from generator.components.common import UNWATCHED
 from generator.components.component import Manifest
 from generator.components.issuers import ISSUER
 from generator.components.minio.layout import LABELS, NAMESPACE, metadata
@@ -108,7 +109,7 @@ def ingress(host: str, class_name: str) -> Manifest:
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",
-        "metadata": metadata("minio", annotations=annotations),
+        "metadata": metadata("minio", annotations=UNWATCHED | annotations),
         "spec": {
             "ingressClassName": class_name,
             "tls": [{"hosts": [host], "secretName": "minio-tls"}],
