@@ -15,10 +15,10 @@ help:
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo 'gen needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)'; exit 1; }
-	@test -d $(VENV) || $(PYTHON) -m venv $(VENV) || \
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || \
 		{ echo 'Python has no venv module: on Debian, apt install python3-venv'; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	$(BIN)/python -m compileall -q generator $(VENV)/lib
+	$(BIN)/python -m compileall -q generator
 	@touch $@
 
 render: $(READY)

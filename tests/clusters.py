@@ -80,9 +80,10 @@ def clusters(draw: st.DrawFn) -> Value:
 
 
 SSH = {"url": "git@git.example.org:c.git", "branch": "release/1.0"}
+VALUES = {"replicas": 1, "affinity": None, "tolerations": [{"key": "b", "a": 1}], "a": {"z": 1, "b": 2}}
 SETTINGS: list[Value] = [
     {},
-    {"cert-manager": {"sync": "manual"}, "metrics-server": {"values": {"replicas": 1, "affinity": None}}},
+    {"cert-manager": {"sync": "manual"}, "metrics-server": {"values": VALUES}},
     {"node-feature-discovery": {"managed": False}},
 ]
 
@@ -133,7 +134,7 @@ def networks(plan: Plan) -> Value:
     return found
 
 
-def disks(plan: Plan, use: str) -> list[Value]:
+def disks(use: str) -> list[Value]:
     if use == "ceph":
         return [
             {"use": use, "model": "NVME_1", "count": 2, "size": "3840G"},
@@ -150,18 +151,18 @@ def pools(plan: Plan) -> Value:
     found: Value = {
         plan.system: {"role": "control-plane", "hardware": {"cpu": 16, "memory": "64Gi"}},
         plan.cpu: {
-            "hardware": {"cpu": 64, "memory": "512Gi", **({"disks": disks(plan, "ceph")} if plan.ceph else {})},
+            "hardware": {"cpu": 64, "memory": "512Gi", **({"disks": disks("ceph")} if plan.ceph else {})},
             **optional(draw, "labels", {"example.org/tier": "on", "y": "1e3"}),
             "kernel": "6.8",
         },
     }
     if plan.gpus:
         hardware = {"cpu": 64, "memory": "512Gi", "gpu": gpu, **({"hcas": ["mlx5_0", "mlx5_1"]} if plan.hcas else {})}
-        hardware |= {"disks": disks(plan, "scratch")} if plan.scratch else {}
+        hardware |= {"disks": disks("scratch")} if plan.scratch else {}
         found[plan.gpu] = {"hardware": hardware, "taints": ["nvidia.com/gpu=present:NoSchedule"], "kernel": plan.kernel}
     if plan.objects:
         taints = optional(draw, "taints", ["gen.internal/objects=present:NoSchedule"])
-        found[plan.nas] = {"hardware": {"cpu": 32, "memory": "128Gi", "disks": disks(plan, "objects")}, **taints}
+        found[plan.nas] = {"hardware": {"cpu": 32, "memory": "128Gi", "disks": disks("objects")}, **taints}
     return found
 
 
@@ -229,7 +230,7 @@ def ceph(plan: Plan) -> Value:
         "objectStores": [
             {"name": "store", "metadata": fast, "data": draw(st.sampled_from([bulk, wide])), "buckets": ["datasets"]}
         ],
-        **optional(draw, "toolbox", plan.draw(st.booleans())),
+        **optional(draw, "toolbox", plan.dual),
     }
 
 
@@ -240,7 +241,7 @@ def teams(plan: Plan) -> list[Value]:
     for name in pair[: draw(st.integers(0, 2))]:
         quotas: Value = {plan.cpu: {"cpus": draw(st.integers(1, 30)), **optional(draw, "memory", "1Gi")}}
         if plan.gpus and draw(st.booleans()):
-            quotas[plan.gpu] = {"gpus": 0, **optional(draw, "borrow", 1)}
+            quotas[plan.gpu] = {"gpus": draw(st.integers(0, plan.gpus // 2)), **optional(draw, "borrow", 1)}
         members = [{"group": draw(st.sampled_from(["ml:vision", "on", "a b"]))}, {"user": "1e3", "role": "viewer"}]
         found.append({"name": f"t-{name}"[:50], "quotas": quotas, "members": members})
     return found
@@ -248,7 +249,11 @@ def teams(plan: Plan) -> list[Value]:
 
 def gitops(plan: Plan) -> Value:
     admins = optional(plan.draw, "admins", ["y", "a b"]) if plan.oidc else {}
-    return {**optional(plan.draw, "highAvailability", False), **optional(plan.draw, "ordered", ["storage"]), **admins}
+    return {
+        **optional(plan.draw, "highAvailability", plan.gpus > 0),
+        **optional(plan.draw, "ordered", ["storage"]),
+        **admins,
+    }
 
 
 def monitoring(plan: Plan) -> Value:

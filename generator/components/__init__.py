@@ -32,6 +32,7 @@ from generator.components.snapshot_controller import snapshot_controller
 from generator.components.tenants import tenants
 from generator.components.volcano import volcano
 from generator.components.workflows import workflows
+from generator.components.zabbix import zabbix
 from generator.model.cluster import Cluster
 
 __all__ = ["CATALOGUE", "compose"]
@@ -65,6 +66,7 @@ CATALOGUE: tuple[Make, ...] = (
     kube_prometheus_stack,
     argo_workflows,
     workflows,
+    zabbix,
 )
 
 
@@ -94,9 +96,17 @@ def _settled(component: Component, cluster: Cluster, present: set[str]) -> Compo
 
 
 def _merge(ours: Manifest, theirs: Manifest) -> Manifest:
-    """Merge maps key by key, as Helm does with several values files; everything else is replaced."""
+    """Merge maps key by key, as Helm does with several values files; everything else is replaced. What is added
+    comes in the order of its keys, whatever their order in the file.
+    """
     merged: dict[str, Any] = dict(ours)
-    for key, value in theirs.items():
+    for key, value in sorted(theirs.items()):
         own = ours.get(key)
-        merged[key] = _merge(own, value) if isinstance(own, dict) and isinstance(value, dict) else value
+        merged[key] = _merge(own, value) if isinstance(own, dict) and isinstance(value, dict) else _ordered(value)
     return merged
+
+
+def _ordered(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_ordered(each) for each in value]
+    return {key: _ordered(each) for key, each in sorted(value.items())} if isinstance(value, dict) else value

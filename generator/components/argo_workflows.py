@@ -118,7 +118,10 @@ def network_policy() -> Manifest:
             "policyTypes": ["Ingress"],
             "ingress": [
                 {
-                    "from": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}],
+                    "from": [
+                        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+                        for name in ("monitoring", "zabbix")
+                    ],
                     "ports": [{"protocol": "TCP", "port": 9090}],
                 },
             ],

@@ -7,7 +7,18 @@ from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.model.text import Taint
 
-__all__ = ["CEPH", "OBJECTS", "POOL", "RACK", "SCRATCH", "UNWATCHED", "ethernet", "tolerations"]
+__all__ = [
+    "CEPH",
+    "OBJECTS",
+    "OIDC_PREFIX",
+    "POOL",
+    "RACK",
+    "SCRATCH",
+    "UNWATCHED",
+    "class_owner",
+    "ethernet",
+    "tolerations",
+]
 
 # Labels that kubeadm puts on nodes (bootstrap) and components select by. `.internal` is reserved for private use.
 POOL = "gen.internal/pool"
@@ -15,6 +26,9 @@ CEPH = "gen.internal/ceph"
 OBJECTS = "gen.internal/objects"
 SCRATCH = "gen.internal/scratch"
 RACK = "topology.rook.io/rack"
+# Before every name that the site's identity provider gives: without it, a group of its own called `system:masters`
+# would rule the cluster.
+OIDC_PREFIX = "oidc:"
 # On an Ingress: an ingress controller that publishes no address would hold the wave for ever.
 UNWATCHED = {"argocd.argoproj.io/ignore-healthcheck": "true"}
 
@@ -28,6 +42,20 @@ def tolerations(machines: Iterable[Machine]) -> list[Manifest]:
 def toleration(taint: Taint) -> Manifest:
     """Tolerate one taint, whatever its value: the operators' own defaults do the same."""
     return {"key": taint.key, "operator": "Exists", "effect": taint.effect}
+
+
+def class_owner(cluster: Cluster, storage_class: str | None) -> tuple[str, ...]:
+    """Return the component that makes a storage class, the default one for None: a claim that waits for its class
+    would hold its wave for ever. Nobody's where the site brings the class.
+    """
+    storage = cluster.storage
+    owners = {
+        storage.scratch.storage_class if storage.scratch else "": "scratch",
+        storage.nfs.storage_class if storage.nfs else "": "csi-nfs",
+    }
+    ceph = "ceph-cluster" if storage.ceph else None
+    owner = owners.get(storage_class, ceph) if storage_class else ceph
+    return (owner,) if owner else ()
 
 
 def ethernet(cluster: Cluster) -> list[str]:

@@ -1,6 +1,6 @@
 """Prometheus, Alertmanager and Grafana: the chart kube-prometheus-stack."""
 
-from generator.components.common import UNWATCHED
+from generator.components.common import UNWATCHED, class_owner
 from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.issuers import ISSUER
 from generator.model.cluster import Cluster, Prometheus
@@ -66,7 +66,7 @@ def webhook(kind: str) -> Ignore:
 
 def needs(cluster: Cluster, settings: Prometheus) -> tuple[str, ...]:
     """Return what must be there first: a volume that waits for its storage would hold the wave for ever."""
-    storage = ("ceph-cluster",) if cluster.storage.ceph and has_volume(cluster, settings) else ()
+    storage = class_owner(cluster, settings.storage_class) if has_volume(cluster, settings) else ()
     return ("prometheus-crds", "issuers", *storage)
 
 
@@ -114,6 +114,8 @@ def operator() -> Manifest:
         "resources": resources("100m", "128Mi", "512Mi"),
         "admissionWebhooks": {
             "enabled": True,
+            # Else a broken operator could not be mended from Git: its own rules pass this webhook.
+            "failurePolicy": "Ignore",
             "patch": {"enabled": False},
             "certManager": {"enabled": True, "issuerRef": {"name": ISSUER, "kind": "ClusterIssuer"}},
         },
@@ -154,7 +156,9 @@ def alertmanager(cluster: Cluster, settings: Prometheus) -> Manifest:
         "configSecret": "alertmanager-config",
         "resources": resources("50m", "64Mi", "256Mi"),
     }
-    if has_volume(cluster, settings):
+    scratch = cluster.storage.scratch
+    # A scratch volume is a whole disk: Alertmanager would take the one that Prometheus needs.
+    if has_volume(cluster, settings) and not (scratch and settings.storage_class == scratch.storage_class):
         # Silences and what has been sent.
         spec["storage"] = claim(settings, Quantity.parse("1Gi"))
     return {"enabled": True, "alertmanagerSpec": spec}

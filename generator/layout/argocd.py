@@ -8,7 +8,7 @@ from generator.layout.files import Files, component_file, document, kustomizatio
 from generator.layout.waves import waves
 from generator.model.cluster import Cluster
 
-__all__ = ["argocd", "argocd_custom", "namespaces"]
+__all__ = ["argocd", "argocd_custom", "namespaces", "root"]
 
 SERVER = "https://kubernetes.default.svc"
 # Deleting one of these Applications by mistake must not take the cluster down: no cascading finalizer.
@@ -24,7 +24,6 @@ def argocd(cluster: Cluster, components: Sequence[Component]) -> Files:
     found = waves(components)
     manifests = [
         *projects(cluster, components),
-        root(cluster),
         application(cluster, NAMESPACES, NAMESPACES, 0, namespace="default"),
         *(_application(cluster, component, found[component.name]) for component in components),
     ]
@@ -149,8 +148,14 @@ def _ignore(entry: Ignore) -> Manifest:
 
 
 def root(cluster: Cluster) -> Manifest:
-    """Return the Application that holds all others; bootstrap applies it by hand, after its project."""
-    return application(cluster, ROOT, ROOT, 0, namespace="argocd", path=f"clusters/{cluster.name}/argocd")
+    """Return the Application that holds all others. Bootstrap applies it by hand, after its project; it is not among
+    what it syncs: Argo CD would wait in its wave for its own sync to end.
+
+    Only what changed is applied: otherwise one child that is not healthy, a node being down, would hold all others.
+    """
+    made = application(cluster, ROOT, ROOT, 0, namespace="argocd", path=f"clusters/{cluster.name}/argocd")
+    made["spec"]["syncPolicy"]["syncOptions"].append("ApplyOutOfSyncOnly=true")
+    return made
 
 
 def projects(cluster: Cluster, components: Sequence[Component]) -> list[Manifest]:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from generator import __version__
 from generator.components import compose
 from generator.components.component import Component, Secret
-from generator.layout.argocd import argocd, argocd_custom, namespaces
+from generator.layout.argocd import argocd, argocd_custom, namespaces, root
 from generator.layout.bootstrap import bootstrap
 from generator.layout.files import Files, component_file, document
 from generator.layout.overlay import base, custom, overlay
@@ -35,7 +35,7 @@ def lay_out(cluster: Cluster) -> Tree:
         files |= base(component) | overlay(cluster, component)
         once |= custom(cluster.name, component)
     files |= namespaces(cluster, components) | argocd(cluster, components)
-    files |= bootstrap(cluster) | _secrets(cluster, components)
+    files |= bootstrap(cluster) | _root(cluster) | _secrets(cluster, components)
     return Tree(files, once, {cluster.name: tuple(component.name for component in components)})
 
 
@@ -43,6 +43,11 @@ def _corner(cluster: Cluster) -> Files:
     path = f"overlays/{cluster.name}/namespaces/custom/kustomization.yaml"
     text = "# Yours: labels and namespaces of your own. gen made this file once and never writes it again.\n"
     return {path: text.encode() + document(component_file(resources=[]), "").split(b"\n", 1)[1]}
+
+
+def _root(cluster: Cluster) -> Files:
+    path = f"clusters/{cluster.name}/bootstrap/application-root.yaml"
+    return {path: document(root(cluster), f"clusters/{cluster.name}/cluster.yaml")}
 
 
 def _secrets(cluster: Cluster, components: Iterable[Component]) -> Files:

@@ -50,7 +50,8 @@ def machine(index: int, node: Node, pool: Pool, networks: Networks) -> Machine:
         gpu=first(own.gpu, shared.gpu),
         hcas=first(own.hcas, shared.hcas),
         disks=first(own.disks, shared.disks),
-        labels={**pool.labels, **node.labels},
+        # In order, whatever the order of keys in the file.
+        labels=dict(sorted({**pool.labels, **node.labels}.items())),
         taints=first(node.taints, first(pool.taints, DEFAULT_TAINTS[pool.role])),
         networks=_networks(networks, pool, node),
         kernel=first(node.kernel, pool.kernel),

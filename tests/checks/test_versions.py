@@ -6,7 +6,7 @@ from generator.model.cluster import Cluster, ComponentSettings, Monitoring
 from generator.model.storage import Storage
 
 # Not among the composed ones: made by layout, and still to come.
-APART = {"namespaces", "zabbix"}
+APART = {"namespaces"}
 
 
 def variants(*clusters: Cluster) -> list[Cluster]:

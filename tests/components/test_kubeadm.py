@@ -10,7 +10,7 @@ import pytest
 import yaml
 from msgspec import structs
 
-from generator.components.common import CEPH, OBJECTS, POOL, RACK, SCRATCH
+from generator.components.common import CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH
 from generator.components.kubeadm import (
     audit_policy,
     disk_scripts,
@@ -91,8 +91,8 @@ def test_the_identity_provider_reaches_the_api_server(ml50: Cluster, a30: Cluste
     arguments = named(kinds(ml50)["ClusterConfiguration"]["apiServer"]["extraArgs"])
     assert isinstance(ml50.site.oidc, Oidc)
     assert arguments["oidc-issuer-url"] == ml50.site.oidc.issuer
-    # Team members are bound by the names of their groups as the file writes them.
-    assert "oidc-groups-prefix" not in arguments
+    # A group `system:masters` of the provider must not be the cluster's.
+    assert arguments["oidc-groups-prefix"] == arguments["oidc-username-prefix"] == OIDC_PREFIX
     nobody = structs.replace(a30, site=structs.replace(a30.site, oidc=None))
     assert "oidc-issuer-url" not in named(kinds(nobody)["ClusterConfiguration"]["apiServer"]["extraArgs"])
 

@@ -121,7 +121,7 @@ def test_viewers_read_and_see_no_secrets(ml50: Cluster) -> None:
 def test_people_are_bound_in_their_own_namespace(ml50: Cluster) -> None:
     bound = of_team(ml50, "serving", "RoleBinding")
     names = {name: [who["name"] for who in item["subjects"]] for name, item in bound.items()}
-    assert names == {"members": ["serving"], "queue-users": ["serving"], "viewers": ["sre"]}
+    assert names == {"members": ["oidc:serving"], "queue-users": ["oidc:serving"], "viewers": ["oidc:sre"]}
     assert bound["queue-users"]["roleRef"]["name"] == "kueue-batch-user-role"
 
 
@@ -129,7 +129,8 @@ def test_groups_and_users_are_told_apart(a30: Cluster) -> None:
     members = (Member(group="lab"), Member(user="eve", group="guests"), Member())
     changed = structs.replace(a30, teams=(Team(name="mlperf", members=members),))
     subjects = of_team(changed, "mlperf", "RoleBinding")["members"]["subjects"]
-    assert [(who["kind"], who["name"]) for who in subjects] == [("Group", "lab"), ("Group", "guests"), ("User", "eve")]
+    named = [(who["kind"], who["name"]) for who in subjects]
+    assert named == [("Group", "oidc:lab"), ("Group", "oidc:guests"), ("User", "oidc:eve")]
 
 
 def test_a_team_without_people_has_no_empty_bindings(a30: Cluster) -> None:
@@ -141,7 +142,7 @@ def test_a_team_without_people_has_no_empty_bindings(a30: Cluster) -> None:
 def test_everybody_reads_the_queues_once(ml50: Cluster) -> None:
     (binding,) = [item for item in made(ml50).objects if item["kind"] == "ClusterRoleBinding"]
     names = [who["name"] for who in binding["subjects"]]
-    assert sorted(names) == ["language", "recommender", "serving", "sre", "vision"]
+    assert sorted(names) == ["oidc:language", "oidc:recommender", "oidc:serving", "oidc:sre", "oidc:vision"]
 
 
 def policy(cluster: Cluster) -> Any:

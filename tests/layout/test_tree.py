@@ -155,10 +155,20 @@ def test_waves_are_on_the_applications(ml50: Cluster) -> None:
 
 def test_applications_with_data_keep_it_when_they_are_deleted(ml50: Cluster) -> None:
     tree = lay_out(ml50)
-    for name in ("ceph-cluster", "minio", "rook-ceph", "cilium", "argo-cd", "namespaces", "root", "tenants"):
+    for name in ("ceph-cluster", "minio", "rook-ceph", "cilium", "argo-cd", "namespaces", "tenants"):
         assert "finalizers" not in read(tree, f"clusters/ml50/argocd/application-{name}.yaml")["metadata"]
     kueue = read(tree, "clusters/ml50/argocd/application-metrics-server.yaml")["metadata"]
     assert kueue["finalizers"] == ["resources-finalizer.argocd.argoproj.io"]
+
+
+def test_the_root_does_not_wait_for_itself(ml50: Cluster) -> None:
+    tree = lay_out(ml50)
+    assert "application-root.yaml" not in read(tree, "clusters/ml50/argocd/kustomization.yaml")["resources"]
+    root = read(tree, "clusters/ml50/bootstrap/application-root.yaml")
+    assert root["spec"]["source"]["path"] == "clusters/ml50/argocd"
+    assert "finalizers" not in root["metadata"]
+    # One child that is not healthy must not hold a change of another.
+    assert "ApplyOutOfSyncOnly=true" in root["spec"]["syncPolicy"]["syncOptions"]
 
 
 def test_all_namespaces_are_in_one_overlay_and_protected(ml50: Cluster) -> None:

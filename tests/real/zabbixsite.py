@@ -55,13 +55,14 @@ class Site(NamedTuple):
 
     def sql(self, text: str) -> str:
         """Run a statement on the database and return what it printed."""
-        command = [POSTGRES / "psql", "-h", self.folder, "-U", "zabbix", "-d", "zabbix", "-qAtc", text]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        command = [*psql(self.folder), "-d", "zabbix", "-At", "-c", text]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
     @contextlib.contextmanager
     def server(self) -> Iterator[int]:
         """Run the server itself; yields its port."""
-        port = free_port()
+        # It takes no port above 32767.
+        port = next(port for port in range(20000, 32768) if not connects(port))
         lines = {
             "DBHost": self.folder,
             "DBName": "zabbix",
@@ -151,17 +152,26 @@ def running(command: list[Any], folder: Path, **env: str) -> Iterator[None]:
 def site_in(folder: Path) -> Iterator[Site]:
     """Run PostgreSQL and the frontend with everything they write in `folder`, which all may enter."""
     need_programs()
-    if user():
-        shutil.chown(folder, user())
+    if account := user():
+        shutil.chown(folder, account)
     data = folder / "data"
-    init = [POSTGRES / "initdb", "-D", data, "-U", "zabbix", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
+    init = [str(POSTGRES / "initdb"), "-D", str(data), "-U", "zabbix", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
     subprocess.run(init, check=True, capture_output=True, user=user(), cwd=folder)
     options = ["-k", folder, "-h", "", "-c", "fsync=off", "-c", "full_page_writes=off"]
     with running([POSTGRES / "postgres", "-D", data, *options], folder):
         fill(folder)
         port = free_port()
         frontend(folder)
-        limits = ["-d", "memory_limit=1G", "-d", "post_max_size=64M", "-d", "max_execution_time=300"]
+        limits = [
+            "-d",
+            "memory_limit=1G",
+            "-d",
+            "post_max_size=64M",
+            "-d",
+            "max_execution_time=300",
+            "-d",
+            "opcache.enable_cli=1",
+        ]
         php = ["php", *limits, "-S", f"127.0.0.1:{port}", "-t", folder / "www"]
         with running(php, folder):
             wait("the frontend", lambda: connects(port))
@@ -178,13 +188,21 @@ def frontend(folder: Path) -> None:
 
 def fill(folder: Path) -> None:
     """Make the database as Debian's package describes."""
-    psql = [POSTGRES / "psql", "-h", folder, "-U", "zabbix", "-q", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null"]
-    wait("PostgreSQL", lambda: (folder / ".s.PGSQL.5432").exists())
-    wait("PostgreSQL", lambda: not subprocess.run([*psql, "-d", "postgres", "-c", "select 1"], check=False).returncode)
-    subprocess.run([*psql, "-d", "postgres", "-c", "create database zabbix"], check=True)
+    command = psql(folder)
+    try_it = [*command, "-d", "postgres", "-c", "select 1"]
+    wait("PostgreSQL", (folder / ".s.PGSQL.5432").exists)
+    wait("PostgreSQL", lambda: not subprocess.run(try_it, check=False, capture_output=True).returncode)
+    subprocess.run([*command, "-d", "postgres", "-c", "create database zabbix"], check=True)
     for name in ("schema", "images", "data"):
         text = gzip.decompress((SCHEMA / f"{name}.sql.gz").read_bytes())
-        subprocess.run([*psql, "-d", "zabbix"], input=text, check=True)
+        subprocess.run([*command, "-d", "zabbix"], input=text, check=True, stdout=subprocess.DEVNULL)
+    # Without figures the planner takes minutes over what an import asks.
+    subprocess.run([*command, "-d", "zabbix", "-c", "analyze"], check=True)
+
+
+def psql(folder: Path) -> list[str]:
+    """Return the client's command."""
+    return [str(POSTGRES / "psql"), "-h", str(folder), "-U", "zabbix", "-q", "-v", "ON_ERROR_STOP=1"]
 
 
 def configuration(folder: Path) -> str:

@@ -91,6 +91,8 @@ def build(cluster: Cluster, folder: Path, *, quickly: bool = False) -> Built:
     charts = {key: chart for name in places for key, chart in set_aside(overlays / name).items()}
     with ThreadPoolExecutor(2) as pool:
         made = dict(zip(places, pool.map(gather if quickly else build_one, places.values()), strict=True))
+    # Bootstrap applies the root by hand; it is judged with the Applications that it holds.
+    made[ROOT][0].append(read(folder / "clusters" / cluster.name / "bootstrap" / "application-root.yaml"))
     return Built(
         cluster=cluster,
         objects={name: objects for name, (objects, _) in made.items()},

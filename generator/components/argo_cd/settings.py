@@ -11,12 +11,24 @@ __all__ = ["APPLICATION_LUA", "has_admin", "health_checks", "parameters", "right
 APPLICATION_LUA = files("generator.components").joinpath("lua/application.lua").read_text(encoding="utf-8")
 
 
+# What Argo CD does not watch: kinds that controllers write by the thousand. Its own default leaves EndpointSlices out
+# as well, and with them the one that Cilium's chart brings for its Ingress.
+EXCLUDED = [
+    {"apiGroups": [""], "kinds": ["Endpoints"]},
+    {"apiGroups": ["coordination.k8s.io"], "kinds": ["Lease"]},
+    {"apiGroups": ["authentication.k8s.io", "authorization.k8s.io"], "kinds": ["*"]},
+    {"apiGroups": ["cert-manager.io"], "kinds": ["CertificateRequest"]},
+    {"apiGroups": ["cilium.io"], "kinds": ["CiliumEndpoint", "CiliumEndpointSlice", "CiliumIdentity"]},
+]
+
+
 def settings(cluster: Cluster) -> dict[str, str]:
     """Return what argocd-cm gets beside upstream's own entries."""
     data = {
         "application.resourceTrackingMethod": "annotation",
         "timeout.reconciliation": "120s",
         "timeout.reconciliation.jitter": "60s",
+        "resource.exclusions": json.dumps(EXCLUDED),
         # Fields below `status`, and rules that controllers gather into aggregated ClusterRoles, are not ours.
         "resource.compareoptions": json.dumps({"ignoreAggregatedRoles": True, "ignoreResourceStatusField": "all"}),
         "admin.enabled": "true" if has_admin(cluster) else "false",

@@ -72,6 +72,9 @@ def certificates(cluster: Cluster, ceph: Ceph, issuer: str) -> Iterator[Manifest
             "metadata": {"name": rgw_secret(store), "namespace": NAMESPACE},
             "spec": {
                 "secretName": rgw_secret(store),
+                # The gateways read it once, at their start (rook 14069): it must outlive them.
+                "duration": "87600h0m0s",
+                "renewBefore": "8760h0m0s",
                 "dnsNames": [service, f"{service}.{cluster.kubernetes.dns_domain}"],
                 "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
                 "usages": ["digital signature", "key encipherment", "server auth"],

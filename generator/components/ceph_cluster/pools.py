@@ -20,6 +20,8 @@ def mgr_pool(cluster: Cluster) -> Manifest:
         "name": ".mgr",
         "failureDomain": "host",
         "deviceClass": device_classes(cluster)[0],
+        # Ceph makes this pool before Rook does: without this its class would never be set.
+        "enableCrushUpdates": True,
         "replicated": {"size": 3, "requireSafeReplicaSize": True},
     }
     return _object("CephBlockPool", "builtin-mgr", spec)

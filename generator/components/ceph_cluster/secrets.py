@@ -53,7 +53,8 @@ def _object_stores(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
     for store in ceph.object_stores:
         if ceph.encryption.transit:
             certificate = ("ca.crt", "tls.crt", "tls.key")
-            yield _made(rgw_secret(store), certificate, "cert-manager renews it", "rook-ceph-rgw", by="cert-manager")
+            rotate = "cert-manager renews it a year before its end; then restart the Deployments rook-ceph-rgw-*"
+            yield _made(rgw_secret(store), certificate, rotate, "rook-ceph-rgw", by="cert-manager")
         if store.name in stores:
             name = f"rook-ceph-object-user-{store.name}-{backup_reader(store)}"
             reader = ("AccessKey", "Endpoint", "SecretKey")

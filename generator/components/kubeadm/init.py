@@ -2,7 +2,7 @@
 
 from ipaddress import IPv4Network
 
-from generator.components.common import CEPH, OBJECTS, POOL, RACK, SCRATCH
+from generator.components.common import CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
@@ -34,8 +34,10 @@ def init_documents(cluster: Cluster) -> list[Manifest]:
         kubelet_configuration(cluster),
     ]
     if cluster.networks.cni == "calico":
-        documents.append({"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration",
-                          "mode": "nftables", "metricsBindAddress": "0.0.0.0:10249"})  # fmt: skip
+        # Calico's data plane is iptables: it cannot follow a kube-proxy that writes nftables.
+        documents.append(
+            {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "iptables"}
+        )
     return documents
 
 
@@ -115,7 +117,7 @@ def cluster_configuration(cluster: Cluster) -> Manifest:
         },
         "apiServer": api_server(cluster),
         "controllerManager": {"extraArgs": arguments(controller_manager(cluster))},
-        "scheduler": {"extraArgs": arguments({"bind-address": ANY})},
+        "scheduler": {"extraArgs": arguments({"bind-address": ANY} if scraped(cluster) else {})},
         "etcd": {
             "local": {
                 "dataDir": settings.etcd.data_dir,
@@ -124,7 +126,7 @@ def cluster_configuration(cluster: Cluster) -> Manifest:
                         "quota-backend-bytes": str(settings.etcd.quota.value),
                         "auto-compaction-mode": "periodic",
                         "auto-compaction-retention": "1h",
-                        "listen-metrics-urls": "http://0.0.0.0:2381",
+                        **({"listen-metrics-urls": f"http://{ANY}:2381"} if scraped(cluster) else {}),
                     }
                 ),
             }
@@ -137,12 +139,17 @@ def _both(network: object, second: object | None) -> str:
     return f"{network},{second}" if second else str(network)
 
 
+def scraped(cluster: Cluster) -> bool:
+    """Return whether somebody reads the control plane's metrics: otherwise they stay on loopback."""
+    return cluster.monitoring.prometheus is not None
+
+
 def controller_manager(cluster: Cluster) -> dict[str, str]:
     """Return the size of each node's slice of the pod network, under the name that fits one family or two."""
     masks = {"node-cidr-mask-size": str(cluster.kubernetes.node_mask)}
     if cluster.kubernetes.pod_cidr6:
         masks = {"node-cidr-mask-size-ipv4": masks["node-cidr-mask-size"], "node-cidr-mask-size-ipv6": "64"}
-    return {"bind-address": ANY, **masks}
+    return {"bind-address": ANY, **masks} if scraped(cluster) else masks
 
 
 def api_server(cluster: Cluster) -> Manifest:
@@ -161,8 +168,9 @@ def api_server(cluster: Cluster) -> Manifest:
             "oidc-issuer-url": oidc.issuer,
             "oidc-client-id": oidc.client,
             "oidc-username-claim": "preferred_username",
-            "oidc-username-prefix": "-",  # team members are bound by the names that the file says
+            "oidc-username-prefix": OIDC_PREFIX,
             "oidc-groups-claim": oidc.groups_claim,
+            "oidc-groups-prefix": OIDC_PREFIX,
         }
     host = cluster.kubernetes.endpoint.address.rpartition(":")[0]
     names = [host, *(str(machine.address) for machine in cluster.control_plane), cluster.host("api")]

@@ -57,12 +57,12 @@ def _others(cluster: Cluster) -> str:
 def _prepare(cluster: Cluster) -> str:
     rows = "\n".join(
         f"| {pool} | {', '.join(machine.name for machine in cluster.in_pools(pool))} | `sudo node/prepare.sh {pool}` |"
-        for pool in cluster.pools
+        for pool in sorted(cluster.pools)
     )
     return f"""\
 Every node
-Install containerd 1.7 or newer, kubeadm, kubelet and kubectl {cluster.kubernetes.version}, chrony and, on InfiniBand
-nodes, the host's RDMA tools. Copy the folder `node` to each node and run there:
+Install containerd 1.7 or newer, kubeadm, kubelet and kubectl {cluster.kubernetes.version}, chrony{_packages(cluster)}.
+Copy this whole folder to each node; all commands on nodes are run from inside it:
 
 | pool | nodes | command |
 |---|---|---|
@@ -70,6 +70,16 @@ nodes, the host's RDMA tools. Copy the folder `node` to each node and run there:
 
 Check: `systemctl is-active containerd` says active, `swapon --show` nothing.
 """
+
+
+def _packages(cluster: Cluster) -> str:
+    ceph, storage = cluster.storage.ceph, cluster.storage
+    wanted = {
+        "on InfiniBand nodes the host's RDMA tools": any(machine.hcas for machine in cluster.machines),
+        "on Ceph nodes lvm2": bool(ceph and ceph.encryption.rest),
+        "on nodes with disks for scratch or MinIO xfsprogs": bool(storage.scratch or storage.objects),
+    }
+    return "".join(f", {words}" for words, needed in wanted.items() if needed)
 
 
 def _disks(cluster: Cluster) -> str:
@@ -196,7 +206,8 @@ def _network(cluster: Cluster) -> str:
     cni = cluster.networks.cni
     return f"""\
 Network
-From the root of this repository. The same overlay that Argo CD syncs later, under Argo CD's own name, so that it takes
+From the root of this repository, on a machine with kubectl, Kustomize 5 and Helm 3 and with the cluster's
+`admin.conf` as its kubeconfig. The same overlay that Argo CD syncs later, under Argo CD's own name, so that it takes
 over without leaving anything behind:
 ```sh
 {_build(f"overlays/{cluster.name}/namespaces")}{_build(f"overlays/{cluster.name}/{cni}")}```
@@ -223,10 +234,19 @@ def _argocd(cluster: Cluster) -> str:
 Argo CD
 ```sh
 {_build(f"overlays/{cluster.name}/argo-cd", "argocd")}kubectl -n argocd rollout status deployment argocd-repo-server
-kubectl apply --server-side -f clusters/{cluster.name}/argocd/appproject-root.yaml
-kubectl apply --server-side -f clusters/{cluster.name}/argocd/application-root.yaml
+{APPLY} -f clusters/{cluster.name}/argocd/appproject-root.yaml
+{APPLY} -f clusters/{cluster.name}/bootstrap/application-root.yaml
 ```
 Upstream's objects name no namespace, hence `-n argocd`.
 From here on Argo CD installs everything else in the order of its waves, itself included.
 Check: `kubectl -n argocd get applications` - all Synced and Healthy after the last wave.
+
+Then make the first backup of etcd and of the certificates, and repeat both on a schedule of your own: no workflow does
+it yet. On {cluster.control_plane[0].name}, with etcdctl of the running version:
+```sh
+sudo etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt \\
+  --cert=/etc/kubernetes/pki/etcd/server.crt --key=/etc/kubernetes/pki/etcd/server.key snapshot save /root/etcd.db
+sudo tar -C /etc/kubernetes -czf /root/kubernetes-pki.tar.gz pki{"" if cluster.kubernetes.encryption == "none" else " enc"}
+```
+Both hold every secret of the cluster: keep them encrypted, outside it.
 """

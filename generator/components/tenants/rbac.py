@@ -1,5 +1,6 @@
 """Who may do what in a team's namespace."""
 
+from generator.components.common import OIDC_PREFIX
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
 from generator.model.teams import Member, Team
@@ -120,7 +121,7 @@ def subjects(team: Team, role: str) -> list[Manifest]:
 def entries(member: Member) -> list[Manifest]:
     """Return a group or a user as the subject of a binding."""
     names = {"Group": member.group, "User": member.user}
-    return [{"apiGroup": GROUP, "kind": kind, "name": name} for kind, name in names.items() if name]
+    return [{"apiGroup": GROUP, "kind": kind, "name": OIDC_PREFIX + name} for kind, name in names.items() if name]
 
 
 def queue_readers(cluster: Cluster) -> list[Manifest]:

@@ -1,0 +1,126 @@
+"""Zabbix's PostgreSQL: one, with its volume."""
+
+from generator.components.ceph_cluster.classes import block_class
+from generator.components.component import Manifest, protect
+from generator.components.zabbix.names import CONTAINER_SECURITY, labels, metadata, service
+from generator.model.cluster import Cluster, Zabbix
+from generator.model.versions import version_of
+
+__all__ = ["DATABASE", "credentials", "database_service", "stateful_set", "storage_class"]
+
+DATABASE = "zabbix-database"
+DATA = "/var/lib/postgresql/data"
+# The user of PostgreSQL's own image.
+USER = 999
+
+
+def database_service() -> Manifest:
+    """Return the way to the database."""
+    return service(DATABASE, 5432, "postgresql", "postgresql")
+
+
+def credentials(name: str, value: str) -> list[Manifest]:
+    """Return user and password as variables of these names."""
+    return [_from_secret(name, "username"), _from_secret(value, "password")]
+
+
+def _from_secret(name: str, key: str) -> Manifest:
+    return {"name": name, "valueFrom": {"secretKeyRef": {"name": DATABASE, "key": key}}}
+
+
+def storage_class(cluster: Cluster, settings: Zabbix) -> str | None:
+    """Return the class of the database's volume: the one the file names, else Ceph's default; None is the cluster's
+    own default.
+    """
+    pools = cluster.storage.ceph.block_pools if cluster.storage.ceph else ()
+    found = settings.storage_class or next((block_class(pool) for pool in pools if pool.default), None)
+    return str(found) if found else None
+
+
+def stateful_set(cluster: Cluster, settings: Zabbix) -> Manifest:
+    """Return the database."""
+    return protect(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "metadata": metadata(DATABASE),
+            "spec": {
+                "serviceName": DATABASE,
+                "replicas": 1,
+                "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+                "selector": {"matchLabels": labels(DATABASE)},
+                "template": {"metadata": {"labels": labels(DATABASE)}, "spec": pod(cluster)},
+                "volumeClaimTemplates": [claim(cluster, settings)],
+            },
+        }
+    )
+
+
+def pod(cluster: Cluster) -> Manifest:
+    """Return the pod. It is given time to write everything down when it ends."""
+    return {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": 120,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "fsGroup": USER,
+            "fsGroupChangePolicy": "OnRootMismatch",
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [container(cluster)],
+        "volumes": [
+            {"name": "run", "emptyDir": {}},
+            {"name": "tmp", "emptyDir": {}},
+            # Parallel queries share memory there, and the runtime's own is 64 MiB.
+            {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}},
+        ],
+    }
+
+
+def container(cluster: Cluster) -> Manifest:
+    """Return the server. Checksums are made at the first start and cost little."""
+    ready = {"exec": {"command": ["pg_isready", "-q", "-h", "127.0.0.1", "-d", "zabbix"]}, "timeoutSeconds": 5}
+    return {
+        "name": "postgresql",
+        "image": version_of("zabbix", cluster).images["postgresql"],
+        "args": ["-c", "shared_buffers=1GB", "-c", "effective_cache_size=3GB", "-c", "max_connections=200"],
+        "env": [
+            *credentials("POSTGRES_USER", "POSTGRES_PASSWORD"),
+            {"name": "POSTGRES_DB", "value": "zabbix"},
+            {"name": "POSTGRES_INITDB_ARGS", "value": "--data-checksums"},
+            # Not the top of the volume: a file system has a folder of its own there.
+            {"name": "PGDATA", "value": f"{DATA}/pgdata"},
+        ],
+        "ports": [{"name": "postgresql", "containerPort": 5432}],
+        "startupProbe": {**ready, "periodSeconds": 10, "failureThreshold": 60},
+        "livenessProbe": {**ready, "periodSeconds": 20, "failureThreshold": 6},
+        "readinessProbe": {**ready, "periodSeconds": 10},
+        "resources": {"requests": {"cpu": "1", "memory": "4Gi"}, "limits": {"memory": "6Gi"}},
+        "securityContext": CONTAINER_SECURITY,
+        "volumeMounts": [
+            {"name": "data", "mountPath": DATA},
+            {"name": "run", "mountPath": "/var/run/postgresql"},
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108  # a volume of the pod's own
+            {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108
+        ],
+    }
+
+
+def claim(cluster: Cluster, settings: Zabbix) -> Manifest:
+    """Return the claim's template with every field the API server would fill in: the list is immutable."""
+    found = storage_class(cluster, settings)
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": str(settings.storage)}},
+            **({"storageClassName": found} if found else {}),
+            "volumeMode": "Filesystem",
+        },
+        "status": {"phase": "Pending"},
+    }

@@ -1,0 +1,100 @@
+"""The nodes of the cluster file as hosts of Zabbix, and the cluster itself as one more."""
+
+from collections.abc import Iterator
+
+from generator.components.component import Manifest
+from generator.components.rook_ceph import NAMESPACE as ROOK
+from generator.components.zabbix.export import document, identity
+from generator.components.zabbix.templates import BACKUPS, CEPH, GPU, INFINIBAND, KUBERNETES, MINIO, NODE
+from generator.model.cluster import Cluster
+from generator.model.nodes import Machine
+
+__all__ = ["group", "hosts", "proxy", "whole"]
+
+
+def group(cluster: Cluster) -> str:
+    """Return the host group that is ours alone: what is in it and not in the cluster file is removed."""
+    return f"gen/{cluster.name}"
+
+
+def proxy(cluster: Cluster) -> str:
+    """Return the name of the proxy in the cluster."""
+    return f"{cluster.name}-proxy"
+
+
+def whole(cluster: Cluster) -> str:
+    """Return the host that stands for the cluster."""
+    return f"{cluster.name}-cluster"
+
+
+def hosts(cluster: Cluster) -> dict[str, str]:
+    """Return the hosts as export files, one each, so that two added nodes merge."""
+    made = {machine.name: node(cluster, machine) for machine in cluster.machines}
+    made[whole(cluster)] = services(cluster)
+    return {f"{name}.json": document(groups=_groups(one), hosts=[one]) for name, one in made.items()}
+
+
+def _groups(host: Manifest) -> list[Manifest]:
+    return [{"uuid": identity("group", one["name"]), **one} for one in host["groups"]]
+
+
+def node(cluster: Cluster, machine: Machine) -> Manifest:
+    """Return a node. What its hardware should be are macros, which its templates compare with what is there."""
+    macros = {"{$GPU.COUNT}": machine.gpus} if machine.gpus else {}
+    if machine.hcas and cluster.fabric:
+        macros |= {"{$IB.PORTS}": len(machine.hcas), "{$IB.RATE}": cluster.fabric.speed}
+    return host(
+        cluster,
+        machine.name,
+        (group(cluster), f"{group(cluster)}/{machine.pool}"),
+        [NODE, *([GPU] if machine.gpus else []), *([INFINIBAND] if "{$IB.PORTS}" in macros else [])],
+        {name: str(value) for name, value in macros.items()},
+        interfaces=[{"ip": str(machine.address), "interface_ref": "if1"}],
+        tags=[{"tag": tag, "value": value} for tag, value in tags(machine)],
+    )
+
+
+def tags(machine: Machine) -> Iterator[tuple[str, str]]:
+    """Yield where a node stands and what it has."""
+    yield "pool", machine.pool
+    if machine.rack:
+        yield "rack", machine.rack
+    if machine.gpu:
+        yield "gpu", machine.gpu.model
+
+
+def services(cluster: Cluster) -> Manifest:
+    """Return the host that holds what is the cluster's, not a node's."""
+    domain = cluster.kubernetes.dns_domain
+    linked, macros = [KUBERNETES], {"{$KUBE.URL}": f"https://kubernetes.default.svc.{domain}"}
+    if cluster.storage.ceph:
+        linked.append(CEPH)
+        macros["{$CEPH.URL}"] = f"http://rook-ceph-mgr.{ROOK}.svc.{domain}:9283/metrics"
+    if cluster.storage.objects:
+        linked.append(MINIO)
+        macros["{$MINIO.URL}"] = f"https://minio.minio.svc.{domain}:9000/minio/v2/metrics/cluster"
+    if cluster.backups:
+        linked.append(BACKUPS)
+        macros["{$ARGO.URL}"] = f"http://workflow-controller-metrics.argo.svc.{domain}:9090/metrics"
+    return host(cluster, whole(cluster), (group(cluster),), linked, macros)
+
+
+def host(
+    cluster: Cluster,
+    name: str,
+    groups: tuple[str, ...],
+    templates: list[str],
+    macros: dict[str, str],
+    **more: list[Manifest],
+) -> Manifest:
+    """Return a host that the proxy watches."""
+    return {
+        "host": name,
+        "name": name,
+        "proxy": {"name": proxy(cluster)},
+        "groups": [{"name": one} for one in groups],
+        "templates": [{"name": one} for one in templates],
+        "macros": [{"macro": macro, "value": value} for macro, value in macros.items()],
+        "inventory_mode": "DISABLED",
+        **more,
+    }

@@ -1,0 +1,169 @@
+"""Zabbix's server, its frontend and its proxy."""
+
+from generator.components.common import UNWATCHED
+from generator.components.component import Manifest
+from generator.components.issuers import ISSUER
+from generator.components.zabbix.database import DATABASE, credentials
+from generator.components.zabbix.hosts import proxy
+from generator.components.zabbix.names import POD_SECURITY, WRITABLE_CONTAINER, labels, metadata, service
+from generator.model.cluster import Cluster, Zabbix
+from generator.model.versions import version_of
+
+__all__ = ["PROXY", "SERVER", "WEB", "exposed", "ingress", "proxy_set", "server", "services", "web"]
+
+SERVER = "zabbix-server"
+WEB = "zabbix-web"
+PROXY = "zabbix-proxy"
+
+
+def services() -> tuple[Manifest, ...]:
+    """Return the ways to each part, the same on every cluster."""
+    return (
+        service(SERVER, 10051, "trapper", "trapper"),
+        service(WEB, 8080, "http", "http"),
+        service(PROXY, 10051, "trapper", "trapper"),
+    )
+
+
+def pod(container: Manifest, **more: object) -> Manifest:
+    """Return a pod of one of Zabbix's images. None of them talks to Kubernetes by itself."""
+    return {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": POD_SECURITY,
+        "containers": [{**container, "securityContext": WRITABLE_CONTAINER}],
+        **more,
+    }
+
+
+def deployment(part: str, spec: Manifest) -> Manifest:
+    """Return a Deployment of one pod, which ends before another starts: two servers on one database refuse."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata(part),
+        "spec": {
+            "replicas": 1,
+            "strategy": {"type": "Recreate"},
+            "selector": {"matchLabels": labels(part)},
+            "template": {"metadata": {"labels": labels(part)}, "spec": spec},
+        },
+    }
+
+
+def server(cluster: Cluster) -> Manifest:
+    """Return the server. Its image waits for the database and makes the schema itself, which takes a minute; an
+    upgrade's changes of a big database take an hour.
+    """
+    listening = {"tcpSocket": {"port": "trapper"}}
+    container = {
+        "name": "server",
+        "image": version_of("zabbix", cluster).images["server"],
+        "env": [
+            {"name": "DB_SERVER_HOST", "value": DATABASE},
+            *credentials("POSTGRES_USER", "POSTGRES_PASSWORD"),
+            {"name": "POSTGRES_DB", "value": "zabbix"},
+            {"name": "ZBX_CACHESIZE", "value": "256M"},
+            {"name": "ZBX_VALUECACHESIZE", "value": "256M"},
+            # It needs a raw socket, which a restricted pod does not get.
+            {"name": "ZBX_STARTPINGERS", "value": "0"},
+        ],
+        "ports": [{"name": "trapper", "containerPort": 10051}],
+        "startupProbe": {**listening, "periodSeconds": 10, "failureThreshold": 360},
+        "livenessProbe": {**listening, "periodSeconds": 30, "failureThreshold": 6},
+        "readinessProbe": {**listening, "periodSeconds": 10},
+        "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "4Gi"}},
+    }
+    return deployment(SERVER, pod(container, terminationGracePeriodSeconds=120))
+
+
+def web(cluster: Cluster) -> Manifest:
+    """Return the frontend, which waits for the schema."""
+    alive = {"httpGet": {"path": "/ping", "port": "http"}, "timeoutSeconds": 5}
+    container = {
+        "name": "web",
+        "image": version_of("zabbix", cluster).images["web"],
+        "env": [
+            {"name": "ZBX_SERVER_HOST", "value": SERVER},
+            {"name": "ZBX_SERVER_NAME", "value": cluster.name},
+            {"name": "DB_SERVER_HOST", "value": DATABASE},
+            *credentials("POSTGRES_USER", "POSTGRES_PASSWORD"),
+            {"name": "POSTGRES_DB", "value": "zabbix"},
+            {"name": "PHP_TZ", "value": cluster.site.timezone},
+            # An import of many hosts.
+            {"name": "ZBX_MEMORYLIMIT", "value": "512M"},
+            {"name": "ZBX_POSTMAXSIZE", "value": "64M"},
+        ],
+        "ports": [{"name": "http", "containerPort": 8080}],
+        "startupProbe": {**alive, "periodSeconds": 10, "failureThreshold": 120},
+        "livenessProbe": {**alive, "periodSeconds": 30, "failureThreshold": 6},
+        "readinessProbe": {**alive, "periodSeconds": 10},
+        "resources": {"requests": {"cpu": "200m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}},
+    }
+    return deployment(WEB, pod(container))
+
+
+def proxy_set(cluster: Cluster) -> Manifest:
+    """Return the proxy: agents talk to it and it reads the cluster's services, so that the server may move away. It
+    comes to the server by itself, and keeps what it could not send for as long as its pod lives.
+    """
+    listening = {"tcpSocket": {"port": "trapper"}}
+    container = {
+        "name": "proxy",
+        "image": version_of("zabbix", cluster).images["proxy"],
+        "env": [
+            {"name": "ZBX_HOSTNAME", "value": proxy(cluster)},
+            {"name": "ZBX_SERVER_HOST", "value": SERVER},
+            {"name": "ZBX_PROXYMODE", "value": "0"},
+            {"name": "ZBX_PROXYCONFIGFREQUENCY", "value": "60"},
+            {"name": "ZBX_CACHESIZE", "value": "64M"},
+            {"name": "ZBX_STARTPINGERS", "value": "0"},
+        ],
+        "ports": [{"name": "trapper", "containerPort": 10051}],
+        "startupProbe": {**listening, "periodSeconds": 5, "failureThreshold": 60},
+        "livenessProbe": {**listening, "periodSeconds": 30, "failureThreshold": 6},
+        "readinessProbe": {**listening, "periodSeconds": 10},
+        "resources": {"requests": {"cpu": "200m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
+        "volumeMounts": [
+            {"name": "data", "mountPath": "/var/lib/zabbix/db_data"},
+            # The API server proves itself by the cluster's CA, and no other server is asked for a proof.
+            {"name": "ca", "mountPath": "/etc/ssl/certs/ca-certificates.crt", "subPath": "ca.crt", "readOnly": True},
+        ],
+    }
+    volumes = [
+        {"name": "data", "emptyDir": {"sizeLimit": "4Gi"}},
+        {"name": "ca", "configMap": {"name": "kube-root-ca.crt"}},
+    ]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": metadata(PROXY),
+        "spec": {
+            "serviceName": PROXY,
+            "replicas": 1,
+            "selector": {"matchLabels": labels(PROXY)},
+            "template": {"metadata": {"labels": labels(PROXY)}, "spec": pod(container, volumes=volumes)},
+        },
+    }
+
+
+def exposed(cluster: Cluster, settings: Zabbix) -> bool:
+    """Return whether people reach the frontend by a name."""
+    return bool(settings.host and cluster.site.ingress_class)
+
+
+def ingress(cluster: Cluster, settings: Zabbix) -> Manifest:
+    """Return the way in from outside; cert-manager reads the annotation and makes the certificate."""
+    backend = {"service": {"name": WEB, "port": {"name": "http"}}}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": metadata(WEB, annotations={**UNWATCHED, "cert-manager.io/cluster-issuer": ISSUER}),
+        "spec": {
+            "ingressClassName": cluster.site.ingress_class,
+            "tls": [{"hosts": [settings.host], "secretName": "zabbix-tls"}],
+            "rules": [
+                {"host": settings.host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
+            ],
+        },
+    }

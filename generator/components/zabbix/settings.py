@@ -1,0 +1,157 @@
+"""What `configure.py` shall set in Zabbix besides templates and hosts: alerts, media types, macros, dashboards."""
+
+import json
+from importlib.resources import files
+
+from generator.components.component import Manifest
+from generator.components.zabbix.hosts import group, hosts, proxy, whole
+from generator.components.zabbix.names import metadata
+from generator.components.zabbix.templates import templates
+from generator.model.cluster import Alert, Cluster, Zabbix
+
+__all__ = ["HOSTS", "SCRIPT", "host_maps", "script_map", "settings_map", "template_map", "used_media"]
+
+SCRIPT = files(__package__).joinpath("configure.py.txt").read_text(encoding="utf-8")
+# Hosts in one ConfigMap: some 700 bytes each, and no ConfigMap may pass 1 MiB.
+HOSTS = 400
+SEVERITIES = ("not classified", "information", "warning", "average", "high", "disaster")
+MEDIA = {"slack": "Slack", "mattermost": "Mattermost"}
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+MINUTE = 60
+WEEK = 7 * 86400
+
+
+def script_map() -> Manifest:
+    """Return the script, the same on every cluster."""
+    return config_map("zabbix-configure-script", {"configure.py": SCRIPT})
+
+
+def template_map() -> Manifest:
+    """Return the templates, the same on every cluster."""
+    return config_map("zabbix-templates", templates())
+
+
+def host_maps(cluster: Cluster) -> list[Manifest]:
+    """Return the hosts, as many to a ConfigMap as fit."""
+    made = list(hosts(cluster).items())
+    parts = [made[start : start + HOSTS] for start in range(0, len(made), HOSTS)]
+    return [config_map(f"zabbix-hosts-{number}", dict(part)) for number, part in enumerate(parts)]
+
+
+def settings_map(cluster: Cluster, settings: Zabbix) -> Manifest:
+    """Return the rest."""
+    text = json.dumps(document(cluster, settings), indent=2) + "\n"
+    return config_map("zabbix-configure", {"settings.json": text})
+
+
+def config_map(name: str, data: dict[str, str]) -> Manifest:
+    """Return a ConfigMap of the script's."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata("zabbix-configure", name), "data": data}
+
+
+def document(cluster: Cluster, settings: Zabbix) -> Manifest:
+    """Return what the script reads."""
+    media = used_media(settings)
+    url = f"https://{settings.host}" if settings.host else "http://zabbix-web.zabbix.svc:8080"
+    secrets = {f"{{${name.upper()}.TOKEN}}": name for name in media}
+    return {
+        "group": group(cluster),
+        "proxy": proxy(cluster),
+        "history": f"{settings.history}d",
+        "trends": f"{settings.trends}d",
+        "macros": {"{$ZABBIX.URL}": url},
+        "secrets": {"{$KUBE.TOKEN}": "kubernetes", **secrets},
+        "media": {MEDIA[name]: parameters(name, settings) for name in media},
+        "alerts": [alert(one) for one in settings.alerts],
+        "dashboards": [overview(cluster)],
+    }
+
+
+def used_media(settings: Zabbix) -> list[str]:
+    """Return what the alerts are sent by."""
+    return sorted({alert.via for alert in settings.alerts})
+
+
+def parameters(name: str, settings: Zabbix) -> dict[str, str]:
+    """Return a media type's parameters; the token is a macro that nobody can read back."""
+    made = {"bot_token": f"{{${name.upper()}.TOKEN}}"}
+    if name == "mattermost" and settings.mattermost:
+        made["mattermost_url"] = settings.mattermost
+    return made
+
+
+def alert(one: Alert) -> Manifest:
+    """Return an alert: the name tells it from the others."""
+    late = f" after {one.after}" if one.after else ""
+    return {
+        "name": f"{one.via} {one.channel} from {one.severity}{late}",
+        "user": f"{one.via} {one.channel}",
+        "media": MEDIA[one.via],
+        "sendto": one.channel,
+        "severity": SEVERITIES.index(one.severity),
+        "after": escalation(one.after) if one.after else "",
+    }
+
+
+def escalation(duration: str) -> str:
+    """Return how long an escalation waits: Zabbix takes a minute to a week."""
+    seconds = int(duration[:-1]) * SECONDS[duration[-1]]
+    return f"{min(max(seconds, MINUTE), WEEK)}s"
+
+
+def overview(cluster: Cluster) -> Manifest:
+    """Return the dashboard of the whole cluster on a grid of 24 columns; a row for each part that is there."""
+    rows = [[widget("problems", "Problems", [integer("show", 3), integer("show_tags", 3)])]]
+    nodes = [machine.name for machine in cluster.machines]
+    charts = [
+        chart("CPU utilization", nodes, "CPU utilization"),
+        chart("Memory available", nodes, "Memory available, share"),
+    ]
+    gpus = [machine.name for machine in cluster.gpu_nodes]
+    if gpus:
+        charts += [
+            chart("GPU utilization", gpus, "GPU *: utilization"),
+            chart("GPU temperature", gpus, "GPU *: temperature"),
+        ]
+    ports = [machine.name for machine in cluster.machines if machine.hcas and cluster.fabric]
+    if ports:
+        charts += [chart("InfiniBand received", ports, "*: received"), chart("InfiniBand sent", ports, "*: sent")]
+    if cluster.storage.ceph:
+        one = [whole(cluster)]
+        charts += [chart("Ceph operations", one, "Ceph reads", "Ceph writes")]
+        charts += [chart("Ceph throughput", one, "Ceph read throughput", "Ceph write throughput")]
+    rows += [charts[start : start + 2] for start in range(0, len(charts), 2)]
+    return {"name": f"{group(cluster)}: overview", "pages": [{"widgets": placed(rows)}]}
+
+
+def placed(rows: list[list[Manifest]]) -> list[Manifest]:
+    """Give the widgets their places: a row is 6 high, and its widgets share the width."""
+    return [
+        {**one, "x": column * (24 // len(row)), "y": 6 * number, "width": 24 // len(row), "height": 6}
+        for number, row in enumerate(rows)
+        for column, one in enumerate(row)
+    ]
+
+
+def widget(kind: str, name: str, fields: list[Manifest]) -> Manifest:
+    """Return a widget without its place."""
+    return {"type": kind, "name": name, "view_mode": 0, "fields": fields}
+
+
+def integer(name: str, value: int) -> Manifest:
+    """Return a field with a number."""
+    return {"type": 0, "name": name, "value": value}
+
+
+def chart(name: str, hosts_: list[str], *items: str) -> Manifest:
+    """Return a graph of items of hosts. Hosts are named by what their names begin with: fifty names are no pattern."""
+    patterns = [(f"ds.hosts.0.{number}", pattern) for number, pattern in enumerate(prefixes(hosts_))]
+    patterns += [(f"ds.items.0.{number}", pattern) for number, pattern in enumerate(items)]
+    fields = [{"type": 1, "name": field, "value": value} for field, value in patterns]
+    fields += [{"type": 1, "name": "ds.color.0", "value": "1A7C11"}, integer("righty", 0), integer("legend", 0)]
+    return widget("svggraph", name, fields)
+
+
+def prefixes(names: list[str]) -> list[str]:
+    """Return patterns that cover the names: `gpu-*` for gpu-01 and gpu-02, a name without a number as it is."""
+    return list(dict.fromkeys(f"{name.rstrip('0123456789')}*" if name[-1].isdigit() else name for name in names))

@@ -1,0 +1,139 @@
+"""What the proxy reads of Kubernetes itself, and of the backups that run in it."""
+
+from generator.components.component import Manifest
+from generator.components.zabbix.export import (
+    dependent,
+    discovery,
+    http,
+    integer,
+    lld,
+    prometheus,
+    step,
+    template,
+    text,
+    trigger,
+)
+
+__all__ = ["BACKUPS", "KUBERNETES", "backups", "kubernetes"]
+
+KUBERNETES = "gen Kubernetes"
+BACKUPS = "gen backups"
+
+# Names and labels only: the pods of a whole cluster are many megabytes otherwise.
+LEAN = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+
+
+def kubernetes() -> Manifest:
+    """Return nodes' and pods' state from the API server: no other program is needed for it. The server proves itself
+    by the cluster's CA, for a token goes there.
+    """
+    return template(
+        KUBERNETES,
+        "Nodes and pods, as the API server tells of them",
+        macros={"{$KUBE.URL}": "https://kubernetes.default.svc", "{$KUBE.PENDING.MAX}": "50"},
+        items=[ready(), asked("kube.nodes", "Nodes", "/api/v1/nodes"), *pods()],
+        discovery_rules=[nodes()],
+    )
+
+
+def asked(key: str, name: str, path: str, accept: str = "application/json") -> Manifest:
+    """Ask the API server."""
+    headers = [
+        {"name": "Authorization", "value": "Bearer {$KUBE.TOKEN}"},
+        {"name": "Accept", "value": accept},
+    ]
+    return http(key, name, f"{{$KUBE.URL}}{path}", headers=headers, verify_peer="YES", verify_host="YES")
+
+
+def ready() -> Manifest:
+    """Ask whether the API server works; it answers `ok`."""
+    wrong = trigger(
+        "The API server is not ready", 'last(/@/kube.ready)<>"ok" or nodata(/@/kube.ready,5m)=1', "DISASTER"
+    )
+    return {**text(asked("kube.ready", "API server", "/readyz")), "history": "7d", "triggers": [wrong]}
+
+
+def pods() -> list[Manifest]:
+    """Count pods that wait, and pods that failed."""
+    many = trigger(
+        "Many pods have waited for 30 minutes", "min(/@/kube.pods.pending,30m)>{$KUBE.PENDING.MAX}", "WARNING"
+    )
+    return [{**phase("Pending"), "triggers": [many]}, phase("Failed")]
+
+
+def phase(name: str) -> Manifest:
+    """Count the pods in a phase."""
+    path = f"/api/v1/pods?fieldSelector=status.phase%3D{name}"
+    made = asked(f"kube.pods.{name.lower()}", f"Pods {name.lower()}", path, LEAN)
+    kept = {key: value for key, value in made.items() if key not in {"history", "trends"}}
+    return {**integer(kept), "preprocessing": [step("JSONPATH", "$.items.length()")]}
+
+
+def nodes() -> Manifest:
+    """Find the nodes that the API server knows."""
+    node = "$.items[?(@.metadata.name=='{#NODE}')]"
+    state = step("JSONPATH", f"{node}.status.conditions[?(@.type=='Ready')].status.first()")
+    pressed = step("JSONPATH", f"{node}.status.conditions[?(@.type=='DiskPressure')].status.first()")
+    closed = step("JSONPATH", f"{node}.spec.unschedulable.first()", error_handler="CUSTOM_VALUE")
+    closed["error_handler_params"] = "false"
+    lost = 'last(/@/kube.node.ready[{#NODE}],#1)<>"True" and last(/@/kube.node.ready[{#NODE}],#2)<>"True"'
+    full = 'last(/@/kube.node.disk[{#NODE}])="True"'
+    return discovery(
+        "kube.nodes.discovery",
+        "Nodes",
+        master="kube.nodes",
+        steps=[step("JSONPATH", "$.items")],
+        lld_macro_paths=lld(NODE="$.metadata.name"),
+        item_prototypes=[
+            text(
+                dependent(
+                    "kube.nodes",
+                    "kube.node.ready[{#NODE}]",
+                    "Node {#NODE}: ready",
+                    state,
+                    trigger_prototypes=[trigger("Node {#NODE} is not ready", lost, "HIGH")],
+                )
+            ),
+            text(
+                dependent(
+                    "kube.nodes",
+                    "kube.node.disk[{#NODE}]",
+                    "Node {#NODE}: short of disk",
+                    pressed,
+                    trigger_prototypes=[trigger("Node {#NODE} is short of disk", full, "AVERAGE")],
+                )
+            ),
+            text(dependent("kube.nodes", "kube.node.closed[{#NODE}]", "Node {#NODE}: closed for pods", closed)),
+        ],
+    )
+
+
+def backups() -> Manifest:
+    """Return the backups' freshness: Argo Workflows tells when each last succeeded."""
+    metric = "argo_workflows_backup_last_success_seconds"
+    key = "backup.last[{#BACKUP}]"
+    old = trigger("Backup {#BACKUP} is too old", f"now()-last(/@/{key})>{{$BACKUP.AGE.MAX}}", "HIGH")
+    last = dependent(
+        "backup.metrics",
+        key,
+        "Backup {#BACKUP}: newest good one",
+        prometheus(f'{metric}{{backup="{{#BACKUP}}"}}', "max"),
+        units="unixtime",
+        trigger_prototypes=[old],
+    )
+    return template(
+        BACKUPS,
+        "Backups, as Argo Workflows tells of them",
+        macros={"{$ARGO.URL}": "", "{$BACKUP.AGE.MAX}": "36h"},
+        items=[http("backup.metrics", "Argo Workflows", "{$ARGO.URL}")],
+        discovery_rules=[
+            discovery(
+                "backup.discovery",
+                "Backups",
+                master="backup.metrics",
+                steps=[step("PROMETHEUS_TO_JSON", metric)],
+                lld_macro_paths=lld(BACKUP="$.labels.backup"),
+                item_prototypes=[last],
+            )
+        ],
+    )

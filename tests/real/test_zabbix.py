@@ -1,0 +1,497 @@
+"""Zabbix configured by the script, with the files that the component makes: on a real Zabbix 6.0 with its API, its
+import and its server.
+"""
+
+import json
+import re
+import secrets
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+from msgspec import structs
+from zabbixsite import DEFAULT_PASSWORD, Site, site_in, wait
+
+from generator.components.zabbix import zabbix
+from generator.components.zabbix.settings import SCRIPT
+from generator.model.cluster import Alert, Cluster
+
+if TYPE_CHECKING:
+    from apiserver import ApiServer
+
+pytest_plugins = ["apiserver"]
+pytestmark = pytest.mark.real
+
+SECRETS = {"password": "first-Password", "kubernetes": "token-k", "slack": "token-s", "mattermost": "token-m"}
+
+
+class Zabbix(NamedTuple):
+    """A running Zabbix, and a folder for the script's files."""
+
+    site: Site
+    folder: Path
+
+    def configure(
+        self, cluster: Cluster, change: Callable[[str], str] = str, **changed: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the script with a cluster's files, the templates changed by `change`."""
+        component = zabbix(cluster)
+        assert component
+        for one in (*component.base, *component.objects):
+            name = one["metadata"]["name"].removeprefix("zabbix-")
+            if one["kind"] == "ConfigMap" and (kind := re.match("templates|hosts|configure$", name)):
+                folder = "settings" if kind[0] == "configure" else kind[0]
+                self.write(f"configuration/{folder}", one["data"])
+        templates = self.folder / "configuration" / "templates"
+        self.write("configuration/templates", {one.name: change(one.read_text()) for one in templates.iterdir()})
+        self.write("secrets", SECRETS | changed)
+        return self.run()
+
+    def write(self, folder: str, files: dict[str, str]) -> None:
+        (self.folder / folder).mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (self.folder / folder / name).write_text(text)
+
+    def run(self, **env: str) -> subprocess.CompletedProcess[str]:
+        """Run the script with the files that are there."""
+        self.write(".", {"configure.py": SCRIPT})
+        places = {
+            "ZABBIX_API": self.site.url,
+            "CONFIGURATION": str(self.folder / "configuration"),
+            "SECRETS": str(self.folder / "secrets"),
+            "WAIT": "10",
+        }
+        command = [sys.executable, "-I", "-B", str(self.folder / "configure.py")]
+        return subprocess.run(command, env=places | env, capture_output=True, text=True, check=False, timeout=300)
+
+    def get(self, kind: str, **params: object) -> list[dict[str, Any]]:
+        """Ask for objects as Admin."""
+        auth = self.site.login(SECRETS["password"])
+        found: list[dict[str, Any]] = self.site.call(f"{kind}.get", {"output": "extend", **params}, auth)
+        return found
+
+    def do(self, method: str, params: object) -> Any:
+        """Change something as Admin."""
+        return self.site.call(method, params, self.site.login(SECRETS["password"]))
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Site]:
+    with tempfile.TemporaryDirectory(prefix="zabbix-") as folder, site_in(Path(folder)) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def first(running: Site, ml50: Cluster, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Configure a new Zabbix once, and return what the script said."""
+    done = Zabbix(running, tmp_path_factory.mktemp("first")).configure(ml50)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def site(running: Site, first: str, tmp_path: Path) -> Zabbix:
+    assert first
+    return Zabbix(running, tmp_path)
+
+
+def test_every_node_is_a_host_with_what_it_has(site: Zabbix, ml50: Cluster) -> None:
+    (group,) = site.get("hostgroup", filter={"name": "gen/ml50"})
+    hosts = site.get("host", groupids=group["groupid"], selectParentTemplates=["host"], selectMacros=["macro", "value"])
+    linked = {one["host"]: {template["host"] for template in one["parentTemplates"]} for one in hosts}
+    assert linked.keys() == {machine.name for machine in ml50.machines} | {"ml50-cluster"}
+    assert {name for name, found in linked.items() if "gen GPU" in found} == {one.name for one in ml50.gpu_nodes}
+    assert sum("gen node" in found and "gen GPU" not in found for found in linked.values()) == 35
+    assert linked["ml50-cluster"] == {"gen Kubernetes", "gen Ceph", "gen MinIO", "gen backups"}
+    (proxy,) = site.get("proxy")
+    assert {one["proxy_hostid"] for one in hosts} == {proxy["proxyid"]}
+    macros = {one["macro"]: one["value"] for host in hosts if host["host"] == "gpu-01" for one in host["macros"]}
+    assert macros == {"{$GPU.COUNT}": "8", "{$IB.PORTS}": "2", "{$IB.RATE}": "400"}
+
+
+def test_pools_are_groups(site: Zabbix) -> None:
+    groups = site.get("hostgroup", selectHosts="count", search={"name": "gen/ml50/"}, startSearch=True)
+    assert {one["name"].rpartition("/")[2]: int(one["hosts"]) for one in groups} == {
+        "system": 3, "cpu": 28, "nas": 4, "gpu-training": 12, "gpu-inference": 3,
+    }  # fmt: skip
+
+
+def test_alerts_go_to_their_channels(site: Zabbix) -> None:
+    actions = site.get(
+        "action", search={"name": "gen/ml50"}, selectOperations="extend", selectFilter="extend", sortfield="name"
+    )
+    users = {one["userid"]: one for one in site.get("user", selectMedias="extend")}
+    media = {one["mediatypeid"]: one for one in site.get("mediatype", filter={"name": ["Slack", "Mattermost"]})}
+    found = {}
+    for action in actions:
+        (operation,) = action["operations"]
+        (user,) = operation["opmessage_usr"]
+        (medium,) = users[user["userid"]]["medias"]
+        severity = next(one["value"] for one in action["filter"]["conditions"] if one["conditiontype"] == "4")
+        target = (media[medium["mediatypeid"]]["name"], medium["sendto"])
+        found[target] = (severity, operation["esc_step_from"], action["esc_period"], operation["opconditions"] != [])
+    assert found == {
+        ("Mattermost", "platform/#alerts"): ("2", "1", "1h", False),
+        ("Slack", "#ml50-oncall"): ("4", "1", "1h", False),
+        ("Slack", "#ml50-leads"): ("5", "2", "1800s", True),
+    }
+    assert {one["status"] for one in media.values()} == {"0"}
+    parameters = {one["name"]: one["value"] for medium in media.values() for one in medium["parameters"]}
+    assert parameters["mattermost_url"] == "https://chat.example.org"
+
+
+def test_tokens_can_be_read_by_nobody(site: Zabbix, first: str) -> None:
+    macros = {one["macro"]: one.get("value") for one in site.get("usermacro", globalmacro=True)}
+    assert macros["{$SLACK.TOKEN}"] is macros["{$MATTERMOST.TOKEN}"] is macros["{$KUBE.TOKEN}"] is None
+    assert macros["{$ZABBIX.URL}"] == "https://zabbix.ml50.example.org"
+    assert not [secret for secret in SECRETS.values() if secret in first]
+    exported = site.do(
+        "configuration.export",
+        {"format": "json", "options": {"mediaTypes": [one["mediatypeid"] for one in site.get("mediatype")]}},
+    )
+    assert not [secret for secret in SECRETS.values() if secret in exported]
+
+
+def test_the_default_password_is_gone(site: Zabbix) -> None:
+    with pytest.raises(AssertionError, match="name or password"):
+        site.site.login(DEFAULT_PASSWORD)
+
+
+def test_channels_cannot_log_in(site: Zabbix) -> None:
+    (group,) = site.get("usergroup", filter={"name": "gen/ml50"}, selectUsers=["username"], selectRights="extend")
+    assert {one["username"] for one in group["users"]} == {
+        "mattermost platform/#alerts", "slack #ml50-oncall", "slack #ml50-leads",
+    }  # fmt: skip
+    assert group["gui_access"] == "3"
+    assert {one["permission"] for one in group["rights"]} == {"2"}
+
+
+def test_the_overview_shows_every_part(site: Zabbix) -> None:
+    (dashboard,) = site.get("dashboard", search={"name": "gen/ml50"}, selectPages="extend")
+    widgets = dashboard["pages"][0]["widgets"]
+    assert max(int(one["x"]) + int(one["width"]) for one in widgets) == 24
+    assert {one["name"] for one in widgets} >= {
+        "Problems", "GPU utilization", "CPU utilization", "InfiniBand received", "Ceph operations", "Ceph throughput",
+    }  # fmt: skip
+
+
+def test_again_it_changes_nothing(site: Zabbix, ml50: Cluster) -> None:
+    before = int(site.site.sql("select coalesce(max(clock),0) from auditlog"))
+    wait("the clock", lambda: time.time() > before + 1)
+    done = site.configure(ml50)
+    assert done.stdout == "parts of templates changed: 0\ndone\n", done.stderr
+    # Macros that cannot be read back, and Zabbix' own notes on groups, are written always; a dashboard is replaced.
+    names = "'%TOKEN%', 'gen/ml50%', 'Templates/gen', ''"
+    query = f"select resourcename from auditlog where clock > {before} and not (resourcename like any(array[{names}]))"
+    assert site.site.sql(f"{query} and action <> 8").split() == []
+
+
+def test_a_node_that_left_goes_and_all_others_stay(site: Zabbix, ml50: Cluster) -> None:
+    (group,) = site.get("hostgroup", filter={"name": "Linux servers"})
+    own = site.do("host.create", {"host": "mine", "groups": [{"groupid": group["groupid"]}]})["hostids"]
+    before = {one["host"]: one["hostid"] for one in site.get("host")}
+    smaller = structs.replace(ml50, machines=ml50.machines[:-1])
+    done = site.configure(smaller)
+    assert f"hosts removed: {ml50.machines[-1].name}\n" in done.stdout, done.stderr
+    after = {one["host"]: one["hostid"] for one in site.get("host")}
+    assert before.items() - after.items() == {(ml50.machines[-1].name, before[ml50.machines[-1].name])}
+    assert after["mine"] == own[0]
+    assert site.configure(ml50).returncode == 0
+    assert ml50.machines[-1].name in {one["host"] for one in site.get("host")}
+
+
+def test_an_alert_that_left_goes_and_a_person_s_own_stays(site: Zabbix, ml50: Cluster) -> None:
+    settings = ml50.monitoring.zabbix
+    assert settings
+    alerts = (Alert(via="slack", channel="#other", severity="average", after="30s"),)
+    changed = structs.replace(settings, alerts=alerts)
+    known = {one["name"] for one in site.get("action")}
+    cluster = structs.replace(ml50, monitoring=structs.replace(ml50.monitoring, zabbix=changed))
+    assert site.configure(cluster).returncode == 0
+    names = {one["name"]: one["esc_period"] for one in site.get("action")}
+    assert {name for name in names if name.startswith("gen/")} == {"gen/ml50: slack #other from average after 30s"}
+    # Zabbix takes no step shorter than a minute.
+    assert names["gen/ml50: slack #other from average after 30s"] == "60s"
+    assert names.keys() >= {name for name in known if not name.startswith("gen/")}
+    assert site.configure(ml50).returncode == 0
+
+
+def test_what_left_a_template_goes(site: Zabbix, ml50: Cluster) -> None:
+    key = '"key":"system.cpu.load[all,avg5]"'
+    assert site.configure(ml50, lambda text: text.replace(key, '"key":"system.cpu.load[all,avg1]"')).returncode == 0
+    assert {one["key_"] for one in site.get("item", host="cpu-01", search={"key_": "system.cpu.load"})} == {
+        "system.cpu.load[all,avg1]"
+    }
+    assert site.configure(ml50).returncode == 0
+    assert {one["key_"] for one in site.get("item", host="cpu-01", search={"key_": "system.cpu.load"})} == {
+        "system.cpu.load[all,avg5]"
+    }
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("nodata(/gen node/agent.ping,5m)=1", "nodata(/gen node/agent.ping,5m)=="),
+        ("nodata(/gen node/agent.ping,5m)=1", "nodata(/gen node/agent.pong,5m)=1"),
+        ('"type":"PROMETHEUS_PATTERN"', '"type":"PROMETHEUS"'),
+        ("DCGM_FI_DEV_GPU_TEMP{gpu=", "DCGM_FI_DEV_GPU_TEMP{gpu:"),
+    ],
+)
+def test_a_broken_template_is_refused(site: Zabbix, ml50: Cluster, right: str, wrong: str) -> None:
+    changed: list[int] = []
+
+    def damage(text: str) -> str:
+        changed.append(text.count(right))
+        return text.replace(right, wrong)
+
+    done = site.configure(ml50, damage)
+    assert sum(changed) > 0
+    assert done.returncode == 1
+    assert re.match(r"zabbix-configure: configuration\.import(compare)?: .+\n\Z", done.stderr), done.stderr
+    assert site.configure(ml50).stdout.endswith("done\n")
+
+
+def test_an_empty_list_of_hosts_removes_nobody(site: Zabbix, ml50: Cluster) -> None:
+    assert site.configure(ml50).returncode == 0
+    for file in (site.folder / "configuration" / "hosts").iterdir():
+        file.unlink()
+    done = site.run()
+    assert (done.returncode, "would be emptied" in done.stderr) == (1, True)
+    assert len(site.get("host")) > 50
+
+
+def test_a_wrong_password_is_one_line_without_it(site: Zabbix, ml50: Cluster) -> None:
+    done = site.configure(ml50, password="another-Password")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "user.login" in done.stderr
+    assert "another-Password" not in done.stdout + done.stderr
+
+
+def test_it_gives_up_on_a_frontend_that_is_not_there(site: Zabbix, ml50: Cluster) -> None:
+    assert site.configure(ml50).returncode == 0
+    done = site.run(ZABBIX_API="http://127.0.0.1:1", WAIT="1")
+    assert done.returncode == 1
+    assert "http://127.0.0.1:1/api_jsonrpc.php did not answer within 1 s" in done.stderr
+
+
+def test_a_media_type_that_a_person_removed_is_named(site: Zabbix, ml50: Cluster) -> None:
+    (slack,) = site.get("mediatype", filter={"name": "Slack"})
+    site.do("mediatype.update", {"mediatypeid": slack["mediatypeid"], "name": "Mine"})
+    done = site.configure(ml50)
+    site.do("mediatype.update", {"mediatypeid": slack["mediatypeid"], "name": "Slack"})
+    assert (done.returncode, "media type Slack is absent" in done.stderr) == (1, True)
+
+
+# What the parts of a cluster answer: shapes are those of the real programs, the figures small.
+CEPH = """\
+ceph_health_status {health}
+ceph_osd_up{{ceph_daemon="osd.0"}} 1.0
+ceph_osd_up{{ceph_daemon="osd.1"}} {up}
+ceph_osd_in{{ceph_daemon="osd.0"}} 1.0
+ceph_mon_quorum_status{{ceph_daemon="mon.a"}} 1.0
+ceph_pg_degraded{{pool_id="1"}} 0.0
+ceph_cluster_total_bytes 1000.0
+ceph_cluster_total_used_bytes 900.0
+ceph_pool_metadata{{pool_id="1",name="rbd-nvme",type="replicated"}} 1.0
+ceph_pool_percent_used{{pool_id="1"}} 0.5
+ceph_pool_rd{{pool_id="1"}} {count}
+ceph_pool_rd_bytes{{pool_id="1"}} {count}
+ceph_pool_wr{{pool_id="1"}} {count}
+ceph_pool_wr_bytes{{pool_id="1"}} {count}
+"""
+MINIO = """\
+minio_cluster_health_status{server="127.0.0.1:9000"} 1
+minio_cluster_drive_online_total{server="127.0.0.1:9000"} 62
+minio_cluster_drive_offline_total{server="127.0.0.1:9000"} 2
+minio_cluster_nodes_offline_total{server="127.0.0.1:9000"} 0
+minio_cluster_health_erasure_set_write_quorum{pool="0",set="0",server="127.0.0.1:9000"} 9
+minio_cluster_health_erasure_set_online_drives{pool="0",set="0",server="127.0.0.1:9000"} 8
+minio_cluster_health_erasure_set_online_drives{pool="0",set="1",server="127.0.0.1:9000"} 16
+minio_cluster_capacity_usable_total_bytes{server="127.0.0.1:9000"} 1000
+minio_cluster_capacity_usable_free_bytes{server="127.0.0.1:9000"} 400
+"""
+ARGO = 'argo_workflows_backup_last_success_seconds{backup="datasets"} 1000\n'
+
+
+def node(name: str, ready: str) -> dict[str, Any]:
+    conditions = [{"type": "DiskPressure", "status": "False"}, {"type": "Ready", "status": ready}]
+    return {"metadata": {"name": name}, "spec": {}, "status": {"conditions": conditions}}
+
+
+class Answers(BaseHTTPRequestHandler):
+    """Answers like the cluster's services; the API server only to who brings the token."""
+
+    count = 0
+
+    def do_GET(self) -> None:
+        text, status = self.page(), 200
+        if self.path.startswith(("/api", "/readyz")) and self.headers["Authorization"] != "Bearer token-k":
+            text, status = "{}", 401
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def page(self) -> str:
+        type(self).count += 1000
+        pages = {
+            "/ceph": CEPH.format(health=2, up=0, count=self.count),
+            "/minio": MINIO,
+            "/argo": ARGO,
+            "/readyz": "ok",
+            "/api/v1/nodes": json.dumps({"items": [node("gpu-01", "True"), node("gpu-02", "False")]}),
+            "/api/v1/pods?fieldSelector=status.phase%3DPending": json.dumps({"items": [{}, {}, {}]}),
+            "/api/v1/pods?fieldSelector=status.phase%3DFailed": json.dumps({"items": []}),
+        }
+        return pages[self.path]
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+GPU = "".join(
+    f'DCGM_FI_DEV_{field}{{gpu="{gpu}",UUID="GPU-{gpu}",modelName="NVIDIA H100",Hostname="gpu-01"}} {value}\n'
+    for gpu in range(7)
+    for field, value in {"GPU_TEMP": 91, "GPU_UTIL": 50 + gpu, "FB_USED": 1024, "XID_ERRORS": 79 * (gpu == 3)}.items()
+)
+PORT = {"name": "mlx5_0/1", "state": 4, "physical": 5, "rate": 200}
+
+
+def agent(port: int, host: str, key: str, now: int, value: str) -> None:
+    """Send a value as an active agent does (6.0)."""
+    data = [{"host": host, "key": key, "value": value, "id": 1, "clock": now, "ns": 0}]
+    body = json.dumps({"request": "agent data", "session": secrets.token_hex(16), "data": data}).encode()
+    with socket.create_connection(("127.0.0.1", port), 10) as peer:
+        peer.sendall(b"ZBXD\1" + struct.pack("<II", len(body), 0) + body)
+        assert b'"response":"success"' in peer.recv(1000)
+
+
+@pytest.fixture
+def services() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def values(site: Zabbix, host: str) -> dict[str, str]:
+    return {one["key_"]: one["lastvalue"] for one in site.get("item", host=host) if one["lastclock"] != "0"}
+
+
+def problems(site: Zabbix, host: str) -> set[str]:
+    return {one["description"] for one in site.get("trigger", host=host, filter={"value": 1}, expandDescription=True)}
+
+
+def test_the_server_measures_and_sees_faults(site: Zabbix, services: str) -> None:
+    """The proxy is left out: the server itself does the same."""
+    hosts = {one["host"]: one["hostid"] for one in site.get("host", filter={"host": ["ml50-cluster", "gpu-01"]})}
+    for identity in hosts.values():
+        site.do("host.update", {"hostid": identity, "proxy_hostid": 0})
+    addresses = {"CEPH": "/ceph", "MINIO": "/minio", "ARGO": "/argo", "KUBE": ""}
+    macros = [{"macro": f"{{${name}.URL}}", "value": services + path} for name, path in addresses.items()]
+    site.do("host.update", {"hostid": hosts["ml50-cluster"], "macros": macros})
+    masters = site.get("item", hostids=hosts["ml50-cluster"], filter={"type": 19})
+    assert len(masters) == 7
+    masters += site.get("item", hostids=hosts["ml50-cluster"], filter={"type": 15})
+    with site.site.server() as port:
+        for number in range(12):
+            site.do("task.create", [{"type": 6, "request": {"itemid": one["itemid"]}} for one in masters])
+            now = int(time.time())
+            agent(port, "gpu-01", "gpu.metrics", now, GPU)
+            # 25000 words of 4 bytes a second.
+            counters = {"port_rcv_data": 25000 * now, "symbol_error": 50 * number}
+            agent(port, "gpu-01", "infiniband.ports", now, json.dumps([PORT | counters]))
+            time.sleep(5)
+            if all(check(site) for check in EXPECTED):
+                break
+        assert [partial_name(check) for check in EXPECTED if not check(site)] == []
+
+
+def measured(host: str, key: str, value: str, site: Zabbix) -> bool:
+    return values(site, host).get(key) == value
+
+
+def faulty(host: str, name: str, site: Zabbix) -> bool:
+    return name in problems(site, host)
+
+
+def partial_name(check: partial[bool]) -> tuple[Any, ...]:
+    return check.args
+
+
+EXPECTED = [
+    partial(measured, "ml50-cluster", "ceph.osd.up", "1"),
+    partial(measured, "ml50-cluster", "ceph.used.share", "90"),
+    partial(measured, "ml50-cluster", "ceph.pool.used[rbd-nvme]", "50"),
+    partial(measured, "ml50-cluster", "minio.set.online", "8"),
+    partial(measured, "ml50-cluster", "minio.used.share", "60"),
+    partial(measured, "ml50-cluster", "kube.pods.pending", "3"),
+    partial(measured, "ml50-cluster", "kube.node.ready[gpu-02]", "False"),
+    partial(measured, "ml50-cluster", "backup.last[datasets]", "1000"),
+    partial(measured, "gpu-01", "gpu.count", "7"),
+    partial(measured, "gpu-01", "gpu.utilization[6]", "56"),
+    partial(measured, "gpu-01", "gpu.memory.used[0]", "1073741824"),
+    partial(measured, "gpu-01", "infiniband.received[mlx5_0/1]", "100000"),
+    partial(measured, "gpu-01", "infiniband.rate[mlx5_0/1]", "200"),
+    partial(faulty, "ml50-cluster", "Ceph is in error"),
+    partial(faulty, "ml50-cluster", "Ceph is nearly full"),
+    partial(faulty, "ml50-cluster", "OSDs are down"),
+    partial(faulty, "ml50-cluster", "MinIO has no write quorum"),
+    partial(faulty, "ml50-cluster", "Drives are offline"),
+    partial(faulty, "ml50-cluster", "Node gpu-02 is not ready"),
+    partial(faulty, "ml50-cluster", "Backup datasets is too old"),
+    partial(faulty, "gpu-01", "GPUs are missing"),
+    partial(faulty, "gpu-01", "GPU 0 is hot"),
+    partial(faulty, "gpu-01", "GPU 3: fault of the device (XID 79)"),
+    partial(faulty, "gpu-01", "mlx5_0/1: the link is slower than the fabric"),
+    partial(faulty, "gpu-01", "mlx5_0/1: symbol errors"),
+]
+
+
+def test_the_api_server_takes_every_object_and_every_pod(api: "ApiServer", ml50: Cluster, a30: Cluster) -> None:
+    """Pods are tried as well: Pod Security judges them, not what makes them."""
+    api.install("cilium/1.20.0/crds")
+    api.namespace("gpu-operator")
+    settings = ml50.monitoring
+    for cluster in (ml50, structs.replace(a30, monitoring=settings)):
+        component = zabbix(cluster)
+        assert component
+        for namespace in component.namespaces:
+            level = {"pod-security.kubernetes.io/enforce": str(namespace.security)}
+            api.namespace(namespace.name, level)
+            account = {"name": "default", "namespace": namespace.name}
+            api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
+        refused = {}
+        objects = [*component.base, *component.objects]
+        # The token's Secret wants its account to be there.
+        api.apply(next(one for one in objects if one["kind"] == "ServiceAccount"))
+        for one in objects:
+            for tried in (one, *pods_of(one)):
+                status, message = api.create(tried)
+                if status not in {200, 201, 409}:
+                    refused[tried["kind"], tried["metadata"]["name"]] = message
+        assert refused == {}
+
+
+def pods_of(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    template = manifest.get("spec", {}).get("template")
+    if not template:
+        return []
+    metadata = {"name": "tried", "namespace": manifest["metadata"]["namespace"], **template["metadata"]}
+    spec = dict(template["spec"])
+    claims = [one["metadata"]["name"] for one in manifest["spec"].get("volumeClaimTemplates", ())]
+    spec["volumes"] = [*spec.get("volumes", ()), *({"name": name, "emptyDir": {}} for name in claims)]
+    return [{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}]
