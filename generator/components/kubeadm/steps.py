@@ -230,6 +230,7 @@ Check: `kubectl get secrets -A`, line by line against `clusters/{cluster.name}/b
 
 
 def _argocd(cluster: Cluster) -> str:
+    enc = "" if cluster.kubernetes.encryption == "none" else " enc"
     return f"""\
 Argo CD
 ```sh
@@ -246,7 +247,7 @@ it yet. On {cluster.control_plane[0].name}, with etcdctl of the running version:
 ```sh
 sudo etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt \\
   --cert=/etc/kubernetes/pki/etcd/server.crt --key=/etc/kubernetes/pki/etcd/server.key snapshot save /root/etcd.db
-sudo tar -C /etc/kubernetes -czf /root/kubernetes-pki.tar.gz pki{"" if cluster.kubernetes.encryption == "none" else " enc"}
+sudo tar -C /etc/kubernetes -czf /root/kubernetes-pki.tar.gz pki{enc}
 ```
 Both hold every secret of the cluster: keep them encrypted, outside it.
 """
