@@ -16,7 +16,7 @@ def run(
     env: Mapping[str, str] | None = None,
     timeout: float = 300,
 ) -> str:
-    """Run `command` and return its standard output.
+    """Run `command` and return its standard output; bytes that are not UTF-8 become U+FFFD.
 
     `timeout` is in seconds. Raises `CommandError` when the program ends with a status other than 0, and
     `UsageError` when it cannot be started or does not end in time.
@@ -29,11 +29,14 @@ def run(
             env=env,
             timeout=timeout,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             check=False,
             stdin=subprocess.DEVNULL,
         )
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if cwd and str(error.filename) == str(cwd):
+            raise UsageError(f"`{argv[0]}` could not be started: there is no folder {cwd}") from None
         raise UsageError(f"`{argv[0]}` was not found; install it or put it on PATH") from None
     except OSError as error:
         raise UsageError(f"`{argv[0]}` could not be started: {error.strerror}") from None

@@ -57,7 +57,7 @@ class Plan:
 def clusters(draw: st.DrawFn) -> Value:
     """Draw the value of a cluster file that no rule has an error for."""
     plan = Plan(draw)
-    spec = {
+    spec: Value = {
         "repository": draw(st.sampled_from([{"url": "https://git.example.org/c.git"}, SSH])),
         "site": site(plan),
         "kubernetes": kubernetes(plan),
@@ -120,7 +120,8 @@ def kubernetes(plan: Plan) -> Value:
 
 def networks(plan: Plan) -> Value:
     six = {"cidr6": "fd00:10:10::/64"} if plan.dual else {}
-    bond = plan.draw(st.sampled_from([{"interface": "eno1"}, {"interface": "bond0", "bond": ["eno1", "eno2"]}]))
+    bonds: list[Value] = [{"interface": "eno1"}, {"interface": "bond0", "bond": ["eno1", "eno2"]}]
+    bond = plan.draw(st.sampled_from(bonds))
     found: Value = {
         "cni": "cilium" if plan.cilium else "calico",
         "node": {"cidr": "10.10.0.0/24", **bond, **six, **optional(plan.draw, "mtu", 9000)},

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import ROOT, load
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
+from reference import ROOT, load
 from ruamel.yaml import YAML
 from validation.build import Loader
 
@@ -300,7 +300,7 @@ PLACES = list(places(SMALL))
 def wrong_files(draw: st.DrawFn) -> str:
     """Write the file with anything at one place, in block or in flow style."""
     value, path, thing = deepcopy(SMALL), draw(st.sampled_from(PLACES)), draw(ANYTHING)
-    holder = value
+    holder: Any = value
     for step in path[:-1]:
         holder = holder[step]
     if draw(st.booleans()):

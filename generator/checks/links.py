@@ -21,8 +21,8 @@ IPOIB_MTU = 4092
 @rule(
     "GEN-NET-020",
     "load-balancer addresses need Cilium",
-    wrong="cni: calico\nloadBalancer: {range: 10.10.3.224/27}\n",
-    right="cni: cilium\nloadBalancer: {range: 10.10.3.224/27}\n",
+    wrong="cni: calico\nloadBalancer: {range: 10.10.3.192/27}\n",
+    right="cni: cilium\nloadBalancer: {range: 10.10.3.192/27}\n",
 )
 def load_balancer_by_cilium(cluster: Cluster) -> Iterator[Finding]:
     """Cilium gives out these addresses and announces them; with Calico nobody would."""
@@ -53,8 +53,8 @@ def range_upwards(cluster: Cluster) -> Iterator[Finding]:
 @rule(
     "GEN-NET-022",
     "addresses announced by ARP lie in the node network",
-    wrong="node: {cidr: 10.10.0.0/24}\nloadBalancer: {range: 10.10.3.224/27}\n",
-    right="node: {cidr: 10.10.0.0/22}\nloadBalancer: {range: 10.10.3.224/27}\n",
+    wrong="node: {cidr: 10.10.0.0/24}\nloadBalancer: {range: 10.10.3.192/27}\n",
+    right="node: {cidr: 10.10.0.0/22}\nloadBalancer: {range: 10.10.3.192/27}\n",
 )
 def range_in_node_network(cluster: Cluster) -> Iterator[Finding]:
     """A node answers ARP for these addresses, and only its own network asks by ARP."""
@@ -69,10 +69,27 @@ def range_in_node_network(cluster: Cluster) -> Iterator[Finding]:
 
 
 @rule(
+    "GEN-NET-025",
+    "services get addresses that a host may have",
+    wrong="node: {cidr: 10.10.0.0/22}\nloadBalancer: {range: 10.10.3.224-10.10.3.255}\n",
+    right="node: {cidr: 10.10.0.0/22}\nloadBalancer: {range: 10.10.3.224-10.10.3.254}\n",
+)
+def range_of_hosts(cluster: Cluster) -> Iterator[Finding]:
+    """The first and the last address of a network are its own name and its broadcast: no host answers there."""
+    balancer, cidr = cluster.networks.load_balancer, cluster.networks.node.cidr
+    for address in (cidr[0], cidr[-1]) if balancer and balancer.announce == "l2" else ():
+        # A range that leaves the network has a finding of its own.
+        if balancer and address in balancer.range and balancer.range.first in cidr and balancer.range.last in cidr:
+            message = f"the range {balancer.range} holds {address}, which no host of {cidr} may have"
+            first, last = max(balancer.range.first, cidr[0] + 1), min(balancer.range.last, cidr[-1] - 1)
+            yield Finding(at=RANGE, also=("networks", "node", "cidr"), message=message, fix=f"range: {first}-{last}")
+
+
+@rule(
     "GEN-NET-023",
     "nobody else has the load balancer's addresses",
     wrong="loadBalancer: {range: 10.10.0.96/27}\n# and\n- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n",
-    right="loadBalancer: {range: 10.10.3.224/27}\n# and\n- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n",
+    right="loadBalancer: {range: 10.10.3.192/27}\n# and\n- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n",
 )
 def range_to_itself(cluster: Cluster) -> Iterator[Finding]:
     """Two hosts that answer for one address take each other's traffic, now and then."""

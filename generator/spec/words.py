@@ -4,7 +4,7 @@ import json
 from ipaddress import IPv4Network, IPv6Network
 from typing import Any
 
-from generator.model.finding import Path
+from generator.model.finding import Path, dotted
 from generator.model.text import AddressRange
 from generator.spec.schema import FORMATS
 
@@ -43,8 +43,8 @@ _PREFIXES: dict[type, int] = {IPv4Network: 32, AddressRange: 32, IPv6Network: 12
 
 def named(at: Path) -> str:
     """Return a path as people write it: `nodes[3].address`; the whole file is `the file`."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{short(step)}" for step in at)
-    return text.removeprefix(".").removeprefix("spec.") or "the file"
+    text = dotted([step if isinstance(step, int) else short(step) for step in at])
+    return text.removeprefix("spec.") or "the file"
 
 
 def short(value: Any) -> str:

@@ -72,7 +72,7 @@ def parsed(text: str) -> Quantity | None:
         return None
 
 
-@pytest.mark.parametrize(("text", "canonical", "value"), CASES, ids=lambda each: str(each))
+@pytest.mark.parametrize(("text", "canonical", "value"), CASES, ids=str)
 def test_it_is_written_as_kubernetes_writes_it(text: str, canonical: str, value: str) -> None:
     quantity = Quantity.parse(text)
     assert str(quantity) == canonical
@@ -90,10 +90,29 @@ def test_what_is_written_is_read_as_the_same(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", " 1", "1 ", "1Gi\n", "-1", "+1", "1.", ".5", "1e3", "1GB", "1gi", "1K", "1n", "1,5", "Gi", "١", "1" * 25, True],
+    [
+        "",
+        " 1",
+        "1 ",
+        "1Gi\n",
+        "-1",
+        "+1",
+        "1.",
+        ".5",
+        "1e3",
+        "1GB",
+        "1gi",
+        "1K",
+        "1n",
+        "1,5",
+        "Gi",
+        "\u0661",
+        "1" * 25,
+        True,
+    ],
 )
 def test_other_forms_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is not an amount such as 128, 500m or 1.5Ti"):
+    with pytest.raises(ValueError, match=r"is not an amount such as 128, 500m or 1\.5Ti"):
         Quantity.parse(text)
 
 
@@ -131,7 +150,7 @@ def test_equal_amounts_are_equal_however_they_are_written() -> None:
 def test_amounts_have_an_order() -> None:
     ordered = [Quantity.parse(each) for each in ("0", "1m", "1", "1k", "1Ki", "1M", "1Mi", "1G", "1Gi")]
     assert all(less < more for less, more in pairwise(ordered))
-    assert max(ordered) >= ordered[0]
+    assert max(ordered) == ordered[-1]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,9 @@ def test_a_taint_is_read_as_kubectl_takes_it(text: str, key: str, value: str, ef
     assert Taint.parse(str(taint)) == taint
 
 
-@pytest.mark.parametrize("text", ["", "a", "a=b", "a=b:", "a=b:noschedule", ":NoSchedule", "a=b c:NoExecute", "a:NoExecute\n"])
+@pytest.mark.parametrize(
+    "text", ["", "a", "a=b", "a=b:", "a=b:noschedule", ":NoSchedule", "a=b c:NoExecute", "a:NoExecute\n"]
+)
 def test_what_is_no_taint_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a taint such as"):
         Taint.parse(text)

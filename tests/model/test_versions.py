@@ -1,0 +1,83 @@
+"""The catalogue of versions: whole, pinned, and known to the checks."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from generator.components import compose
+from generator.model.cluster import Cluster, ComponentSettings
+from generator.model.versions import CATALOGUE, Chart, Version, version_of
+
+SHARED = Path(__file__).parent.parent.parent.parent / "shared" / "upstream"
+NUMBERED = re.compile(r"v?\d+\.\d+\.\d+|RELEASE\.\d{4}(-\d\d){2}T(\d\d-){2}\d\dZ|[1-9]\d*\.\d+")
+TAGGED = re.compile(r"[a-z0-9.-]+(?::\d+)?(/[a-z0-9._-]+)+:[\w.-]+(@sha256:[0-9a-f]{64})?")
+
+
+def entries() -> Iterator[tuple[str, Version]]:
+    return ((name, version) for name, versions in CATALOGUE.items() for version in versions)
+
+
+def test_names_are_in_order() -> None:
+    assert list(CATALOGUE) == sorted(CATALOGUE)
+
+
+def test_a_component_has_each_version_once() -> None:
+    for name, versions in CATALOGUE.items():
+        assert versions, name
+        assert len({each.version for each in versions}) == len(versions), name
+
+
+@pytest.mark.parametrize(("name", "version"), [*entries()], ids=lambda each: each if isinstance(each, str) else "")
+def test_everything_is_pinned(name: str, version: Version) -> None:
+    assert NUMBERED.match(version.version), name
+    for chart in version.charts:
+        assert re.match(r"(https|oci)://", chart.repository)
+        assert NUMBERED.match(chart.version)
+    for url in version.manifests:
+        assert url.startswith("https://")
+        assert re.search(r"[/=]v\d+\.\d+\.\d+\b", url), url
+    for image in version.images.values():
+        assert TAGGED.fullmatch(image), image
+        assert not image.endswith(":latest")
+
+
+@pytest.mark.parametrize(("name", "version"), [*entries()], ids=lambda each: each if isinstance(each, str) else "")
+def test_the_range_of_kubernetes_is_one_and_holds_the_default_version(name: str, version: Version) -> None:
+    first, last = version.kubernetes
+    assert first <= 35 <= last, name
+
+
+def test_a_chart_is_found_by_its_name() -> None:
+    chart = Chart(name="a", repository="https://a", version="1.0.0")
+    version = Version(version="1.0.0", charts=(chart, structs.replace(chart, name="b")))
+    assert version.chart("b").name == "b"
+
+
+def test_a_cluster_uses_the_default_unless_it_names_a_known_one(ml50: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CATALOGUE, "x", (Version(version="2.0.0"), Version(version="1.0.0")))
+
+    def used(version: str | None) -> str:
+        cluster = structs.replace(ml50, components={"x": ComponentSettings(version=version)})
+        return version_of("x", cluster).version
+
+    assert (used(None), used("1.0.0"), used("2.0.0"), used("3.0.0")) == ("2.0.0", "1.0.0", "2.0.0", "2.0.0")
+
+
+def test_components_use_what_the_catalogue_says(ml50: Cluster, a30: Cluster) -> None:
+    for cluster in (ml50, a30):
+        for component in compose(cluster):
+            if component.name in CATALOGUE:
+                known = CATALOGUE[component.name][0]
+                assert component.version == known.version
+                assert {release.chart for release in component.releases} <= set(known.charts)
+                assert set(component.manifests) <= set(known.manifests)
+
+
+def test_what_an_entry_was_checked_against_is_there() -> None:
+    if not SHARED.is_dir():
+        pytest.skip("no ../shared/upstream: CRDs and chart values are not here")
+    missing = [(name, each) for name, version in entries() for each in version.schemas if not (SHARED / each).is_dir()]
+    assert missing == []
