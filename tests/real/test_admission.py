@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from generator.components.common import OIDC_PREFIX
 from generator.components.queues import queues
 from generator.components.tenants import tenants
 from generator.model.cluster import Cluster
@@ -21,7 +22,7 @@ QUEUE = {"kueue.x-k8s.io/queue-name": "default"}
 GATED = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
 GPU = {"resources": {"limits": {"nvidia.com/gpu": "8", "cpu": "4", "memory": "8Gi"}}}
 
-ALICE = ("alice", (TEAM, "system:authenticated"))
+ALICE = ("oidc:alice", (OIDC_PREFIX + TEAM, "system:authenticated"))
 ADMIN = ("bob", ("platform", "system:authenticated"))
 
 
@@ -288,7 +289,7 @@ def test_members_cannot_take_the_gate_off_a_pod(team: "ApiServer") -> None:
 @pytest.mark.parametrize(("role", "seen"), [("vision", 200), ("sre", 403)])
 def test_only_members_read_secrets(team: "ApiServer", role: str, seen: int) -> None:
     namespace = TEAM if role == TEAM else "serving"
-    who: Identity = ("someone", (role, "system:authenticated"))
+    who: Identity = ("someone", (OIDC_PREFIX + role, "system:authenticated"))
     assert team.request("GET", f"/api/v1/namespaces/{namespace}/secrets", by=who)[0] == seen
     assert team.request("GET", f"/api/v1/namespaces/{namespace}/pods", by=who)[0] == 200
     assert team.request("GET", "/api/v1/namespaces/kube-system/pods", by=who)[0] == 403
