@@ -32,6 +32,7 @@ Identity = tuple[str, tuple[str, ...]]
 """A user's name and groups."""
 
 PATIENCE = 30.0
+IDLE = 20
 """Seconds to wait for a program or a kind; they take two on an idle machine."""
 
 # Kinds whose plural is not the kind in lower case with an s.
@@ -68,10 +69,15 @@ class ApiServer:
         self.token = token
         tls = ssl.create_default_context(cafile=str(certificate))
         self.connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=PATIENCE, context=tls)
+        self.used = time.monotonic()
 
     def request(self, method: str, path: str, body: object = None, *, by: Identity | None = None) -> tuple[int, Any]:
         """Return the status and what was answered, read as JSON where it is JSON."""
         kind = "application/apply-patch+yaml" if method == "PATCH" else "application/json"
+        # The server closes what is idle for long: between two test files minutes may pass.
+        if time.monotonic() - self.used > IDLE:
+            self.connection.close()
+        self.used = time.monotonic()
         self.connection.putrequest(method, path)
         data = b"" if body is None else json.dumps(body).encode()
         headers = [("Authorization", f"Bearer {self.token}"), ("Content-Type", kind), ("Content-Length", len(data))]
