@@ -45,6 +45,7 @@ class Plan:
         self.ceph = draw(st.booleans()) and self.workers >= 5
         self.objects = draw(st.booleans())
         self.block = draw(st.booleans()) and self.ceph
+        self.nfs = draw(st.booleans())
         self.oidc = draw(st.booleans())
         self.scratch = draw(st.booleans()) and self.gpus > 0
         self.storage_network = self.ceph or draw(st.booleans())
@@ -80,7 +81,7 @@ def clusters(draw: st.DrawFn) -> Value:
 
 
 SSH = {"url": "git@git.example.org:c.git", "branch": "release/1.0"}
-VALUES = {"replicas": 1, "affinity": None, "tolerations": [{"key": "b", "a": 1}], "a": {"z": 1, "b": 2}}
+VALUES = {"replicas": 1, "affinity": None, "podLabels": {"z": "1", "b": "2"}}
 SETTINGS: list[Value] = [
     {},
     {"cert-manager": {"sync": "manual"}, "metrics-server": {"values": VALUES}},
@@ -213,7 +214,7 @@ def storage(plan: Plan) -> Value:
             "users": [{"name": "writer", "buckets": ["copies"], "access": "backup"}],
             **optional(draw, "host", "s3.lab.example.org"),
         }
-    return found | optional(draw, "nfs", {"server": "nas.example.org", "share": "/exports/data"})
+    return found | ({"nfs": {"server": "nas.example.org", "share": "/exports/data"}} if plan.nfs else {})
 
 
 def ceph(plan: Plan) -> Value:
@@ -262,8 +263,9 @@ def monitoring(plan: Plan) -> Value:
     slack = {"via": "slack", "channel": "#ops", "severity": "high", "after": "30m"}
     zabbix: Value = {"host": "zabbix.lab.example.org", "alerts": [slack]}
     # Its database needs a volume.
-    zabbix |= {} if plan.block else {"storageClass": "my-own"}
-    return {**optional(draw, "prometheus", {"retention": "30d"}), **optional(draw, "zabbix", zabbix)}
+    zabbix |= {} if plan.block else {"storageClass": "nfs"}
+    watched = optional(draw, "zabbix", zabbix) if plan.block or plan.nfs else {}
+    return {**optional(draw, "prometheus", {"retention": "30d"}), **watched}
 
 
 def backups(plan: Plan) -> list[Value]:

@@ -5,6 +5,7 @@ from importlib import import_module
 from os import environ
 
 import click
+from click.shell_completion import CompletionItem
 
 from generator import __version__
 from generator.errors import UsageError
@@ -37,6 +38,11 @@ class Verbs(click.Group):
         command = import_module(f"generator.cli.{name}").command
         assert isinstance(command, click.Command)  # noqa: S101 - for the type checker
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the verbs without importing them."""
+        offered = [CompletionItem(name, help=about) for name, about in VERBS.items() if name.startswith(incomplete)]
+        return offered or click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing them."""

@@ -32,8 +32,9 @@ Identity = tuple[str, tuple[str, ...]]
 """A user's name and groups."""
 
 PATIENCE = 30.0
-IDLE = 20
 """Seconds to wait for a program or a kind; they take two on an idle machine."""
+IDLE = 20
+"""Seconds after which a connection is not trusted to be open still."""
 
 # Kinds whose plural is not the kind in lower case with an s.
 PLURALS = {
