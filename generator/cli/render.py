@@ -73,10 +73,10 @@ def _show(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: flo
             place = "clusters" if component in {"argocd", "bootstrap"} else "overlays"
             if kinds := counted.get((place, name, component)):
                 click.echo(f"  {component:24} {_words(kinds)}")
-    for place, kinds in counted.items():
+    for parts, kinds in counted.items():
         # Folders that clusters share, and clusters that are gone.
-        if place[1:2] == () or place[1] not in outcome.components:
-            click.echo(f"  {'/'.join(place)}: {_words(kinds)}")
+        if len(parts) == 1 or parts[1] not in outcome.components:
+            click.echo(f"  {'/'.join(parts)}: {_words(kinds)}")
     if not written:
         _list(outcome)
     for note in outcome.notes:
