@@ -130,6 +130,55 @@ def test_a_hand_edit_is_refused_and_can_be_discarded(repository: Path, capsys: p
     assert path.read_text() == rendered
 
 
+GIT = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org")
+
+
+def commit(repository: Path, message: str) -> None:
+    for words in (("add", "-A"), ("commit", "-qm", message)):
+        subprocess.run(["git", "-C", str(repository), *GIT, *words], check=True)
+
+
+def test_a_committed_hand_edit_is_found_and_a_stale_file_is_not(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["render", "-C", str(repository)])
+    commit(repository, "render")
+    # A fresh clone knows nothing of what gen wrote last.
+    (repository / ".git/gen/written.json").unlink()
+    edit(repository, "queueing: StrictFIFO", "queueing: BestEffortFIFO")
+    assert run(["render", "--dry-run", "-C", str(repository)]) == 0
+    queue = repository / "overlays/a30-bench/queues/clusterqueue-mlperf.yaml"
+    queue.write_text(queue.read_text().replace("StrictFIFO", "BestEffortFIFO").replace('"2"', '"1"'))
+    commit(repository, "by hand")
+    assert run(["render", "-C", str(repository)]) == 1
+    err = capsys.readouterr().err
+    assert "clusterqueue-mlperf.yaml:" in err
+    assert "was changed by hand in commit" in err
+    assert "by Ann" in err
+
+
+def test_a_commit_that_cannot_be_rendered_is_said(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["render", "-C", str(repository)])
+    (repository / "clusters/notes").mkdir()
+    (repository / "clusters/notes/readme.txt").write_text("not a cluster\n")
+    edit(repository, "cni: calico", "cni: calicoo")
+    commit(repository, "wrong")
+    (repository / ".git/gen/written.json").unlink()
+    edit(repository, "cni: calicoo", "cni: calico")
+    edit(repository, "queueing: StrictFIFO", "queueing: BestEffortFIFO")
+    assert run(["render", "-C", str(repository)]) == 0
+    assert "note: " in capsys.readouterr().err
+
+
+def test_many_clusters_are_rendered_by_several_processes_alike(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "clusters/ml50", repository / "clusters/ml50", ignore=lambda *_: {"argocd", "bootstrap"})
+    assert run(["render", "-C", str(repository)]) == 0
+    monkeypatch.setattr("generator.repository.render.MANY", 1)
+    assert run(["render", "--check", "-C", str(repository)]) == 0
+
+
 def test_what_the_user_owns_is_never_touched(repository: Path) -> None:
     run(["render", "-C", str(repository)])
     custom = repository / "overlays/a30-bench/queues/custom"
