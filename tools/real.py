@@ -97,7 +97,11 @@ def build(program: Program, go: str) -> None:
 
 def missing(programs: tuple[Program, ...]) -> list[Program]:
     """Return the programs that are not in the cache in their version."""
-    return [one for one in programs if not os.access(one.target, os.X_OK) or not (BIN / one.name).samefile(one.target)]
+    return [one for one in programs if not os.access(one.target, os.X_OK) or not _leads(BIN / one.name, one.target)]
+
+
+def _leads(link: Path, target: Path) -> bool:
+    return link.resolve() == target.resolve()
 
 
 def _run(command: list[str], work: Path, **env: str) -> str:
