@@ -149,7 +149,7 @@ def single(folder: Path, runs: int) -> Iterator[Row]:
     yield timed("`python -c pass`", bare)
     yield timed("`gen --help`", median([GEN, "--help"], folder, runs=runs), 0.06)
     completing = ["env", "_GEN_COMPLETE=bash_complete", "COMP_WORDS=gen re", "COMP_CWORD=1", GEN]
-    yield timed("completion of `gen re`", median(completing, folder, runs=runs), 0.06)
+    yield timed("completion of a verb", median(completing, folder, runs=runs), 0.06)
     place = repository(folder / "ml50", {"ml50": SOURCE})
     render = [GEN, "render"]
     check = median([GEN, "check"], place, runs=runs)
