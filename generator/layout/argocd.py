@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from generator.components.component import Component, Ignore, Manifest, Tier, protect
-from generator.layout.files import Files, component_file, document, kustomization, objects
+from generator.layout.files import Files, corner, document, kustomization, objects
 from generator.layout.waves import waves
 from generator.model.cluster import Cluster
 
@@ -34,8 +34,7 @@ def argocd(cluster: Cluster, components: Sequence[Component]) -> Files:
 def argocd_custom(cluster: Cluster) -> Files:
     """Return the user's corner beside the Applications: made once."""
     text = "# Yours: Applications and AppProjects of your own. gen made this file once and never writes it again.\n"
-    content = document(component_file(resources=[]), "").split(b"\n", 1)[1]
-    return {f"clusters/{cluster.name}/argocd/custom/kustomization.yaml": text.encode() + content}
+    return corner(f"clusters/{cluster.name}/argocd", text)
 
 
 def namespaces(cluster: Cluster, components: Sequence[Component]) -> Files:

@@ -7,7 +7,7 @@ from typing import Any
 from generator.components.component import Manifest
 from generator.layout.emit import emit
 
-__all__ = ["Files", "component_file", "document", "kustomization", "objects"]
+__all__ = ["Files", "component_file", "corner", "document", "kustomization", "objects"]
 
 Files = dict[str, bytes]
 """Posix paths, relative to the repository's root, and what stands in each file."""
@@ -50,6 +50,13 @@ def kustomization(
         "helmCharts": list(charts),
     }
     return {key: value for key, value in found.items() if value or key == "resources"}
+
+
+def corner(folder: str, text: str) -> Files:
+    """Return the user's corner of a folder: an empty Kustomize Component that is made once and never written again;
+    `text` says what it is for.
+    """
+    return {f"{folder}/custom/kustomization.yaml": (text + emit(component_file(resources=[]))).encode()}
 
 
 def component_file(**content: Any) -> Manifest:

@@ -2,7 +2,7 @@
 
 from generator.components.component import Component, Manifest, Patch, Release
 from generator.layout.emit import emit
-from generator.layout.files import Files, component_file, document, kustomization, objects
+from generator.layout.files import Files, component_file, corner, document, kustomization, objects
 from generator.model.cluster import Cluster
 
 __all__ = ["base", "custom", "overlay"]
@@ -89,9 +89,8 @@ def _patch(patch: Patch) -> Manifest:
 
 def custom(cluster: str, component: Component) -> Files:
     """Return the user's corner of an overlay: made once, never written again."""
-    path = f"overlays/{cluster}/{component.name}/custom/kustomization.yaml"
     text = (
         f"# Yours: patches, images and objects of your own for {component.name} on {cluster}. gen made this file once\n"
         "# and never writes it again. Patches here win over everything that gen writes.\n"
     )
-    return {path: (text + emit(component_file(resources=[]))).encode()}
+    return corner(f"overlays/{cluster}/{component.name}", text)

@@ -9,7 +9,7 @@ from generator.components import compose
 from generator.components.component import Component, Secret
 from generator.layout.argocd import argocd, argocd_custom, namespaces, root
 from generator.layout.bootstrap import bootstrap
-from generator.layout.files import Files, component_file, document
+from generator.layout.files import Files, corner, document
 from generator.layout.overlay import base, custom, overlay
 from generator.model.cluster import Cluster
 
@@ -40,9 +40,8 @@ def lay_out(cluster: Cluster) -> Tree:
 
 
 def _corner(cluster: Cluster) -> Files:
-    path = f"overlays/{cluster.name}/namespaces/custom/kustomization.yaml"
     text = "# Yours: labels and namespaces of your own. gen made this file once and never writes it again.\n"
-    return {path: text.encode() + document(component_file(resources=[]), "").split(b"\n", 1)[1]}
+    return corner(f"overlays/{cluster.name}/namespaces", text)
 
 
 def _root(cluster: Cluster) -> Files:

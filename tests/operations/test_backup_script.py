@@ -27,7 +27,8 @@ READ = ["s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation"]
 
 
 def program(name: str) -> str:
-    folders = [str(Path.home() / ".cache/gen/bin"), os.environ["PATH"]]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folders = [str(cache / "gen/bin"), os.environ["PATH"]]
     found = shutil.which(name, path=os.pathsep.join(folders))
     if not found:
         pytest.skip(f"{name} is not here")
