@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
@@ -61,7 +62,7 @@ def command(  # noqa: PLR0913 - the verb's options
     )
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(loaded, outcome, written=not (dry_run or only_check), seconds=perf_counter() - begun)
-    return int(outcome.refused or (only_check and bool(outcome.plan.changes)))
+    return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale)))
 
 
 def _show(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
@@ -79,11 +80,25 @@ def _show(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: flo
             click.echo(f"  {'/'.join(parts)}: {_words(kinds)}")
     if not written:
         _list(outcome)
+    for text in vendoring(outcome):
+        click.echo(text, err=True)
     for note in outcome.notes:
         click.echo(f"note: {note}", err=True)
     for edit in outcome.edits:
         click.secho(refusal(edit), err=True)
     click.echo(_summary(outcome, written=written, seconds=seconds))
+
+
+def vendoring(outcome: Outcome) -> Iterator[str]:
+    """Say what is not vendored, and what is from older inputs: nobody may take either for the whole truth."""
+    for cluster, states in outcome.states.items():
+        if states and set(states.values()) == {"not vendored"}:
+            yield f"{cluster}: not vendored; Argo CD will inflate {len(states)} components; `gen vendor` commits them"
+            continue
+        if missing := [name for name, state in states.items() if state == "not vendored"]:
+            yield f"{cluster}: not vendored: {', '.join(missing)}; `gen vendor` commits what they become"
+    if outcome.stale:
+        yield f"stale, kept as they were: {', '.join(outcome.stale)}; `gen vendor` inflates them anew"
 
 
 def _list(outcome: Outcome) -> None:
@@ -101,6 +116,12 @@ def _show_github(loaded: list[Loaded], outcome: Outcome, *, written: bool, secon
         click.echo(f"::error file={change.path}::stale ({change.kind}): run `gen render` and commit what it writes")
     for edit in outcome.edits:
         click.echo(f"::error file={edit.path},line={edit.line}::edited by hand: gen would overwrite it")
+    for name in outcome.stale:
+        cluster, component = name.split("/")
+        place = f"overlays/{cluster}/{component}/upstream/inputs.yaml"
+        click.echo(
+            f"::error file={place}::stale: inflated from older inputs; run `gen vendor` and commit what it writes"
+        )
     click.echo(_summary(outcome, written=written, seconds=seconds))
 
 
@@ -140,6 +161,7 @@ def _show_json(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds
         "written": written and not outcome.refused,
         "seconds": round(seconds, 3),
         "components": outcome.components,
+        "upstream": outcome.states,
         "unchanged": outcome.plan.unchanged,
         "changes": [{"path": change.path, "kind": change.kind} for change in outcome.plan.changes],
         "handEdits": [{"path": edit.path, "kind": edit.kind, "commit": edit.commit} for edit in outcome.edits],

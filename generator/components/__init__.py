@@ -1,6 +1,6 @@
 """What is installed: one module per component, each from a cluster to a `Component`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from msgspec import structs
@@ -70,11 +70,14 @@ CATALOGUE: tuple[Make, ...] = (
 )
 
 
-def compose(cluster: Cluster) -> tuple[Component, ...]:
-    """Return everything that `gen` installs on a cluster, with what its file says of each component applied."""
+def compose(cluster: Cluster, vendored: Collection[str] = ()) -> tuple[Component, ...]:
+    """Return everything that `gen` installs on a cluster, with what its file says of each component applied. Argo CD
+    inflates charts itself only while some component that has one is not in `vendored`.
+    """
     made = [component for make in CATALOGUE if (component := make(cluster))]
     kept = [component for component in made if cluster.settings(component.name).managed]
-    kept.append(argo_cd(cluster, tuple(kept)))
+    unvendored = any(component.releases and component.name not in vendored for component in kept)
+    kept.append(argo_cd(cluster, tuple(kept), enable_helm=unvendored))
     present = {component.name for component in kept}
     return tuple(_settled(component, cluster, present) for component in kept)
 

@@ -1,10 +1,12 @@
 """What Argo CD syncs: one Application for each component, projects for their tiers, and the root of it all."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from generator.components.component import Component, Ignore, Manifest, Tier, protect
 from generator.layout.files import Files, corner, document, kustomization, objects
+from generator.layout.upstream import Upstream, home
 from generator.layout.waves import waves
 from generator.model.cluster import Cluster
 
@@ -17,13 +19,15 @@ NAMESPACES = "namespaces"
 ROOT = "root"
 
 
-def argocd(cluster: Cluster, components: Sequence[Component]) -> Files:
-    """Return `clusters/<cluster>/argocd/` less the user's corner."""
+def argocd(
+    cluster: Cluster, components: Sequence[Component], known: Mapping[str, Upstream] = MappingProxyType({})
+) -> Files:
+    """Return `clusters/<cluster>/argocd/` less the user's corner. `known` is what is vendored, by component."""
     folder = f"clusters/{cluster.name}/argocd"
     source = f"clusters/{cluster.name}/cluster.yaml"
     found = waves(components)
     manifests = [
-        *projects(cluster, components),
+        *projects(cluster, components, known),
         application(cluster, NAMESPACES, NAMESPACES, 0, namespace="default"),
         *(_application(cluster, component, found[component.name]) for component in components),
     ]
@@ -70,19 +74,12 @@ def _application(cluster: Cluster, component: Component, wave: int) -> Manifest:
         component.name,
         component.tier.value,
         wave,
-        namespace=_home(component),
+        namespace=home(component),
         paths=paths,
         automated=settings.sync == "auto" and component.tier.value not in cluster.gitops.ordered,
         cascade=component.tier not in KEPT_TIERS and not any(map(_protected, _manifests(component))),
         ignore=component.ignore,
     )
-
-
-def _home(component: Component) -> str:
-    """Return where objects without a namespace of their own would go."""
-    spaces = [space.name for space in component.namespaces] + [release.namespace for release in component.releases]
-    spaces += [space for one in _manifests(component) if (space := one["metadata"].get("namespace"))]
-    return spaces[0] if spaces else "default"
 
 
 def application(  # noqa: PLR0913 - the fields of one object
@@ -157,13 +154,13 @@ def root(cluster: Cluster) -> Manifest:
     return made
 
 
-def projects(cluster: Cluster, components: Sequence[Component]) -> list[Manifest]:
+def projects(cluster: Cluster, components: Sequence[Component], known: Mapping[str, Upstream]) -> list[Manifest]:
     """Return a project for each tier in use, one for the namespaces, one for the root, and the closed default."""
     tiers = [tier for tier in Tier if any(component.tier == tier for component in components)]
     return [
         _project(cluster, ROOT, "Applications and projects, nothing else", {"argocd"}, set(), ROOT_KINDS),
         _project(cluster, NAMESPACES, "all Namespaces", {"default"}, {"/Namespace"}),
-        *(_tier(cluster, tier, [c for c in components if c.tier == tier]) for tier in tiers),
+        *(_tier(cluster, tier, [c for c in components if c.tier == tier], known) for tier in tiers),
         {
             "apiVersion": "argoproj.io/v1alpha1",
             "kind": "AppProject",
@@ -182,16 +179,26 @@ FIRST = {"argocd.argoproj.io/sync-wave": "-1"}
 ROOT_KINDS = [{"group": "argoproj.io", "kind": "Application"}, {"group": "argoproj.io", "kind": "AppProject"}]
 
 
-def _tier(cluster: Cluster, tier: Tier, components: Sequence[Component]) -> Manifest:
-    namespaces = {_home(component) for component in components}
+def _tier(cluster: Cluster, tier: Tier, components: Sequence[Component], known: Mapping[str, Upstream]) -> Manifest:
+    namespaces = {home(component) for component in components}
     kinds: set[str] = set()
     for component in components:
         manifests = _manifests(component)
-        namespaces |= {*component.reach, *(space.name for space in component.namespaces)}
-        namespaces |= {release.namespace for release in component.releases}
+        spaces, cluster_wide = _brought(component, known)
+        namespaces |= {*spaces, *(space.name for space in component.namespaces)}
         namespaces |= {space for one in manifests if (space := one["metadata"].get("namespace"))}
-        kinds |= {*component.kinds, *(_kind(one) for one in manifests if "namespace" not in one["metadata"])}
+        kinds |= {*cluster_wide, *(_kind(one) for one in manifests if "namespace" not in one["metadata"])}
     return _project(cluster, tier.value, ", ".join(sorted(c.name for c in components)), namespaces, kinds)
+
+
+def _brought(component: Component, known: Mapping[str, Upstream]) -> tuple[set[str], set[str]]:
+    """Return the namespaces and cluster-scoped kinds that charts and manifests write to: as found, or, before they
+    are vendored, as the component states.
+    """
+    if component.name in known:
+        found = known[component.name].found
+        return set(found.namespaces), set(found.kinds)
+    return {*component.reach, *(release.namespace for release in component.releases)}, set(component.kinds)
 
 
 def _project(  # noqa: PLR0913, PLR0917 - the fields of one object

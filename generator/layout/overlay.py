@@ -3,6 +3,7 @@
 from generator.components.component import Component, Manifest, Patch, Release
 from generator.layout.emit import emit
 from generator.layout.files import Files, component_file, corner, document, kustomization, objects
+from generator.layout.upstream import brings
 from generator.model.cluster import Cluster
 
 __all__ = ["base", "custom", "overlay"]
@@ -32,21 +33,22 @@ def _folder(folder: str, manifests: tuple[Manifest, ...], source: str) -> Files:
     return {f"{folder}/kustomization.yaml": document(kustomization(names), source), **files}
 
 
-def overlay(cluster: Cluster, component: Component) -> Files:
+def overlay(cluster: Cluster, component: Component, *, vendored: bool = False) -> Files:
     """Return `overlays/<cluster>/<component>/` less the user's corner. Its kustomization holds only resources and
-    components; `custom` comes last, so that the user's patches win.
+    components; `custom` comes last, so that the user's patches win. What is `vendored` stands in `upstream/`, which
+    `gen vendor` writes.
     """
     folder = f"overlays/{cluster.name}/{component.name}"
     source = f"clusters/{cluster.name}/cluster.yaml, or put patches into {folder}/custom/"
     names, files = objects(folder, component.objects, source)
     shared = [f"../../../workflows/{operation.name}" for operation in component.operations]
-    upstream = ["releases"] if component.releases or component.manifests else []
+    upstream = ["upstream" if vendored else "releases"] if brings(component) else []
     patches = ["generated"] if component.patches else []
     top = kustomization(
         [f"../../../base/{component.name}/{component.version}", *shared, *upstream, *names], [*patches, "custom"]
     )
     files[f"{folder}/kustomization.yaml"] = document(top, source)
-    if upstream:
+    if brings(component) and not vendored:
         files |= releases(f"{folder}/releases", cluster, component, source)
     if patches:
         files[f"{folder}/generated/kustomization.yaml"] = document(

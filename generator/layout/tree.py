@@ -1,42 +1,66 @@
 """Everything that is written for a cluster, as paths and bytes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from generator import __version__
 from generator.components import compose
 from generator.components.component import Component, Secret
 from generator.layout.argocd import argocd, argocd_custom, namespaces, root
 from generator.layout.bootstrap import bootstrap
 from generator.layout.files import Files, corner, document
 from generator.layout.overlay import base, custom, overlay
+from generator.layout.upstream import State, Upstream, brings, crds, folder, state
 from generator.model.cluster import Cluster
 
-__all__ = ["Tree", "lay_out", "lock", "merge"]
+__all__ = ["Known", "Tree", "lay_out", "merge"]
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """What stands beside the cluster file and decides what is written: what is vendored, by component, and the
+    digests of images by reference with its tag.
+    """
+
+    upstream: Mapping[str, Upstream] = {}
+    images: Mapping[str, str] = {}
+
+
+NOTHING = Known()
 
 
 class Tree(Struct, frozen=True):
     """What one cluster, or several, are written as: `files` are generated, `once` are made when absent and
-    then the user's. `components` names what was written for each cluster, in order.
+    then the user's. `components` names what was written for each cluster, in order; `states` tells of those that
+    bring charts or upstream manifests whether these are vendored, and `held` are the folders with what is.
     """
 
     files: Files
     once: Files
     components: dict[str, tuple[str, ...]]
+    states: dict[str, dict[str, State]] = {}
+    held: frozenset[str] = frozenset()
 
 
-def lay_out(cluster: Cluster) -> Tree:
-    """Return the tree of one cluster, the bases it uses included. Pure: the same cluster gives the same bytes."""
-    components = compose(cluster)
+def lay_out(cluster: Cluster, known: Known = NOTHING) -> Tree:
+    """Return the tree of one cluster, the bases it uses included. Pure: the same arguments give the same bytes."""
+    upstream = known.upstream
+    components = compose(cluster, upstream)
     files: Files = {}
     once = argocd_custom(cluster) | _corner(cluster)
     for component in components:
-        files |= base(component) | overlay(cluster, component)
+        files |= base(component) | overlay(cluster, component, vendored=component.name in upstream)
         once |= custom(cluster.name, component)
-    files |= namespaces(cluster, components) | argocd(cluster, components)
+    files |= namespaces(cluster, components) | argocd(cluster, components, upstream)
     files |= bootstrap(cluster) | _root(cluster) | _secrets(cluster, components)
-    return Tree(files, once, {cluster.name: tuple(component.name for component in components)})
+    states = {one.name: state(cluster, one, upstream.get(one.name)) for one in components if brings(one)}
+    held = {
+        place
+        for one in components
+        if one.name in upstream
+        for place in (folder(cluster.name, one.name), crds(one.name, one.version))
+    }
+    names = tuple(one.name for one in components)
+    return Tree(files, once, {cluster.name: names}, {cluster.name: states}, frozenset(held))
 
 
 def _corner(cluster: Cluster) -> Files:
@@ -80,15 +104,14 @@ def merge(trees: Iterable[Tree]) -> Tree:
     files: Files = {}
     once: Files = {}
     components: dict[str, tuple[str, ...]] = {}
+    states: dict[str, dict[str, State]] = {}
+    held: set[str] = set()
     for tree in trees:
         for path, content in tree.files.items():
             if files.setdefault(path, content) != content:
                 raise ValueError(f"{path} is not the same for all clusters: it belongs in their overlays")
         once |= tree.once
         components |= tree.components
-    return Tree(files, once, components)
-
-
-def lock() -> Files:
-    """Return `gen.lock`: which gen wrote the tree."""
-    return {"gen.lock": f'# Written by gen. Commit it and never edit it.\ngen: "{__version__}"\n'.encode()}
+        states |= tree.states
+        held |= tree.held
+    return Tree(files, once, components, states, frozenset(held))

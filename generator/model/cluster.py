@@ -14,7 +14,7 @@ from generator.model.teams import Scheduling, Team
 __all__ = [
     "Adopt", "Alert", "Backup", "Cluster", "ClusterFile", "ComponentSettings", "Endpoint", "Etcd", "Git", "Gitops",
     "Issuer", "Kubernetes", "Mirror", "Monitoring", "Oidc", "Prometheus", "Proxy", "Repository", "Reserved", "Site",
-    "Spec", "Zabbix",
+    "Spec", "Waiver", "Zabbix",
 ]  # fmt: skip
 
 Url = Annotated[str, Meta(pattern=r"^(https?|ssh|oci|file)://[^\s]+$(?!\n)|^[\w.-]+@[\w.-]+:[^\s]+$(?!\n)")]
@@ -69,7 +69,9 @@ class Oidc(Section, frozen=True, kw_only=True):
 
 
 class Site(Section, frozen=True, kw_only=True):
-    """What surrounds the cluster. `charts` is a mirror for Helm charts (HTTP or OCI)."""
+    """What surrounds the cluster. `charts` is a mirror for Helm charts (HTTP or OCI). `images` is a registry, and a
+    path in it, that every image is taken from instead of its own (`docker.io/a/b` becomes `<images>/docker.io/a/b`).
+    """
 
     domain: Host
     timezone: str = "Etc/UTC"
@@ -79,6 +81,7 @@ class Site(Section, frozen=True, kw_only=True):
     git: Git = field(default_factory=Git)
     mirrors: tuple[Mirror, ...] = ()
     charts: Url | None = None
+    images: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9._-]+)*$(?!\n)")] | None = None
     ingress_class: Name | None = None
     issuer: Issuer = field(default_factory=Issuer)
     oidc: Oidc | None = None
@@ -223,6 +226,20 @@ class ComponentSettings(Section, frozen=True, kw_only=True):
     sync: Literal["auto", "manual"] = "auto"
 
 
+class Waiver(Section, frozen=True, kw_only=True):
+    """A finding on rendered objects that is accepted for a while: its `code`, on one object (`Kind namespace/name`, or
+    `Kind name` where there is no namespace) or on all, why, who answers for it, and the day it ends.
+    """
+
+    code: Annotated[str, Meta(pattern=r"^GEN-[A-Z]+-[0-9]{3}$(?!\n)")]
+    on: str | None = None
+    reason: Annotated[str, Meta(min_length=10)]
+    owner: Annotated[str, Meta(min_length=1)]
+    expires: Annotated[
+        str, Meta(pattern=r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$(?!\n)", description="a day, as in 2027-03-31")
+    ]
+
+
 class Spec(Section, frozen=True, kw_only=True):
     """All of a cluster file below `spec`."""
 
@@ -240,6 +257,7 @@ class Spec(Section, frozen=True, kw_only=True):
     backups: tuple[Backup, ...] = ()
     gitops: Gitops = field(default_factory=Gitops)
     components: dict[Name, ComponentSettings] = field(default_factory=dict)
+    waivers: tuple[Waiver, ...] = ()
 
 
 class Metadata(Section, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import translate
 from pathlib import Path, PurePosixPath
 from typing import Literal, TypeAlias
@@ -30,12 +30,13 @@ class Owned(Struct, frozen=True, kw_only=True):
     """What rendering owns.
 
     A file below `folders`, or named in `files`, that is neither in the tree nor matched by a pattern of `kept`
-    (fnmatch, where `*` crosses slashes) is stale.
+    (fnmatch, where `*` crosses slashes) nor in a folder of `held` is stale.
     """
 
     folders: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    held: frozenset[str] = frozenset()
 
 
 class Change(Struct, frozen=True):
@@ -82,7 +83,7 @@ def plan(root: Path, tree: Tree, once: Tree, owned: Owned) -> Plan:
     """
     base = os.path.realpath(root)
     kept = re.compile("|".join(map(translate, owned.kept)) or r"(?!)")
-    found = _find(base, owned.folders, kept)
+    found = _find(base, owned.folders, kept, owned.held)
     _find_temporaries(base, (*tree, *once, *owned.files), found)
     rendered = list(_rendered(base, tree))
     stale = {*found.files, *owned.files}.difference(tree, once)
@@ -117,7 +118,7 @@ def _stale(base: str, paths: Iterable[str], kept: re.Pattern[str]) -> Iterator[C
             yield Change(path, old, None)
 
 
-def _find(base: str, folders: Iterable[str], kept: re.Pattern[str]) -> _Found:
+def _find(base: str, folders: Iterable[str], kept: re.Pattern[str], held: Collection[str]) -> _Found:
     """Walk the owned folders without following links and without entering what is kept."""
     found = _Found()
     pending = list(folders)
@@ -133,7 +134,7 @@ def _find(base: str, folders: Iterable[str], kept: re.Pattern[str]) -> _Found:
             path = f"{folder}/{entry.name}"
             if not entry.is_dir(follow_symlinks=False):
                 _file(path, entry.name, found)
-            elif not kept.match(f"{path}/"):
+            elif path not in held and not kept.match(f"{path}/"):
                 pending.append(path)
     return found
 

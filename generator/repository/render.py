@@ -1,13 +1,16 @@
 """Rendering a repository: every cluster to a tree, the tree against what stands, the difference onto the disk."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from generator import __version__
-from generator.layout.tree import Tree, lay_out, lock, merge
+from generator.layout.lock import Lock, lock_file
+from generator.layout.tree import Known, Tree, lay_out, merge
+from generator.layout.upstream import State
 from generator.model.cluster import Cluster
 from generator.repository.handedits import HandEdit, hand_edits
 from generator.repository.history import Snapshot
@@ -15,26 +18,42 @@ from generator.repository.lock import exclusive
 from generator.repository.plan import Owned, Plan, plan
 from generator.repository.project import Loaded, cluster_file, examine, names
 from generator.repository.scaffold import published_schema, scaffold
+from generator.repository.standing import locked, on_disk, vendored, vendored_names
 from generator.repository.writer import write
 
-__all__ = ["KEPT", "Outcome", "render", "tree_of"]
+__all__ = ["KEPT", "Fresh", "Outcome", "render", "tree_of"]
 
 # The user's, or another command's: never written, never removed.
 KEPT = (
     "clusters/*/cluster.yaml",
     "clusters/*/argocd/custom/*",
     "overlays/*/*/custom/*",
-    "overlays/*/*/upstream/*",
 )
 # Below this many clusters starting processes costs more than it saves (facts: python, many clusters).
 MANY = 20
 
 
+class Fresh(Struct, frozen=True, kw_only=True):
+    """What `gen vendor` brings: new `files` of upstream folders and of CRDs in bases, the `folders` they replace whole,
+    and the digests that were found for them.
+    """
+
+    files: Mapping[str, bytes] = {}
+    folders: tuple[str, ...] = ()
+    lock: Lock = Lock()
+
+
+NOTHING = Fresh()
+
+
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What a render did, or would do: `seconds` is how long each cluster took to compute."""
+    """What a render did, or would do: `seconds` is how long each cluster took to compute; `states` tells, by cluster
+    and component, whether charts and upstream manifests are vendored.
+    """
 
     plan: Plan
     components: dict[str, tuple[str, ...]]
+    states: dict[str, dict[str, State]]
     seconds: dict[str, float]
     edits: tuple[HandEdit, ...] = ()
     notes: tuple[str, ...] = ()
@@ -44,72 +63,114 @@ class Outcome(Struct, frozen=True, kw_only=True):
         """Whether hand edits kept it from writing."""
         return bool(self.edits)
 
+    @property
+    def stale(self) -> list[str]:
+        """Components whose vendored objects are from older inputs, as `cluster/component`."""
+        found = ((cluster, name, state) for cluster, states in self.states.items() for name, state in states.items())
+        return [f"{cluster}/{name}" for cluster, name, state in found if state == "stale"]
 
-def render(
+
+def render(  # noqa: PLR0913 - what a render may be told
     root: Path,
     loaded: Sequence[Loaded],
     *,
     dry_run: bool,
     discard: Collection[str] = (),
     waiting: Callable[[str], None],
+    fresh: Fresh = NOTHING,
 ) -> Outcome:
-    """Render the clusters `loaded` into the repository at `root`; clusters left out keep what they have.
+    """Render the clusters `loaded` into the repository at `root`; clusters left out keep what they have. What stands
+    vendored is kept, and replaced where `fresh` brings it anew.
 
     Writes nothing with `dry_run`, or when a file was edited by hand and is not in `discard`. Raises UsageError where
     the repository cannot be read or written; it is then as it was.
     """
     clusters = [one.cluster for one in loaded if one.cluster]
     everything = names(root)
-    laid, seconds = _lay_out(clusters)
     whole = {cluster.name for cluster in clusters} >= set(everything)
-    files = {**laid.files, **_shared()}
     with exclusive(root, waiting) as held:
-        found = plan(held.root, files, {**laid.once, **scaffold()}, owned(everything, clusters, whole=whole))
+        lock = _joined(locked(on_disk(held.root)), fresh.lock)
+        laid, seconds = _lay_out(held.root, clusters, lock, fresh)
+        files = {**laid.files, **fresh.files, **_shared(lock)}
+        mine = owned(everything, clusters, laid, fresh, whole=whole)
+        found = plan(held.root, files, {**laid.once, **scaffold()}, mine)
         verdict = hand_edits(held.root, found, tree_of, version=__version__, discard=discard)
         outcome = Outcome(
-            plan=found, components=laid.components, seconds=seconds, edits=verdict.edits, notes=verdict.notes
+            plan=found,
+            components=laid.components,
+            states=laid.states,
+            seconds=seconds,
+            edits=verdict.edits,
+            notes=verdict.notes,
         )
         if not dry_run and not outcome.refused:
             write(held, found)
     return outcome
 
 
-def owned(everything: Sequence[str], clusters: Sequence[Cluster], *, whole: bool) -> Owned:
+def owned(everything: Sequence[str], clusters: Sequence[Cluster], laid: Tree, fresh: Fresh, *, whole: bool) -> Owned:
     """Return what a render may remove. When only some clusters are rendered, bases and workflows that others
     may use stay; so do the folders of clusters that are not rendered, never those of clusters that are gone.
+    What stands vendored is `gen vendor`'s, as long as the cluster has the component.
     """
     rendered = everything if whole else [cluster.name for cluster in clusters]
     folders = [f"clusters/{name}/{part}" for name in rendered for part in ("argocd", "bootstrap")]
     shared = ["base", "overlays", "workflows"] if whole else [f"overlays/{name}" for name in rendered]
-    return Owned(folders=(*folders, *shared), kept=KEPT)
+    return Owned(folders=(*folders, *shared, *fresh.folders), kept=KEPT, held=laid.held - {*fresh.folders})
 
 
-def _lay_out(clusters: Sequence[Cluster]) -> tuple[Tree, dict[str, float]]:
-    if len(clusters) < MANY:
-        timed = [_timed(cluster) for cluster in clusters]
+def _joined(standing: Lock, fresh: Lock) -> Lock:
+    return Lock(
+        charts={**standing.charts, **fresh.charts},
+        manifests={**standing.manifests, **fresh.manifests},
+        images={**standing.images, **fresh.images},
+    )
+
+
+def _lay_out(root: Path, clusters: Sequence[Cluster], lock: Lock, fresh: Fresh) -> tuple[Tree, dict[str, float]]:
+    jobs = [_Job(root, cluster, lock.images, fresh.files) for cluster in clusters]
+    if len(jobs) < MANY:
+        timed = [_timed(job) for job in jobs]
     else:
         # Importing these costs 10 ms, which few clusters need not spend.
         from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
         from multiprocessing import get_context  # noqa: PLC0415
 
         with ProcessPoolExecutor(mp_context=get_context("forkserver")) as pool:
-            timed = list(pool.map(_timed, clusters, chunksize=max(1, len(clusters) // 16)))
+            timed = list(pool.map(_timed, jobs, chunksize=max(1, len(jobs) // 16)))
     seconds = {cluster.name: spent for cluster, (_, spent) in zip(clusters, timed, strict=True)}
     return merge(tree for tree, _ in timed), seconds
 
 
-def _timed(cluster: Cluster) -> tuple[Tree, float]:
+class _Job(NamedTuple):
+    """One cluster to be laid out, beside what stands on disk and what is fresh."""
+
+    root: Path
+    cluster: Cluster
+    images: Mapping[str, str]
+    fresh: Mapping[str, bytes]
+
+
+def _timed(job: _Job) -> tuple[Tree, float]:
     begun = perf_counter()
-    return lay_out(cluster), perf_counter() - begun
+    disk, name = on_disk(job.root), job.cluster.name
+    brought = {parts[2] for path in job.fresh if (parts := path.split("/"))[:2] == ["overlays", name]}
+    known = vendored(
+        lambda path: job.fresh.get(path) or disk(path), name, sorted({*vendored_names(job.root, name), *brought})
+    )
+    return lay_out(job.cluster, Known(upstream=known, images=job.images)), perf_counter() - begun
 
 
-def _shared() -> dict[str, bytes]:
-    return {"schemas/cluster.schema.json": published_schema(), **lock()}
+def _shared(lock: Lock) -> dict[str, bytes]:
+    return {"schemas/cluster.schema.json": published_schema(), **lock_file(lock)}
 
 
 def tree_of(snapshot: Snapshot) -> dict[str, bytes] | None:
-    """Render the cluster files of a commit with this version of gen; None where one of them is wrong."""
+    """Render the cluster files of a commit with this version of gen; None where one of them is wrong. What was vendored
+    then is taken as it stands there: only inflating it again could tell.
+    """
     trees: list[Tree] = []
+    upstream = {path: b"" for path in snapshot.files("overlays") if path.split("/")[3:4] == ["upstream"]}
     for file in snapshot.files("clusters"):
         name = file.split("/")[1]
         if file != cluster_file(name):
@@ -117,5 +178,9 @@ def tree_of(snapshot: Snapshot) -> dict[str, bytes] | None:
         loaded = examine(snapshot.read(file) or b"", file, name)
         if loaded.cluster is None or loaded.wrong:
             return None
-        trees.append(lay_out(loaded.cluster))
-    return {**merge(trees).files, **_shared()}
+        brought = {path.split("/")[2] for path in upstream if path.startswith(f"overlays/{name}/")}
+        known = Known(upstream=vendored(snapshot.read, name, sorted(brought)), images=locked(snapshot.read).images)
+        trees.append(lay_out(loaded.cluster, known))
+    definitions = [path for path in snapshot.files("base") if path.split("/")[3:4] == ["crds"]]
+    standing = {path: snapshot.read(path) or b"" for path in (*upstream, *definitions)}
+    return {**standing, **merge(trees).files, **_shared(locked(snapshot.read))}

@@ -1,0 +1,111 @@
+"""What a component brings from upstream: what it is inflated from, and what was found in it.
+
+`overlays/<cluster>/<component>/upstream/` holds a file of each beside the objects: `inputs.yaml` and `found.json`.
+Whether the folder is still true is a comparison of bytes, so that rendering starts no program and parses nothing.
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from generator.components.component import Component, Release
+from generator.layout.files import Files, document
+from generator.model.cluster import Cluster
+from generator.model.versions import HELM
+
+__all__ = [
+    "FOUND", "INPUTS", "Found", "Inputs", "State", "Upstream", "brings", "crds", "files",
+    "folder", "home", "inputs", "inputs_file", "state",
+]  # fmt: skip
+
+INPUTS, FOUND = "inputs.yaml", "found.json"
+
+State: TypeAlias = Literal["not vendored", "vendored", "stale"]
+"""Whether a component's charts and manifests are committed as objects, and from the inputs of today."""
+
+
+class Inputs(Struct, frozen=True, kw_only=True, rename="camel"):
+    """All that decides what charts and manifests become, but for their own bytes, which `gen.lock` holds.
+
+    `apis` are API versions beyond Kubernetes' own that templates may ask for; `namespace` is where objects of
+    manifests go that name none.
+    """
+
+    helm: str
+    kubernetes: str
+    apis: tuple[str, ...] = ()
+    namespace: str
+    releases: tuple[Release, ...] = ()
+    manifests: tuple[str, ...] = ()
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """What the inflated objects need of others: the namespaces and the cluster-scoped kinds ("group/Kind", core:
+    "/Kind") that Argo CD's project must allow. CRDs are among the kinds, wherever their files lie.
+    """
+
+    namespaces: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+
+
+class Upstream(Struct, frozen=True):
+    """One component's committed folder: the bytes of its inputs, and what was found."""
+
+    inputs: bytes
+    found: Found
+
+
+def brings(component: Component) -> bool:
+    """Tell whether the component has anything that is to be vendored."""
+    return bool(component.releases or component.manifests)
+
+
+def folder(cluster: str, component: str) -> str:
+    """Return where a component's inflated objects lie."""
+    return f"overlays/{cluster}/{component}/upstream"
+
+
+def crds(component: str, version: str) -> str:
+    """Return where CRDs lie that are the same on every cluster with this version."""
+    return f"base/{component}/{version}/crds"
+
+
+def home(component: Component) -> str:
+    """Return where objects without a namespace of their own would go."""
+    manifests = [*component.base, *component.objects]
+    manifests += [template for operation in component.operations for template in operation.templates]
+    spaces = [space.name for space in component.namespaces] + [release.namespace for release in component.releases]
+    spaces += [space for one in manifests if (space := one["metadata"].get("namespace"))]
+    return spaces[0] if spaces else "default"
+
+
+def inputs(cluster: Cluster, component: Component) -> Inputs:
+    """Return what the component's charts and manifests are to be inflated from."""
+    return Inputs(
+        helm=HELM,
+        kubernetes=cluster.kubernetes.version,
+        apis=("monitoring.coreos.com/v1",) if cluster.monitoring.prometheus else (),
+        namespace=home(component),
+        releases=component.releases,
+        manifests=component.manifests,
+    )
+
+
+def inputs_file(cluster: Cluster, component: Component) -> bytes:
+    """Return `inputs.yaml` as it should be."""
+    return document(msgspec.to_builtins(inputs(cluster, component)), "nothing: `gen vendor` writes this folder")
+
+
+def state(cluster: Cluster, component: Component, known: Upstream | None) -> State:
+    """Tell whether what is committed is what the cluster file asks for."""
+    if known is None:
+        return "not vendored"
+    return "vendored" if known.inputs == inputs_file(cluster, component) else "stale"
+
+
+def files(cluster: Cluster, component: Component, found: Found) -> Files:
+    """Return the two files that stand beside the inflated objects."""
+    place = folder(cluster.name, component.name)
+    text = msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
+    return {f"{place}/{INPUTS}": inputs_file(cluster, component), f"{place}/{FOUND}": text}
