@@ -1,0 +1,1 @@
+"""What Kustomize makes of a repository, and the checks on it."""

@@ -1,0 +1,60 @@
+"""Kubernetes objects as they would be applied, and where each of them is written."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from generator.components.component import Manifest
+from generator.model.cluster import Cluster
+
+__all__ = ["ROOT", "Built", "Object"]
+
+ROOT = "root"
+"""The Application that holds the others; its objects are the Applications and projects."""
+
+
+class Object(Struct, frozen=True):
+    """One object: the Application (component) that holds it, empty in a plain folder, and the file it is written in,
+    relative to the repository's root (or to the folder).
+    """
+
+    manifest: Manifest
+    component: str
+    file: str
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+        return str(self.manifest["kind"])
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace, empty where it has none."""
+        return str(self.manifest["metadata"].get("namespace") or "")
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.manifest["metadata"]["name"])
+
+    @property
+    def told(self) -> str:
+        """How people name it: `Kind namespace/name`."""
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+class Built(Struct, frozen=True, kw_only=True):
+    """Everything that is applied to one cluster, or that lies in a folder.
+
+    `cluster` is None for a folder that belongs to none; what needs the cluster file is then not judged. `unseen` names
+    components whose charts and manifests are not vendored: what they make is in nobody's sight.
+    """
+
+    name: str
+    cluster: Cluster | None
+    objects: tuple[Object, ...]
+    unseen: tuple[str, ...] = ()
+
+    def of(self, *kinds: str) -> Iterator[Object]:
+        """Yield the objects of some kinds."""
+        return (one for one in self.objects if one.kind in kinds)

@@ -1,0 +1,1 @@
+"""What comes from outside: charts, manifests and images, fetched, locked and inflated."""
