@@ -13,8 +13,8 @@ __all__ = ["BuiltRule", "Problem", "built_rule"]
 
 
 class Problem(Struct, frozen=True, kw_only=True):
-    """One problem of one object: `at` leads to the value within its manifest. `code` and `severity` are filled in by the
-    rule; `fix` is the smallest change that helps, without a full stop.
+    """One problem of one object: `at` leads to the value within its manifest. `code` and `severity` are filled in
+    by the rule; `fix` is the smallest change that helps, without a full stop.
     """
 
     object: Object
@@ -45,7 +45,7 @@ class BuiltRule(Explained, frozen=True, kw_only=True):
 def built_rule(
     code: str, title: str, *, wrong: str, right: str, severity: Severity = Severity.ERROR
 ) -> Callable[[Check], BuiltRule]:
-    """Make a rule of a function. Its docstring says why the rule exists; `wrong` and `right` are pieces of a manifest."""
+    """Make a rule of a function. Its docstring says why it exists; `wrong` and `right` are pieces of a manifest."""
 
     def make(check: Check) -> BuiltRule:
         why = " ".join((check.__doc__ or "").split())
