@@ -233,10 +233,10 @@ class Waiver(Section, frozen=True, kw_only=True):
 
     code: Annotated[str, Meta(pattern=r"^GEN-[A-Z]+-[0-9]{3}$(?!\n)")]
     on: str | None = None
-    reason: Annotated[str, Meta(min_length=10)]
-    owner: Annotated[str, Meta(min_length=1)]
+    reason: Annotated[str, Meta(pattern=r"\S.{8,}\S", description="a sentence: what makes it right for now")]
+    owner: Annotated[str, Meta(pattern=r"\S", description="a person or a team")]
     expires: Annotated[
-        str, Meta(pattern=r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$(?!\n)", description="a day, as in 2027-03-31")
+        str, Meta(pattern=r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$(?!\n)", description='a day, as in "2027-03-31"')
     ]
 
 

@@ -287,7 +287,7 @@ def test_many_stale_files_do_not_fill_the_screen(repository: Path, capsys: pytes
 
 def test_github_sees_hand_edits(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["render", "-C", str(repository)])
-    (repository / "gen.lock").write_text("# mine\n")
+    (repository / "gen.lock").write_text("gen: mine\n")
     assert run(["render", "--output", "github", "-C", str(repository)]) == 1
     assert "::error file=gen.lock,line=1::edited by hand" in capsys.readouterr().out
 
