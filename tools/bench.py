@@ -192,6 +192,49 @@ def nodes(folder: Path, runs: int) -> Iterator[Row]:
     yield Row("CPU of 200 nodes beside 50", spent[2] / spent[0], "x", 4)
 
 
+def vendored(folder: Path, runs: int) -> Iterator[Row]:
+    """Charts that are committed: they must cost next to nothing, being compared and not read."""
+    small = (ROOT / "clusters/a30-bench/cluster.yaml").read_text()
+    for what, files in (
+        ("ml50", {"ml50": SOURCE}),
+        ("3 clusters", {"ml50": SOURCE, "c001": cluster(1), "a30-bench": small}),
+    ):
+        place = repository(folder / f"vendored-{len(files)}", files)
+        plain = median([GEN, "render"], place, runs=runs)
+        count = sum(bring(place, name) for name in files)
+        run([GEN, "render"], place)
+        again = median([GEN, "render"], place, runs=runs)
+        if len(files) > 1:
+            yield timed(f"`gen render` of {what}, nothing vendored, unchanged", plain)
+        yield timed(
+            f"`gen render` of {what}, {count} releases vendored, unchanged", again, 0.15 if len(files) == 1 else None
+        )
+
+
+def bring(place: Path, name: str) -> int:
+    """Put objects of the usual number and size where `gen vendor` would; return the number of releases."""
+    from generator.components import compose  # noqa: PLC0415 - the others measure programs only
+    from generator.layout.upstream import Found, brings, crds, files, folder  # noqa: PLC0415
+    from generator.repository.project import load  # noqa: PLC0415
+
+    made = load(place, [name])[0].cluster
+    assert made  # noqa: S101 - a reference cluster
+    found = 0
+    for component in filter(brings, compose(made)):
+        found += len(component.releases) + len(component.manifests)
+        home = place / folder(name, component.name)
+        home.mkdir(parents=True)
+        for path, content in files(made, component, Found(namespaces=("a",), kinds=("b/C",))).items():
+            (place / path).write_bytes(content)
+        for number in range(40):
+            (home / f"configmap-{number}.yaml").write_bytes(b"# of a chart\n" * 200)
+        (home / "kustomization.yaml").write_bytes(b"resources: []\n")
+        definitions = place / crds(component.name, component.version)
+        definitions.mkdir(parents=True, exist_ok=True)
+        (definitions / "customresourcedefinition-a.yaml").write_bytes(b"# of a chart\n" * 50_000)
+    return found
+
+
 def clusters(folder: Path, runs: int) -> Iterator[Row]:
     """Cost against clusters of 50 nodes."""
     spent = {}
@@ -219,7 +262,8 @@ def main() -> int:
     rows = []
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         sys.stdout.write("| work | budget | median | CPU | |\n|---|---|---|---|---|\n")
-        for part, runs in ((single, options.runs), (nodes, options.runs), (clusters, max(1, options.runs // 3))):
+        parts = ((single, options.runs), (vendored, options.runs), (nodes, options.runs))
+        for part, runs in (*parts, (clusters, max(1, options.runs // 3))):
             for row in part(Path(folder), runs):
                 sys.stdout.write(f"{row}\n")
                 sys.stdout.flush()
