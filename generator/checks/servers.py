@@ -25,6 +25,7 @@ def urls(cluster: Cluster) -> Iterator[tuple[Path, str]]:
         ("site", "proxy", "http"): site.proxy.http if site.proxy else None,
         ("site", "proxy", "https"): site.proxy.https if site.proxy else None,
         ("site", "charts"): site.charts,
+        ("site", "manifests"): site.manifests,
         ("site", "oidc", "issuer"): site.oidc.issuer if site.oidc else None,
         ("monitoring", "zabbix", "mattermost"): zabbix.mattermost if zabbix else None,
     }
@@ -77,6 +78,24 @@ def no_credentials(cluster: Cluster) -> Iterator[Finding]:
             scheme, _, rest = url.partition("://")
             fix = f"{scheme}://{rest.rpartition('@')[2]}, and change the password"
             yield Finding(at=at, message=message, fix=fix)
+
+
+@rule(
+    "GEN-SITE-021",
+    "charts and manifests come from servers",
+    wrong="site: {charts: 'file:///srv/charts'}\n",
+    right="site: {charts: https://charts.example.org, manifests: https://files.example.org}\n",
+)
+def mirrors_are_servers(cluster: Cluster) -> Iterator[Finding]:
+    """`gen vendor` asks for charts over HTTP or OCI and for manifests over HTTP; Argo CD, too, before they are vendored:
+    a folder of some machine is not there.
+    """
+    schemes = {"charts": ("https", "http", "oci"), "manifests": ("https", "http")}
+    given = {"charts": cluster.site.charts, "manifests": cluster.site.manifests}
+    for key, url in given.items():
+        if url and url.partition("://")[0] not in schemes[key]:
+            fix = f"an address with {' or '.join(f'{scheme}://' for scheme in schemes[key] if scheme != 'http')}"
+            yield Finding(at=("site", key), message=f"{url} is no address that {key} can be asked of", fix=fix)
 
 
 @rule(

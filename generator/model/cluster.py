@@ -69,7 +69,8 @@ class Oidc(Section, frozen=True, kw_only=True):
 
 
 class Site(Section, frozen=True, kw_only=True):
-    """What surrounds the cluster. `charts` is a mirror for Helm charts (HTTP or OCI). `images` is a registry, and a
+    """What surrounds the cluster. `charts` is a mirror for Helm charts (HTTP or OCI), `manifests` one for files
+    (`https://host/path` becomes `<manifests>/host/path`). `images` is a registry, and a
     path in it, that every image is taken from instead of its own (`docker.io/a/b` becomes `<images>/docker.io/a/b`).
     """
 
@@ -81,6 +82,7 @@ class Site(Section, frozen=True, kw_only=True):
     git: Git = field(default_factory=Git)
     mirrors: tuple[Mirror, ...] = ()
     charts: Url | None = None
+    manifests: Url | None = None
     images: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9._-]+)*$(?!\n)")] | None = None
     ingress_class: Name | None = None
     issuer: Issuer = field(default_factory=Issuer)
