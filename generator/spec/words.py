@@ -26,7 +26,7 @@ _FORMS = {
     **dict.fromkeys(("after", "retention"), _DURATION),
     "address": "host:port, as in 10.0.0.10:6443",
     "branch": "the name of a branch, as in main",
-    "code": "a finding's code, as in GEN-POD-003",
+    "code": "a finding's code, as in GEN-POD-001",
     "hostDir": "an absolute path, as in /mnt/scratch",
     "images": "a registry and a path in it, as in registry.example.org/mirror",
     "kernel": 'a version of the kernel, as in "6.8"',
