@@ -7,7 +7,6 @@ from generator.components.component import (
     Health,
     Manifest,
     Namespace,
-    Patch,
     Release,
     Tier,
     protect,
@@ -68,7 +67,6 @@ def calico(cluster: Cluster) -> Component | None:
                 chart=version.chart("crd.projectcalico.org.v1"), name="calico-crds", namespace=NAMESPACE, values={}
             ),
         ),
-        patches=(server_side_apply(),),
         health=(
             Health("operator.tigera.io", "Installation", HEALTH),
             Health("operator.tigera.io", "APIServer", HEALTH),
@@ -95,25 +93,6 @@ def values() -> Manifest:
     }
 
 
-def server_side_apply() -> Patch:
-    """Make Argo CD apply the one CRD that is too large for the client-side annotation (629 kB as JSON)."""
-    return Patch(
-        target={
-            "group": "apiextensions.k8s.io",
-            "version": "v1",
-            "kind": "CustomResourceDefinition",
-            "name": "installations.operator.tigera.io",
-        },
-        operations=(
-            {
-                "op": "add",
-                "path": "/metadata/annotations/argocd.argoproj.io~1sync-options",
-                "value": "ServerSideApply=true",
-            },
-        ),
-    )
-
-
 def installation(cluster: Cluster) -> Manifest:
     """Return what the operator installs. Removing it takes the network down, so it is protected."""
     return protect(
@@ -123,6 +102,7 @@ def installation(cluster: Cluster) -> Manifest:
             "metadata": {"name": "default"},
             "spec": {
                 "variant": "Calico",
+                **({"registry": f"{cluster.site.images}/quay.io/"} if cluster.site.images else {}),
                 "cni": {"type": "Calico", "ipam": {"type": "Calico"}},
                 "calicoNetwork": network(cluster),
                 "controlPlaneReplicas": min(2, len(cluster.control_plane)),

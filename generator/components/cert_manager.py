@@ -30,7 +30,6 @@ def cert_manager(cluster: Cluster) -> Component:
             Ignore(
                 group="admissionregistration.k8s.io",
                 kind=kind,
-                name="cert-manager-webhook",
                 expressions=(".webhooks[]?.clientConfig.caBundle",),
             )
             for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")

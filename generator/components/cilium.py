@@ -60,8 +60,14 @@ def values(cluster: Cluster) -> Manifest:
         **ingress(cluster),
         **workloads(cluster),
         "hubble": hubble(),
-        "tls": {"secretsNamespace": {"create": False, "name": SECRETS_NAMESPACE}},
+        # The namespace is ours, whichever of these asks for it: two of the three are off until a user turns them on.
+        **{part: {"secretsNamespace": secrets_namespace()} for part in ("tls", "envoyConfig", "gatewayAPI")},
     }
+
+
+def secrets_namespace() -> Manifest:
+    """Name the namespace that Cilium keeps certificates in; the chart would make one of its own."""
+    return {"create": False, "name": SECRETS_NAMESPACE}
 
 
 def addressing(cluster: Cluster) -> Manifest:
@@ -138,13 +144,12 @@ def ingress(cluster: Cluster) -> Manifest:
             "enabled": True,
             "loadbalancerMode": "shared",
             "enforceHttps": True,
-            "secretsNamespace": {"create": False, "name": SECRETS_NAMESPACE, "sync": True},
+            "secretsNamespace": {**secrets_namespace(), "sync": True},
             "service": {
                 "type": "LoadBalancer" if cluster.networks.load_balancer else "NodePort",
                 "annotations": {"argocd.argoproj.io/ignore-healthcheck": "true"},
             },
         },
-        "envoyConfig": {"secretsNamespace": {"create": False, "name": SECRETS_NAMESPACE}},
     }
 
 

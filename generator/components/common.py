@@ -17,6 +17,8 @@ __all__ = [
     "UNWATCHED",
     "class_owner",
     "ethernet",
+    "fullname",
+    "release_of",
     "tolerations",
 ]
 
@@ -56,6 +58,19 @@ def class_owner(cluster: Cluster, storage_class: str | None) -> tuple[str, ...]:
     ceph = "ceph-cluster" if storage.ceph else None
     owner = owners.get(storage_class, ceph) if storage_class else ceph
     return (owner,) if owner else ()
+
+
+def release_of(cluster: Cluster, component: str, namespace: str) -> tuple[str, str]:
+    """Return name and namespace of a component's Helm release: the adopted one's where there is one, else our own,
+    which is named as the component is.
+    """
+    adopted = cluster.settings(component).adopt
+    return (adopted.release, adopted.namespace) if adopted else (component, namespace)
+
+
+def fullname(release: str, chart: str) -> str:
+    """Return what most charts name their objects after: the release, and the chart unless its name is in there."""
+    return release if chart in release else f"{release}-{chart}"
 
 
 def ethernet(cluster: Cluster) -> list[str]:

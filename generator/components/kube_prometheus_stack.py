@@ -13,6 +13,8 @@ NAMESPACE = "monitoring"
 # node-exporter needs the host: alone in a namespace, so that the others need not be privileged.
 EXPORTER = "node-exporter"
 RELEASE = "kube-prometheus-stack"
+# The ClusterRole of Grafana's sidecars.
+DASHBOARDS = f"{RELEASE}-grafana-dashboards"
 # Prometheus deletes the oldest blocks before its volume is full; the rest is for its write-ahead log.
 FULL = 0.85
 WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -32,6 +34,7 @@ def kube_prometheus_stack(cluster: Cluster) -> Component | None:
         summary="Prometheus, Alertmanager and Grafana",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="baseline"), Namespace(EXPORTER, security="privileged")),
+        base=(dashboards_role(),),
         objects=(gitops_monitor(), *((workflows_monitor(),) if cluster.backups else ())),
         releases=(
             Release(
@@ -59,7 +62,6 @@ def webhook(kind: str) -> Ignore:
     return Ignore(
         group="admissionregistration.k8s.io",
         kind=kind,
-        name=f"{RELEASE}-admission",
         expressions=(".webhooks[]?.clientConfig.caBundle",),
     )
 
@@ -165,11 +167,20 @@ def alertmanager(cluster: Cluster, settings: Prometheus) -> Manifest:
 
 
 def grafana(cluster: Cluster, settings: Prometheus) -> Manifest:
-    """Return Grafana's settings. Dashboards and data sources come from ConfigMaps, so it needs no volume."""
+    """Return Grafana's settings. Dashboards and data sources come from ConfigMaps, so it needs no volume, and its
+    sidecars look nowhere else.
+    """
+    from_config_maps = {"resource": "configmap"}
     made: Manifest = {
         "admin": {"existingSecret": "grafana-admin", "userKey": "username", "passwordKey": "password"},
         "defaultDashboardsTimezone": cluster.site.timezone,
         "resources": resources("100m", "256Mi", "1Gi"),
+        "rbac": {"useExistingClusterRole": DASHBOARDS},
+        "sidecar": {
+            "dashboards": from_config_maps,
+            "datasources": from_config_maps,
+            "resources": resources("10m", "64Mi", "256Mi"),
+        },
         # Its tests are hooks that run a pod.
         "testFramework": {"enabled": False},
     }
@@ -234,6 +245,16 @@ def certificate(name: str) -> Secret:
         rotate="cert-manager renews it; delete it to have it made again",
         readers=("kube-prometheus-stack",),
     )
+
+
+def dashboards_role() -> Manifest:
+    """Let Grafana's sidecars read ConfigMaps: with the chart's own role they read every Secret of the cluster."""
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": DASHBOARDS},
+        "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}],
+    }
 
 
 def gitops_monitor() -> Manifest:

@@ -1,5 +1,6 @@
 """Kueue: decides which job may start, on whose quota, and which one must stop for it."""
 
+from generator.components.common import fullname, release_of
 from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
@@ -9,8 +10,6 @@ __all__ = ["NAMESPACE", "TEAM", "kueue"]
 NAMESPACE = "kueue-system"
 TEAM = "gen.internal/team"
 """The label of a team's namespace; its value is the team's name."""
-
-WEBHOOK_CERT = "kueue-webhook-server-cert"
 
 # Kueue refuses unknown keys and then does not start (facts: scheduling 2.1). `internalCertManagement` is the chart's to
 # add: it names Service and Secret after the release, which may be an adopted one.
@@ -94,6 +93,7 @@ def kueue(cluster: Cluster) -> Component | None:
         return None
     version = version_of("kueue", cluster)
     monitored = cluster.monitoring.prometheus is not None
+    secret = certificate(cluster)
     return Component(
         name="kueue",
         tier=Tier.SCHEDULING,
@@ -106,12 +106,12 @@ def kueue(cluster: Cluster) -> Component | None:
                 name="kueue",
                 namespace=NAMESPACE,
                 values=values(cluster, version.version),
-                secrets={WEBHOOK_CERT: "placeholder"},
+                secrets={secret.name: "placeholder"},
             ),
         ),
         needs=("prometheus-crds",) if monitored else (),
-        secrets=(certificate(),),
-        ignore=injected(),
+        secrets=(secret,),
+        ignore=injected(secret.name),
         # The visibility server reads the API server's client CA there.
         reach=("kube-system",),
         kinds=(
@@ -127,8 +127,7 @@ def kueue(cluster: Cluster) -> Component | None:
 
 def configuration(cluster: Cluster) -> str:
     """Return the manager's configuration, as the text that the chart wants."""
-    adopted = cluster.settings("kueue").adopt
-    namespace = adopted.namespace if adopted else NAMESPACE
+    _, namespace = release_of(cluster, "kueue", NAMESPACE)
     return CONFIGURATION.format(namespace=namespace, team=TEAM, minutes=cluster.scheduling.start_minutes)
 
 
@@ -140,7 +139,6 @@ def values(cluster: Cluster, tag: str) -> Manifest:
     return {
         "enablePrometheus": cluster.monitoring.prometheus is not None,
         "enableCertManager": False,
-        "kubernetesClusterDomain": cluster.kubernetes.dns_domain,
         "controllerManager": {
             "replicas": replicas,
             "podDisruptionBudget": {"enabled": replicas > 1, "minAvailable": 1},
@@ -168,25 +166,27 @@ def spread() -> Manifest:
     }
 
 
-def certificate() -> Secret:
+def certificate(cluster: Cluster) -> Secret:
     """Declare what Kueue makes for its webhooks; the chart emits it empty."""
+    release, namespace = release_of(cluster, "kueue", NAMESPACE)
+    name = fullname(release, "kueue")
     return Secret(
-        name=WEBHOOK_CERT,
-        namespace=NAMESPACE,
+        name=f"{name}-webhook-server-cert",
+        namespace=namespace,
         keys=("ca.crt", "ca.key", "tls.crt", "tls.key"),
         source="in-cluster",
         by="kueue",
         loss="harmless",
-        rotate="delete its data and restart Deployment kueue-controller-manager: Kueue makes a new one",
-        readers=("Deployment kueue-controller-manager",),
+        rotate=f"delete its data and restart Deployment {name}-controller-manager: Kueue makes a new one",
+        readers=(f"Deployment {name}-controller-manager",),
     )
 
 
-def injected() -> tuple[Ignore, ...]:
+def injected(secret: str) -> tuple[Ignore, ...]:
     """Return what Kueue writes into the chart's objects: its certificate and who signed it."""
     webhooks = (".webhooks[]?.clientConfig.caBundle",)
     return (
-        Ignore(group="", kind="Secret", name=WEBHOOK_CERT, pointers=("/data",)),
+        Ignore(group="", kind="Secret", name=secret, pointers=("/data",)),
         Ignore(group="admissionregistration.k8s.io", kind="MutatingWebhookConfiguration", expressions=webhooks),
         Ignore(group="admissionregistration.k8s.io", kind="ValidatingWebhookConfiguration", expressions=webhooks),
         Ignore(

@@ -1,22 +1,12 @@
 """NVIDIA's Network Operator: runs what the policy in `rdma` asks for."""
 
-from generator.components.common import tolerations
+from generator.components.common import fullname, release_of, tolerations
 from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.rdma import NAMESPACE, hosts
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
 __all__ = ["network_operator"]
-
-RELEASE = "network-operator"
-
-# All run before every sync. `keep-ncp` fails when its CRD is not there yet, and our CRDs are in Git: no hook is needed.
-HOOKS = (
-    "network-operator-keep-ncp",
-    "network-operator-hooks-keep-ncp-sa",
-    "network-operator-hooks-keep-ncp-role",
-    "network-operator-hooks-scale-binding",
-)
 
 
 def network_operator(cluster: Cluster) -> Component | None:
@@ -35,10 +25,10 @@ def network_operator(cluster: Cluster) -> Component | None:
         releases=(
             Release(
                 chart=version.chart("network-operator"),
-                name=RELEASE,
+                name="network-operator",
                 namespace=NAMESPACE,
                 values=values(cluster),
-                hooks=dict.fromkeys(HOOKS, "drop"),
+                hooks=dict.fromkeys(hooks(cluster), "drop"),
             ),
         ),
         needs=("cert-manager", "node-feature-discovery"),
@@ -47,7 +37,6 @@ def network_operator(cluster: Cluster) -> Component | None:
             Ignore(
                 group="admissionregistration.k8s.io",
                 kind="ValidatingWebhookConfiguration",
-                name=f"{RELEASE}-validating-webhook-configuration",
                 expressions=(".webhooks[]?.clientConfig.caBundle",),
             ),
         ),
@@ -59,6 +48,16 @@ def network_operator(cluster: Cluster) -> Component | None:
             "rbac.authorization.k8s.io/ClusterRoleBinding",
         ),
     )
+
+
+def hooks(cluster: Cluster) -> tuple[str, ...]:
+    """Return the chart's hooks, which all run before every sync. The Job fails when its CRD is not there yet, and our
+    CRDs are in Git: no hook is needed.
+    """
+    release, _ = release_of(cluster, "network-operator", NAMESPACE)
+    name = fullname(release, "network-operator")
+    own = (f"{name}-hooks-{what}" for what in ("keep-ncp-sa", "keep-ncp-role", "scale-binding"))
+    return ("network-operator-keep-ncp", *own)
 
 
 def values(cluster: Cluster) -> Manifest:

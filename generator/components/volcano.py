@@ -1,5 +1,6 @@
 """Volcano: places whole gangs of pods and does nothing else."""
 
+from generator.components.common import release_of
 from generator.components.component import Component, Manifest, Namespace, Patch, Release, Tier
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
@@ -46,24 +47,23 @@ def volcano(cluster: Cluster) -> Component | None:
     version = version_of("volcano", cluster)
     replicas = 2 if len(cluster.control_plane) > 1 else 1
     monitored = cluster.monitoring.prometheus is not None
+    release, namespace = release_of(cluster, "volcano", NAMESPACE)
     return Component(
         name="volcano",
         tier=Tier.SCHEDULING,
         summary="Gang scheduler: all pods of a job start together or none",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="restricted"),),
-        objects=(*budgets(replicas), *(monitors() if monitored else ())),
+        objects=(*budgets(namespace, replicas), *(monitors(namespace) if monitored else ())),
         releases=(
             Release(
                 chart=version.chart("volcano"),
                 name="volcano",
                 namespace=NAMESPACE,
                 values=values(version.version, replicas),
-                # Both belong to the admission webhooks, which are off; they would make a new CA on every sync.
-                hooks={"volcano-admission-init": "drop", "volcano-admission-init-role": "drop"},
             ),
         ),
-        patches=(strict_configuration(), only_pod_groups()),
+        patches=(strict_configuration(release, namespace), only_pod_groups(release, namespace)),
         needs=("prometheus-crds",) if monitored else (),
         kinds=(
             "apiextensions.k8s.io/CustomResourceDefinition",
@@ -116,19 +116,19 @@ def apart(app: str) -> Manifest:
     }
 
 
-def strict_configuration() -> Patch:
+def strict_configuration(release: str, namespace: str) -> Patch:
     """Make the scheduler stop at a bad configuration. Otherwise it goes on with its own default, which has the
     plugins that deadlock with Kueue; the chart has no value for the flag (facts: scheduling 1.3).
     """
-    return argument("volcano-scheduler", "--disable-default-scheduler-config=true")
+    return argument(f"{release}-scheduler", namespace, "--disable-default-scheduler-config=true")
 
 
-def only_pod_groups() -> Patch:
+def only_pod_groups(release: str, namespace: str) -> Patch:
     """Run only the controllers that plain Kubernetes jobs need: those of Volcano's own jobs stay off."""
-    return argument("volcano-controllers", "--controllers=+pg-controller,+queue-controller")
+    return argument(f"{release}-controllers", namespace, "--controllers=+pg-controller,+queue-controller")
 
 
-def argument(deployment: str, text: str) -> Patch:
+def argument(deployment: str, namespace: str, text: str) -> Patch:
     """Put an argument before the chart's: its last one is `2>&1`."""
     return Patch(
         target={
@@ -136,13 +136,13 @@ def argument(deployment: str, text: str) -> Patch:
             "version": "v1",
             "kind": "Deployment",
             "name": deployment,
-            "namespace": NAMESPACE,
+            "namespace": namespace,
         },
         operations=({"op": "add", "path": "/spec/template/spec/containers/0/args/0", "value": text},),
     )
 
 
-def budgets(replicas: int) -> tuple[Manifest, ...]:
+def budgets(namespace: str, replicas: int) -> tuple[Manifest, ...]:
     """Keep one replica of each while nodes are drained; the chart has no such objects."""
     if replicas == 1:
         return ()
@@ -150,20 +150,20 @@ def budgets(replicas: int) -> tuple[Manifest, ...]:
         {
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
-            "metadata": {"name": app, "namespace": NAMESPACE},
+            "metadata": {"name": app, "namespace": namespace},
             "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": app}}},
         }
         for app in ("volcano-scheduler", "volcano-controller")
     )
 
 
-def monitors() -> tuple[Manifest, ...]:
+def monitors(namespace: str) -> tuple[Manifest, ...]:
     """Let Prometheus scrape the Services of the chart, which has no ServiceMonitors."""
     return tuple(
         {
             "apiVersion": "monitoring.coreos.com/v1",
             "kind": "ServiceMonitor",
-            "metadata": {"name": app, "namespace": NAMESPACE},
+            "metadata": {"name": app, "namespace": namespace},
             "spec": {
                 "selector": {"matchLabels": {"app": app}},
                 "endpoints": [{"port": "metrics", "interval": "30s"}],

@@ -21,9 +21,9 @@ class Chart(Struct, frozen=True, kw_only=True):
 class Version(Struct, frozen=True, kw_only=True):
     """One version of a component, whole.
 
-    `version` names the base folder. `charts` and `manifests` (URLs at a tag) are what upstream ships, `images` what our
-    own objects run. `schemas` are folders below `../shared/upstream` whose CRDs and chart values this entry was
-    checked against; `proven` is the version on which the real program was run, if it was.
+    `version` names the base folder. `charts` and `manifests` (URLs of files at a tag) are what upstream ships, `images`
+    what our own objects run. `schemas` are folders below `../shared/upstream` whose CRDs and chart values this entry
+    was checked against; `proven` is the version on which the real program was run, if it was.
     `kubernetes` is the range of minors that upstream supports, both ends included.
     """
 
@@ -233,9 +233,18 @@ CATALOGUE: dict[str, tuple[Version, ...]] = {
     "snapshot-controller": (
         Version(
             version="v8.6.0",
-            manifests=(
-                "https://github.com/kubernetes-csi/external-snapshotter//client/config/crd?ref=v8.6.0",
-                "https://github.com/kubernetes-csi/external-snapshotter//deploy/kubernetes/snapshot-controller?ref=v8.6.0",
+            manifests=tuple(
+                f"https://raw.githubusercontent.com/kubernetes-csi/external-snapshotter/v8.6.0/{path}.yaml"
+                for path in (
+                    "client/config/crd/snapshot.storage.k8s.io_volumesnapshotclasses",
+                    "client/config/crd/snapshot.storage.k8s.io_volumesnapshotcontents",
+                    "client/config/crd/snapshot.storage.k8s.io_volumesnapshots",
+                    "client/config/crd/groupsnapshot.storage.k8s.io_volumegroupsnapshotclasses",
+                    "client/config/crd/groupsnapshot.storage.k8s.io_volumegroupsnapshotcontents",
+                    "client/config/crd/groupsnapshot.storage.k8s.io_volumegroupsnapshots",
+                    "deploy/kubernetes/snapshot-controller/rbac-snapshot-controller",
+                    "deploy/kubernetes/snapshot-controller/setup-snapshot-controller",
+                )
             ),
             images={"controller": "registry.k8s.io/sig-storage/snapshot-controller:v8.6.0"},
             schemas=("external-snapshotter/v8.6.0",),

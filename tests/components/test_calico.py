@@ -1,7 +1,7 @@
 from ipaddress import IPv6Network
 
 from msgspec import structs
-from network_upstream import crd_errors, crds, existing, load, unknown_keys
+from network_upstream import crd_errors, crds, unknown_keys
 
 from generator.components.calico import calico
 from generator.components.component import Component, Manifest
@@ -93,17 +93,6 @@ def test_removing_the_application_leaves_the_network(a30: Cluster) -> None:
     assert component.releases[0].hooks == {"tigera-operator-uninstall": "drop"}
     for manifest in (*component.base, *component.objects):
         assert manifest["metadata"]["annotations"]["argocd.argoproj.io/sync-options"] == "Prune=false,Delete=false"
-
-
-def test_the_crd_too_large_for_client_side_apply_is_applied_by_the_server(a30: Cluster) -> None:
-    (patch,) = build(a30).patches
-    large = {
-        crd["metadata"]["name"]
-        for path in existing(CRDS).glob("*.yaml")
-        for crd in [load(f"{CRDS}/{path.name}")]
-        if len(str(crd)) > 262144
-    }
-    assert large == {patch.target["name"]}
 
 
 def test_health_is_known_for_what_the_wave_waits_for(a30: Cluster) -> None:

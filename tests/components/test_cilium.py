@@ -139,9 +139,9 @@ def test_another_ingress_class_is_not_served(ml50: Cluster) -> None:
 
 def test_all_namespaces_are_declared_not_made_by_the_chart(ml50: Cluster) -> None:
     made = values(ml50)
-    for part in (made["tls"], made["ingressController"], made["envoyConfig"]):
-        assert part["secretsNamespace"]["create"] is False
-        assert part["secretsNamespace"]["name"] in {namespace.name for namespace in build(ml50).namespaces}
+    for part in ("tls", "ingressController", "envoyConfig", "gatewayAPI"):
+        assert made[part]["secretsNamespace"]["create"] is False
+        assert made[part]["secretsNamespace"]["name"] in {namespace.name for namespace in build(ml50).namespaces}
 
 
 def test_nothing_of_prometheus_is_needed_before_it_exists(ml50: Cluster) -> None:

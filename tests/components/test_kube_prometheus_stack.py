@@ -24,7 +24,11 @@ ELSEWHERE = {
     "grafana.ingress.annotations.argocd.argoproj.io/ignore-healthcheck",
     "grafana.ingress.annotations.cert-manager.io/cluster-issuer",
     "grafana.ingress.ingressClassName",
+    "grafana.rbac",
     "grafana.resources",
+    "grafana.sidecar.dashboards.resource",
+    "grafana.sidecar.datasources.resource",
+    "grafana.sidecar.resources",
     "grafana.testFramework",
     "kube-state-metrics.resources",
     "prometheus-node-exporter.priorityClassName",
@@ -92,6 +96,15 @@ def test_no_secret_stands_in_the_values(ml50: Cluster) -> None:
     assert declared[spec["configSecret"]].keys == ("alertmanager.yaml",)
     assert release.values["grafana"]["ingress"]["tls"][0]["secretName"] in declared
     assert f"{release.name}-admission" in declared
+
+
+def test_grafana_reads_no_secret_but_its_own(a30: Cluster) -> None:
+    component = installed(a30)
+    (role,) = [manifest for manifest in component.base if manifest["kind"] == "ClusterRole"]
+    assert [rule["resources"] for rule in role["rules"]] == [["configmaps"]]
+    grafana = values(a30)["grafana"]
+    assert grafana["rbac"] == {"useExistingClusterRole": role["metadata"]["name"]}
+    assert {grafana["sidecar"][kind]["resource"] for kind in ("dashboards", "datasources")} == {"configmap"}
 
 
 def test_it_takes_the_monitors_of_every_component(a30: Cluster) -> None:

@@ -116,5 +116,15 @@ def test_an_adopted_kueue_keeps_its_namespace(ml50: Cluster) -> None:
     assert configuration(ml50)["namespace"] == "kueue-system"
 
 
+@pytest.mark.parametrize(("release", "secret"), [("old", "old-kueue-webhook-server-cert"), ("my-kueue", None)])
+def test_an_adopted_kueue_keeps_its_certificate(ml50: Cluster, release: str, secret: str | None) -> None:
+    settings = ComponentSettings(adopt=Adopt(release=release, namespace="queueing"))
+    component = made(structs.replace(ml50, components={"kueue": settings}))
+    # As the chart names it: by the release, and by the chart as well unless the release says it.
+    name = secret or f"{release}-webhook-server-cert"
+    assert component.releases[0].secrets == {name: "placeholder"}
+    assert [(each.namespace, each.name) for each in component.secrets] == [("queueing", name)]
+
+
 def test_no_teams_no_queues(a30: Cluster) -> None:
     assert kueue(structs.replace(a30, teams=())) is None

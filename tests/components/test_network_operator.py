@@ -3,7 +3,7 @@ from network_upstream import unknown_keys
 
 from generator.components.component import Component
 from generator.components.network_operator import network_operator
-from generator.model.cluster import Cluster
+from generator.model.cluster import Adopt, Cluster, ComponentSettings
 
 CHART = "network-operator/v26.4.1"
 
@@ -31,6 +31,14 @@ def test_there_is_one_nfd_and_no_hook(ml50: Cluster) -> None:
     assert release.values["upgradeCRDs"] is False
     assert set(release.hooks.values()) == {"drop"}
     assert "network-operator-keep-ncp" in release.hooks
+    assert "network-operator-hooks-keep-ncp-sa" in release.hooks
+
+
+def test_hooks_are_known_by_the_name_of_an_adopted_release(ml50: Cluster) -> None:
+    settings = ComponentSettings(adopt=Adopt(release="old", namespace="gpu"))
+    (release,) = build(structs.replace(ml50, components={"network-operator": settings})).releases
+    # The Job's name is fixed in the chart, the others follow the release.
+    assert {"network-operator-keep-ncp", "old-network-operator-hooks-scale-binding"} <= set(release.hooks)
 
 
 def test_the_webhook_s_certificate_comes_from_cert_manager(ml50: Cluster) -> None:
@@ -44,4 +52,4 @@ def test_the_webhook_s_certificate_comes_from_cert_manager(ml50: Cluster) -> Non
 def test_what_the_injector_writes_is_ignored(ml50: Cluster) -> None:
     component = build(ml50)
     (ignore,) = component.ignore
-    assert ignore.name == f"{component.releases[0].name}-validating-webhook-configuration"
+    assert ignore.kind == "ValidatingWebhookConfiguration"

@@ -23,7 +23,15 @@ def test_the_image_is_that_of_the_manifests(ml50: Cluster) -> None:
     component = build(ml50)
     changes = {change["path"].rpartition("/")[2]: change["value"] for change in component.patches[0].operations}
     assert changes["image"].endswith(f":{component.version}")
-    assert all(url.endswith(f"ref={component.version}") for url in component.manifests)
+    assert all(f"/{component.version}/" in url for url in component.manifests)
+
+
+def test_the_crds_come_before_what_needs_them_and_each_file_once(ml50: Cluster) -> None:
+    manifests = build(ml50).manifests
+    crds = [url for url in manifests if "/client/config/crd/" in url]
+    assert list(manifests[: len(crds)]) == crds
+    assert len(crds) == 6
+    assert len(set(manifests)) == len(manifests) == len(crds) + 2
 
 
 def test_the_pod_is_finished_and_valid(ml50: Cluster) -> None:

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from generator.components.component import Component
 from generator.components.volcano import SCHEDULER_CONF, volcano
-from generator.model.cluster import Cluster, Monitoring
+from generator.model.cluster import Adopt, Cluster, ComponentSettings, Monitoring
 
 CONFIGURATION = yaml.safe_load(SCHEDULER_CONF)
 
@@ -47,6 +47,14 @@ def test_the_scheduler_gets_the_configuration_and_stops_where_it_is_wrong(ml50: 
     assert patch.operations[0]["value"] == "--disable-default-scheduler-config=true"
     # Before the chart's own arguments, the last of which is `2>&1`.
     assert patch.operations[0]["path"].endswith("/args/0")
+
+
+def test_an_adopted_volcano_is_held_to_the_configuration_too(ml50: Cluster) -> None:
+    settings = ComponentSettings(adopt=Adopt(release="old", namespace="batch"))
+    component = made(structs.replace(ml50, components={"volcano": settings}))
+    targets = {(patch.target["namespace"], patch.target["name"]) for patch in component.patches}
+    assert targets == {("batch", "old-scheduler"), ("batch", "old-controllers")}
+    assert {manifest["metadata"]["namespace"] for manifest in component.objects} == {"batch"}
 
 
 @pytest.mark.parametrize(("name", "replicas"), [("ml50", 2), ("a30", 1)])

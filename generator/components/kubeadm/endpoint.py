@@ -55,7 +55,7 @@ def kube_vip(cluster: Cluster) -> Manifest:
             "containers": [
                 {
                     "name": "kube-vip",
-                    "image": KUBE_VIP,
+                    "image": f"{cluster.site.images}/{KUBE_VIP}" if cluster.site.images else KUBE_VIP,
                     "args": ["manager"],
                     "env": [{"name": name, "value": value} for name, value in env.items()],
                     "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "128Mi"}},

@@ -4,6 +4,7 @@ from ipaddress import IPv4Network
 
 from generator.components.common import CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH
 from generator.components.component import Manifest
+from generator.components.kubeadm.images import mirrored
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 
@@ -103,6 +104,7 @@ def arguments(named: dict[str, str]) -> Arguments:
 def cluster_configuration(cluster: Cluster) -> Manifest:
     """Return what all control-plane nodes share; kubeadm keeps it in the cluster."""
     settings = cluster.kubernetes
+    images, etcd_image = mirrored(cluster)
     return {
         "apiVersion": API,
         "kind": "ClusterConfiguration",
@@ -110,6 +112,7 @@ def cluster_configuration(cluster: Cluster) -> Manifest:
         "kubernetesVersion": f"v{settings.version}",
         "controlPlaneEndpoint": settings.endpoint.address,
         "certificatesDir": "/etc/kubernetes/pki",
+        **images,
         "networking": {
             "podSubnet": _both(settings.pod_cidr, settings.pod_cidr6),
             "serviceSubnet": _both(settings.service_cidr, settings.service_cidr6),
@@ -120,6 +123,7 @@ def cluster_configuration(cluster: Cluster) -> Manifest:
         "scheduler": {"extraArgs": arguments({"bind-address": ANY} if scraped(cluster) else {})},
         "etcd": {
             "local": {
+                **etcd_image,
                 "dataDir": settings.etcd.data_dir,
                 "extraArgs": arguments(
                     {

@@ -6,13 +6,11 @@ Files lie below `node/all/` and `node/<pool>/` as they lie on the node; `prepare
 from importlib.resources import files as resources
 
 from generator.components.component import Manifest
+from generator.components.kubeadm.images import sandbox
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 
 __all__ = ["node_files"]
-
-# The pause image of Kubernetes 1.35.
-SANDBOX = "registry.k8s.io/pause:3.10.1"
 
 
 def node_files(cluster: Cluster) -> dict[str, str | Manifest]:
@@ -20,7 +18,7 @@ def node_files(cluster: Cluster) -> dict[str, str | Manifest]:
     found: dict[str, str | Manifest] = {
         "node/all/etc/modules-load.d/kubernetes.conf": _lines("overlay", "br_netfilter", "nf_conntrack"),
         "node/all/etc/sysctl.d/90-kubernetes.conf": SYSCTL,
-        "node/all/etc/containerd/config.toml": CONTAINERD.replace("SANDBOX", SANDBOX),
+        "node/all/etc/containerd/config.toml": CONTAINERD.replace("SANDBOX", _sandbox(cluster)),
         # Without it, registering memory with an HCA fails for containers that are not root, and NCCL falls back
         # to TCP in silence (facts: network-gpu 8).
         "node/all/etc/systemd/system/containerd.service.d/memlock.conf": "[Service]\nLimitMEMLOCK=infinity\n",
@@ -36,6 +34,10 @@ def node_files(cluster: Cluster) -> dict[str, str | Manifest]:
     for name in ("prepare.sh", "encryption-key.sh", "discovery.sh"):
         found[f"node/{name}"] = (script / name).read_text(encoding="utf-8")
     return found
+
+
+def _sandbox(cluster: Cluster) -> str:
+    return f"{cluster.site.images}/{sandbox(cluster)}" if cluster.site.images else sandbox(cluster)
 
 
 def _pool(cluster: Cluster, pool: str) -> dict[str, str | Manifest]:

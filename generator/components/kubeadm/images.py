@@ -1,0 +1,57 @@
+"""The images that kubeadm and the files for nodes name, which no Application holds."""
+
+from generator.components.component import Manifest
+from generator.components.kubeadm.endpoint import KUBE_VIP
+from generator.model.cluster import Cluster
+from generator.model.served import minor_of
+
+__all__ = ["REGISTRY", "kubeadm_images", "mirrored", "sandbox"]
+
+REGISTRY = "registry.k8s.io"
+# CoreDNS, etcd and pause of each minor's kubeadm (cmd/kubeadm/app/constants of 1.33.0, 1.34.0, 1.35.3 and 1.36.0).
+_TAGS = {
+    33: ("v1.12.0", "3.5.21-0", "3.10"),
+    34: ("v1.12.1", "3.6.4-0", "3.10.1"),
+    35: ("v1.13.1", "3.6.6-0", "3.10.1"),
+    36: ("v1.14.2", "3.6.8-0", "3.10.2"),
+}
+
+
+def _tags(cluster: Cluster) -> tuple[str, str, str]:
+    minor = minor_of(cluster.kubernetes.version)
+    return _TAGS[max((known for known in _TAGS if known <= minor), default=min(_TAGS))]
+
+
+def kubeadm_images(cluster: Cluster) -> dict[str, str]:
+    """Return what is pulled on nodes before Argo CD, by upstream's names, and the file in the bootstrap folder
+    that names it. Patch releases of kubeadm may take newer CoreDNS and etcd; with a mirror they are told these tags.
+    """
+    dns, etcd, _ = _tags(cluster)
+    version = f"v{cluster.kubernetes.version}"
+    parts = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"]
+    parts += [] if cluster.networks.cni == "cilium" else ["kube-proxy"]
+    names = [*(f"{part}:{version}" for part in parts), f"coredns/coredns:{dns}", f"etcd:{etcd}"]
+    found = {f"{REGISTRY}/{name}": "kubeadm/init.yaml" for name in names}
+    found[sandbox(cluster)] = "node/all/etc/containerd/config.toml"
+    if cluster.kubernetes.endpoint.by == "kube-vip":
+        found[KUBE_VIP] = "endpoint/kube-vip.yaml"
+    return found
+
+
+def sandbox(cluster: Cluster) -> str:
+    """Return the image that holds each pod's namespaces, by upstream's name."""
+    return f"{REGISTRY}/pause:{_tags(cluster)[2]}"
+
+
+def mirrored(cluster: Cluster) -> tuple[Manifest, Manifest]:
+    """Return what ClusterConfiguration says of the mirror, and what its `etcd.local` does; nothing without a mirror.
+    kubeadm drops the folder of CoreDNS below any registry but its own, and only the tags given here are in the mirror.
+    """
+    if not cluster.site.images:
+        return {}, {}
+    dns, etcd, _ = _tags(cluster)
+    registry = f"{cluster.site.images}/{REGISTRY}"
+    return (
+        {"imageRepository": registry, "dns": {"imageRepository": f"{registry}/coredns", "imageTag": dns}},
+        {"imageRepository": registry, "imageTag": etcd},
+    )
