@@ -1,22 +1,26 @@
 """One component of one cluster: its base, its overlay and the user's corner in it."""
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
 from generator.components.component import Component, Manifest, Patch, Release
 from generator.layout.emit import emit
 from generator.layout.files import Files, component_file, corner, document, kustomization, objects
-from generator.layout.upstream import brings
+from generator.layout.mirror import (
+    Imaging,
+    Sighting,
+    pins,
+    renames,
+    rewritten,
+    rewritten_patch,
+    sightings,
+    text_patches,
+)
+from generator.layout.upstream import Upstream, brings
 from generator.model.cluster import Cluster
+from generator.model.served import minor_of, versions
 
 __all__ = ["base", "custom", "overlay"]
-
-# What a Kubernetes 1.33 to 1.36 serves in stable versions (its own OpenAPI document, less alpha and beta). Helm knows
-# only an old list of its own.
-SERVED = (
-    "admissionregistration.k8s.io/v1", "apiextensions.k8s.io/v1", "apiregistration.k8s.io/v1", "apps/v1",
-    "authentication.k8s.io/v1", "authorization.k8s.io/v1", "autoscaling/v1", "autoscaling/v2", "batch/v1",
-    "certificates.k8s.io/v1", "coordination.k8s.io/v1", "discovery.k8s.io/v1", "events.k8s.io/v1",
-    "flowcontrol.apiserver.k8s.io/v1", "networking.k8s.io/v1", "node.k8s.io/v1", "policy/v1",
-    "rbac.authorization.k8s.io/v1", "scheduling.k8s.io/v1", "storage.k8s.io/v1", "v1",
-)  # fmt: skip
 
 
 def base(component: Component) -> Files:
@@ -33,28 +37,54 @@ def _folder(folder: str, manifests: tuple[Manifest, ...], source: str) -> Files:
     return {f"{folder}/kustomization.yaml": document(kustomization(names), source), **files}
 
 
-def overlay(cluster: Cluster, component: Component, *, vendored: bool = False) -> Files:
-    """Return `overlays/<cluster>/<component>/` less the user's corner. Its kustomization holds only resources and
-    components; `custom` comes last, so that the user's patches win. What is `vendored` stands in `upstream/`, which
-    `gen vendor` writes.
+def overlay(
+    cluster: Cluster,
+    component: Component,
+    upstream: Upstream | None = None,
+    digests: Mapping[str, str] = MappingProxyType({}),
+) -> Files:
+    """Return `overlays/<cluster>/<component>/` less the user's corner. Its kustomization holds only resources,
+    components and images; `custom` comes last, so that the user's patches win. What `upstream` tells of is vendored and
+    stands in `upstream/`, which `gen vendor` writes. Images come from the cluster's mirror, and pinned where `digests`
+    has them.
     """
     folder = f"overlays/{cluster.name}/{component.name}"
     source = f"clusters/{cluster.name}/cluster.yaml, or put patches into {folder}/custom/"
-    names, files = objects(folder, component.objects, source)
+    imaging = Imaging(cluster.site.images, digests)
+    shared = _shared_images(component, upstream) if imaging else ()
+    names, files = objects(folder, [rewritten(one, imaging) for one in component.objects], source)
+    generated = _generated(component, shared, imaging)
+    top = kustomization(
+        [*_resources(component, vendored=upstream is not None), *names],
+        ["generated", "custom"] if generated else ["custom"],
+    )
+    if images := renames(shared, imaging):
+        top["images"] = images
+    files[f"{folder}/kustomization.yaml"] = document(top, source)
+    if brings(component) and not upstream:
+        files |= releases(f"{folder}/releases", cluster, component, source)
+    if generated:
+        files[f"{folder}/generated/kustomization.yaml"] = document(component_file(**generated), source)
+    return files
+
+
+def _resources(component: Component, *, vendored: bool) -> list[str]:
     shared = [f"../../../workflows/{operation.name}" for operation in component.operations]
     upstream = ["upstream" if vendored else "releases"] if brings(component) else []
-    patches = ["generated"] if component.patches else []
-    top = kustomization(
-        [f"../../../base/{component.name}/{component.version}", *shared, *upstream, *names], [*patches, "custom"]
-    )
-    files[f"{folder}/kustomization.yaml"] = document(top, source)
-    if brings(component) and not vendored:
-        files |= releases(f"{folder}/releases", cluster, component, source)
-    if patches:
-        files[f"{folder}/generated/kustomization.yaml"] = document(
-            component_file(patches=[_patch(patch) for patch in component.patches]), source
-        )
-    return files
+    return [f"../../../base/{component.name}/{component.version}", *shared, *upstream]
+
+
+def _shared_images(component: Component, upstream: Upstream | None) -> tuple[Sighting, ...]:
+    """Return the images in what this overlay does not write itself."""
+    templates = [template for operation in component.operations for template in operation.templates]
+    return sightings([*component.base, *templates]) + (upstream.found.images if upstream else ())
+
+
+def _generated(component: Component, shared: Sequence[Sighting], imaging: Imaging) -> Manifest:
+    """Return what gen's own Kustomize Component does. Images come first: the component's patches may replace them."""
+    patches = [*text_patches(shared, imaging), *(rewritten_patch(patch, imaging) for patch in component.patches)]
+    found = {"patches": [_patch(patch) for patch in patches], "images": pins(shared, imaging)}
+    return {key: value for key, value in found.items() if value}
 
 
 def releases(folder: str, cluster: Cluster, component: Component, source: str) -> Files:
@@ -68,6 +98,8 @@ def releases(folder: str, cluster: Cluster, component: Component, source: str) -
 
 
 def _chart(release: Release, cluster: Cluster) -> Manifest:
+    # Helm knows only an old list of its own.
+    served = versions(minor_of(cluster.kubernetes.version))
     # An OCI reference is split by Kustomize itself: repository and name, as with HTTP.
     return {
         "name": release.chart.name,
@@ -77,7 +109,7 @@ def _chart(release: Release, cluster: Cluster) -> Manifest:
         "namespace": release.namespace,
         "includeCRDs": True,
         "kubeVersion": cluster.kubernetes.version,
-        "apiVersions": [*SERVED, *(["monitoring.coreos.com/v1"] if cluster.monitoring.prometheus else [])],
+        "apiVersions": [*served, *(["monitoring.coreos.com/v1"] if cluster.monitoring.prometheus else [])],
         "valuesFile": f"{release.name}.yaml",
         "skipTests": True,
         # Argo CD would run a chart's hooks at every sync: only `keep` and `plain` are wanted.

@@ -48,7 +48,7 @@ def lay_out(cluster: Cluster, known: Known = NOTHING) -> Tree:
     files: Files = {}
     once = argocd_custom(cluster) | _corner(cluster)
     for component in components:
-        files |= base(component) | overlay(cluster, component, vendored=component.name in upstream)
+        files |= base(component) | overlay(cluster, component, upstream.get(component.name), known.images)
         once |= custom(cluster.name, component)
     files |= namespaces(cluster, components) | argocd(cluster, components, upstream)
     files |= bootstrap(cluster) | _root(cluster) | _secrets(cluster, components)

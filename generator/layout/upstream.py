@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from generator.components.component import Component, Release
 from generator.layout.files import Files, document
+from generator.layout.mirror import Sighting
 from generator.model.cluster import Cluster
 from generator.model.versions import HELM
 
@@ -42,11 +43,13 @@ class Inputs(Struct, frozen=True, kw_only=True, rename="camel"):
 
 class Found(Struct, frozen=True, kw_only=True):
     """What the inflated objects need of others: the namespaces and the cluster-scoped kinds ("group/Kind", core:
-    "/Kind") that Argo CD's project must allow. CRDs are among the kinds, wherever their files lie.
+    "/Kind") that Argo CD's project must allow. CRDs are among the kinds, wherever their files lie. `images` are those
+    that the objects name.
     """
 
     namespaces: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    images: tuple[Sighting, ...] = ()
 
 
 class Upstream(Struct, frozen=True):

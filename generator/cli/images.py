@@ -1,0 +1,253 @@
+"""`gen images`."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import count
+from os import environ
+from pathlib import Path
+
+import click
+from msgspec import Struct, to_builtins
+
+from generator.cli.options import CLUSTER, ROOT, root_of
+from generator.cli.output import show_findings, summary
+from generator.errors import UsageError
+from generator.layout.emit import emit
+from generator.layout.images import rewrite
+from generator.layout.lock import LOCK, Lock
+from generator.model.cluster import Cluster
+from generator.rendered import images as rules
+from generator.rendered.build import build
+from generator.repository.handedits import refusal
+from generator.repository.project import load
+from generator.repository.render import Fresh, render
+from generator.repository.standing import locked, on_disk
+from generator.upstream.images import Image, Stray, answered, images, merged, skopeo, strays
+from generator.upstream.registry import Answer, ask
+from generator.upstream.sbom import sbom
+
+__all__ = ["command"]
+
+
+class _Listed(Struct, frozen=True):
+    """One cluster with what is known of its images."""
+
+    cluster: Cluster
+    images: list[Image]
+    strays: list[Stray]
+    unseen: tuple[str, ...]
+    problems: list[str]
+
+
+@click.command("images")
+@CLUSTER
+@ROOT
+@click.option(
+    "--output",
+    type=click.Choice(["table", "json", "skopeo", "plain", "cyclonedx"]),
+    default="table",
+    show_default=True,
+    help="skopeo: what `skopeo sync --src yaml` reads; plain: a reference on each line; cyclonedx: one cluster's SBOM.",
+)
+@click.option("--sizes", is_flag=True, help="Ask the registries for digests and sizes (linux/amd64, compressed).")
+@click.option(
+    "--lock", "lock_them", is_flag=True, help="Ask the registries for digests, write gen.lock and pin what is rendered."
+)
+@click.option("--check", "only_check", is_flag=True, help="List nothing, only tell what is wrong.")
+def command(  # noqa: PLR0913 - the verb's options
+    clusters: tuple[str, ...], directory: Path, output: str, *, sizes: bool, lock_them: bool, only_check: bool
+) -> int:
+    """List every image of the clusters, with digests; check that all come from the mirror.
+
+    The images are those of the built objects, wherever these name one, and of what nodes run before Argo CD. Works
+    offline but with --sizes and --lock; needs Kustomize. Exit code 1 when `site.images` names a mirror and an image
+    would still come from elsewhere, or something is not vendored then; and when an image has no tag, or `latest`.
+
+    Registries are asked through `site.images` where it is set. Credentials: config.json in $DOCKER_CONFIG or ~/.docker,
+    as `docker login` writes it. GEN_REGISTRY_CA: a file with the CA of the registry. Proxies: as usual.
+    """
+    root = root_of(directory)
+    loaded = load(root, clusters)
+    if any(one.wrong for one in loaded):
+        show_findings(loaded, "text")
+        click.echo(summary(loaded), err=True)
+        return 1
+    if output == "cyclonedx" and len(loaded) > 1:
+        raise UsageError(f"an SBOM is of one cluster: --cluster {loaded[0].name}")
+    lock = locked(on_disk(root)).images
+    listed = [_list(root, one.cluster, lock) for one in loaded if one.cluster]
+    found = merged(each.images for each in listed)
+    if lock_them:
+        return _lock(root, found, listed, lock)
+    if sizes:
+        found = _asked(found, listed)
+    if not only_check:
+        _show(found, listed, output)
+    return max([_tell(found), *(_judge(each) for each in listed)])
+
+
+def _list(root: Path, cluster: Cluster, lock: Mapping[str, str]) -> _Listed:
+    built = build(root, cluster)
+    found = images(built, lock)
+    # What comes from elsewhere is told by `strays`: of all texts, and of what nodes run as well.
+    judged = [problem for rule in rules.RULES if rule.code != "GEN-IMG-003" for problem in rule.problems(built)]
+    problems = [
+        f"{one.object.file}: {one.severity} {one.code}: {one.object.told}: {one.message}; fix: {one.fix}"
+        for one in judged
+    ]
+    return _Listed(cluster, found, list(strays(cluster, found)), built.unseen, problems)
+
+
+def _places(found: Sequence[Image], listed: Sequence[_Listed], *, tags: bool) -> dict[str, str]:
+    """Return where registries are to be asked, by reference; by the tag alone with `tags`."""
+    mirrors = {each.cluster.name: each.cluster.site.images for each in listed}
+    return {
+        image.reference: rewrite(image.name if tags else image.reference, mirrors[image.uses[0].cluster], {})
+        for image in found
+        if not image.partial
+    }
+
+
+def _asked(found: Sequence[Image], listed: Sequence[_Listed]) -> list[Image]:
+    places = _places(found, listed, tags=False)
+    answers = ask(places.values(), sizes=True, told=_progress(len(places)))
+    return [
+        answered(image, answers[places[image.reference]]) if image.reference in places else image for image in found
+    ]
+
+
+def _progress(total: int) -> Callable[[str, Answer], None]:
+    """Return what tells, on a terminal, how many have answered."""
+    done = count(1)
+
+    def told(_reference: str, _answer: Answer) -> None:
+        number = next(done)
+        if sys.stderr.isatty():
+            click.echo(f"\r{number} of {total} asked", err=True, nl=number == total)
+
+    return told
+
+
+def _lock(root: Path, found: Sequence[Image], listed: Sequence[_Listed], lock: Mapping[str, str]) -> int:
+    """Write the digests of what has a tag and no digest of its own, and render everything with them."""
+    wanted = [image for image in found if image.tagged and (not image.digest or image.name in lock)]
+    places = _places(wanted, listed, tags=True)
+    answers = ask(places.values(), sizes=False, told=_progress(len(places)))
+    by_name = {image.name: answers[places[image.reference]] for image in wanted if image.reference in places}
+    new = {name: answer.digest for name, answer in by_name.items() if answer.digest}
+    for name, digest in new.items():
+        if lock.get(name, digest) != digest:
+            click.echo(f"moved: {name} was {lock[name]} and is {digest}")
+    failed = {name: answer.error for name, answer in by_name.items() if answer.error}
+    for name, error in failed.items():
+        click.echo(f"{name}: {error}", err=True)
+    code = _render(root, new)
+    click.echo(f"{len(new)} images are locked by digest, {len(failed)} are not")
+    return max(code, int(bool(failed)))
+
+
+def _render(root: Path, digests: Mapping[str, str]) -> int:
+    loaded = load(root)
+    if any(one.wrong for one in loaded):
+        show_findings(loaded, "text")
+        click.echo(f"{summary(loaded)}: nothing was written", err=True)
+        return 1
+    outcome = render(
+        root,
+        loaded,
+        dry_run=False,
+        waiting=lambda text: click.echo(text, err=True),
+        fresh=Fresh(lock=Lock(images=digests)),
+    )
+    for edit in outcome.edits:
+        click.secho(refusal(edit), err=True)
+    written = "nothing was written" if outcome.refused else f"{len(outcome.plan.changes)} files changed"
+    click.echo(f"{LOCK}: {written}")
+    return int(outcome.refused)
+
+
+def _show(found: Sequence[Image], listed: Sequence[_Listed], output: str) -> None:
+    if output == "table":
+        _table(found)
+    elif output == "json":
+        click.echo(json.dumps(_data(found, listed), indent=2))
+    elif output == "cyclonedx":
+        document = sbom(listed[0].cluster.name, found, timestamp=_time())
+        click.echo(json.dumps(document, indent=2))
+    else:
+        _lists(found, listed, output)
+
+
+def _time() -> str:
+    """Return the time that reproducible builds are told, nothing where there is none."""
+    seconds = environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(seconds), UTC).isoformat() if seconds.isdigit() else ""
+
+
+def _table(found: Sequence[Image]) -> None:
+    width = max((len(image.name) for image in found), default=0)
+    for image in found:
+        size = "" if image.size is None else f"{image.size / 1e6:.1f} MB"
+        digest = image.digest.removeprefix("sha256:")[:12] + ("" if image.pinned or not image.digest else "*")
+        click.echo(f"{image.name:{width}}  {digest:13}  {size:>11}  {', '.join(image.components)}".rstrip())
+
+
+def _data(found: Sequence[Image], listed: Sequence[_Listed]) -> dict[str, object]:
+    return {
+        "images": [
+            {
+                **{key: value for key, value in to_builtins(image).items() if value not in ("", None, False)},
+                "reference": image.reference,
+                "pinned": image.pinned,
+            }
+            for image in found
+        ],
+        "elsewhere": [to_builtins(stray) for each in listed for stray in each.strays],
+        "unseen": {each.cluster.name: list(each.unseen) for each in listed},
+        "findings": [problem for each in listed for problem in each.problems],
+    }
+
+
+def _lists(found: Sequence[Image], listed: Sequence[_Listed], output: str) -> None:
+    whole = [image for image in found if not image.partial]
+    if output == "plain":
+        click.echo("".join(f"{image.reference}\n" for image in whole), nl=False)
+        return
+    click.echo(emit(skopeo(whole)), nl=False)
+    for mirror in sorted({each.cluster.site.images or "REGISTRY/PATH" for each in listed}):
+        command = f"skopeo sync --all --preserve-digests --scoped --src yaml --dest docker images.yaml {mirror}"
+        click.echo(f"save this as images.yaml, then: {command}", err=True)
+
+
+def _tell(found: Sequence[Image]) -> int:
+    """Say totals and what no list can hold."""
+    for image in found:
+        if image.partial:
+            words = "the operator adds the node's system to the tag (-ubuntu24.04): copy those that your nodes need"
+            click.echo(f"note: {image.name}: {words}", err=True)
+        if image.error:
+            click.echo(f"{image.name}: {image.error}", err=True)
+    pinned = sum(image.pinned for image in found)
+    sized = [image.size for image in found if image.size is not None]
+    size = f", {sum(sized) / 1e9:.2f} GB in {len(sized)} of them, layers that they share counted each time"
+    click.echo(f"{len(found)} images, {pinned} pinned by digest{size if sized else ''}", err=True)
+    return int(any(image.error for image in found))
+
+
+def _judge(each: _Listed) -> int:
+    """Say what is wrong with one cluster's images. With a mirror, what is not seen counts as coming from elsewhere."""
+    name, mirror = each.cluster.name, each.cluster.site.images
+    for problem in each.problems:
+        click.echo(problem, err=True)
+    for stray in each.strays:
+        use = stray.use
+        where = f"{use.object}{f', {use.field}' if use.field else ''}"
+        told = f"error GEN-IMG-003: {where}: {use.applied} is not from {mirror}"
+        click.echo(f"{use.file}: {told}; fix: {stray.fix}", err=True)
+    if each.unseen:
+        told = "so that their images may come from elsewhere" if mirror else "their images are not in the list"
+        click.echo(f"{name}: not vendored, {told}: {', '.join(each.unseen)}; `gen vendor` brings them", err=True)
+    wrong = [problem for problem in each.problems if ": error " in problem]
+    return int(bool(wrong or each.strays or (mirror and each.unseen)))

@@ -1,0 +1,179 @@
+"""The images of a cluster: from everything that is built, and from what nodes run before Argo CD."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct, structs
+
+from generator.components.kubeadm import kubeadm_images
+from generator.layout.images import Place, find, rewrite, split, upstream_name
+from generator.model.cluster import Cluster
+from generator.model.finding import dotted
+from generator.rendered.built import Built, Object
+from generator.upstream.hidden import Started, hidden
+from generator.upstream.registry import Answer
+
+__all__ = ["BOOTSTRAP", "Image", "Stray", "Use", "answered", "images", "merged", "skopeo", "strays"]
+
+BOOTSTRAP = "bootstrap"
+"""Stands for the component where nodes take an image before any component is there."""
+
+
+class Use(Struct, frozen=True, kw_only=True):
+    """Who wants an image: the component, its object and field, their file, and the reference as applied."""
+
+    cluster: str
+    component: str
+    object: str
+    field: str
+    file: str
+    applied: str
+
+
+class Image(Struct, frozen=True, kw_only=True):
+    """One image by upstream's name with its tag (`docker.io/library/postgres:16.10`, or without one where a digest is
+    all there is), and the digest where it is known. `partial`: an operator adds the node's system to the tag, so that
+    no registry has this one. `size` is that of the compressed layers on linux/amd64 in bytes; `error` is why it is
+    unknown.
+    """
+
+    name: str
+    digest: str = ""
+    uses: tuple[Use, ...]
+    partial: bool = False
+    size: int | None = None
+    error: str = ""
+
+    @property
+    def reference(self) -> str:
+        """The reference, with its digest where that is known."""
+        return f"{self.name}@{self.digest}" if self.digest else self.name
+
+    @property
+    def pinned(self) -> bool:
+        """Whether whatever takes it names the digest."""
+        return all("@" in use.applied for use in self.uses)
+
+    @property
+    def tagged(self) -> bool:
+        """Whether it has a tag."""
+        return ":" in self.name.rpartition("/")[2]
+
+    @property
+    def components(self) -> list[str]:
+        """Who wants it."""
+        return sorted({use.component for use in self.uses})
+
+
+class Stray(Struct, frozen=True, kw_only=True):
+    """An image that does not come from the mirror, and what to do about it."""
+
+    use: Use
+    fix: str
+
+
+# What NVIDIA's operators complete with the node's system, as in `580.95.05-ubuntu24.04`, by kind and field.
+_PARTIAL = {("ClusterPolicy", "spec.driver"), ("NVIDIADriver", "spec"), ("NicClusterPolicy", "spec.ofedDriver")}
+
+
+def images(built: Built, locked: Mapping[str, str]) -> list[Image]:
+    """Return every image of a cluster once, in order; `locked` are the digests of `gen.lock`."""
+    assert built.cluster  # noqa: S101 - only a folder of somebody else's has none
+    mirror = built.cluster.site.images
+    found: dict[tuple[str, str], list[Use]] = {}
+    partial: set[str] = set()
+    for one, place in _places(built):
+        name, digest = _known(place.image, mirror, locked)
+        found.setdefault((name, digest), []).append(_use(built, one, place))
+        if (one.kind, dotted(place.path[:-1])) in _PARTIAL and place.path[-1] == "repository":
+            partial.add(name)
+    for started in hidden(built, built.cluster):
+        found.setdefault(_known(started.image, None, locked), []).append(_started(built, started))
+    for image, file in kubeadm_images(built.cluster).items():
+        found.setdefault(_known(image, None, locked), []).append(_node_use(built.cluster, image, file))
+    return [
+        Image(name=name, digest=digest, uses=tuple(uses), partial=name in partial)
+        for (name, digest), uses in sorted(found.items())
+    ]
+
+
+def _places(built: Built) -> Iterator[tuple[Object, Place]]:
+    return ((one, place) for one in built.objects for place in find(one.manifest))
+
+
+def _known(reference: str, mirror: str | None, locked: Mapping[str, str]) -> tuple[str, str]:
+    image = upstream_name(reference, mirror)
+    name, tag, digest = split(image)
+    tagged = f"{name}:{tag}" if tag else name
+    return tagged, digest or locked.get(tagged, "")
+
+
+def _use(built: Built, one: Object, place: Place) -> Use:
+    return Use(
+        cluster=built.name,
+        component=one.component,
+        object=one.told,
+        field=dotted(place.path),
+        file=one.file,
+        applied=place.image,
+    )
+
+
+def _started(built: Built, started: Started) -> Use:
+    return Use(
+        cluster=built.name,
+        component=started.object.component,
+        object=f"the operator of {started.object.told}",
+        field=f"spec.{started.field}",
+        file=started.object.file,
+        applied=started.applied,
+    )
+
+
+def _node_use(cluster: Cluster, image: str, file: str) -> Use:
+    """Bootstrap files name the mirror by themselves; they pin nothing."""
+    path = f"clusters/{cluster.name}/bootstrap/{file}"
+    applied = rewrite(image, cluster.site.images, {})
+    return Use(cluster=cluster.name, component=BOOTSTRAP, object="node", field="", file=path, applied=applied)
+
+
+def merged(lists: Iterable[Iterable[Image]]) -> list[Image]:
+    """Return the images of several clusters, each once."""
+    found: dict[str, Image] = {}
+    for image in (image for images in lists for image in images):
+        known = found.get(image.reference)
+        found[image.reference] = structs.replace(known, uses=(*known.uses, *image.uses)) if known else image
+    return [found[reference] for reference in sorted(found)]
+
+
+def answered(image: Image, answer: Answer) -> Image:
+    """Return the image with what its registry says of it."""
+    return structs.replace(image, digest=image.digest or answer.digest, size=answer.size, error=answer.error)
+
+
+def strays(cluster: Cluster, found: Iterable[Image]) -> Iterator[Stray]:
+    """Yield what would not come from the cluster's mirror, where it has one."""
+    mirror = cluster.site.images
+    for use in (use for image in found for use in image.uses):
+        if mirror and use.cluster == cluster.name and not use.applied.startswith(f"{mirror}/"):
+            yield Stray(use=use, fix=_fix(cluster, mirror, use))
+
+
+def _fix(cluster: Cluster, mirror: str, use: Use) -> str:
+    new = rewrite(use.applied, mirror, {})
+    where = f"in overlays/{cluster.name}/{use.component}/custom/"
+    if new == use.applied:
+        return f"a registry with a port cannot stand in a path: copy it to {mirror} under another name, named {where}"
+    return f"gen render; if that leaves it, {where}: {new}"
+
+
+def skopeo(found: Iterable[Image]) -> dict[str, dict[str, dict[str, list[str]]]]:
+    """Return what `skopeo sync --src yaml` reads: tags and digests by registry and repository. Both for a pinned image:
+    registries sweep away what has no tag.
+    """
+    made: dict[str, dict[str, dict[str, list[str]]]] = {}
+    for image in found:
+        name, tag, digest = split(image.reference)
+        host, _, repository = name.partition("/")
+        marks = made.setdefault(host, {"images": {}})["images"].setdefault(repository, [])
+        marks += [mark for mark in (tag, digest) if mark and mark not in marks]
+    return made

@@ -1,0 +1,225 @@
+"""`gen images` as a user calls it."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from reference import ROOT
+
+from generator.cli import run
+from generator.components import compose
+from generator.layout.files import document, kustomization, objects
+from generator.layout.mirror import sightings
+from generator.layout.upstream import Found, brings, files, folder
+from generator.repository.project import load
+from tools import need_kustomize
+
+MIRROR = "mirror.example.org/k8s"
+DIGEST = f"sha256:{'a' * 64}"
+CLUSTER = "clusters/a30-bench/cluster.yaml"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """The small reference cluster, rendered, nothing vendored."""
+    need_kustomize()
+    made = tmp_path / "clusters/a30-bench"
+    shutil.copytree(ROOT / "clusters/a30-bench", made, ignore=lambda *_: {"argocd", "bootstrap"})
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    assert run(["render", "-C", str(tmp_path)]) == 0
+    return tmp_path
+
+
+def edit(repository: Path, old: str, new: str) -> None:
+    text = (repository / CLUSTER).read_text()
+    assert old in text
+    (repository / CLUSTER).write_text(text.replace(old, new, 1))
+
+
+def vendor(repository: Path, image: str = "quay.io/a/b:1") -> None:
+    """Vendor every component: each chart makes one pod."""
+    (one,) = load(repository)
+    assert one.cluster
+    for component in compose(one.cluster):
+        if not brings(component):
+            continue
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": component.name, "namespace": "default"},
+            "spec": {"containers": [{"name": "a", "image": image, "args": ["--x=quay.io/c/d:1"]}]},
+        }
+        place = folder(one.name, component.name)
+        names, made = objects(place, [pod], "x")
+        made |= files(one.cluster, component, Found(images=sightings([pod])))
+        made[f"{place}/kustomization.yaml"] = document(kustomization(names), "x")
+        for path, content in made.items():
+            (repository / path).parent.mkdir(parents=True, exist_ok=True)
+            (repository / path).write_bytes(content)
+    assert run(["render", "-C", str(repository)]) == 0
+
+
+def images(repository: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = run(["images", "-C", str(repository), *arguments])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def data(repository: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(images(repository, capsys, "--output", "json", *arguments)[1])
+    return found
+
+
+def test_what_is_not_vendored_is_told_and_does_no_harm_without_a_mirror(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = images(repository, capsys)
+    assert code == 0
+    assert "registry.k8s.io/kube-apiserver:v1.35.3" in out
+    assert "not vendored, their images are not in the list: argo-cd, calico, cert-manager" in err
+
+
+def test_every_image_is_listed_with_who_wants_it(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vendor(repository)
+    found = data(repository, capsys)
+    assert found["unseen"] == {"a30-bench": []}
+    by_name = {image["name"]: image for image in found["images"]}
+    assert {use["component"] for use in by_name["quay.io/c/d:1"]["uses"]} >= {"calico", "argo-cd", "volcano"}
+    assert by_name["quay.io/c/d:1"]["uses"][0]["field"] == "spec.containers[0].args[0]"
+    # What no object names: kubeadm's own, and what the Calico operator starts.
+    assert by_name["registry.k8s.io/etcd:3.6.6-0"]["uses"][0]["file"].endswith("bootstrap/kubeadm/init.yaml")
+    assert by_name["quay.io/calico/node:v3.32.1"]["uses"][0]["object"] == "the operator of Installation default"
+
+
+def test_a_patch_of_the_users_counts(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vendor(repository)
+    change = [{"op": "replace", "path": "/spec/containers/0/image", "value": "quay.io/mine/own:3"}]
+    custom = {
+        "apiVersion": "kustomize.config.k8s.io/v1alpha1",
+        "kind": "Component",
+        "patches": [{"target": {"kind": "Pod"}, "patch": json.dumps(change)}],
+    }
+    (repository / "overlays/a30-bench/volcano/custom/kustomization.yaml").write_text(yaml.safe_dump(custom))
+    assert "quay.io/mine/own:3" in images(repository, capsys)[1]
+
+
+def test_with_a_mirror_everything_comes_from_it_or_the_command_fails(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(repository, "  site:\n", f"  site:\n    images: {MIRROR}\n")
+    assert run(["render", "-C", str(repository)]) == 0
+    registry(repository, f"{MIRROR}/quay.io")
+    code, _, err = images(repository, capsys, "--check")
+    assert code == 1
+    assert "is not from" not in err
+    assert "not vendored, so that their images may come from elsewhere: argo-cd" in err
+    vendor(repository)
+    found = data(repository, capsys)
+    applied = {use["applied"] for image in found["images"] for use in image["uses"]}
+    assert {one for one in applied if not one.startswith(f"{MIRROR}/")} == set()
+    assert f"{MIRROR}/quay.io/calico/node:v3.32.1" in applied
+    assert f"{MIRROR}/quay.io/c/d:1" in applied
+    assert f"{MIRROR}/registry.k8s.io/pause:3.10.1" in applied
+    assert images(repository, capsys, "--check")[0] == 0
+    registry(repository, "quay.io")
+    assert images(repository, capsys, "--check")[0] == 1
+    # Upstream's names are what is to be copied.
+    assert MIRROR not in images(repository, capsys, "--output", "plain")[1]
+
+
+def registry(repository: Path, value: str) -> None:
+    change = [{"op": "add", "path": "/spec/registry", "value": value}]
+    custom = {
+        "apiVersion": "kustomize.config.k8s.io/v1alpha1",
+        "kind": "Component",
+        "patches": [{"target": {"kind": "Installation"}, "patch": json.dumps(change)}],
+    }
+    (repository / "overlays/a30-bench/calico/custom/kustomization.yaml").write_text(yaml.safe_dump(custom))
+
+
+def test_an_image_from_elsewhere_is_named_with_object_field_and_fix(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(repository, "  site:\n", f"  site:\n    images: {MIRROR}\n")
+    vendor(repository)
+    registry(repository, f"{MIRROR}/quay.io")
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "mine", "namespace": "default"},
+        "spec": {"containers": [{"name": "a", "image": "quay.io/mine/own:3"}]},
+    }
+    corner = repository / "overlays/a30-bench/volcano/custom"
+    (corner / "pod.yaml").write_text(yaml.safe_dump(pod))
+    kustomization = yaml.safe_load((corner / "kustomization.yaml").read_text())
+    (corner / "kustomization.yaml").write_text(yaml.safe_dump({**kustomization, "resources": ["pod.yaml"]}))
+    code, out, err = images(repository, capsys, "--check")
+    assert (code, out) == (1, "")
+    assert "Pod default/mine, spec.containers[0].image: quay.io/mine/own:3 is not from mirror.example.org/k8s" in err
+    place = f"{corner.relative_to(repository)}/"
+    assert f"fix: gen render; if that leaves it, in {place}: {MIRROR}/quay.io/mine/own:3" in err
+
+
+def test_latest_is_an_error_and_a_mutable_tag_a_warning(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vendor(repository, "quay.io/a/b:latest")
+    code, _, err = images(repository, capsys)
+    assert code == 1
+    assert "error GEN-IMG-001" in err
+    vendor(repository, "quay.io/a/b:stable")
+    code, _, err = images(repository, capsys)
+    assert code == 0
+    assert "warning GEN-IMG-002" in err
+
+
+def test_locked_digests_are_known_and_pinned(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vendor(repository)
+    lock = repository / "gen.lock"
+    lock.write_text(f"{lock.read_text()}images:\n  quay.io/a/b:1: {DIGEST}\n  registry.k8s.io/pause:3.10.1: {DIGEST}\n")
+    by_name = {image["name"]: image for image in data(repository, capsys)["images"]}
+    assert by_name["quay.io/a/b:1"]["digest"] == DIGEST
+    assert not by_name["quay.io/a/b:1"]["pinned"]
+    assert run(["render", "-C", str(repository)]) == 0
+    by_name = {image["name"]: image for image in data(repository, capsys)["images"]}
+    assert by_name["quay.io/a/b:1"]["pinned"]
+    assert by_name["registry.k8s.io/pause:3.10.1"]["digest"] == DIGEST
+    assert "digest" not in by_name["quay.io/c/d:1"]
+    _, out, _ = images(repository, capsys, "--output", "skopeo")
+    wanted = yaml.safe_load(out)
+    assert wanted["quay.io"]["images"]["a/b"] == ["1", DIGEST]
+    assert wanted["quay.io"]["images"]["c/d"] == ["1"]
+    _, out, _ = images(repository, capsys, "--output", "plain")
+    assert f"quay.io/a/b:1@{DIGEST}\n" in out
+
+
+def test_the_sbom_is_of_one_cluster_and_stays_the_same(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    one, two = (images(repository, capsys, "--output", "cyclonedx")[1] for _ in range(2))
+    assert one == two
+    assert json.loads(one)["metadata"]["component"]["name"] == "a30-bench"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    dated = json.loads(images(repository, capsys, "--output", "cyclonedx")[1])
+    assert dated["metadata"]["timestamp"] == "1970-01-01T00:00:00+00:00"
+    code, _, err = images(ROOT, capsys, "--output", "cyclonedx")
+    assert code == 2
+    assert "an SBOM is of one cluster: --cluster a30-bench" in err
+
+
+def test_what_is_not_rendered_is_told(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(repository / "overlays")
+    code, _, err = images(repository, capsys)
+    assert code == 2
+    assert "gen render" in err
+
+
+def test_a_wrong_cluster_file_ends_it(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(repository, "cni: calico", "cni: nothing")
+    code, out, _ = images(repository, capsys)
+    assert code == 1
+    assert "cluster.yaml" in out

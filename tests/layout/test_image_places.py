@@ -1,0 +1,177 @@
+"""Images are found wherever an object names them, and rewritten where they stand."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from generator.layout.images import find, normalised, rewrite, rewritten_text, upstream_name
+
+MIRROR = "mirror.example.org:5000/k8s"
+A, B = f"sha256:{'a' * 64}", f"sha256:{'b' * 64}"
+Object = dict[str, Any]
+
+
+def images(spec: Object, kind: str = "Thing") -> dict[str, str]:
+    """Return what is found in an object with that `spec` (or whole object), by where."""
+    whole = spec if "kind" in spec else {"apiVersion": "x/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+    return {"/".join(map(str, place.path)): place.image for place in find(whole)}
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("postgres", "docker.io/library/postgres:latest"),
+        ("postgres:16", "docker.io/library/postgres:16"),
+        ("docker.io/postgres:16", "docker.io/library/postgres:16"),
+        ("index.docker.io/a/b:1", "docker.io/a/b:1"),
+        ("a/b", "docker.io/a/b:latest"),
+        ("quay.io/a/b:1", "quay.io/a/b:1"),
+        ("localhost/a:1", "localhost/a:1"),
+        ("host:5000/a:1", "host:5000/a:1"),
+        (f"postgres@{A}", f"docker.io/library/postgres@{A}"),
+        (f"quay.io/a/b:1@{A}", f"quay.io/a/b:1@{A}"),
+    ],
+)
+def test_a_reference_is_completed_as_containerd_does(reference: str, expected: str) -> None:
+    assert normalised(reference) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"cephVersion": {"image": "quay.io/ceph/ceph:v20"}}, {"spec/cephVersion/image": "quay.io/ceph/ceph:v20"}),
+        (
+            {"plugin": {"repository": "nvcr.io/nvidia", "image": "dp", "version": "v1"}},
+            {"spec/plugin/repository": "nvcr.io/nvidia/dp:v1"},
+        ),
+        (
+            {"plugin": {"repository": "nvcr.io/nvidia", "image": "dp", "version": A}},
+            {"spec/plugin/repository": f"nvcr.io/nvidia/dp@{A}"},
+        ),
+        ({"x": {"repository": "host:5000/a", "tag": "1"}}, {"spec/x/repository": "host:5000/a:1"}),
+        (
+            {"x": {"registry": "docker.io", "repository": "busybox", "tag": "1"}},
+            {"spec/x/registry": "docker.io/library/busybox:1"},
+        ),
+        ({"templates": [{"container": {"image": "a/b:1"}}]}, {"spec/templates/0/container/image": "docker.io/a/b:1"}),
+        ({"templates": [{"script": {"image": "a:1"}}]}, {"spec/templates/0/script/image": "docker.io/library/a:1"}),
+        ({"image": "quay.io/p/p", "baseImage": "quay.io/b:1"},
+         {"spec/image": "quay.io/p/p:latest", "spec/baseImage": "quay.io/b:1"}),
+        ({"tasks": [{"template": {"spec": {"containers": [{"image": "v:1"}]}}}]},
+         {"spec/tasks/0/template/spec/containers/0/image": "docker.io/library/v:1"}),
+        ({"env": [{"name": "HELPER_IMAGE", "value": "rook/ceph:v1"}]}, {"spec/env/0/value": "docker.io/rook/ceph:v1"}),
+        ({"env": [{"name": "X", "value": "quay.io/a/b:1"}]}, {"spec/env/0/value": "quay.io/a/b:1"}),
+        ({"args": ["--acme-http01-solver-image=quay.io/a/s:v1"]}, {"spec/args/0": "quay.io/a/s:v1"}),
+        ({"args": ["--image=busybox:1"]}, {"spec/args/0": "docker.io/library/busybox:1"}),
+        ({"args": ["--helper-image", "busybox:1"]}, {"spec/args/1": "docker.io/library/busybox:1"}),
+        ({"volumes": [{"image": {"reference": "models:1"}}]},
+         {"spec/volumes/0/image/reference": "docker.io/library/models:1"}),
+        ({"args": [f"quay.io/a/b@{A}"]}, {"spec/args/0": f"quay.io/a/b@{A}"}),
+        ({"parameters": [{"name": "image", "value": "{{inputs.parameters.x}}"}]}, {}),
+    ],
+)  # fmt: skip
+def test_an_image_is_found(spec: Object, expected: dict[str, str]) -> None:
+    assert images(spec) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("image: postgres:16\nother: x\n", ["docker.io/library/postgres:16"]),
+        ('{"image": "quay.io/a/b:1", "repository": "https://example.org/x:1"}', ["quay.io/a/b:1"]),
+        ("A=quay.io/a/b:1\nB=ghcr.io/c/d:2", ["quay.io/a/b:1", "ghcr.io/c/d:2"]),
+        ("run registry.k8s.io/pause:3.10.1, then", ["registry.k8s.io/pause:3.10.1"]),
+    ],
+)
+def test_an_image_is_found_in_a_file_of_a_configmap(text: str, expected: list[str]) -> None:
+    found = find({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"config": text}})
+    assert sorted(place.image for place in found) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "node-role.kubernetes.io/control-plane:NoSchedule",
+        "dedicated.example.org/gpu:NoExecute",
+        "nvidia.com/gpu:8",
+        "rbac.authorization.k8s.io/v1:ClusterRole",
+        "argoproj.example.io/v1alpha1:Workflow",
+        "http://minio.minio.svc:9000/bucket:x",
+        "https://example.org/a/b:1",
+        "oci://quay.io/jetstack/charts:v1",
+        "10.0.0.1:6443",
+        "zabbix-server.zabbix.svc:10051",
+        "$(REGISTRY)/a/b:1",
+        "{{registry}}/a/b:1",
+        "/var/lib/example.org/a:/data",
+        "user@example.org/a:b",
+        "imagePullPolicy: IfNotPresent",
+    ],
+)
+def test_what_looks_alike_is_no_image(text: str) -> None:
+    assert images({"args": [text], "text": text}) == {}
+
+
+def test_what_names_no_image_of_the_cluster_is_left_out() -> None:
+    text = "as in quay.io/a/b:1"
+    assert images({"apiVersion": "x/v1", "kind": "CustomResourceDefinition", "spec": {"description": text}}) == {}
+    assert images({"apiVersion": "v1", "kind": "X", "metadata": {"annotations": {"x": text}}, "spec": {}}) == {}
+    assert images({"vgpu": {"enabled": False, "repository": "", "image": "manager", "version": ""}}) == {}
+    assert images({"gds": {"enabled": False, "repository": "nvcr.io/x", "image": "fs", "version": "1"}}) == {}
+    assert images({"rbd": {"image": "volume-1"}}) == {}
+
+
+nested = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["a:1", "quay.io/a/b:1", "nvcr.io/x"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["image", "repository", "registry", "tag", "version", "enabled", "name", "value"])
+            | st.text(),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(), nested, max_size=4))
+def test_no_object_makes_it_raise_and_what_is_rewritten_comes_from_the_mirror(content: Object) -> None:
+    for place in find({"apiVersion": "x/v1", "kind": "X", "metadata": {"name": "x"}, **content}):
+        assert place.name in place.text
+        new = rewritten_text(place.text, [place], MIRROR, {})
+        assert f"{MIRROR}/" in new or ":" in place.image.partition("/")[0]
+
+
+@pytest.mark.parametrize(
+    ("reference", "mirror", "digests", "expected"),
+    [
+        ("postgres:16", None, {}, "postgres:16"),
+        ("postgres:16", MIRROR, {}, f"{MIRROR}/docker.io/library/postgres:16"),
+        ("postgres:16", None, {"docker.io/library/postgres:16": A}, f"postgres:16@{A}"),
+        ("postgres", None, {"docker.io/library/postgres:latest": A}, f"docker.io/library/postgres:latest@{A}"),
+        ("quay.io/a/b:1", MIRROR, {"quay.io/a/b:1": A}, f"{MIRROR}/quay.io/a/b:1@{A}"),
+        (f"quay.io/a/b:1@{B}", MIRROR, {"quay.io/a/b:1": A}, f"{MIRROR}/quay.io/a/b:1@{B}"),
+        (f"{MIRROR}/quay.io/a/b:1", MIRROR, {}, f"{MIRROR}/quay.io/a/b:1"),
+        (f"{MIRROR}/quay.io/a/b:1", MIRROR, {"quay.io/a/b:1": A}, f"{MIRROR}/quay.io/a/b:1@{A}"),
+        ("quay.io/a/b:1", None, {"quay.io/a/b:2": A}, "quay.io/a/b:1"),
+        # A port cannot stand in a path.
+        ("other.example.org:5000/a/b:1", MIRROR, {}, "other.example.org:5000/a/b:1"),
+    ],
+)
+def test_a_reference_is_rewritten(reference: str, mirror: str | None, digests: dict[str, str], expected: str) -> None:
+    assert rewrite(reference, mirror, digests) == expected
+    assert rewrite(expected, mirror, digests) == expected
+    assert normalised(upstream_name(expected, mirror).partition("@")[0]) == normalised(reference.partition("@")[0]) or (
+        reference.startswith(MIRROR)
+    )
+
+
+def test_only_the_image_itself_is_replaced_in_a_text() -> None:
+    text = "a: quay.io/a/b:1\nb: quay.io/a/b:10\nc: x.quay.io/a/b:1\nd: quay.io/a/b:1"
+    (place,) = [place for place in find({"kind": "X", "data": {"x": text}}) if place.name == "quay.io/a/b:1"]
+    new = rewritten_text(text, [place], MIRROR, {})
+    assert new == f"a: {MIRROR}/quay.io/a/b:1\nb: quay.io/a/b:10\nc: x.quay.io/a/b:1\nd: {MIRROR}/quay.io/a/b:1"

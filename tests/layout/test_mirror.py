@@ -1,0 +1,195 @@
+"""All images of a cluster come from the mirror, and with their digests, once Kustomize has built them."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from msgspec import structs
+from validation.build import Loader
+from validation.clusters import variation
+
+from generator.components.cert_manager import cert_manager
+from generator.components.component import Patch
+from generator.layout.files import document, kustomization, objects
+from generator.layout.images import find, split, upstream_name
+from generator.layout.mirror import Imaging, rewritten_patch, sightings
+from generator.layout.overlay import overlay
+from generator.layout.tree import Known, lay_out
+from generator.layout.upstream import Found, Upstream, inputs_file
+from generator.model.cluster import Cluster
+from tools import need_kustomize
+
+MIRROR = "mirror.example.org:5000/k8s"
+A, B = f"sha256:{'a' * 64}", f"sha256:{'b' * 64}"
+Object = dict[str, Any]
+
+
+def test_parts_that_make_an_image_are_rewritten_in_the_first(ml50: Cluster) -> None:
+    made = built_patch({"repository": "nvcr.io/nvidia", "image": "dp", "version": "v1"})
+    assert made == {"repository": f"{MIRROR}/nvcr.io/nvidia", "image": "dp", "version": "v1"}
+    made = built_patch({"registry": "docker.io", "repository": "busybox", "tag": "1"})
+    assert made == {"registry": f"{MIRROR}/docker.io/library", "repository": "busybox", "tag": "1"}
+    assert ml50.site.images is None
+
+
+def built_patch(value: Any, path: str = "/spec/x") -> Any:
+    operations = ({"op": "replace", "path": path, "value": value},)
+    made = rewritten_patch(Patch(target={"kind": "X"}, operations=operations), Imaging(MIRROR, {}))
+    return made.operations[0]["value"]
+
+
+def test_our_patches_are_rewritten_too() -> None:
+    assert built_patch("a/b:1", "/spec/template/spec/containers/0/image") == f"{MIRROR}/docker.io/a/b:1"
+    assert built_patch({"executor": '{"image": "quay.io/a/b:1"}'}) == {
+        "executor": json.dumps({"image": f"{MIRROR}/quay.io/a/b:1"})
+    }
+    test = {"op": "test", "path": "/spec/image", "value": "a/b:1"}
+    assert rewritten_patch(Patch(target={}, operations=(test,)), Imaging(MIRROR)).operations == (test,)
+
+
+WORKLOADS: list[Object] = [
+    {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d.x", "namespace": "n"}, "spec": {
+        "template": {"spec": {
+            "initContainers": [{"name": "i", "image": "quay.io/a/b:1"}],
+            "containers": [
+                {"name": "c", "image": "quay.io/a/b:2", "args": ["--image=quay.io/c/d:1"],
+                 "env": [{"name": "E", "value": "quay.io/e/f:1"}]},
+                {"name": "p", "image": "postgres:16"},
+            ],
+        }}}},
+    {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "j", "namespace": "n"}, "spec": {"jobTemplate": {
+        "spec": {"template": {"spec": {"containers": [{"name": "c", "image": f"quay.io/g/h:1@{B}"}]}}}}}},
+    {"apiVersion": "argoproj.io/v1alpha1", "kind": "WorkflowTemplate", "metadata": {"name": "w", "namespace": "n"},
+     "spec": {"templates": [
+         {"name": "a", "container": {"image": "postgres:16"}, "sidecars": [{"name": "s", "image": "quay.io/s/s:1"}]},
+         {"name": "b", "containerSet": {"containers": [{"name": "x", "image": "quay.io/i/j:1"}]}},
+         {"name": "c", "script": {"image": "quay.io/k/l:1", "source": "echo"}},
+     ]}},
+    {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "p"}, "spec": {
+        "toolkit": {"repository": "nvcr.io/nvidia/k8s", "image": "toolkit", "version": "v1"}}},
+    {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "n"}, "data": {
+        "plugin": "quay.io/cephcsi/cephcsi:v3", "values/a~1.yaml": "image: quay.io/m/n:1\nsidecar: quay.io/o/p:1\n"}},
+]  # fmt: skip
+"""What charts make: each way of naming an image once."""
+
+
+def built(
+    cluster: Cluster, folder: Path, digests: dict[str, str], *, custom: Object | None = None, only: str = "*"
+) -> Iterator[Object]:
+    """Write the tree with these workloads vendored in cert-manager, and yield all that Kustomize makes of it."""
+    command = need_kustomize()
+    component = "cert-manager"
+    found = Upstream(b"", Found(images=sightings(WORKLOADS)))
+    tree = lay_out(cluster, Known(upstream={component: found}, images=digests))
+    place = f"overlays/{cluster.name}/{component}"
+    names, files = objects(f"{place}/upstream", WORKLOADS, "x")
+    top = document(kustomization(names), "x")
+    files = {**tree.once, **tree.files, **files, f"{place}/upstream/kustomization.yaml": top}
+    if custom:
+        kept = {"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component", **custom}
+        files[f"{place}/custom/kustomization.yaml"] = document(kept, "x")
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    for part in sorted((folder / "overlays" / cluster.name).glob(only)):
+        if not (part / "releases").exists():
+            done = subprocess.run([*command, part], capture_output=True, text=True, check=False)
+            assert not done.returncode, done.stderr
+            yield from (one for one in yaml.load_all(done.stdout, Loader) if one)
+
+
+def elsewhere(manifests: list[Object]) -> set[str]:
+    return {place.image for one in manifests for place in find(one) if not place.image.startswith(f"{MIRROR}/")}
+
+
+@pytest.fixture
+def mirrored() -> Cluster:
+    return variation("ml50", {"site": {"images": MIRROR}})
+
+
+def test_no_image_comes_from_elsewhere(mirrored: Cluster, tmp_path: Path) -> None:
+    digests = {"quay.io/a/b:1": A, "docker.io/library/postgres:16": A, "quay.io/ceph/ceph:v20.2.4-20260818": B}
+    found = list(built(mirrored, tmp_path, digests))
+    names = {upstream_name(place.image, MIRROR) for one in found for place in find(one)}
+    assert elsewhere(found) == set()
+    # Ours, those of workflows, and those of a chart, with digests where these are locked.
+    assert {
+        f"quay.io/a/b:1@{A}", "quay.io/a/b:2", "quay.io/c/d:1", "quay.io/e/f:1", f"docker.io/library/postgres:16@{A}",
+        f"quay.io/g/h:1@{B}", "quay.io/s/s:1", "quay.io/i/j:1", "quay.io/k/l:1", "nvcr.io/nvidia/k8s/toolkit:v1",
+        "quay.io/cephcsi/cephcsi:v3", "quay.io/m/n:1", "quay.io/o/p:1", f"quay.io/ceph/ceph:v20.2.4-20260818@{B}",
+        "nvcr.io/nvidia/mellanox/k8s-rdma-shared-dev-plugin:network-operator-v26.4.1",
+    } <= names  # fmt: skip
+    assert any(name.startswith("docker.io/pgsty/mc:") for name in names)
+
+
+def test_nothing_is_rewritten_without_a_mirror_and_locked_digests(ml50: Cluster, tmp_path: Path) -> None:
+    found = list(built(ml50, tmp_path, {}, only="ce*"))
+    assert [one for one in WORKLOADS if one not in found] == []
+    assert "quay.io/ceph/ceph:v20.2.4-20260818" in elsewhere(found)
+    plain, digests = lay_out(ml50), lay_out(ml50, Known(images={"quay.io/nobody/has:1": A}))
+    assert plain.files == digests.files
+
+
+def test_a_users_patch_wins_and_what_it_takes_from_elsewhere_is_seen(mirrored: Cluster, tmp_path: Path) -> None:
+    target = {"kind": "Deployment", "name": "d.x"}
+    path = "/spec/template/spec/containers/{}/image"
+    operations = [
+        {"op": "replace", "path": path.format(0), "value": "quay.io/other/one:1"},
+        {"op": "replace", "path": path.format(1), "value": "postgres:17"},
+    ]
+    custom = {"patches": [{"target": target, "patch": json.dumps(operations)}]}
+    found = list(built(mirrored, tmp_path, {"docker.io/library/postgres:16": A}, custom=custom, only="cert-manager"))
+    (deployment,) = (one for one in found if one["metadata"]["name"] == "d.x")
+    images = [container["image"] for container in deployment["spec"]["template"]["spec"]["containers"]]
+    # Kustomize follows with the mirror where it knows the name, and never puts the old tag's digest on the new tag.
+    assert images == ["quay.io/other/one:1", f"{MIRROR}/docker.io/library/postgres:17"]
+    assert elsewhere(found) == {"quay.io/other/one:1"}
+
+
+def test_digests_alone_pin_what_is_shared_and_what_is_ours(ml50: Cluster, tmp_path: Path) -> None:
+    digests = {"quay.io/a/b:2": A, "quay.io/i/j:1": B, "docker.io/library/postgres:16.10": A}
+    found = {place.image for one in built(ml50, tmp_path, digests, only="[cz]*") for place in find(one)}
+    wanted = {"quay.io/a/b:1", f"quay.io/a/b:2@{A}", f"quay.io/i/j:1@{B}", f"docker.io/library/postgres:16.10@{A}"}
+    assert wanted <= found
+
+
+def test_kustomize_sees_what_is_called_visible_and_nothing_else_is_left(tmp_path: Path) -> None:
+    names, files = objects("", WORKLOADS, "x")
+    places = [place for one in WORKLOADS for place in find(one)]
+    spelt = {split(place.name)[0] for place in places}
+    new = [{"name": name, "newName": "seen.example.org/x"} for name in sorted(spelt)]
+    for path, content in files.items():
+        (tmp_path / path.strip("/")).write_bytes(content)
+    (tmp_path / "kustomization.yaml").write_bytes(document({**kustomization(names), "images": new}, "x"))
+    out = subprocess.run([*need_kustomize(), tmp_path], capture_output=True, text=True, check=True).stdout
+    seen = [place.image for one in yaml.load_all(out, Loader) for place in find(one) if "seen.example" in place.image]
+    assert len(seen) == sum(place.visible for place in places) == 5
+
+
+def test_our_own_patches_come_from_the_mirror_and_after_those_on_images(mirrored: Cluster) -> None:
+    component = cert_manager(mirrored)
+    operations = ({"op": "replace", "path": "/spec/image", "value": "quay.io/ours/x:1"},)
+    component = structs.replace(component, patches=(Patch(target={"kind": "Thing"}, operations=operations),))
+    known = Upstream(inputs_file(mirrored, component), Found(images=sightings(WORKLOADS)))
+    files = overlay(mirrored, component, known)
+    patches = yaml.safe_load(files["overlays/ml50/cert-manager/generated/kustomization.yaml"])["patches"]
+    assert [patch["target"]["kind"] for patch in patches[:-1]] == [
+        "Deployment",
+        "WorkflowTemplate",
+        "ClusterPolicy",
+        "ConfigMap",
+    ]
+    (last,) = yaml.safe_load(patches[-1]["patch"])
+    assert last["value"] == f"{MIRROR}/quay.io/ours/x:1"
+
+
+def test_the_user_sees_in_the_overlay_where_images_come_from(mirrored: Cluster) -> None:
+    component = cert_manager(mirrored)
+    known = Upstream(inputs_file(mirrored, component), Found(images=sightings(WORKLOADS)))
+    top = yaml.safe_load(overlay(mirrored, component, known)["overlays/ml50/cert-manager/kustomization.yaml"])
+    assert {"name": "postgres", "newName": f"{MIRROR}/docker.io/library/postgres"} in top["images"]
+    assert set(top) == {"apiVersion", "kind", "resources", "components", "images"}
