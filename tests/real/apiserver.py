@@ -7,15 +7,10 @@ ServiceAccount is made, nothing is collected.
 """
 
 import contextlib
-import ctypes
 import http.client
 import json
 import os
-import secrets
-import signal
-import socket
 import ssl
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,7 +20,12 @@ from typing import Any
 import pytest
 import yaml
 
-__all__ = ["ApiServer", "Identity", "api", "plural", "programs", "start"]
+from generator.live import apiserver
+from generator.live.apiserver import free_ports, tries
+from generator.process import start as run
+from generator.process import stop
+
+__all__ = ["ApiServer", "Identity", "api", "free_ports", "plural", "programs", "run", "start", "stop"]
 
 SHARED = Path(__file__).parents[3] / "shared" / "upstream"
 Identity = tuple[str, tuple[str, ...]]
@@ -144,15 +144,7 @@ class ApiServer:
 
     def wait(self, what: str, check: Callable[[], bool]) -> None:
         """Wait until `check` is true; raises AssertionError that says `what` was waited for."""
-        assert any(check() for _ in tries()), f"{what}: not within {PATIENCE:g} s"
-
-
-def tries() -> Iterator[None]:
-    """Try again every 50 ms until patience ends."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        yield
-        time.sleep(0.05)
+        assert any(check() for _ in tries(PATIENCE)), f"{what}: not within {PATIENCE:g} s"
 
 
 def programs(*names: str) -> list[str]:
@@ -165,135 +157,14 @@ def programs(*names: str) -> list[str]:
     return [str(cache / name) for name in names]
 
 
-def free_ports(count: int) -> list[int]:
-    """Return ports that were free a moment ago."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-
-
-def run(folder: Path, command: list[str]) -> subprocess.Popen[bytes]:
-    """Start a program that ends with this process, however that ends; its words go to a file in `folder`."""
-    libc = ctypes.CDLL(None)
-    with (folder / f"{Path(command[0]).name}.log").open("wb") as log:
-        return subprocess.Popen(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            preexec_fn=lambda: libc.prctl(1, signal.SIGTERM),  # noqa: PLW1509 - PR_SET_PDEATHSIG
-        )
-
-
-def stop(process: subprocess.Popen[bytes]) -> None:
-    """End a program, kindly at first."""
-    process.terminate()
-    try:
-        process.wait(PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
 @contextlib.contextmanager
 def start(folder: Path, *flags: str) -> Iterator[ApiServer]:
     """Run etcd and kube-apiserver with their data in `folder`; `flags` are added to the API server's."""
-    etcd, server = programs("etcd", "kube-apiserver")
-    client, peer, port = free_ports(3)
-    token = secrets.token_hex(16)
-    (folder / "tokens.csv").write_text(f'{token},admin,admin,"system:masters"\n')
-    make_key(folder)
-    with contextlib.ExitStack() as stack:
-        for command in (etcd_command(etcd, folder, client, peer), server_command(server, folder, client, port)):
-            process = run(folder, [*command, *(flags if command[0] == server else ())])
-            stack.callback(stop, process)
-            listening = client if command[0] == etcd else port
-            wait_for(folder, process, listening)
-        running = ApiServer(port, folder / "certificates" / "apiserver.crt", token)
-        stack.callback(running.connection.close)
-        ready(folder, process, running)
-        yield running
-
-
-def make_key(folder: Path) -> None:
-    """Make the key that signs ServiceAccounts' tokens."""
-    curve = "-algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out service-accounts.key"
-    for words in (
-        f"openssl genpkey {curve}",
-        "openssl pkey -in service-accounts.key -pubout -out service-accounts.pub",
-    ):
-        subprocess.run(words.split(), cwd=folder, check=True, capture_output=True)
-
-
-def etcd_command(program: str, folder: Path, client: int, peer: int) -> list[str]:
-    """Run etcd alone, without waiting for the disk."""
-    own, other = f"http://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
-    return [
-        program,
-        "--name=test",
-        f"--data-dir={folder / 'etcd'}",
-        f"--listen-client-urls={own}",
-        f"--advertise-client-urls={own}",
-        f"--listen-peer-urls={other}",
-        f"--initial-advertise-peer-urls={other}",
-        f"--initial-cluster=test={other}",
-        "--unsafe-no-fsync=true",
-        "--log-level=warn",
-    ]
-
-
-def server_command(program: str, folder: Path, etcd: int, port: int) -> list[str]:
-    """Run the API server as kubeadm does as far as objects can tell, with a certificate that it makes itself."""
-    return [
-        program,
-        f"--etcd-servers=http://127.0.0.1:{etcd}",
-        "--bind-address=127.0.0.1",
-        "--advertise-address=127.0.0.1",
-        f"--secure-port={port}",
-        "--endpoint-reconciler-type=none",
-        f"--cert-dir={folder / 'certificates'}",
-        f"--token-auth-file={folder / 'tokens.csv'}",
-        "--service-account-issuer=https://kubernetes.default.svc",
-        f"--service-account-key-file={folder / 'service-accounts.pub'}",
-        f"--service-account-signing-key-file={folder / 'service-accounts.key'}",
-        "--service-cluster-ip-range=10.96.0.0/16",
-        "--authorization-mode=Node,RBAC",
-        # Nothing makes ServiceAccounts here, so that pods would wait for theirs.
-        "--disable-admission-plugins=ServiceAccount",
-        "--allow-privileged=true",
-        "--profiling=false",
-    ]
-
-
-def wait_for(folder: Path, process: subprocess.Popen[bytes], port: int) -> None:
-    """Wait until a program listens; raises AssertionError with its last words if it ends before."""
-    for _ in tries():
-        if process.poll() is not None:
-            break
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            return
-    raise AssertionError(f"{process.args!r} did not start: {words(folder)}")
-
-
-def ready(folder: Path, process: subprocess.Popen[bytes], running: ApiServer) -> None:
-    """Wait until the API server answers requests; raises AssertionError with its last words if it does not."""
-    for _ in tries():
-        if process.poll() is not None:
-            break
-        try:
-            if running.request("GET", "/readyz")[0] == 200:
-                return
-        except OSError:  # it listens a moment before it speaks
-            running.connection.close()
-    raise AssertionError(f"the API server did not get ready: {words(folder)}")
-
-
-def words(folder: Path) -> str:
-    """Return the end of what the programs said."""
-    return "\n".join(file.read_text(errors="replace")[-1500:] for file in sorted(folder.glob("*.log")))
+    programs("etcd", "kube-apiserver")
+    with apiserver.start(folder, *flags) as started:
+        running = ApiServer(started.port, started.certificate, started.token)
+        with contextlib.closing(running.connection):
+            yield running
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,1 @@
+"""A running cluster: a real API server's judgement."""

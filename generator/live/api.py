@@ -1,0 +1,192 @@
+"""Requests to one API server, many at a time over connections that stay open."""
+
+import contextlib
+import json
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from generator.errors import UsageError
+from generator.live.apiserver import Started
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient, Configuration
+
+__all__ = ["Answer", "Api", "Request", "of_kubeconfig", "of_started"]
+
+AT_ONCE = 8
+"""Requests that are under way together: a server with two cores is busy with them."""
+PATIENCE = 60.0
+"""Seconds an answer may take. A server that digests hundreds of CRDs needs some."""
+BUSY = (429, 503, 504)
+ATTEMPTS = 5
+"""How often a server that says it is busy is asked."""
+STEP = 0.2
+"""Seconds before it is asked again, twice as many each time, where it does not say itself."""
+
+READ = "application/json"
+APPLY = "application/apply-patch+yaml"
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What is asked: `path` with its query, and an object as `body`. `PATCH` is server-side apply."""
+
+    path: str
+    method: str = "GET"
+    body: Mapping[str, Any] | None = None
+
+
+class Answer(Struct, frozen=True):
+    """The status and what was answered; what is not a JSON object becomes one with its text as `message`."""
+
+    status: int
+    body: dict[str, Any]
+
+    @property
+    def good(self) -> bool:
+        """Whether the server did what was asked."""
+        return 200 <= self.status < 300
+
+    @property
+    def message(self) -> str:
+        """The server's own words, in one line."""
+        return " ".join(str(self.body.get("message") or f"status {self.status}").split())
+
+
+class Api:
+    """One API server. `throw_away` tells whether it is ours alone, so that objects may be stored there."""
+
+    def __init__(self, client: "ApiClient", *, throw_away: bool) -> None:
+        self.throw_away = throw_away
+        self.host = str(client.configuration.host)
+        self._client = client
+
+    def ask(self, request: Request) -> Answer:
+        """Ask once; a busy server is asked again. Raises UsageError where there is no talking to it: no connection, no
+        answer in time, not who it should be, or we are not who we should be.
+        """
+        for attempt in range(1, ATTEMPTS + 1):
+            status, text, after = self._send(request)
+            if status not in BUSY or attempt == ATTEMPTS or _spoken(text):
+                break
+            time.sleep(min(after or STEP * 2**attempt, 10.0))
+        answer = Answer(status, _read(text))
+        if status == 401:
+            raise UsageError(f"{self.host} does not know who we are (401 {answer.message}): {RENEW}")
+        if status in BUSY and not _spoken(text):
+            raise UsageError(f"{self.host} is busy (status {status} {ATTEMPTS} times); try again later")
+        return answer
+
+    def ask_all(self, requests: Iterable[Request]) -> Iterator[Answer]:
+        """Ask many things at once; answers come in the order of the requests. The first that raises ends it."""
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            asked = [pool.submit(self.ask, request) for request in requests]
+            try:
+                for one in asked:
+                    yield one.result()
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    def _send(self, request: Request) -> tuple[int, bytes, float]:
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415 - heavy
+
+        headers = {"Accept": READ, "Content-Type": APPLY if request.method == "PATCH" else READ}
+        auth = self._client.update_params_for_auth
+        auth(headers, [], ["BearerToken"], request.path, request.method, request.body)
+        body = None if request.body is None else json.dumps(request.body).encode()
+        try:
+            answer = self._client.rest_client.pool_manager.request(
+                request.method, self.host + request.path, body=body, headers=headers, timeout=PATIENCE, retries=1
+            )
+        except (HTTPError, OSError) as error:
+            raise UsageError(f"{self.host}: {_why(error)}") from None
+        return answer.status, answer.data, _seconds(answer.headers.get("Retry-After"))
+
+
+RENEW = "renew the credentials of the kubeconfig, or name another --context"
+
+
+def _spoken(text: bytes) -> bool:
+    # A webhook that does not answer also ends in 503 or 504: the server explains, and asking again is no use.
+    return b"webhook" in text
+
+
+def _read(text: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = text.decode(errors="replace")
+    return found if isinstance(found, dict) else {"message": str(found).strip()[:500]}
+
+
+def _seconds(header: str | None) -> float:
+    return float(header) if header and header.isdigit() else 0.0
+
+
+def _why(error: Exception) -> str:
+    """Say what is wrong with a connection."""
+    reason = getattr(error, "reason", None) or error
+    text = " ".join(str(reason).split())
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        return f"its certificate is not one that the kubeconfig trusts ({text}); mend certificate-authority there"
+    if "timed out" in text.lower():
+        return f"no answer within {PATIENCE:g} s; is the server reachable from here?"
+    return f"the connection failed ({text}); is the server running and reachable from here?"
+
+
+def of_started(started: Started) -> Api:
+    """Return a throw-away server."""
+    from kubernetes.client import Configuration  # noqa: PLC0415 - heavy
+
+    configuration = Configuration(host=started.url, api_key={"authorization": f"Bearer {started.token}"})
+    configuration.ssl_ca_cert = str(started.certificate)
+    configuration.proxy = None
+    return Api(_client(configuration), throw_away=True)
+
+
+def of_kubeconfig(path: Path, context: str | None) -> Api:
+    """Return the cluster of a kubeconfig's context, or of its current one. Nothing is asked yet, but a credential
+    plugin that the kubeconfig names is run.
+
+    Raises UsageError when there is no such file, no such context, when it makes no sense or when the plugin fails.
+    """
+    from kubernetes.client import Configuration  # noqa: PLC0415 - heavy
+    from kubernetes.config import ConfigException, load_kube_config  # noqa: PLC0415 - heavy
+    from yaml import YAMLError  # noqa: PLC0415 - heavy
+
+    if not path.is_file():
+        raise UsageError(f"{path}: there is no such kubeconfig; name one with --kubeconfig")
+    configuration = Configuration()
+    try:
+        with _heard() as said:
+            load_kube_config(str(path), context, configuration, persist_config=False)  # type: ignore[no-untyped-call]
+    except (ConfigException, YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+        said = [str(error)]
+    if said:
+        raise UsageError(f"{path}: {' '.join(said[0].split())}; mend it, or name another --context")
+    return Api(_client(configuration), throw_away=False)
+
+
+@contextlib.contextmanager
+def _heard() -> Iterator[list[str]]:
+    """Collect what the library logs: it tells there, and only there, that a credential plugin failed."""
+    said: list[str] = []
+    handler = logging.Handler(logging.ERROR)
+    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger().addHandler(handler)
+    try:
+        yield said
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+def _client(configuration: "Configuration") -> "ApiClient":
+    from kubernetes.client import ApiClient  # noqa: PLC0415 - heavy
+
+    configuration.connection_pool_maxsize = AT_ONCE
+    return ApiClient(configuration)

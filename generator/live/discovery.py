@@ -1,0 +1,45 @@
+"""What an API server serves, and where."""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+from urllib.parse import quote
+
+from generator.live.api import Answer, Api, Request
+from generator.rendered.access import dig, sequence
+from generator.rendered.built import Object
+
+__all__ = ["Served", "discover", "path_of_version", "place"]
+
+Served: TypeAlias = dict[tuple[str, str], tuple[str, bool]]
+"""Version (`apps/v1`) and kind: the name in addresses, and whether it is namespaced."""
+
+
+def path_of_version(version: str) -> str:
+    """Return where a version is served: `/api/v1`, `/apis/apps/v1`."""
+    return f"/{'apis' if '/' in version else 'api'}/{quote(version)}"
+
+
+def discover(api: Api, versions: Iterable[str]) -> Served:
+    """Return the kinds of these versions that a server serves."""
+    names = sorted(set(versions))
+    answers = api.ask_all([Request(path=path_of_version(name)) for name in names])
+    return {key: where for name, answer in zip(names, answers, strict=True) for key, where in _kinds(name, answer)}
+
+
+def _kinds(version: str, answer: Answer) -> Iterator[tuple[tuple[str, str], tuple[str, bool]]]:
+    for one in sequence(answer.body.get("resources")):
+        name = str(dig(one, "name"))
+        if "/" not in name:  # those are subresources
+            yield (version, str(dig(one, "kind"))), (name, dig(one, "namespaced") is True)
+
+
+def place(served: Served, one: Object, *, namespace: str = "") -> str | None:
+    """Return the address of an object's collection, or None where its kind is not served. What is namespaced and names
+    no namespace belongs to `default`, as for kubectl; `namespace` puts it elsewhere.
+    """
+    version = str(one.manifest["apiVersion"])
+    if (version, one.kind) not in served:
+        return None
+    name, namespaced = served[version, one.kind]
+    between = f"/namespaces/{quote(namespace or one.namespace or 'default', safe='')}" if namespaced else ""
+    return f"{path_of_version(version)}{between}/{name}"

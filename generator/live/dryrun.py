@@ -1,0 +1,170 @@
+"""A server-side dry run of everything that is built: what a real API server says to each object."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from generator.components.component import Manifest
+from generator.errors import UsageError
+from generator.live.api import RENEW, Answer, Api, Request
+from generator.live.definitions import install, wanted
+from generator.live.discovery import discover, place
+from generator.live.order import in_order
+from generator.live.refusals import namespace_absent, problems, unserved
+from generator.rendered.access import dig
+from generator.rendered.built import Built, Object
+from generator.rendered.kinds import Kinds, group_of
+from generator.rendered.rule import Problem
+
+__all__ = ["Judged", "Server", "dry_run", "server"]
+
+_TRY = "dryRun=All&fieldValidation=Strict&fieldManager=argocd-controller"
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """What a server says of itself (`v1.35.3`) and whom it takes us for."""
+
+    version: str
+    user: str
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """The outcome: problems in the order in which Argo CD would meet them, how many objects were judged and, in words,
+    what was not.
+    """
+
+    problems: tuple[Problem, ...]
+    judged: int
+    unjudged: tuple[str, ...]
+
+
+def server(api: Api) -> Server:
+    """Return what a server is. Raises UsageError where it cannot be reached or does not know us."""
+    version = str(api.ask(Request(path="/version")).body.get("gitVersion"))
+    if not re.match(r"v\d+\.\d+\.", version):
+        raise UsageError(f"{api.host} is no Kubernetes API server: /version is not what one answers")
+    group = "authentication.k8s.io/v1"
+    body = {"apiVersion": group, "kind": "SelfSubjectReview"}
+    answer = api.ask(Request(path=f"/apis/{group}/selfsubjectreviews", method="POST", body=body))
+    user = dig(answer.body, "status", "userInfo", "username")
+    if user == "system:anonymous" or (not user and "system:anonymous" in answer.message):
+        raise UsageError(f"{api.host} takes us for nobody (system:anonymous): {RENEW}")
+    return Server(version=version, user=str(user or "an unknown user"))
+
+
+def dry_run(built: Built, api: Api) -> Judged:
+    """Let a server judge every object by a server-side apply that stores nothing.
+
+    On a throw-away server definitions (those at hand as well) and namespaces are stored first; on a user's cluster
+    nothing is, and what only comes with the same commit is judged as far as possible. Raises UsageError where there is
+    no talking to the server.
+    """
+    stored = wanted(built) if api.throw_away else []
+    early = list(_prepare(built, api, stored)) if api.throw_away else []
+    run = _Run(built, api, [one for one in stored if not _converted(one)])
+    found = tuple(_once([*early, *run.problems()]))
+    unjudged = tuple(
+        f"{number} {'object' if number == 1 else 'objects'}: {why}" for why, number in run.unjudged.items()
+    )
+    return Judged(problems=found, judged=run.judged, unjudged=unjudged)
+
+
+def _once(found: Iterable[Problem]) -> Iterator[Problem]:
+    # A definition with a conversion webhook is stored without it, and then tried with it.
+    yield from {(id(one.object.manifest), one.code, one.message): one for one in found}.values()
+
+
+def _converted(definition: Object) -> bool:
+    strategy: object = dig(definition.manifest, "spec", "conversion", "strategy")
+    return strategy == "Webhook"
+
+
+def _prepare(built: Built, api: Api, definitions: Iterable[Object]) -> Iterator[Problem]:
+    yield from install(api, definitions)
+    spaces = [one.manifest for one in built.of("Namespace")]
+    if built.cluster is None:
+        # A folder need not bring the namespaces that it writes to.
+        names = {one.namespace for one in built.objects} - {str(one["metadata"].get("name")) for one in spaces} - {""}
+        spaces += [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in sorted(names)]
+    # One that is refused here is refused and told again as a dry run.
+    list(api.ask_all([_store(one) for one in spaces]))
+
+
+def _store(space: Manifest) -> Request:
+    path = f"/api/v1/namespaces/{_word(space['metadata'].get('name'))}?fieldManager=gen&force=true"
+    return Request(path=path, method="PATCH", body=space)
+
+
+def _word(name: object) -> str:
+    return quote(str(name), safe="")
+
+
+class _Run:
+    """One judgement: what was judged, what was not and why. `stored` are definitions that the server has taken or
+    refused already, whole; to try a large one again takes long.
+    """
+
+    def __init__(self, built: Built, api: Api, stored: Iterable[Object]) -> None:
+        self.api = api
+        done = {id(one.manifest) for one in stored}
+        self.objects = [one for one in in_order(built) if id(one.manifest) not in done]
+        self.kinds = Kinds.of(built)
+        self.served = discover(api, {str(one.manifest["apiVersion"]) for one in self.objects})
+        self.spaces = {one.name for one in built.of("Namespace")}
+        self.judged = len(built.objects) - len(self.objects)
+        self.unjudged: Counter[str] = Counter()
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield what the server says against each object."""
+        asked = [one for one in self.objects if place(self.served, one)]
+        answers = self.api.ask_all([self._apply(one) for one in asked])
+        answered = {id(one): answer for one, answer in zip(asked, answers, strict=True)}
+        for one in self.objects:
+            answer = answered.get(id(one))
+            yield from self._unserved(one) if answer is None else self._answered(one, answer)
+
+    def _apply(self, one: Object) -> Request:
+        if "name" not in one.manifest["metadata"]:  # it has a generateName
+            return self._create(one)
+        path = f"{place(self.served, one)}/{_word(one.name)}?{_TRY}&force=true"
+        return Request(path=path, method="PATCH", body=one.manifest)
+
+    def _create(self, one: Object, namespace: str = "") -> Request:
+        metadata = one.manifest["metadata"] | ({"namespace": namespace} if namespace else {})
+        path = f"{place(self.served, one, namespace=namespace)}?{_TRY}"
+        return Request(path=path, method="POST", body={**one.manifest, "metadata": metadata})
+
+    def _unserved(self, one: Object) -> Iterator[Problem]:
+        version = str(one.manifest["apiVersion"])
+        group = group_of(version)
+        known = self.kinds.versions(group, one.kind)
+        if version in known and not self.kinds.ours(group):
+            self.unjudged[f"the definition of {one.kind}.{group} is new to the server, or was refused"] += 1
+        elif known or self.kinds.ours(group):
+            self.judged += 1
+            yield unserved(one, known)
+        else:
+            self.unjudged[f"nothing here defines {one.kind}.{group}; vendor it, or give its CRD with --schemas"] += 1
+
+    def _answered(self, one: Object, answer: Answer) -> Iterator[Problem]:
+        if namespace_absent(answer) and one.namespace in self.spaces:
+            yield from self._elsewhere(one)
+            return
+        self.judged += 1
+        if answer.status == 500 and "typed patch object" in answer.message:
+            # Server-side apply tells one unknown field, creation all of them.
+            again = self.api.ask(self._create(one))
+            answer = again if "strict decoding error" in again.message else answer
+        yield from problems(one, answer)
+
+    def _elsewhere(self, one: Object) -> Iterator[Problem]:
+        """Judge an object whose namespace is new by creating it in `default`."""
+        answer = self.api.ask(self._create(one, "default"))
+        if answer.status in {403, 409}:  # the rules of that namespace, or one of that name: neither says anything
+            self.unjudged[f"the namespace {one.namespace} is new to the cluster"] += 1
+            return
+        self.judged += 1
+        yield from problems(one, answer)

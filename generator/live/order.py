@@ -1,0 +1,26 @@
+"""The order in which Argo CD would apply what is built."""
+
+import re
+
+from generator.rendered.access import dig
+from generator.rendered.built import ROOT, Built, Object
+from generator.rendered.known import waves
+
+__all__ = ["in_order"]
+
+_FIRST = {"Namespace": 0, "CustomResourceDefinition": 1}
+
+
+def in_order(built: Built) -> list[Object]:
+    """Return the objects by the wave of their Application, then their own wave, then namespaces and definitions first.
+    The Applications themselves come before what they hold. Within that the order stays.
+    """
+    of_application = {ROOT: -(2**31), **waves(built)}
+    return sorted(
+        built.objects, key=lambda one: (of_application.get(one.component, 0), _wave(one), _FIRST.get(one.kind, 2))
+    )
+
+
+def _wave(one: Object) -> int:
+    wave = dig(one.manifest, "metadata", "annotations", "argocd.argoproj.io/sync-wave")
+    return int(wave) if isinstance(wave, str) and re.fullmatch("-?[0-9]{1,9}", wave) else 0

@@ -1,0 +1,189 @@
+"""What an API server's refusal means: which finding it is, where, and what helps."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from generator.live.api import Answer
+from generator.live.fields import path_of
+from generator.rendered.access import dig, sequence
+from generator.rendered.built import Object
+from generator.rendered.rule import Problem
+from generator.spec.codes import Explained
+
+__all__ = ["EXPLAINED", "namespace_absent", "problems", "unestablished", "unserved"]
+
+UNSERVED, UNKNOWN, INVALID, IMMUTABLE = "GEN-SRV-001", "GEN-SRV-002", "GEN-SRV-003", "GEN-SRV-004"
+DENIED, UNREACHABLE, FORBIDDEN, NAMESPACE_ABSENT = "GEN-SRV-005", "GEN-SRV-006", "GEN-SRV-007", "GEN-SRV-008"
+ESTABLISHED, OTHER = "GEN-SRV-009", "GEN-SRV-010"
+
+# The first that is found in the server's words decides.
+_KNOWN = (
+    (UNREACHABLE, r"failed calling webhook|conversion webhook for .* failed"),
+    (UNKNOWN, r"not declared in schema|unknown field|duplicate field"),
+    (FORBIDDEN, r"cannot \w+ resource|attempting to grant RBAC permissions"),
+    (IMMUTABLE, r"immutable|may not change once set|may not be changed|updates to .* are forbidden"),
+    (DENIED, r"denied the request|denied request|violates PodSecurity|exceeded quota| is forbidden: "),
+    (INVALID, r"Invalid value|Required value|Unsupported value|Duplicate value|Too long|expected .*, got| is invalid"),
+)
+
+_FIXES = {
+    UNKNOWN: "correct its spelling or remove it; `kubectl explain` lists the fields there are",
+    INVALID: "give it a value that the server's words allow",
+    IMMUTABLE: "keep the old value, or plan to delete the object and make it anew",
+    DENIED: "change what the policy objects to, or have the policy changed",
+    UNREACHABLE: "start the webhook's service, or remove its configuration if nothing serves it any more",
+    FORBIDDEN: "judge with a user that may do this, by another --context",
+    NAMESPACE_ABSENT: "add the Namespace to what is built, or correct the object's namespace",
+}
+
+_FIELD = re.compile(r'(?:unknown|duplicate) field "([^"]*)"')
+_TYPED = re.compile(r"failed to create typed patch object \([^)]*\): (?P<place>\S*?): (?P<why>.*)")
+_LONG = 1500
+
+
+def namespace_absent(answer: Answer) -> bool:
+    """Tell whether an object was refused because its namespace is not there."""
+    return answer.status == 404 and dig(answer.body, "details", "kind") == "namespaces"
+
+
+def unserved(one: Object, known: Sequence[str]) -> Problem:
+    """Return the problem of an object whose kind the server does not serve; `known` are versions that define it."""
+    message = f"the server serves no {one.kind} in {one.manifest['apiVersion']}"
+    fix = (
+        f"write it in {known[-1]}" if known else f"correct apiVersion and kind; is `{one.kind}` one of Kubernetes' own?"
+    )
+    return Problem(object=one, code=UNSERVED, message=message, at=("apiVersion",), fix=fix)
+
+
+def problems(one: Object, answer: Answer) -> Iterator[Problem]:
+    """Yield what a refused object is refused for, in the server's words; nothing for one that is accepted."""
+    if answer.good:
+        return
+    if namespace_absent(answer):
+        yield _problem(one, NAMESPACE_ABSENT, answer.message, "metadata.namespace")
+        return
+    yield from _typed(one, answer) or _fields(one, answer) or _causes(one, answer) or [_whole(one, answer)]
+
+
+def _typed(one: Object, answer: Answer) -> list[Problem]:
+    """Read `failed to create typed patch object (default/a; /v1, Kind=Pod): .spec.x: field not declared in schema`."""
+    found = _TYPED.search(answer.message)
+    if not found:
+        return []
+    place = found["place"].removeprefix(".")
+    return [_problem(one, _code(found["why"]), f"{place}: {found['why']}", place)]
+
+
+def _fields(one: Object, answer: Answer) -> list[Problem]:
+    """Read `strict decoding error: unknown field "spec.a", unknown field "spec.b"`."""
+    names = dict.fromkeys(_FIELD.findall(answer.message)) if "strict decoding" in answer.message else ()
+    return [_problem(one, UNKNOWN, f"{name}: unknown or duplicate field", name) for name in names]
+
+
+def _causes(one: Object, answer: Answer) -> list[Problem]:
+    found = [cause for cause in sequence(dig(answer.body, "details", "causes")) if dig(cause, "field")]
+    return [_cause(one, str(cause["field"]), " ".join(str(dig(cause, "message")).split())) for cause in found]
+
+
+def _cause(one: Object, place: str, words: str) -> Problem:
+    code = _code(words)
+    message = words if place == "<nil>" else f"{place}: {words}"
+    return _problem(one, INVALID if code == OTHER else code, message, place)
+
+
+def _whole(one: Object, answer: Answer) -> Problem:
+    return _problem(one, _code(answer.message), answer.message, "")
+
+
+def _code(words: str) -> str:
+    return next((code for code, pattern in _KNOWN if re.search(pattern, words)), OTHER)
+
+
+def _problem(one: Object, code: str, message: str, place: str) -> Problem:
+    text = message if len(message) <= _LONG else f"{message[:_LONG]} ..."
+    return Problem(object=one, code=code, message=text, at=path_of(one.manifest, place), fix=_FIXES.get(code, ""))
+
+
+def unestablished(one: Object, why: str) -> Problem:
+    """Return the problem of a CustomResourceDefinition that was stored and is not served."""
+    return Problem(object=one, code=ESTABLISHED, message=f"it is stored, but not served: {why}", at=("spec", "names"))
+
+
+EXPLAINED = (
+    Explained(
+        code=UNSERVED,
+        title="the API server serves the kind",
+        why="Argo CD cannot apply an object whose kind or version no API and no CustomResourceDefinition brings; the "
+        "whole Application stays out of sync.",
+        wrong="apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\n",
+        right="apiVersion: policy/v1\nkind: PodDisruptionBudget\n",
+    ),
+    Explained(
+        code=UNKNOWN,
+        title="the API server knows every field",
+        why="A field that the server does not know is refused, or dropped in silence and different for ever.",
+        wrong="spec:\n  replica: 3\n",
+        right="spec:\n  replicas: 3\n",
+    ),
+    Explained(
+        code=INVALID,
+        title="the API server accepts every value",
+        why="The server's own validation, and that of the CustomResourceDefinitions, is what a sync meets.",
+        wrong="spec:\n  replicas: -1\n",
+        right="spec:\n  replicas: 1\n",
+    ),
+    Explained(
+        code=IMMUTABLE,
+        title="no field changes that cannot change",
+        why="The object stands in the cluster with another value, and Kubernetes never lets this field change: the "
+        "sync would fail for ever. Only to delete the object and make it anew helps, which for storage loses data.",
+        wrong="spec:\n  selector:\n    matchLabels: {app: renamed}\n",
+        right="spec:\n  selector:\n    matchLabels: {app: as-it-stands}\n",
+    ),
+    Explained(
+        code=DENIED,
+        title="no policy of the cluster refuses the object",
+        why="An admission webhook, an admission policy, Pod Security or a quota of the cluster refuses it, and would "
+        "refuse it from Argo CD as well.",
+        wrong="spec:\n  hostNetwork: true\n",
+        right="spec:\n  hostNetwork: false\n",
+    ),
+    Explained(
+        code=UNREACHABLE,
+        title="admission and conversion webhooks answer",
+        why="The server asks a webhook before it takes the object, and gets no answer: nobody can apply such objects "
+        "until it does. The fault is in the cluster, not in the object.",
+        wrong="(a webhook configuration whose service has no running pod)\n",
+        right="(the service runs, or its configuration is gone)\n",
+    ),
+    Explained(
+        code=FORBIDDEN,
+        title="the user of the kubeconfig may try the object",
+        why="To try an object takes the same rights as to apply it: patch, and create where it is new. What may not be "
+        "tried is not judged.",
+        wrong="verbs: [get, list]\n",
+        right="verbs: [get, list, create, patch]\n",
+    ),
+    Explained(
+        code=NAMESPACE_ABSENT,
+        title="the namespace is there",
+        why="Nothing that is built brings the object's namespace, and the server does not have it.",
+        wrong="metadata:\n  namespace: monitorng\n",
+        right="metadata:\n  namespace: monitoring\n",
+    ),
+    Explained(
+        code=ESTABLISHED,
+        title="the API server serves a CustomResourceDefinition that it stored",
+        why="Two definitions of one kind or plural, or a schema that is not structural: the server takes the "
+        "definition and never serves its objects.",
+        wrong="spec:\n  names: {kind: Queue, plural: queues}  # another definition in this group has them\n",
+        right="spec:\n  names: {kind: Queue, plural: queues}\n",
+    ),
+    Explained(
+        code=OTHER,
+        title="the API server accepts the object",
+        why="The server refuses it for a reason that gen does not know; its own words are in the message.",
+        wrong="(see the message)\n",
+        right="(see the message)\n",
+    ),
+)

@@ -1,0 +1,117 @@
+"""Requests, against servers on loopback that misbehave in one way each."""
+
+import json
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from loopback import Asked, Reply, config, serving
+
+from generator.errors import UsageError
+from generator.live import api as module
+from generator.live.api import Answer, Api, Request, of_kubeconfig
+from generator.live.dryrun import server
+
+
+def ask(folder: Path, url: str) -> Answer:
+    return of_kubeconfig(config(folder, url, token="nonsense"), None).ask(Request(path="/x"))
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "STEP", 0.001)
+
+
+def test_a_busy_server_is_asked_again(tmp_path: Path) -> None:
+    with serving(lambda asked: (503, {}, b"") if asked.number < 2 else (200, {}, b'{"a": 1}')) as url:
+        assert ask(tmp_path, url) == Answer(200, {"a": 1})
+
+
+def test_a_server_that_stays_busy_is_given_up(tmp_path: Path) -> None:
+    with serving(lambda _: (429, {"Retry-After": "0"}, b"")) as url, pytest.raises(UsageError, match="is busy"):
+        ask(tmp_path, url)
+
+
+def test_a_webhook_without_an_answer_is_not_a_busy_server(tmp_path: Path) -> None:
+    body = json.dumps({"message": "failed calling webhook"}).encode()
+    with serving(lambda asked: (503, {}, body) if asked.number == 0 else (500, {}, b"")) as url:
+        assert ask(tmp_path, url) == Answer(503, {"message": "failed calling webhook"})
+
+
+@pytest.mark.parametrize("body", [b"404 page not found\n", b"[1]", b'"x"', b"\xff\xfe", b""])
+def test_what_is_no_json_object_becomes_a_message(body: bytes, tmp_path: Path) -> None:
+    with serving(lambda _: (404, {}, body)) as url:
+        assert "\n" not in ask(tmp_path, url).message
+
+
+def test_who_is_not_known_is_told_how_to_mend_it(tmp_path: Path) -> None:
+    reply: Reply = (401, {}, b'{"message": "Unauthorized"}')
+    with serving(lambda _: reply) as url, pytest.raises(UsageError, match=r"401 Unauthorized.*renew the credentials"):
+        ask(tmp_path, url)
+
+
+def test_a_server_that_never_answers_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    waiting = threading.Event()
+
+    def late(_: Asked) -> Reply:
+        waiting.wait(5)
+        return 200, {}, b""
+
+    with serving(late) as url:
+        with pytest.raises(UsageError, match=r"no answer within 0.05 s"):
+            ask(tmp_path, url)
+        waiting.set()
+
+
+def test_what_is_no_api_server_is_said(tmp_path: Path) -> None:
+    reply: Reply = (200, {}, b"<html>welcome</html>")
+    with serving(lambda _: reply) as url, pytest.raises(UsageError, match="is no Kubernetes API server"):
+        server(of_kubeconfig(config(tmp_path, url), None))
+
+
+def test_a_server_that_tells_no_names_is_judged_by_still(tmp_path: Path) -> None:
+    """SelfSubjectReview is younger than some clusters."""
+    with serving(
+        lambda asked: (200, {}, b'{"gitVersion": "v1.25.0"}') if asked.path == "/version" else (404, {}, b"")
+    ) as url:
+        assert server(of_kubeconfig(config(tmp_path, url), None)).user == "an unknown user"
+
+
+def test_answers_come_in_the_order_of_the_requests(tmp_path: Path) -> None:
+    with serving(lambda asked: (200, {}, json.dumps({"message": asked.path}).encode())) as url:
+        api: Api = of_kubeconfig(config(tmp_path, url), None)
+        paths = [f"/{number}" for number in range(100)]
+        assert [answer.message for answer in api.ask_all([Request(path=path) for path in paths])] == paths
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "kubeconfig: .*Invalid kube-config"),
+        ("[]", "kubeconfig: "),
+        ("a: [", "kubeconfig: "),
+        ("apiVersion: v1\nkind: Config\n", "kubeconfig: .*current-context"),
+    ],
+)
+def test_a_kubeconfig_without_sense_is_told(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=words):
+        of_kubeconfig(path, None)
+
+
+def test_a_file_that_is_not_there_and_a_context_that_is_not_in_it_are_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no such kubeconfig"):
+        of_kubeconfig(tmp_path / "nothing", None)
+    with pytest.raises(UsageError, match=r"elsewhere.*--context"):
+        of_kubeconfig(config(tmp_path, "https://127.0.0.1:9"), "elsewhere")
+
+
+def test_a_credential_plugin_that_fails_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": sys.executable, "args": ["-c", "exit(3)"]}
+    plugin["interactiveMode"] = "Never"
+    with pytest.raises(UsageError, match="exec: process returned 3"):
+        of_kubeconfig(config(tmp_path, "https://127.0.0.1:9", exec=plugin), None)
+    assert "Traceback" not in capfd.readouterr().err

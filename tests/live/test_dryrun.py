@@ -1,0 +1,164 @@
+"""What is asked, in which order, and what is told of it. Real servers are in tests/real/test_dry_run.py."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback import Asked, Reply, serving
+from loopback import config as kubeconfig
+from madeup import config, definition, made, space, told, widget
+
+from generator.cli.server import check_server
+from generator.errors import UsageError
+from generator.live.api import Api, of_kubeconfig
+from generator.live.dryrun import Judged, dry_run
+
+KINDS = {
+    "/api/v1": [("configmaps", "ConfigMap", True), ("namespaces", "Namespace", False), ("pods/exec", "Exec", True)],
+    "/apis/apiextensions.k8s.io/v1": [("customresourcedefinitions", "CustomResourceDefinition", False)],
+}
+
+
+class Toy:
+    """The little of an API server that a dry run needs. It refuses the field `nonsense`."""
+
+    def __init__(self) -> None:
+        self.stored = {"default": "/api/v1/namespaces/default"}
+        self.asked: list[Asked] = []
+
+    def __call__(self, asked: Asked) -> Reply:
+        self.asked.append(asked)
+        status, body = self.answer(asked, asked.path.partition("?")[0])
+        return status, {}, json.dumps(body).encode()
+
+    def answer(self, asked: Asked, path: str) -> tuple[int, Any]:
+        if path == "/version":
+            return 200, {"gitVersion": "v1.34.2"}
+        if path.endswith("selfsubjectreviews"):
+            return 201, {"status": {"userInfo": {"username": "toy"}}}
+        if asked.method == "GET":
+            return self.get(path)
+        if "dryRun" not in asked.path:
+            self.stored[asked.body["metadata"]["name"]] = path
+            return 201, {}
+        return self.judge(asked)
+
+    def get(self, path: str) -> tuple[int, Any]:
+        kinds = dict(KINDS)
+        if "widgets.example.org" in self.stored:
+            kinds["/apis/example.org/v1"] = [("widgets", "Widget", True)]
+        if path in kinds:
+            resources = [{"name": name, "kind": kind, "namespaced": scoped} for name, kind, scoped in kinds[path]]
+            return 200, {"resources": resources}
+        found = path in self.stored.values()
+        return (200, {"status": {"conditions": [{"type": "Established", "status": "True"}]}}) if found else (404, {})
+
+    def judge(self, asked: Asked) -> tuple[int, Any]:
+        name = asked.body["metadata"].get("namespace", "default")
+        if name not in self.stored:
+            return 404, {"message": f'namespaces "{name}" not found', "details": {"kind": "namespaces"}}
+        if "nonsense" in asked.body and asked.method == "PATCH":
+            return 500, {
+                "message": "failed to create typed patch object (a; v1): .nonsense: field not declared in schema"
+            }
+        if "nonsense" in asked.body:
+            unknown = [f'unknown field "{key}"' for key in ("nonsense", "dta") if key in asked.body]
+            return 400, {"message": f"strict decoding error: {', '.join(unknown)}"}
+        return (409, {}) if asked.body["metadata"].get("name") == "taken" else (201, {})
+
+    def changed(self) -> list[str]:
+        return [
+            asked.path.partition("?")[0]
+            for asked in self.asked
+            if asked.method == "PATCH" and "dryRun" not in asked.path
+        ]
+
+
+@pytest.fixture
+def toy() -> Toy:
+    return Toy()
+
+
+@pytest.fixture
+def path(toy: Toy, tmp_path: Path) -> Iterator[Path]:
+    with serving(toy) as url:
+        yield kubeconfig(tmp_path, url)
+
+
+@pytest.fixture
+def api(path: Path) -> Api:
+    return of_kubeconfig(path, None)
+
+
+def test_on_a_users_cluster_nothing_is_stored(api: Api, toy: Toy) -> None:
+    new = [config("a", "new"), config("b", "new", nonsense=1), config("taken", "new")]
+    judged = dry_run(made(space("new"), *new, definition("Widget", "widgets"), widget()), api)
+    assert told(judged.problems) == [("GEN-SRV-002", "2.yaml", ("nonsense",))]
+    assert judged.judged == 4
+    assert judged.unjudged == (
+        "1 object: the namespace new is new to the cluster",
+        "1 object: the definition of Widget.example.org is new to the server, or was refused",
+    )
+    assert toy.changed() == []
+    assert all("dryRun=All" in asked.path for asked in toy.asked if asked.method in {"PATCH", "POST"})
+
+
+def test_on_a_throw_away_server_definitions_and_namespaces_are_stored_first(api: Api, toy: Toy) -> None:
+    api.throw_away = True
+    webhook = definition("Widget", "widgets", conversion={"strategy": "Webhook"})
+    built = made(config("a", "elsewhere"), widget(), webhook, definition("Gadget", "gadgets"), space("new"))
+    assert dry_run(built, api) == Judged(problems=(), judged=5, unjudged=())
+    place = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org"
+    first, *spaces = toy.changed()
+    assert first == place
+    assert sorted(spaces) == [f"/api/v1/namespaces/{name}" for name in ("default", "elsewhere", "new")]
+    assert "conversion" not in next(asked for asked in toy.asked if asked.path.startswith(place)).body["spec"]
+
+
+def test_what_is_nowhere_served_is_a_problem_only_where_that_is_certain(api: Api) -> None:
+    old = {**config(), "apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget"}
+    judged = dry_run(made(old, widget(), {**widget(), "metadata": {"name": "b"}}), api)
+    assert told(judged.problems) == [("GEN-SRV-001", "0.yaml", ("apiVersion",))]
+    assert judged.problems[0].fix == "write it in policy/v1"
+    what = "nothing here defines Widget.example.org; vendor it, or give its CRD with --schemas"
+    assert judged.unjudged == (f"2 objects: {what}",)
+
+
+def test_all_unknown_fields_are_told_where_server_side_apply_tells_one(api: Api) -> None:
+    found = told(dry_run(made(config(nonsense=1, dta=1)), api).problems)
+    assert found == [("GEN-SRV-002", "0.yaml", ("nonsense",)), ("GEN-SRV-002", "0.yaml", ("dta",))]
+
+
+def test_a_name_that_the_server_makes_is_created(api: Api, toy: Toy) -> None:
+    named = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a-", "namespace": "default"}}
+    assert dry_run(made(named), api).problems == ()
+    assert toy.asked[-1].method == "POST"
+
+
+def test_names_cannot_lead_elsewhere(api: Api, toy: Toy) -> None:
+    dry_run(made(config("../../x?dryRun="), config("a", "../default")), api)
+    paths = {asked.path.partition("?")[0] for asked in toy.asked if asked.method == "PATCH"}
+    assert paths == {
+        "/api/v1/namespaces/default/configmaps/..%2F..%2Fx%3FdryRun%3D",
+        "/api/v1/namespaces/..%2Fdefault/configmaps/a",
+    }
+
+
+def test_the_command_tells_which_server_it_was_and_what_was_not_judged(
+    path: Path, capsys: pytest.CaptureFixture[str], ml50: Any
+) -> None:
+    built = made(config(nonsense=1), widget(), unseen=("cilium",), cluster=ml50)
+    assert told(check_server(built, path, "here")) == [("GEN-SRV-002", "0.yaml", ("nonsense",))]
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert " as toy, Kubernetes v1.34.2, in " in said.err
+    assert "the cluster file says 1.35.3: another minor may serve" in said.err
+    assert "not judged: 1 object: nothing here defines Widget.example.org" in said.err
+    assert "not vendored, so not judged: what cilium bring" in said.err
+
+
+def test_a_context_needs_its_kubeconfig() -> None:
+    with pytest.raises(UsageError, match="give --kubeconfig as well"):
+        check_server(made(config()), None, "here")

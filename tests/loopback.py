@@ -1,0 +1,78 @@
+"""An HTTP server on loopback that says what a test wants, and a kubeconfig that leads to it."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import yaml
+
+__all__ = ["Asked", "Reply", "config", "serving"]
+
+Reply: TypeAlias = tuple[int, dict[str, str], bytes]
+"""Status, headers and body."""
+
+
+class Asked(NamedTuple):
+    """A request, with its number and its body read as JSON."""
+
+    number: int
+    method: str
+    path: str
+    body: Any
+
+
+@contextmanager
+def serving(reply: Callable[[Asked], Reply]) -> Iterator[str]:
+    """Serve what `reply` says; yields the address."""
+    count, lock = iter(range(1_000_000)), threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            with lock:
+                asked = Asked(next(count), self.command, self.path, json.loads(text or b"{}"))
+                status, headers, body = reply(asked)
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_POST(self) -> None:
+            self.do_GET()
+
+        def do_PATCH(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        running.daemon_threads = True
+        thread = threading.Thread(target=running.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{running.server_address[1]}"
+        finally:
+            running.shutdown()
+            thread.join()
+
+
+def config(folder: Path, url: str, **user: Any) -> Path:
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "here",
+        "clusters": [{"name": "here", "cluster": {"server": url}}],
+        "users": [{"name": "me", "user": user}],
+        "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
+    }
+    path = folder / "kubeconfig"
+    path.write_text(yaml.safe_dump(content))
+    return path

@@ -1,0 +1,296 @@
+"""`gen vendor` as a user calls it, with the pinned Helm and charts made here."""
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from chartshop import CONFIG_MAP, Shop, serving
+from chartworld import World, component, release
+
+from generator.components.component import Component, Patch
+from generator.model import versions
+from generator.model.cluster import Cluster
+from generator.upstream.cache import digest
+from generator.upstream.helm import helm
+from tools import need_kustomize
+
+pytestmark = pytest.mark.real
+
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {word: {{ randAlphaNum 8 | quote }}}\n"
+DEFINITION = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: toys.example.org}
+spec:
+  group: example.org
+  names: {kind: Toy, plural: toys, listKind: ToyList, singular: toy}
+  scope: Cluster
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: DESCRIPTION}}}
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: image-VERSION}
+spec: {containers: [{name: a, image: "x.example.org/a:VERSION"}]}
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(tmp_path, monkeypatch, ("one", "two"))
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    found = Shop()
+    with serving(found):
+        yield found
+
+
+def built(world: World, cluster: str = "one", name: str = "toy") -> list[dict[str, Any]]:
+    """Return what Kustomize makes of an overlay, without --enable-helm."""
+    argv = [*need_kustomize(), str(world.root / "overlays" / cluster / name)]
+    done = subprocess.run(argv, check=True, capture_output=True, text=True)
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def test_the_first_run_locks_and_the_second_needs_no_network(world: World, shop: Shop) -> None:
+    made = shop.add()
+    world.installs(component(release(shop.url)))
+    assert "one/toy: 1 objects, 1 pulled" in world.gen("vendor")
+    assert world.lock()["charts"] == {f"{shop.url}/toy:1.0.0": made}
+    assert world.upstream() == {"configmap-toy.yaml": built(world)[0]}
+    assert built(world)[0]["metadata"] == {"name": "toy", "namespace": "toy"}
+    before, asked = world.tree(), list(shop.asked)
+    assert "nothing to change; 0 inflated, 1 left as they are" in world.gen("vendor", "--offline")
+    assert "everything vendored is what the locked charts become" in world.gen("vendor", "--check")
+    world.gen("vendor", "toy")
+    assert (world.tree(), shop.asked) == (before, asked)
+
+
+def test_rendering_keeps_what_is_vendored_and_says_when_it_is_stale(world: World, shop: Shop) -> None:
+    shop.add()
+    world.installs(component(release(shop.url)))
+    assert "one: not vendored" in world.gen("render")
+    world.gen("vendor")
+    assert "nothing to change" in world.gen("render", "--check")
+    world.installs(component(release(shop.url, values={"text": "new"})))
+    before = world.upstream()
+    assert "stale, kept as they were: one/toy" in world.gen("render", "--check", expect=1)
+    assert world.upstream() == before
+    said = world.gen("vendor")
+    assert "was stale" in said
+    assert "~ ConfigMap toy/toy: data.text" in said
+    assert world.upstream()["configmap-toy.yaml"]["data"] == {"text": "new"}
+    assert "nothing to change" in world.gen("render", "--check")
+
+
+def test_a_digest_that_changed_is_refused_until_it_is_accepted_by_name(world: World, shop: Shop) -> None:
+    old = shop.add()
+    world.installs(component(release(shop.url)))
+    world.gen("vendor")
+    new = shop.add(values="text: other\n")
+    before = world.tree()
+    assert "nothing to change" in world.gen("vendor")
+    for file in (world.cache / "gen" / "charts").iterdir():
+        file.unlink()
+    said = world.gen("vendor", "toy", expect=1)
+    assert f"gen.lock says {old}, but what came is {new}" in said
+    assert "gen vendor --update toy" in said
+    assert world.tree() == before
+    world.gen("vendor", "--update", expect=0)
+    assert world.tree() == before
+    assert "~ ConfigMap toy/toy: data.text" in world.gen("vendor", "--update", "toy")
+    assert world.lock()["charts"] == {f"{shop.url}/toy:1.0.0": new}
+
+
+def test_offline_names_what_is_missing(world: World, shop: Shop) -> None:
+    locked = shop.add()
+    world.installs(component(release(shop.url)))
+    said = world.gen("vendor", "--offline", expect=1)
+    assert "gen.lock does not name its digest yet, and --offline forbids to fetch it" in said
+    assert not (world.root / "overlays").exists()
+    world.gen("vendor")
+    cached = next((world.cache / "gen" / "charts").iterdir())
+    cached.write_bytes(b"damaged")
+    asked = list(shop.asked)
+    assert f"{locked} is not in the cache" in world.gen("vendor", "toy", "--offline", expect=1)
+    assert shop.asked == asked
+    world.gen("vendor", "toy")
+    assert digest(cached.read_bytes()) == locked
+
+
+def test_two_processes_at_once_end_well_with_the_same_files(two: World, shop: Shop) -> None:
+    for name in ("toy", "kite"):
+        shop.add(name)
+    two.installs(*(component(release(shop.url, name), name=name) for name in ("toy", "kite")), on=("one", "two"))
+    both = [two.start("vendor") for _ in range(2)]
+    said = [process.communicate(timeout=60)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    after = two.tree()
+    assert "nothing to change" in two.gen("vendor")
+    assert "everything vendored is" in two.gen("vendor", "--check")
+    assert two.tree() == after
+
+
+@pytest.mark.parametrize("after", [0.15, 0.35, 0.5, 0.6, 0.7, 0.8])
+def test_a_killed_run_is_healed_by_the_next(world: World, shop: Shop, after: float) -> None:
+    for name in ("toy", "kite"):
+        shop.add(name)
+    world.installs(*(component(release(shop.url, name), name=name) for name in ("toy", "kite")))
+    process = world.start("vendor")
+    time.sleep(after)
+    process.kill()
+    process.communicate()
+    world.gen("vendor")
+    assert "everything vendored is" in world.gen("vendor", "--check")
+    assert "nothing to change" in world.gen("render", "--check")
+
+
+def test_a_tampered_file_is_found_and_a_hand_edit_is_not_overwritten(world: World, shop: Shop) -> None:
+    shop.add()
+    world.installs(component(release(shop.url)))
+    world.gen("vendor")
+    path = "overlays/one/toy/upstream/configmap-toy.yaml"
+    world.edit(path, "plain", "by hand")
+    world.commit()
+    said = world.gen("vendor", "--check", expect=1)
+    assert f"{path}: is not what the locked charts become with these inputs" in said
+    assert "1 files differ" in said
+    world.installs(component(release(shop.url, values={"text": "new"})))
+    before = world.tree()
+    said = world.gen("vendor", expect=1)
+    assert f"{path}:8: was changed by hand, and gen would overwrite it: by hand `text: by hand`, from upstream" in said
+    assert "overlays/one/toy/custom/" in said
+    assert world.tree() == before
+    world.gen("vendor", "--discard", path)
+    assert world.upstream()["configmap-toy.yaml"]["data"] == {"text": "new"}
+
+
+def test_a_clone_without_a_record_may_be_vendored_anew(world: World, shop: Shop) -> None:
+    shop.add()
+    world.installs(component(release(shop.url)))
+    world.gen("vendor")
+    world.commit()
+    (world.root / ".git/gen/written.json").unlink()
+    world.installs(component(release(shop.url, values={"text": "new"})))
+    world.gen("vendor")
+    assert world.upstream()["configmap-toy.yaml"]["data"] == {"text": "new"}
+
+
+def test_a_component_that_is_gone_takes_its_files_along(world: World, shop: Shop) -> None:
+    shop.add(files={"crds/one.yaml": DEFINITION})
+    shop.add("kite")
+    world.installs(component(release(shop.url)), component(release(shop.url, "kite"), name="kite"))
+    world.gen("vendor")
+    world.installs(component(release(shop.url, "kite"), name="kite"))
+    world.gen("vendor")
+    assert not [path for path in world.tree() if "toy" in path and "custom" not in path]
+
+
+def test_every_patch_must_meet_an_object(world: World, shop: Shop) -> None:
+    shop.add()
+    operations = ({"op": "add", "path": "/data/more", "value": "yes"},)
+    fits = Patch(target={"version": "v1", "kind": "ConfigMap", "name": "toy"}, operations=operations)
+    world.installs(component(release(shop.url), patches=(fits,)))
+    world.gen("vendor")
+    assert built(world)[0]["data"] == {"text": "plain", "more": "yes"}
+    astray = Patch(target={"version": "v1", "kind": "ConfigMap", "name": "bear"}, operations=operations)
+    world.installs(component(release(shop.url, values={"text": "x"}), patches=(fits, astray)))
+    assert "gen's patch of v1 ConfigMap bear meets no object" in world.gen("vendor", expect=1)
+
+
+def test_update_moves_an_older_version_in_the_cluster_file(
+    world: World, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version in ("1.0.0", "2.0.0"):
+        text = CONFIG_MAP.replace("\ndata:", f"\ndata:\n  version: {version!r}")
+        pod = POD.replace("VERSION", version)
+        shop.add(version=version, files={"templates/a.yaml": text, "templates/b.yaml": pod})
+    known = tuple(versions.Version(version=version) for version in ("2.0.0", "1.0.0"))
+    monkeypatch.setitem(versions.CATALOGUE, "csi-nfs", known)
+
+    def csi_nfs(cluster: Cluster) -> Component:
+        version = versions.version_of("csi-nfs", cluster).version
+        return component(release(shop.url, version=version), name="csi-nfs", version=version)
+
+    world.installs()
+    monkeypatch.setattr("generator.components.CATALOGUE", (csi_nfs,))
+    file = "clusters/one/cluster.yaml"
+    world.put(file, (world.root / file).read_text() + '  components:\n    csi-nfs: {version: "1.0.0"}   # why\n')
+    world.gen("vendor")
+    world.commit()
+    assert "one/csi-nfs: 1.0.0 -> 2.0.0" in world.gen("vendor", "--update", "--dry-run")
+    assert '"1.0.0"}   # why' in (world.root / file).read_text()
+    said = world.gen("vendor", "--update", "csi-nfs")
+    assert 'csi-nfs: {version: "2.0.0"}   # why' in (world.root / file).read_text()
+    assert "+ Pod toy/image-2.0.0" in said
+    assert "- Pod toy/image-1.0.0" in said
+    assert "~ ConfigMap toy/toy: data.version" in said
+    assert "+ image x.example.org/a:2.0.0" in said
+    assert "- image x.example.org/a:1.0.0" in said
+    assert "nothing to change" in world.gen("vendor")
+
+
+def test_a_manifest_is_locked_like_a_chart(world: World, shop: Shop) -> None:
+    binding = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: b}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects: [{kind: ServiceAccount, name: a}]
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: empty}
+"""
+    shop.files["/m/install.yaml"] = binding.encode()
+    url = f"{shop.url}/m/install.yaml"
+    world.installs(component(manifests=(url,)))
+    world.gen("vendor")
+    assert world.lock()["manifests"] == {url: digest(binding.encode())}
+    found = world.upstream()
+    assert found["clusterrolebinding-b.yaml"]["subjects"][0]["namespace"] == "default"
+    assert found["secret-empty.yaml"]["metadata"] == {"name": "empty", "namespace": "default"}
+    shop.files["/m/install.yaml"] = SECRET.replace("{{ randAlphaNum 8 | quote }}", "hunter2").encode()
+    said = world.gen("vendor", "toy", "--update", expect=1)
+    assert "Secret key would be made by it" in said
+    assert "hunter2" not in said
+
+
+def test_progress_and_results_for_programs(world: World, shop: Shop) -> None:
+    shop.add()
+    world.installs(component(release(shop.url)))
+    first = json.loads(world.gen("vendor", "--output", "json", "--dry-run"))
+    assert first["written"] is False
+    assert first["components"][0]["was"] == "not vendored"
+    assert not (world.root / "overlays").exists()
+    assert json.loads(world.gen("vendor", "--output", "json"))["written"] is True
+    world.edit("overlays/one/toy/upstream/configmap-toy.yaml", "plain", "bent")
+    said = world.gen("vendor", "--check", "--output", "github", expect=1)
+    assert said.startswith("::error file=overlays/one/toy/upstream/configmap-toy.yaml::not what the locked charts")
+    assert "no cluster has a component of this name" in world.gen("vendor", "toi", expect=2)
+
+
+def test_another_helm_is_refused(world: World, shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "helm"
+    other.write_text("#!/bin/sh\necho v3.1.0\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("GEN_HELM", str(other))
+    helm.cache_clear()
+    world.installs(component(release(shop.url)))
+    said = world.gen("vendor", expect=2)
+    assert "Helm v3.19.0 is needed" in said
+    assert "is v3.1.0" in said
+    helm.cache_clear()
