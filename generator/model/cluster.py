@@ -18,6 +18,8 @@ __all__ = [
 ]  # fmt: skip
 
 Url = Annotated[str, Meta(pattern=r"^(https?|ssh|oci|file)://[^\s]+$(?!\n)|^[\w.-]+@[\w.-]+:[^\s]+$(?!\n)")]
+# Container runtimes take a first part without a dot or a port for a path on Docker Hub.
+REGISTRY = r"^([a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?|[a-z0-9-]+:[0-9]+)(/[a-z0-9._-]+)*$(?!\n)"
 Cron = Annotated[str, Meta(description="five fields of cron, in UTC, quoted")]
 Duration = Annotated[str, Meta(pattern=r"^[1-9][0-9]*[smhd]$(?!\n)", description="as in 30s, 15m, 2h, 7d")]
 
@@ -83,7 +85,7 @@ class Site(Section, frozen=True, kw_only=True):
     mirrors: tuple[Mirror, ...] = ()
     charts: Url | None = None
     manifests: Url | None = None
-    images: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9._-]+)*$(?!\n)")] | None = None
+    images: Annotated[str, Meta(pattern=REGISTRY)] | None = None
     ingress_class: Name | None = None
     issuer: Issuer = field(default_factory=Issuer)
     oidc: Oidc | None = None
