@@ -87,8 +87,8 @@ def no_credentials(cluster: Cluster) -> Iterator[Finding]:
     right="site: {charts: https://charts.example.org, manifests: https://files.example.org}\n",
 )
 def mirrors_are_servers(cluster: Cluster) -> Iterator[Finding]:
-    """`gen vendor` asks for charts over HTTP or OCI and for manifests over HTTP; Argo CD, too, before they are vendored:
-    a folder of some machine is not there.
+    """`gen vendor` asks for charts over HTTP or OCI and for manifests over HTTP, and so does Argo CD before they are
+    vendored: a folder of some machine is not there.
     """
     schemes = {"charts": ("https", "http", "oci"), "manifests": ("https", "http")}
     given = {"charts": cluster.site.charts, "manifests": cluster.site.manifests}

@@ -10,7 +10,7 @@ from generator.layout.argocd import argocd, argocd_custom, namespaces, root
 from generator.layout.bootstrap import bootstrap
 from generator.layout.files import Files, corner, document
 from generator.layout.overlay import base, custom, overlay
-from generator.layout.upstream import State, Upstream, brings, crds, folder, state
+from generator.layout.upstream import State, Upstream, brings, folder, state
 from generator.model.cluster import Cluster
 
 __all__ = ["Known", "Tree", "lay_out", "merge"]
@@ -57,7 +57,7 @@ def lay_out(cluster: Cluster, known: Known = NOTHING) -> Tree:
         place
         for one in components
         if one.name in upstream
-        for place in (folder(cluster.name, one.name), crds(one.name, one.version))
+        for place in (folder(cluster.name, one.name), upstream[one.name].base)
     }
     names = tuple(one.name for one in components)
     return Tree(files, once, {cluster.name: names}, {cluster.name: states}, frozenset(held))

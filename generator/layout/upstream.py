@@ -4,23 +4,26 @@
 Whether the folder is still true is a comparison of bytes, so that rendering starts no program and parses nothing.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from generator.components.component import Component, Release
-from generator.layout.files import Files, document
+from generator.layout.files import Files, document, kustomization
 from generator.layout.mirror import Sighting
 from generator.model.cluster import Cluster
 from generator.model.versions import HELM
 
 __all__ = [
-    "FOUND", "INPUTS", "Found", "Inputs", "State", "Upstream", "brings", "crds", "files",
-    "folder", "home", "inputs", "inputs_file", "state",
+    "DEFINITION", "FOUND", "INPUTS", "KUSTOMIZATION", "Found", "Inputs", "State", "Upstream", "brings", "crds", "files",
+    "folder", "home", "inputs", "inputs_file", "kustomized", "seal", "state",
 ]  # fmt: skip
 
-INPUTS, FOUND = "inputs.yaml", "found.json"
+INPUTS, FOUND, KUSTOMIZATION = "inputs.yaml", "found.json", "kustomization.yaml"
+DEFINITION = "customresourcedefinition-"
+"""How the file of a CRD begins."""
 
 State: TypeAlias = Literal["not vendored", "vendored", "stale"]
 """Whether a component's charts and manifests are committed as objects, and from the inputs of today."""
@@ -44,19 +47,23 @@ class Inputs(Struct, frozen=True, kw_only=True, rename="camel"):
 class Found(Struct, frozen=True, kw_only=True):
     """What the inflated objects need of others: the namespaces and the cluster-scoped kinds ("group/Kind", core:
     "/Kind") that Argo CD's project must allow. CRDs are among the kinds, wherever their files lie. `images` are those
-    that the objects name.
+    that the objects name. `seal` is the digest of all that stands beside this file.
     """
 
     namespaces: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     images: tuple[Sighting, ...] = ()
+    seal: str = ""
 
 
 class Upstream(Struct, frozen=True):
-    """One component's committed folder: the bytes of its inputs, and what was found."""
+    """One component's committed folder: the bytes of its inputs, what was found, and the folder of a base that it takes
+    its CRDs from, empty where it has its own or none.
+    """
 
     inputs: bytes
     found: Found
+    base: str = ""
 
 
 def brings(component: Component) -> bool:
@@ -112,3 +119,20 @@ def files(cluster: Cluster, component: Component, found: Found) -> Files:
     place = folder(cluster.name, component.name)
     text = msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
     return {f"{place}/{INPUTS}": inputs_file(cluster, component), f"{place}/{FOUND}": text}
+
+
+def kustomized(names: Iterable[str], base: str = "") -> bytes:
+    """Return the kustomization of a folder whose files have these names; `base` is where its CRDs stand instead."""
+    resources = sorted(name for name in names if name not in {INPUTS, FOUND, KUSTOMIZATION})
+    content = kustomization([*resources, *([f"../../../../{base}"] if base else [])])
+    return document(content, "nothing: `gen vendor` writes this folder")
+
+
+def seal(objects: Mapping[str, bytes]) -> str:
+    """Return the digest of a component's objects and CRDs by name, wherever these stand."""
+    from hashlib import sha256  # noqa: PLC0415 - slow to import, and an unchanged render needs none
+
+    found = sha256()
+    for name, content in sorted(objects.items()):
+        found.update(f"{name}\0{len(content)}\0".encode() + content)
+    return f"sha256:{found.hexdigest()}"

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from generator import __version__
-from generator.layout.lock import Lock, lock_file
+from generator.errors import UsageError
+from generator.layout.lock import LOCK, Lock, lock_file
 from generator.layout.tree import Known, Tree, lay_out, merge
-from generator.layout.upstream import State
+from generator.layout.upstream import FOUND, State, folder
 from generator.model.cluster import Cluster
 from generator.repository.handedits import HandEdit, hand_edits
 from generator.repository.history import Snapshot
@@ -18,7 +19,7 @@ from generator.repository.lock import exclusive
 from generator.repository.plan import Owned, Plan, plan
 from generator.repository.project import Loaded, cluster_file, examine, names
 from generator.repository.scaffold import published_schema, scaffold
-from generator.repository.standing import locked, on_disk, vendored, vendored_names
+from generator.repository.standing import intact, locked, on_disk, vendored, vendored_names
 from generator.repository.writer import write
 
 __all__ = ["KEPT", "Fresh", "Outcome", "render", "tree_of"]
@@ -35,12 +36,15 @@ MANY = 20
 
 class Fresh(Struct, frozen=True, kw_only=True):
     """What `gen vendor` brings: new `files` of upstream folders and of CRDs in bases, the `folders` they replace whole,
-    and the digests that were found for them.
+    and the digests that were found for them. `seen` is the lock that it began with, `unused` the charts and manifests
+    in it that nothing needs any more.
     """
 
     files: Mapping[str, bytes] = {}
     folders: tuple[str, ...] = ()
     lock: Lock = Lock()
+    seen: Lock = Lock()
+    unused: frozenset[str] = frozenset()
 
 
 NOTHING = Fresh()
@@ -48,13 +52,15 @@ NOTHING = Fresh()
 
 class Outcome(Struct, frozen=True, kw_only=True):
     """What a render did, or would do: `seconds` is how long each cluster took to compute; `states` tells, by cluster
-    and component, whether charts and upstream manifests are vendored.
+    and component, whether charts and upstream manifests are vendored. `damaged` are those, as `cluster/component`,
+    whose files are not as `gen vendor` wrote them, where that was looked at.
     """
 
     plan: Plan
     components: dict[str, tuple[str, ...]]
     states: dict[str, dict[str, State]]
     seconds: dict[str, float]
+    damaged: tuple[str, ...] = ()
     edits: tuple[HandEdit, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -78,9 +84,10 @@ def render(  # noqa: PLR0913 - what a render may be told
     discard: Collection[str] = (),
     waiting: Callable[[str], None],
     fresh: Fresh = NOTHING,
+    verify: bool = False,
 ) -> Outcome:
     """Render the clusters `loaded` into the repository at `root`; clusters left out keep what they have. What stands
-    vendored is kept, and replaced where `fresh` brings it anew.
+    vendored is kept, and replaced where `fresh` brings it anew; `verify` reads all of it and compares it with its seal.
 
     Writes nothing with `dry_run`, or when a file was edited by hand and is not in `discard`. Raises UsageError where
     the repository cannot be read or written; it is then as it was.
@@ -89,7 +96,7 @@ def render(  # noqa: PLR0913 - what a render may be told
     everything = names(root)
     whole = {cluster.name for cluster in clusters} >= set(everything)
     with exclusive(root, waiting) as held:
-        lock = _joined(locked(on_disk(held.root)), fresh.lock)
+        lock = _joined(locked(on_disk(held.root)), fresh)
         laid, seconds = _lay_out(held.root, clusters, lock, fresh)
         files = {**laid.files, **fresh.files, **_shared(lock)}
         mine = owned(everything, clusters, laid, fresh, whole=whole)
@@ -100,12 +107,26 @@ def render(  # noqa: PLR0913 - what a render may be told
             components=laid.components,
             states=laid.states,
             seconds=seconds,
+            damaged=_damaged(held.root, laid) if verify else (),
             edits=verdict.edits,
             notes=verdict.notes,
         )
         if not dry_run and not outcome.refused:
             write(held, found)
     return outcome
+
+
+def _damaged(root: Path, laid: Tree) -> tuple[str, ...]:
+    places = [
+        (cluster, name)
+        for cluster, states in laid.states.items()
+        for name, state in states.items()
+        if state == "vendored"
+    ]
+    known = {cluster: vendored(on_disk(root), cluster, laid.states[cluster]) for cluster in laid.states}
+    return tuple(
+        f"{cluster}/{name}" for cluster, name in places if not intact(root, cluster, name, known[cluster][name].found)
+    )
 
 
 def owned(everything: Sequence[str], clusters: Sequence[Cluster], laid: Tree, fresh: Fresh, *, whole: bool) -> Owned:
@@ -119,11 +140,24 @@ def owned(everything: Sequence[str], clusters: Sequence[Cluster], laid: Tree, fr
     return Owned(folders=(*folders, *shared, *fresh.folders), kept=KEPT, held=laid.held - {*fresh.folders})
 
 
-def _joined(standing: Lock, fresh: Lock) -> Lock:
+def _joined(standing: Lock, fresh: Fresh) -> Lock:
+    """Return the lock with what is fresh. Raises UsageError for what another process has locked otherwise meanwhile."""
+    new = fresh.lock
+    pairs = (
+        (standing.charts, new.charts, fresh.seen.charts),
+        (standing.manifests, new.manifests, fresh.seen.manifests),
+    )
+    for now, then, seen in pairs:
+        for name, digest in then.items():
+            if now.get(name, digest) not in {digest, seen.get(name)}:
+                raise UsageError(
+                    f"{LOCK}: {name} was locked meanwhile as {now[name]}, and here it came as {digest}; run again"
+                )
+    charts, manifests = ({**now, **then} for now, then, _ in pairs)
     return Lock(
-        charts={**standing.charts, **fresh.charts},
-        manifests={**standing.manifests, **fresh.manifests},
-        images={**standing.images, **fresh.images},
+        charts={name: digest for name, digest in charts.items() if name not in fresh.unused},
+        manifests={name: digest for name, digest in manifests.items() if name not in fresh.unused},
+        images={**standing.images, **new.images},
     )
 
 
@@ -158,6 +192,13 @@ def _timed(job: _Job) -> tuple[Tree, float]:
     known = vendored(
         lambda path: job.fresh.get(path) or disk(path), name, sorted({*vendored_names(job.root, name), *brought})
     )
+    for component, one in known.items():
+        if not one.inputs:
+            # Without what was found there, projects and the mirror would lose what the component needs.
+            raise UsageError(
+                f"{folder(name, component)}/{FOUND}: cannot be read, as after a merge with a conflict in it; "
+                f"`gen vendor {component}` makes it anew"
+            )
     return lay_out(job.cluster, Known(upstream=known, images=job.images)), perf_counter() - begun
 
 

@@ -1,5 +1,6 @@
 """What stands beside the cluster files and decides what is rendered: `gen.lock` and what is vendored."""
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -7,10 +8,22 @@ import msgspec
 
 from generator.errors import UsageError
 from generator.layout.lock import LOCK, Lock
-from generator.layout.upstream import FOUND, INPUTS, Found, Upstream, folder
+from generator.layout.upstream import (
+    DEFINITION,
+    FOUND,
+    INPUTS,
+    KUSTOMIZATION,
+    Found,
+    Upstream,
+    folder,
+    kustomized,
+    seal,
+)
 from generator.spec.reader import read
 
-__all__ = ["Read", "locked", "on_disk", "vendored", "vendored_names"]
+__all__ = ["Read", "intact", "locked", "on_disk", "vendored", "vendored_names"]
+
+_BASE = re.compile(rb"/(base/[^/\s]+/[^/\s]+/crds)$", re.MULTILINE)
 
 Read = Callable[[str], bytes | None]
 """Returns the content of a file by its path in the repository, None where there is none."""
@@ -60,13 +73,39 @@ def vendored(content: Read, cluster: str, components: Iterable[str]) -> dict[str
         place = folder(cluster, component)
         inputs = content(f"{place}/{INPUTS}")
         if inputs is not None:
-            found[component] = _upstream(inputs, content(f"{place}/{FOUND}"))
+            base = _base(content(f"{place}/{KUSTOMIZATION}") or b"")
+            found[component] = _upstream(inputs, content(f"{place}/{FOUND}"), base)
     return found
 
 
-def _upstream(inputs: bytes, found: bytes | None) -> Upstream:
+def _base(content: bytes) -> str:
+    """Return the folder that a kustomization of `upstream/` takes CRDs from."""
+    found = _BASE.search(content)
+    return found[1].decode() if found else ""
+
+
+def _upstream(inputs: bytes, found: bytes | None, base: str) -> Upstream:
     try:
-        return Upstream(inputs, msgspec.json.decode(found or b"", type=Found))
+        return Upstream(inputs, msgspec.json.decode(found or b"", type=Found), base)
     except msgspec.DecodeError:
         # A merge may leave conflict markers in it.
-        return Upstream(b"", Found())
+        return Upstream(b"", Found(), base)
+
+
+def intact(root: Path, cluster: str, component: str, found: Found) -> bool:
+    """Tell whether a component's vendored files are all there and as `gen vendor` wrote them. Reads every one."""
+    files = _files(root / folder(cluster, component))
+    base = _base(files.get(KUSTOMIZATION, b""))
+    definitions = _files(root / base) if base else {}
+    shared = {name: content for name, content in definitions.items() if name.startswith(DEFINITION)}
+    own = {name: content for name, content in files.items() if name not in {INPUTS, FOUND, KUSTOMIZATION}}
+    listed = files.get(KUSTOMIZATION) == kustomized(own, base)
+    whole = not base or definitions.get(KUSTOMIZATION) == kustomized(definitions)
+    return listed and whole and seal({**own, **shared}) == found.seal
+
+
+def _files(place: Path) -> dict[str, bytes]:
+    try:
+        return {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
+    except OSError:
+        return {}

@@ -1,18 +1,20 @@
 """What stands vendored: kept, told when stale, gone with its component."""
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from msgspec import structs
 from reference import ROOT
 
 from generator.cli import run
 from generator.components import compose
 from generator.errors import UsageError
 from generator.layout.lock import Lock
-from generator.layout.upstream import Found, Upstream, crds, files, folder
+from generator.layout.upstream import DEFINITION, Found, Upstream, crds, files, folder, kustomized, seal
 from generator.repository.project import load
 from generator.repository.render import Fresh, Outcome, render
 from generator.repository.standing import locked, on_disk, vendored
@@ -58,12 +60,16 @@ def brought(place: Path, *names: str, found: Found | None = None) -> Fresh:
     places = []
     for component in compose(cluster):
         if component.name in names:
-            home = folder(cluster.name, component.name)
-            made |= files(cluster, component, found or Found())
-            made[f"{home}/configmap-made.yaml"] = yaml.safe_dump(OBJECT).encode()
-            made[f"{home}/kustomization.yaml"] = b"resources: [configmap-made.yaml]\n"
-            made[f"{crds(component.name, component.version)}/kustomization.yaml"] = b"resources: []\n"
-            places += [home, crds(component.name, component.version)]
+            home, base = folder(cluster.name, component.name), crds(component.name, component.version)
+            objects = {"configmap-made.yaml": yaml.safe_dump(OBJECT).encode()}
+            definitions = {f"{DEFINITION}a.yaml": b"# a CRD\n"}
+            whole = structs.replace(found or Found(), seal=seal({**objects, **definitions}))
+            made |= files(cluster, component, whole)
+            made |= {f"{home}/{name}": content for name, content in objects.items()}
+            made |= {f"{base}/{name}": content for name, content in definitions.items()}
+            made[f"{home}/kustomization.yaml"] = kustomized(objects, base)
+            made[f"{base}/kustomization.yaml"] = kustomized(definitions)
+            places += [home, base]
     return Fresh(files=made, folders=tuple(places), lock=Lock(charts={f"x/{name}:1": "sha256:1" for name in names}))
 
 
@@ -164,10 +170,13 @@ def test_projects_allow_what_was_found(place: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"<<<<<<< HEAD\n{}\n", b"", b'{"kinds": 3}'])
-def test_what_cannot_be_read_counts_as_stale(place: Path, content: bytes) -> None:
+def test_without_what_was_found_nothing_is_rendered(place: Path, content: bytes) -> None:
     rendered(place, brought(place, "volcano"))
     (place / OVERLAY / "upstream/found.json").write_bytes(content)
-    assert rendered(place, dry_run=True).stale == ["a30-bench/volcano"]
+    with pytest.raises(UsageError, match=r"upstream/found.json: cannot be read.*`gen vendor volcano`"):
+        rendered(place)
+    # Vendoring itself brings a new one.
+    assert states(rendered(place, brought(place, "volcano")))["volcano"] == "vendored"
 
 
 @pytest.mark.parametrize("content", ["<<<<<<< HEAD\ngen: 1\n", "charts: [a]\n", "charts: {a: 1}\n", "- a\n"])
@@ -200,3 +209,58 @@ def test_a_folder_without_findings_is_stale(tmp_path: Path) -> None:
     (tmp_path / "overlays/a/b/upstream").mkdir(parents=True)
     (tmp_path / "overlays/a/b/upstream/inputs.yaml").write_bytes(b"x")
     assert vendored(on_disk(tmp_path), "a", ["b"]) == {"b": Upstream(b"", Found())}
+
+
+def append(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"# more\n")
+
+
+def add(path: Path) -> None:
+    path.with_name("configmap-more.yaml").write_bytes(b"# more\n")
+
+
+DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "an object is another": (f"{OVERLAY}/upstream/configmap-made.yaml", append),
+    "an object is gone": (f"{OVERLAY}/upstream/configmap-made.yaml", Path.unlink),
+    "there is one more": (f"{OVERLAY}/upstream/configmap-made.yaml", add),
+    "the list is another": (f"{OVERLAY}/upstream/kustomization.yaml", append),
+    "the list is gone": (f"{OVERLAY}/upstream/kustomization.yaml", Path.unlink),
+    "a CRD is another": ("base/volcano/v1.14.1/crds/customresourcedefinition-a.yaml", append),
+    "a CRD is gone": ("base/volcano/v1.14.1/crds/customresourcedefinition-a.yaml", Path.unlink),
+    "the list of CRDs is gone": ("base/volcano/v1.14.1/crds/kustomization.yaml", Path.unlink),
+}
+
+
+@pytest.mark.parametrize("which", DAMAGES)
+def test_a_check_finds_what_was_not_written_by_vendoring(
+    place: Path, which: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rendered(place, brought(place, "volcano"))
+    commit(place)
+    assert run(["render", "--check", "-C", str(place)]) == 0
+    path, damage = DAMAGES[which]
+    damage(place / path)
+    assert run(["render", "--check", "-C", str(place)]) == 1
+    assert "not as `gen vendor` wrote them: a30-bench/volcano" in capsys.readouterr().err
+
+
+def test_another_version_leaves_the_definitions_of_what_stands(place: Path) -> None:
+    fresh = brought(place, "volcano")
+    old = "base/volcano/v0.0.1/crds"
+    moved = {path.replace("base/volcano/v1.14.1/crds", old): content for path, content in fresh.files.items()}
+    kustomization = f"{OVERLAY}/upstream/kustomization.yaml"
+    moved[kustomization] = moved[kustomization].replace(b"v1.14.1", b"v0.0.1")
+    rendered(place, structs.replace(fresh, files=moved, folders=(f"{OVERLAY}/upstream", old)))
+    rendered(place)
+    assert (place / old / "customresourcedefinition-a.yaml").exists()
+
+
+def test_what_another_process_locked_otherwise_is_not_overwritten(place: Path) -> None:
+    rendered(place, brought(place, "volcano"))
+    other = Lock(charts={"x/volcano:1": "sha256:2", "x/new:1": "sha256:3"})
+    with pytest.raises(UsageError, match=r"x/volcano:1 was locked meanwhile as sha256:1.*sha256:2; run again"):
+        rendered(place, Fresh(lock=other))
+    rendered(place, Fresh(lock=other, seen=Lock(charts={"x/volcano:1": "sha256:1"})))
+    assert locked(on_disk(place)).charts == other.charts
+    rendered(place, Fresh(unused=frozenset({"x/volcano:1"})))
+    assert locked(on_disk(place)).charts == {"x/new:1": "sha256:3"}
