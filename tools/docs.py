@@ -16,7 +16,7 @@ import msgspec
 import yaml
 from msgspec import structs
 
-from generator.checks.explain import explanations
+from generator.cli.explain import everything
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component, Secret
 from generator.model import cluster, nodes, storage, teams
@@ -41,6 +41,17 @@ SUBJECTS = {
     "FAB": "The fabric",
     "SITE": "The site",
     "FLEET": "Between clusters",
+    "API": "Objects: kinds and fields",
+    "REF": "Objects: what they name",
+    "SEL": "Objects: selectors and ports",
+    "ARGO": "Objects: Argo CD",
+    "POD": "Objects: pods",
+    "PDB": "Objects: disruption budgets",
+    "IMG": "Objects: images",
+    "SEC": "Objects: Secrets",
+    "QUEUE": "Objects: queues and gangs",
+    "SRV": "Objects: what an API server says",
+    "WAIVER": "Waivers",
 }
 
 
@@ -181,7 +192,7 @@ def _flow(value: Any) -> str:
 
 def findings() -> str:
     """Return all codes by subject, and what `gen explain` tells of each."""
-    known = explanations()
+    known = everything()
     subjects = dict.fromkeys(code.split("-")[1] for code in known)
     return "\n\n".join(_subject(name, [it for it in known.values() if f"-{name}-" in it.code]) for name in subjects)
 

@@ -48,6 +48,12 @@ def go_install(program: Program, go: str, work: Path) -> None:
     _run([go, "install", f"{program.package}@{program.version}"], work, GOBIN=str(work))
 
 
+def stamped(program: Program, go: str, work: Path) -> None:
+    """Build a command that learns its version from the linker: a plain installation of Helm names only its minor."""
+    flags = f"-X {program.module}/internal/version.version={program.version}"
+    _run([go, "install", "-ldflags", flags, f"{program.package}@{program.version}"], work, GOBIN=str(work))
+
+
 def wrapped(program: Program, go: str, work: Path) -> None:
     """Build a command whose module replaces modules by its own folders, which Go only heeds in the main module: here
     that is an empty one with the same lines, each folder being the module of that name at the matching version.
@@ -69,7 +75,10 @@ def wrapped(program: Program, go: str, work: Path) -> None:
 
 ETCD, KUBERNETES = "go.etcd.io/etcd/server/v3", "k8s.io/kubernetes"
 MINIO, MC = "github.com/minio/minio", "github.com/minio/mc"
+HELM, REGISTRY = "helm.sh/helm/v3", "github.com/distribution/distribution/v3"
 PROGRAMS = (
+    Program("helm", HELM, "v3.19.0", f"{HELM}/cmd/helm", stamped),
+    Program("registry", REGISTRY, "v3.0.0", f"{REGISTRY}/cmd/registry", go_install),
     Program("mc", MC, "v0.0.0-20250313080218-cf909e1063a9", MC, go_install),
     Program("etcd", ETCD, "v3.7.3", ETCD, wrapped),
     Program("minio", MINIO, "v0.0.0-20260212201848-7aac2a2c5b7c", MINIO, go_install),

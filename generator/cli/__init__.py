@@ -19,9 +19,11 @@ VERBS = {
     "completion": "Print the completion script for a shell.",
     "doctor": "Tell what gen needs on this machine and in this repository, and what is missing.",
     "explain": "Explain a finding's code, or where a value of a cluster comes from.",
+    "images": "List every image of the clusters, with digests; check that all come from the mirror.",
     "init": "Begin a repository, or add a cluster to it.",
     "render": "Write the repository that Argo CD syncs from the cluster files.",
     "schema": "Print the JSON Schema of the cluster file.",
+    "vendor": "Inflate charts and upstream manifests into the repository, with digests locked.",
 }
 
 

@@ -8,7 +8,7 @@ from generator.cli.options import ROOT, root_of
 from generator.errors import UsageError
 from generator.spec.codes import Explained
 
-__all__ = ["command"]
+__all__ = ["command", "everything"]
 
 
 @click.command("explain")
@@ -33,15 +33,22 @@ def command(code: str, path: str | None, directory: Path) -> None:
 
 
 def _known(code: str) -> Explained:
-    from generator.checks.explain import explanations  # noqa: PLC0415 - all rules: needed here only
-
-    known = explanations()
+    known = everything()
     if code in known:
         return known[code]
     from difflib import get_close_matches  # noqa: PLC0415 - only when it is needed
 
     near = get_close_matches(code, known, 3)
     raise UsageError(f"`{code}` is not a code" + (f"; did you mean {', '.join(near)}?" if near else ""))
+
+
+def everything() -> dict[str, Explained]:
+    """Return what every code means, of findings on cluster files and on built objects."""
+    from generator.checks.explain import explanations as of_files  # noqa: PLC0415 - all rules: needed here only
+    from generator.live.refusals import EXPLAINED  # noqa: PLC0415 - as above
+    from generator.rendered.check import explanations as of_objects  # noqa: PLC0415 - as above
+
+    return {**of_files(), **of_objects(), **{one.code: one for one in EXPLAINED}}
 
 
 def _show(explained: Explained) -> None:

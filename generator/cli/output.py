@@ -1,15 +1,24 @@
 """How findings are shown: for people, for programs, and on the lines of a pull request."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from generator.model.finding import Finding, Position, Severity, dotted
 from generator.repository.project import Loaded
 from generator.spec.document import Document
 
-__all__ = ["OUTPUT", "show_findings", "summary"]
+if TYPE_CHECKING:
+    from generator.rendered.place import Place
+    from generator.rendered.rule import Problem
+
+__all__ = [
+    "OUTPUT", "Shown", "data", "of_finding", "of_loaded", "of_problem", "plural", "show", "show_findings", "summary",
+    "tally",
+]  # fmt: skip
 
 OUTPUT = click.option(
     "--output",
@@ -21,38 +30,101 @@ OUTPUT = click.option(
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 
+class Shown(Struct, frozen=True, kw_only=True):
+    """One finding as it is shown: `line` is the text it points into, `note` what stands behind the carets, `more` what
+    JSON says beside.
+    """
+
+    file: str
+    at: Position
+    line: str
+    severity: Severity
+    code: str
+    message: str
+    fix: str = ""
+    note: str = ""
+    more: dict[str, object] = {}
+
+
 def show_findings(loaded: Sequence[Loaded], output: str) -> None:
-    """Print every finding of every file to standard output."""
+    """Print every finding of every cluster file to standard output."""
+    found = list(of_loaded(loaded))
     if output == "json":
-        found = [_data(one.document, finding) for one in loaded for finding in one.findings]
-        click.echo(json.dumps({"findings": found}, indent=2, ensure_ascii=False))
-        return
-    show = _github if output == "github" else _text
-    for one in loaded:
-        for finding in one.findings:
-            show(one.document, finding)
+        click.echo(json.dumps({"findings": [data(one) for one in found]}, indent=2, ensure_ascii=False))
+    else:
+        show(found, output)
+
+
+def show(found: Iterable[Shown], output: str) -> None:
+    """Print findings as text or as GitHub's annotations."""
+    for one in found:
+        (_github if output == "github" else _text)(one)
+
+
+def of_loaded(loaded: Sequence[Loaded]) -> Iterator[Shown]:
+    """Yield what is wrong with cluster files."""
+    return (of_finding(one.document, finding) for one in loaded for finding in one.findings)
+
+
+def of_finding(document: Document, finding: Finding) -> Shown:
+    """Return a finding of a cluster file as it is shown."""
+    at, also = document.locate(finding)
+    pointed = finding.at and not isinstance(finding.at, Position)
+    return Shown(
+        file=document.file,
+        at=at,
+        line=document.line(at.line),
+        severity=finding.severity,
+        code=finding.code,
+        message=finding.message,
+        fix=finding.fix,
+        note=_also(finding, also),
+        more={
+            **({"path": dotted(finding.at)} if pointed else {}),
+            **({"also": {"line": also.line, "column": also.column}} if also else {}),
+        },
+    )
+
+
+def of_problem(problem: "Problem", place: "Place") -> Shown:
+    """Return a problem of an object as it is shown."""
+    return Shown(
+        file=place.file,
+        at=place.position,
+        line=place.line,
+        severity=problem.severity,
+        code=problem.code,
+        message=f"{problem.object.told}: {problem.message}",
+        fix=problem.fix,
+        more={"object": problem.object.told, **({"path": dotted(problem.at)} if problem.at else {})},
+    )
 
 
 def summary(loaded: Sequence[Loaded]) -> str:
     """Return `2 errors, 1 warning in 3 files`."""
-    findings = [finding for one in loaded for finding in one.findings]
-    errors = sum(finding.severity == Severity.ERROR for finding in findings)
-    return f"{_count(errors, 'error')}, {_count(len(findings) - errors, 'warning')} in {_count(len(loaded), 'file')}"
+    return f"{tally(of_loaded(loaded))} in {plural(len(loaded), 'file')}"
 
 
-def _count(number: int, what: str) -> str:
+def tally(found: Iterable[Shown]) -> str:
+    """Return `2 errors, 1 warning`."""
+    severities = [one.severity for one in found]
+    errors = severities.count(Severity.ERROR)
+    return f"{plural(errors, 'error')}, {plural(len(severities) - errors, 'warning')}"
+
+
+def plural(number: int, what: str) -> str:
+    """Return `1 file`, `3 files`."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _text(document: Document, finding: Finding) -> None:
-    at, also = document.locate(finding)
-    place = click.style(f"{document.file}:{at.line}:{at.column}", bold=True)
-    severity = click.style(finding.severity, fg=COLOURS[finding.severity])
-    click.echo(f"{place} {severity} {finding.code}: {_visible(finding.message)}")
-    if line := document.line(at.line):
-        click.echo(_excerpt(line, at, _also(finding, also)))
-    if finding.fix:
-        click.echo(f"   fix: {_visible(finding.fix)}")
+def _text(one: Shown) -> None:
+    place = click.style(f"{one.file}:{one.at.line}:{one.at.column}", bold=True)
+    severity = click.style(one.severity, fg=COLOURS[one.severity])
+    click.echo(f"{place} {severity} {one.code}: {_visible(one.message)}")
+    if one.line:
+        click.echo(_excerpt(one.line, one.at, one.note))
+    if one.fix:
+        click.echo(f"   fix: {_visible(one.fix)}")
     click.echo()
 
 
@@ -79,26 +151,24 @@ def _also(finding: Finding, also: Position | None) -> str:
     return f" also: line {also.line}{named}"
 
 
-def _github(document: Document, finding: Finding) -> None:
-    at, _ = document.locate(finding)
-    text = f"{finding.message}\nfix: {finding.fix}" if finding.fix else finding.message
-    place = f"file={document.file},line={at.line},col={at.column},endColumn={at.end},title={finding.code}"
+def _github(one: Shown) -> None:
+    text = f"{one.message}\nfix: {one.fix}" if one.fix else one.message
+    place = f"file={one.file},line={one.at.line},col={one.at.column},endColumn={one.at.end},title={one.code}"
     # GitHub's own escapes: a line feed would end the command.
     escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    click.echo(f"::{finding.severity} {place}::{escaped}")
+    click.echo(f"::{one.severity} {place}::{escaped}")
 
 
-def _data(document: Document, finding: Finding) -> dict[str, object]:
-    at, also = document.locate(finding)
+def data(one: Shown) -> dict[str, object]:
+    """Return a finding for JSON."""
     return {
-        "file": document.file,
-        "line": at.line,
-        "column": at.column,
-        "endColumn": at.end,
-        "severity": finding.severity,
-        "code": finding.code,
-        "message": finding.message,
-        **({"path": dotted(finding.at)} if finding.at and not isinstance(finding.at, Position) else {}),
-        **({"also": {"line": also.line, "column": also.column}} if also else {}),
-        **({"fix": finding.fix} if finding.fix else {}),
+        "file": one.file,
+        "line": one.at.line,
+        "column": one.at.column,
+        "endColumn": one.at.end,
+        "severity": one.severity,
+        "code": one.code,
+        "message": one.message,
+        **one.more,
+        **({"fix": one.fix} if one.fix else {}),
     }

@@ -59,10 +59,11 @@ def command(  # noqa: PLR0913 - the verb's options
         dry_run=dry_run or only_check,
         discard={path.rstrip("/") for path in discard},
         waiting=lambda text: click.echo(text, err=True),
+        verify=only_check,
     )
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(loaded, outcome, written=not (dry_run or only_check), seconds=perf_counter() - begun)
-    return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale)))
+    return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
 
 
 def _show(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
@@ -99,6 +100,8 @@ def vendoring(outcome: Outcome) -> Iterator[str]:
             yield f"{cluster}: not vendored: {', '.join(missing)}; `gen vendor` commits what they become"
     if outcome.stale:
         yield f"stale, kept as they were: {', '.join(outcome.stale)}; `gen vendor` inflates them anew"
+    if outcome.damaged:
+        yield f"not as `gen vendor` wrote them: {', '.join(outcome.damaged)}; `gen vendor` tells what was changed"
 
 
 def _list(outcome: Outcome) -> None:
@@ -116,12 +119,12 @@ def _show_github(loaded: list[Loaded], outcome: Outcome, *, written: bool, secon
         click.echo(f"::error file={change.path}::stale ({change.kind}): run `gen render` and commit what it writes")
     for edit in outcome.edits:
         click.echo(f"::error file={edit.path},line={edit.line}::edited by hand: gen would overwrite it")
-    for name in outcome.stale:
+    wrong = [(name, "stale: inflated from older inputs") for name in outcome.stale]
+    wrong += [(name, "not as `gen vendor` wrote it") for name in outcome.damaged]
+    for name, what in wrong:
         cluster, component = name.split("/")
         place = f"overlays/{cluster}/{component}/upstream/inputs.yaml"
-        click.echo(
-            f"::error file={place}::stale: inflated from older inputs; run `gen vendor` and commit what it writes"
-        )
+        click.echo(f"::error file={place}::{what}; run `gen vendor` and commit what it writes")
     click.echo(_summary(outcome, written=written, seconds=seconds))
 
 
@@ -162,6 +165,7 @@ def _show_json(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds
         "seconds": round(seconds, 3),
         "components": outcome.components,
         "upstream": outcome.states,
+        "damaged": list(outcome.damaged),
         "unchanged": outcome.plan.unchanged,
         "changes": [{"path": change.path, "kind": change.kind} for change in outcome.plan.changes],
         "handEdits": [{"path": edit.path, "kind": edit.kind, "commit": edit.commit} for edit in outcome.edits],

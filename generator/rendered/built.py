@@ -7,7 +7,7 @@ from msgspec import Struct
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
 
-__all__ = ["ROOT", "Built", "Object"]
+__all__ = ["ROOT", "Aim", "Built", "Object"]
 
 ROOT = "root"
 """The Application that holds the others; its objects are the Applications and projects."""
@@ -35,7 +35,8 @@ class Object(Struct, frozen=True):
     @property
     def name(self) -> str:
         """Its name."""
-        return str(self.manifest["metadata"]["name"])
+        metadata = self.manifest["metadata"]
+        return str(metadata.get("name") or metadata["generateName"])
 
     @property
     def told(self) -> str:
@@ -43,17 +44,31 @@ class Object(Struct, frozen=True):
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
+class Aim(Struct, frozen=True):
+    """A patch of an Application that names its target: the file, and which of its patches this is."""
+
+    component: str
+    file: str
+    index: int
+    target: dict[str, str]
+
+
 class Built(Struct, frozen=True, kw_only=True):
     """Everything that is applied to one cluster, or that lies in a folder.
 
     `cluster` is None for a folder that belongs to none; what needs the cluster file is then not judged. `unseen` names
-    components whose charts and manifests are not vendored: what they make is in nobody's sight.
+    components whose charts and manifests are not vendored: what they make is in nobody's sight. `notes` say in words
+    what else could not be read or judged. `definitions` are CRDs that are at hand and not applied here, `patches` are
+    those that name a target.
     """
 
     name: str
     cluster: Cluster | None
     objects: tuple[Object, ...]
     unseen: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    definitions: tuple[Manifest, ...] = ()
+    patches: tuple[Aim, ...] = ()
 
     def of(self, *kinds: str) -> Iterator[Object]:
         """Yield the objects of some kinds."""

@@ -168,6 +168,7 @@ def test_a_tampered_file_is_found_and_a_hand_edit_is_not_overwritten(world: Worl
     said = world.gen("vendor", "--check", expect=1)
     assert f"{path}: is not what the locked charts become with these inputs" in said
     assert "1 files differ" in said
+    assert said.endswith("next: gen vendor toy\n")
     world.installs(component(release(shop.url, values={"text": "new"})))
     before = world.tree()
     said = world.gen("vendor", expect=1)
@@ -178,6 +179,23 @@ def test_a_tampered_file_is_found_and_a_hand_edit_is_not_overwritten(world: Worl
     assert world.upstream()["configmap-toy.yaml"]["data"] == {"text": "new"}
 
 
+def test_rendering_another_version_keeps_the_crds_of_what_stands(world: World, shop: Shop) -> None:
+    shop.add(files={"crds/one.yaml": DEFINITION})
+    world.installs(component(release(shop.url)))
+    world.gen("vendor")
+    world.installs(component(release(shop.url, version="2.0.0"), version="2.0.0"))
+    assert "stale, kept as they were: one/toy" in world.gen("render")
+    assert [one["kind"] for one in built(world)] == ["CustomResourceDefinition"]
+
+
+def test_a_check_downloads_nothing_that_is_not_locked(world: World, shop: Shop) -> None:
+    shop.add()
+    world.installs(component(release(shop.url)))
+    said = world.gen("vendor", "--check", expect=1)
+    assert f"one/toy: {shop.url}/toy:1.0.0 is not in gen.lock yet" in said
+    assert not shop.asked
+
+
 def test_a_clone_without_a_record_may_be_vendored_anew(world: World, shop: Shop) -> None:
     shop.add()
     world.installs(component(release(shop.url)))
@@ -185,7 +203,12 @@ def test_a_clone_without_a_record_may_be_vendored_anew(world: World, shop: Shop)
     world.commit()
     (world.root / ".git/gen/written.json").unlink()
     world.installs(component(release(shop.url, values={"text": "new"})))
-    world.gen("vendor")
+    assert "note: " not in world.gen("vendor", "--dry-run")
+    world.edit("overlays/one/toy/upstream/configmap-toy.yaml", "plain", "by hand")
+    world.edit("gen.lock", "gen:", 'gen: "0.0.0" #')
+    world.commit()
+    said = world.gen("vendor")
+    assert "one/toy: whether its vendored files were changed by hand cannot be told any more" in said
     assert world.upstream()["configmap-toy.yaml"]["data"] == {"text": "new"}
 
 

@@ -158,6 +158,21 @@ def test_crds_in_both_places_go_to_the_base_and_serve_other_components(world: Wo
     assert {"group": "example.org", "kind": "Toy"} in project["spec"]["clusterResourceWhitelist"]
 
 
+@pytest.mark.parametrize("apart", [False, True], ids=["in the base", "in the overlay"])
+def test_crds_that_stand_vendored_serve_what_is_vendored_later(two: World, shop: Shop, apart: bool) -> None:  # noqa: FBT001
+    shop.add(files={"templates/one.yaml": DEFINITION.replace("DESCRIPTION", "{{ .Values.text }}")})
+    shop.add("user", files={"templates/toy.yaml": TOY.replace("bear", "{{ .Values.text }}")})
+    for cluster in ("one", "two"):
+        values = {"text": cluster if apart else "same"}
+        user = component(release(shop.url, "user"), name="user")
+        two.installs(component(release(shop.url, values=values)), user, on=(cluster,))
+    two.gen("vendor")
+    user = component(release(shop.url, "user", values={"text": "new"}), name="user")
+    two.installs(two.spec["one"][0], user, on=("one",))
+    assert "one/user: 1 objects" in two.gen("vendor")
+    assert two.upstream("one", "user")["toy-new.yaml"]["metadata"] == {"name": "new"}
+
+
 def test_crds_that_differ_between_clusters_go_to_the_overlays_and_back(two: World, shop: Shop) -> None:
     shop.add(files={"templates/one.yaml": DEFINITION.replace("DESCRIPTION", "{{ .Values.text }}")})
     base, own = (

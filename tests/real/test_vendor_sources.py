@@ -1,6 +1,7 @@
 """Where charts come from: repositories and registries that need a CA or a password, fail, or lie."""
 
 import json
+import re
 import socket
 import ssl
 import struct
@@ -37,16 +38,19 @@ def shop() -> Iterator[Shop]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for loopback that signs itself; its key lies beside it."""
-    folder = tmp_path_factory.mktemp("ca")
+def certificate(folder: Path) -> Path:
+    """Make a certificate for loopback that signs itself, with its key beside it."""
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
          "-keyout", "key.pem", "-out", "ca.pem", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
         cwd=folder, check=True, capture_output=True,
     )  # fmt: skip
     return folder / "ca.pem"
+
+
+@pytest.fixture(scope="module")
+def ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return certificate(tmp_path_factory.mktemp("ca"))
 
 
 @pytest.fixture
@@ -198,6 +202,23 @@ def test_a_ca_of_the_site_is_needed_and_given(
         assert sorted(world.upstream()) == ["configmap-a.yaml", "configmap-toy.yaml"]
 
 
+def test_a_ca_of_the_site_does_not_shut_out_the_systems(
+    world: World, tls: ssl.SSLContext, ca: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = tmp_path / "system"
+    system.mkdir()
+    (system / "ca.pem").write_bytes(ca.read_bytes())
+    other = certificate(tmp_path)
+    monkeypatch.setenv("GEN_CHART_CA", str(other))
+    shop = Shop(tls)
+    with serving(shop):
+        shop.add()
+        world.installs(component(release(shop.url)))
+        assert "x509: " in world.gen("vendor", expect=1)
+        monkeypatch.setenv("SSL_CERT_DIR", str(system))
+        world.gen("vendor")
+
+
 def test_passwords_come_from_netrc_and_are_never_shown(
     world: World, shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,14 +243,16 @@ def test_passwords_come_from_netrc_and_are_never_shown(
     assert "NETRC: " in world.gen("vendor", "--update", "toy", expect=2)
 
 
-def test_a_password_is_never_on_a_command_line(
+def test_helm_gets_no_password_on_its_command_line_and_nothing_of_the_user(
     world: World, shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     word, seen = "horse" * 4, tmp_path / "seen"
     spy = tmp_path / "spy"
-    spy.write_text(f'#!/bin/sh\necho "$@" >> {seen}\nenv >> {seen} 2>/dev/null\nexec {need("helm", HELM)} "$@"\n')
+    spy.write_text(f'#!/bin/sh\necho "$@" >> {seen}\nset >> {seen}\nexec {need("helm", HELM)} "$@"\n')
     spy.chmod(0o755)
     monkeypatch.setenv("GEN_HELM", str(spy))
+    for name in ("KUBECONFIG", "HELM_NAMESPACE"):
+        monkeypatch.setenv(name, "of the user")
     netrc = tmp_path / "netrc"
     netrc.write_text(f"machine 127.0.0.1 login ann password {word}\n")
     monkeypatch.setenv("NETRC", str(netrc))
@@ -238,7 +261,9 @@ def test_a_password_is_never_on_a_command_line(
     world.installs(component(release(shop.url)))
     world.gen("vendor")
     assert "pull r/toy" in seen.read_text()
+    assert "template toy" in seen.read_text()
     assert word not in seen.read_text()
+    assert not {"KUBECONFIG", "HELM_NAMESPACE", "NETRC"} & set(re.findall(r"^(\w+)=", seen.read_text(), re.MULTILINE))
 
 
 def test_a_password_in_an_address_is_refused(world: World, shop: Shop) -> None:

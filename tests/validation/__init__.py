@@ -1,1 +1,1 @@
-"""Judges of what `gen` renders: each takes a built cluster and returns what is wrong, in words."""
+"""What `gen` renders, built and ready to be judged: reference clusters, variations of them, and broken copies."""

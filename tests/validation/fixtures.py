@@ -2,7 +2,8 @@
 
 import pytest
 
-from validation.build import Built, build
+from generator.rendered.built import Built
+from validation.build import build
 from validation.clusters import CLUSTERS, variation
 
 __all__ = ["built", "ml50_built"]

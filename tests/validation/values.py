@@ -10,7 +10,9 @@ import jsonschema
 import yaml
 
 from generator.model.versions import version_of
-from validation.build import Built, Loader, Object
+from generator.rendered.built import Built
+from validation.build import Loader
+from validation.releases import Releases
 from validation.schemas import shared
 
 __all__ = ["UNSEEN", "no_file", "schema_problems", "unknown"]
@@ -28,7 +30,11 @@ UNSEEN = {
         "alertmanager.alertmanagerSpec.configSecret",
         "grafana.grafana.ini",
         "grafana.ingress.ingressClassName",
+        "grafana.rbac.useExistingClusterRole",
         "grafana.resources",
+        "grafana.sidecar.dashboards.resource",
+        "grafana.sidecar.datasources.resource",
+        "grafana.sidecar.resources",
         "grafana.testFramework",
         "kube-state-metrics.resources",
         "prometheus-node-exporter.priorityClassName",
@@ -43,46 +49,43 @@ SUBCHARTS = {("rook-ceph", "ceph-csi-operator"): "ceph-csi-operator/v1.0.4/value
 """The values files of charts inside others, by both charts' names."""
 
 
-def unknown(built: Built) -> list[str]:
+def unknown(built: Built, charts: Releases) -> list[str]:
     """Return the paths that we set and the chart does not have."""
     found = []
-    for (component, release), values in built.values.items():
-        chart = built.charts[component, release]["name"]
-        file = values_file(built, component, chart)
+    for (component, release), chart in charts.items():
+        file = values_file(built, component, chart.name)
         if file:
-            known = {**read(file), **inside(chart)}
-            unseen = UNSEEN.get(chart, set())
-            found += [
-                f"{component}: {release}: {path}" for path in missing(values, known, "") if not below(path, unseen)
-            ]
+            known = {**read(file), **inside(chart.name)}
+            unseen = UNSEEN.get(chart.name, set())
+            ours = missing(chart.values, known, "")
+            found += [f"{component}: {release}: {path}" for path in ours if not below(path, unseen)]
     return found
 
 
-def schema_problems(built: Built) -> list[str]:
+def schema_problems(built: Built, charts: Releases) -> list[str]:
     """Return what charts' own schemas have against our values."""
     found = []
-    for (component, release), values in built.values.items():
-        file = values_file(built, component, built.charts[component, release]["name"])
+    for (component, release), chart in charts.items():
+        file = values_file(built, component, chart.name)
         schema = file.with_name("values.schema.json") if file else None
         if schema and schema.exists():
-            judge = jsonschema.Draft202012Validator(json.loads(schema.read_text()))
-            found += [
-                f"{component}: {release}: {error.json_path}: {error.message}" for error in judge.iter_errors(values)
-            ]
+            errors = jsonschema.Draft202012Validator(json.loads(schema.read_text())).iter_errors(chart.values)
+            found += [f"{component}: {release}: {error.json_path}: {error.message}" for error in errors]
     return found
 
 
-def no_file(built: Built) -> list[str]:
+def no_file(built: Built, charts: Releases) -> list[str]:
     """Return the charts whose values nobody can look up here."""
     return [
-        f"{component}: {chart['name']} {chart['version']}"
-        for (component, release), chart in built.charts.items()
-        if built.values[component, release] and not values_file(built, component, chart["name"])
+        f"{component}: {chart.name} {chart.version}"
+        for (component, _), chart in charts.items()
+        if chart.values and not values_file(built, component, chart.name)
     ]
 
 
 def values_file(built: Built, component: str, chart: str) -> Path | None:
     """Return a chart's values.yaml, of the version the cluster uses."""
+    assert built.cluster
     for folder in version_of(component, built.cluster).schemas:
         for name in (f"values/{chart}.values.yaml", f"{chart}.values.yaml", "values.yaml"):
             file = shared(folder) / name
@@ -91,7 +94,7 @@ def values_file(built: Built, component: str, chart: str) -> Path | None:
     return None
 
 
-def inside(chart: str) -> Object:
+def inside(chart: str) -> dict[str, Any]:
     """Return the values of the charts inside a chart, by their names."""
     return {name: read(shared(file)) for (outer, name), file in SUBCHARTS.items() if outer == chart}
 

@@ -1,0 +1,173 @@
+"""`gen check --rendered` and `--server`: built objects, judged and shown."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from msgspec import Struct, structs
+
+from generator.cli.options import root_of
+from generator.cli.output import Shown, data, of_finding, of_loaded, of_problem, plural, show, summary, tally
+from generator.errors import UsageError
+from generator.live.refusals import EXPLAINED
+from generator.model.cluster import Waiver
+from generator.model.finding import Severity
+from generator.rendered.build import build
+from generator.rendered.built import Built
+from generator.rendered.check import RULES, examine, unjudged
+from generator.rendered.folder import read_manifests
+from generator.rendered.given import with_definitions
+from generator.rendered.place import Places
+from generator.rendered.rule import Problem
+from generator.rendered.waivers import settle
+from generator.repository.project import Loaded, load
+
+__all__ = ["Request", "check_rendered"]
+
+_ASKED = {one.code for one in EXPLAINED}
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What is to be judged, and by whom; `rendered` by the rules, `server` by an API server."""
+
+    paths: tuple[Path, ...]
+    clusters: tuple[str, ...]
+    directory: Path
+    schemas: tuple[Path, ...]
+    output: str
+    rendered: bool
+    server: bool
+    kubeconfig: Path | None
+    context: str | None
+
+
+class _Judged(Struct, frozen=True, kw_only=True):
+    """A cluster or folder and what was found in it."""
+
+    name: str
+    objects: int
+    found: tuple[Shown, ...]
+    waived: tuple[tuple[Waiver, int], ...]
+    unjudged: tuple[str, ...]
+
+
+def check_rendered(request: Request) -> int:
+    """Judge the objects of clusters, or of folders and files, and print what is found. Raises UsageError for what is
+    not there, and where Kustomize or a server fails.
+    """
+    in_repository = not request.paths or bool(request.clusters)
+    root = root_of(request.directory) if in_repository else Path()
+    loaded = load(root, request.clusters) if in_repository else []
+    judged = [] if any(one.wrong for one in loaded) else list(_judge(request, root, loaded))
+    found = [*of_loaded(loaded), *(shown for one in judged for shown in one.found)]
+    _SHOW[request.output](found, judged)
+    if loaded and not judged:
+        click.echo(f"{summary(loaded)}: nothing was built", err=True)
+    return int(any(one.severity == Severity.ERROR for one in found))
+
+
+def _judge(request: Request, root: Path, loaded: list[Loaded]) -> Iterator[_Judged]:
+    """Judge each cluster, or what the paths lead to: alone, or together with the one cluster that is named."""
+    if not request.paths:
+        places = Places(root)
+        yield from (_of_cluster(request, one, _built(request, root, one), places) for one in loaded)
+        return
+    if len(loaded) > 1:
+        raise UsageError("PATH is judged within one cluster: give --cluster once")
+    around = _built(request, root, loaded[0]) if loaded else None
+    for path in request.paths:
+        yield _of_folder(request, read_manifests(path), around)
+
+
+def _built(request: Request, root: Path, one: Loaded) -> Built:
+    assert one.cluster is not None  # noqa: S101 - a file that is not wrong was decoded
+    return with_definitions(build(root, one.cluster), request.schemas)
+
+
+def _of_cluster(request: Request, one: Loaded, built: Built, places: Places) -> _Judged:
+    problems = _problems(request, built)
+    assert one.cluster is not None  # noqa: S101 - as above
+    judged = {*(RULES if request.rendered else ()), *(_ASKED if request.server else ())}
+    # What is not vendored may well have what a waiver is for.
+    looked_for = judged if not built.unseen else frozenset()
+    settled = settle(one.cluster, problems, datetime.now(UTC).date(), known={*RULES, *_ASKED}, judged=looked_for)
+    return _Judged(
+        name=one.name,
+        objects=len(built.objects),
+        found=(
+            *(of_finding(one.document, finding) for finding in settled.findings),
+            *(of_problem(problem, places.of(problem)) for problem in settled.kept),
+        ),
+        waived=settled.waived,
+        unjudged=tuple(unjudged(built)) if request.rendered else built.notes,
+    )
+
+
+def _of_folder(request: Request, folder: Built, around: Built | None) -> _Judged:
+    """Judge a folder; within a cluster, what its objects name and select may be the cluster's."""
+    whole = with_definitions(folder, request.schemas)
+    if around:
+        both = (*around.objects, *folder.objects)
+        notes = (*folder.notes, *around.notes)
+        whole = with_definitions(structs.replace(around, objects=both, notes=notes), request.schemas)
+    places = Places(Path())
+    problems = [one for one in _problems(request, whole) if not one.object.component]
+    return _Judged(
+        name=folder.name if not around else f"{folder.name} within {around.name}",
+        objects=len(folder.objects),
+        found=tuple(of_problem(problem, places.of(problem)) for problem in problems),
+        waived=(),
+        unjudged=tuple(unjudged(whole)) if request.rendered else whole.notes,
+    )
+
+
+def _problems(request: Request, built: Built) -> list[Problem]:
+    found = examine(built) if request.rendered else []
+    if request.server:
+        from generator.cli.server import check_server  # noqa: PLC0415 - heavy, and for this way only
+
+        found += check_server(built, request.kubeconfig, request.context)
+    return found
+
+
+def _show_text(found: list[Shown], judged: list[_Judged]) -> None:
+    show(found, "text")
+    for one in judged:
+        click.echo(f"{click.style(one.name, bold=True)}: {plural(one.objects, 'object')}, {tally(one.found)}")
+        for waiver, number in one.waived:
+            click.echo(f"  {_waived(waiver, number)}")
+        for text in one.unjudged:
+            click.echo(f"  not judged: {text}")
+
+
+def _show_github(found: list[Shown], judged: list[_Judged]) -> None:
+    show(found, "github")
+    for one in judged:
+        for waiver, number in one.waived:
+            click.echo(f"::notice::{one.name}: {_waived(waiver, number)}")
+        for text in one.unjudged:
+            click.echo(f"::notice::{one.name}: not judged: {' '.join(text.split())}")
+
+
+def _show_json(found: list[Shown], judged: list[_Judged]) -> None:
+    told = {
+        one.name: {
+            "objects": one.objects,
+            "waived": [
+                {"code": waiver.code, "count": number, "until": waiver.expires, "owner": waiver.owner}
+                for waiver, number in one.waived
+            ],
+            "notJudged": list(one.unjudged),
+        }
+        for one in judged
+    }
+    click.echo(json.dumps({"findings": [data(one) for one in found], "judged": told}, indent=2, ensure_ascii=False))
+
+
+def _waived(waiver: Waiver, number: int) -> str:
+    return f"{number} waived until {waiver.expires} by {waiver.owner}: {waiver.code}, {waiver.reason}"
+
+
+_SHOW = {"text": _show_text, "github": _show_github, "json": _show_json}

@@ -1,0 +1,255 @@
+"""`gen vendor`."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter
+
+import click
+
+from generator.cli.options import CLUSTER, ROOT, root_of
+from generator.cli.output import OUTPUT, show_findings, summary
+from generator.errors import UsageError
+from generator.repository.handedits import refusal
+from generator.repository.project import Loaded, load
+from generator.upstream.gather import How
+from generator.upstream.pull import sources
+from generator.upstream.update import Moved, moved
+from generator.upstream.vendor import Asked, Did, Report, vendor
+
+__all__ = ["command"]
+
+LISTED = 20
+# `\b` is click's mark for lines to leave as they are.
+ENVIRONMENT = """\
+\b
+Environment, for downloads only:
+  GEN_CHART_CA    a file with the CA certificates of the site
+  DOCKER_CONFIG   a folder with config.json, as `docker login` writes it, for OCI registries
+  NETRC           a file of machine, login and password, for HTTP
+  HTTPS_PROXY, HTTP_PROXY, NO_PROXY as everywhere
+  GEN_HELM        the Helm to use, of the version that gen names
+  XDG_CACHE_HOME  charts are kept in gen/charts below it; else below ~/.cache
+"""
+
+
+@click.command("vendor", epilog=ENVIRONMENT)
+@click.argument("components", nargs=-1, metavar="[COMPONENT]...")
+@CLUSTER
+@OUTPUT
+@ROOT
+@click.option("--offline", is_flag=True, help="Use only what is in the cache; tell what is missing there.")
+@click.option(
+    "--update",
+    is_flag=True,
+    help="Move older versions in the cluster files to gen's defaults. With names, accept other digests for them, too.",
+)
+@click.option(
+    "--check",
+    "only_check",
+    is_flag=True,
+    help="Write nothing; inflate everything again, exit code 1 when a committed file differs.",
+)
+@click.option("--dry-run", is_flag=True, help="Write nothing, tell what would change.")
+@click.option(
+    "--discard", metavar="PATH", multiple=True, help="Overwrite this file or folder even if it was edited by hand."
+)
+def command(  # noqa: PLR0913 - the verb's options
+    components: tuple[str, ...],
+    clusters: tuple[str, ...],
+    output: str,
+    directory: Path,
+    *,
+    offline: bool,
+    update: bool,
+    only_check: bool,
+    dry_run: bool,
+    discard: tuple[str, ...],
+) -> int:
+    """Inflate charts and upstream manifests into the repository, with digests locked.
+
+    Does what is not vendored or stale, or the COMPONENTs named. Each chart is pulled once, from its repository or from
+    `site.charts`, and must have the digest in gen.lock, which its first use writes. Helm then runs without network,
+    kubeconfig or plugins; what it makes is what is reviewed and applied. Nothing is written when anything is wrong:
+    exit code 1.
+    """
+    begun = perf_counter()
+    root = root_of(directory)
+    if update and only_check:
+        raise UsageError("--update changes versions and --check changes nothing: give one of the two")
+    for path in discard:
+        if not (root / path).exists():
+            raise UsageError(f"--discard {path}: there is no such file or folder in {root}")
+    change = _moved(root, load(root, clusters), components, update=update)
+    if any(one.wrong for one in change.loaded):
+        show_findings(change.loaded, output)
+        click.echo(f"{summary(change.loaded)}: nothing was written", err=True)
+        return 1
+    asked = Asked(
+        how=How(sources=sources(), offline=offline, again=frozenset(components if update else ())),
+        components=components,
+        check=only_check,
+        dry_run=dry_run,
+        discard=frozenset(path.rstrip("/") for path in discard),
+        cluster_files=change.files,
+    )
+    report = vendor(root, change.loaded, asked, _progress(), lambda text: click.echo(text, err=True))
+    show = {"json": _show_json, "github": _show_github, "text": _show}[output]
+    show(report, asked, change, perf_counter() - begun)
+    return int(bool(report.wrong) or _refused(report) or (only_check and bool(report.differing)))
+
+
+def _moved(root: Path, loaded: list[Loaded], components: tuple[str, ...], *, update: bool) -> Moved:
+    if not update or any(one.wrong for one in loaded):
+        return Moved(tuple(loaded), {}, ())
+    return moved(root, loaded, components)
+
+
+def _refused(report: Report) -> bool:
+    return report.outcome is not None and report.outcome.refused
+
+
+def _progress() -> Callable[[str], None]:
+    """Tell each step while a person watches; a log gets the lines of components only."""
+    watched = sys.stderr.isatty()
+    return lambda text: click.echo(f"  {text}", err=True) if watched else None
+
+
+def _show(report: Report, asked: Asked, change: Moved, seconds: float) -> None:
+    for text in change.told:
+        click.echo(text)
+    failed = {place for place, _ in report.wrong}
+    for did in report.did:
+        click.echo(_line(did, failed=(did.cluster, did.component) in failed))
+        if not asked.check and not report.wrong:
+            for text in _changed(did):
+                click.echo(f"    {text}")
+    for text in report.notes:
+        click.echo(f"note: {text}", err=True)
+    for text in _problems(report, asked):
+        click.echo(text, err=True)
+    click.echo(_summary(report, asked, seconds))
+
+
+def _line(did: Did, *, failed: bool) -> str:
+    place = click.style(f"{did.cluster}/{did.component}", bold=True)
+    if failed:
+        return f"{place}: {click.style('failed', fg='red')}, {did.seconds:.1f} s (is {did.state})"
+    definitions = f", {did.definitions} CRDs" if did.definitions else ""
+    pulled = f", {did.pulled} pulled" if did.pulled else ", cached"
+    return f"{place}: {did.objects} objects{definitions}{pulled}, {did.seconds:.1f} s (was {did.state})"
+
+
+def _changed(did: Did) -> Iterator[str]:
+    """Say what a new version, or new inputs, change."""
+    found = did.changes
+    lines = [f"+ {name}" for name in found.added] + [f"- {name}" for name in found.removed]
+    lines += [f"~ {name}: {_several(paths)}" for name, paths in found.changed.items()]
+    lines += [f"+ image {image}" for image in found.images] + [f"- image {image}" for image in found.images_gone]
+    yield from lines[:LISTED]
+    if len(lines) > LISTED:
+        yield f"... and {len(lines) - LISTED} more (all of them: --output json)"
+
+
+def _several(paths: tuple[str, ...]) -> str:
+    return ", ".join(paths[:4]) + (f" and {len(paths) - 4} more" if len(paths) > 4 else "")
+
+
+def _problems(report: Report, asked: Asked) -> Iterator[str]:
+    for place, wrong in report.wrong:
+        yield f"{click.style('/'.join(filter(None, place)), bold=True)}: {wrong.what}\n   fix: {wrong.fix}"
+    if report.outcome:
+        yield from (f"note: {note}" for note in report.outcome.notes)
+        yield from map(refusal, report.outcome.edits)
+    if asked.check:
+        for path in report.differing[:LISTED]:
+            yield f"{path}: is not what the locked charts become with these inputs"
+        if len(report.differing) > LISTED:
+            yield f"... and {len(report.differing) - LISTED} more (all of them: --output json)"
+
+
+def _summary(report: Report, asked: Asked, seconds: float) -> str:
+    counted = f"{len(report.did)} inflated, {report.untouched} left as they are, in {seconds:.1f} s"
+    if report.wrong:
+        count = len(report.wrong)
+        return f"{count} {'thing is' if count == 1 else 'things are'} wrong; nothing was written; {counted}"
+    if _refused(report):
+        return f"refused: files were edited by hand; nothing was written; {counted}"
+    return _checked(report, counted) if asked.check else _written(report, asked, counted)
+
+
+def _checked(report: Report, counted: str) -> str:
+    if report.differing:
+        # In `overlays/<cluster>/<component>/` and `base/<component>/`.
+        parts = (path.split("/") for path in report.differing)
+        names = sorted({one[2] if one[0] == "overlays" else one[1] for one in parts})
+        return f"{len(report.differing)} files differ; {counted}\nnext: gen vendor {' '.join(names)}"
+    return f"everything vendored is what the locked charts become; {counted}"
+
+
+def _written(report: Report, asked: Asked, counted: str) -> str:
+    changes = len(report.outcome.plan.changes) if report.outcome else 0
+    if not changes:
+        return f"nothing to change; {counted}"
+    if asked.dry_run:
+        return f"would change {changes} files; {counted}\nnext: gen vendor"
+    return f"{changes} files changed; {counted}\nnext: git diff, then commit"
+
+
+def _show_github(report: Report, asked: Asked, change: Moved, seconds: float) -> None:
+    _ = change
+    for place, wrong in report.wrong:
+        file = wrong.what.partition(":")[0] if wrong.what.startswith(("overlays/", "base/")) else _file(place)
+        text = f"{'/'.join(filter(None, place))}: {wrong.what}\nfix: {wrong.fix}"
+        escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+        click.echo(f"::error file={file}::{escaped}")
+    for path in report.differing if asked.check else ():
+        click.echo(
+            f"::error file={path}::not what the locked charts become: name its component to `gen vendor`, and commit"
+        )
+    for edit in report.outcome.edits if report.outcome else ():
+        click.echo(f"::error file={edit.path},line={edit.line}::edited by hand: gen would overwrite it")
+    click.echo(_summary(report, asked, seconds))
+
+
+def _file(place: tuple[str, str]) -> str:
+    return f"clusters/{place[0]}/cluster.yaml" if place[1] else place[0]
+
+
+def _show_json(report: Report, asked: Asked, change: Moved, seconds: float) -> None:
+    outcome = report.outcome
+    data = {
+        "written": outcome is not None and not (asked.check or asked.dry_run or outcome.refused),
+        "seconds": round(seconds, 3),
+        "moved": list(change.told),
+        "components": [_data(did) for did in report.did],
+        "untouched": report.untouched,
+        "wrong": [
+            {"cluster": place[0], "component": place[1], "what": wrong.what, "fix": wrong.fix}
+            for place, wrong in report.wrong
+        ],
+        "differing": report.differing if asked.check else [],
+        "changes": [{"path": each.path, "kind": each.kind} for each in outcome.plan.changes] if outcome else [],
+        "handEdits": [{"path": edit.path, "kind": edit.kind} for edit in outcome.edits] if outcome else [],
+        "notes": [*report.notes, *(outcome.notes if outcome else ())],
+    }
+    click.echo(json.dumps(data, indent=2))
+
+
+def _data(did: Did) -> dict[str, object]:
+    found = did.changes
+    return {
+        "cluster": did.cluster,
+        "component": did.component,
+        "was": did.state,
+        "objects": did.objects,
+        "definitions": did.definitions,
+        "pulled": did.pulled,
+        "seconds": round(did.seconds, 3),
+        "added": list(found.added),
+        "removed": list(found.removed),
+        "changed": {name: list(paths) for name, paths in found.changed.items()},
+        "imagesAdded": list(found.images),
+        "imagesRemoved": list(found.images_gone),
+    }

@@ -1,0 +1,70 @@
+"""All rules over built objects, and what they could not judge."""
+
+from collections.abc import Iterator
+
+from generator.model.finding import Path
+from generator.rendered import (
+    applications,
+    budgets,
+    images,
+    placement,
+    queues,
+    references,
+    resources,
+    schemas,
+    secrets,
+    security,
+    selectors,
+)
+from generator.rendered.built import Built
+from generator.rendered.kinds import NEWEST
+from generator.rendered.rule import BuiltRule, Problem
+from generator.rendered.waivers import WAIVER_CODES
+from generator.spec.codes import Explained
+
+__all__ = ["RULES", "examine", "explanations", "unjudged"]
+
+_MODULES = (
+    schemas, references, selectors, applications, security, placement, resources, budgets, images, secrets, queues,
+)  # fmt: skip
+
+RULES: dict[str, BuiltRule] = {
+    rule.code: rule for rule in sorted((rule for each in _MODULES for rule in each.RULES), key=lambda rule: rule.code)
+}
+"""Every rule over built objects, by code."""
+
+
+def explanations() -> dict[str, Explained]:
+    """Return what `gen explain` tells of findings on built objects, by code."""
+    return {**RULES, **WAIVER_CODES}
+
+
+def examine(built: Built) -> list[Problem]:
+    """Return what all rules find, in the order of files, objects and codes; never raises."""
+    return sorted((one for rule in RULES.values() for one in rule.problems(built)), key=_order)
+
+
+def _order(problem: Problem) -> tuple[str, str, Path, str, str]:
+    one = problem.object
+    at = tuple(f"{step:09}" if isinstance(step, int) else step for step in problem.at)
+    return one.file, one.told, at, problem.code, problem.message
+
+
+def unjudged(built: Built) -> Iterator[str]:
+    """Say, a line for each, what nobody could judge and why."""
+    if built.unseen:
+        yield f"not vendored, so not seen: what {', '.join(built.unseen)} bring; `gen vendor` commits it"
+    where = "what is not vendored" if built.cluster else "what is not here"
+    if leading := len(references.unproven(built)):
+        yield f"{_count(leading, 'reference')} into {where}"
+    if selecting := selectors.unproven(built):
+        yield f"{_count(selecting, 'selector')} for pods or Services that may come with {where}"
+    if patching := applications.unproven(built):
+        yield f"{_count(patching, 'patch', 'patches')} of {where}"
+    if built.cluster is None:
+        yield f"judged for Kubernetes 1.{NEWEST}, as part of no cluster (--cluster NAME names one)"
+    yield from built.notes
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"1 {one}" if number == 1 else f"{number} {many or f'{one}s'}"

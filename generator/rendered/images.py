@@ -1,0 +1,97 @@
+"""Rules about images: which one runs must not depend on the day it is pulled, or on who can be reached."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from generator.layout.images import Place, find, rewrite, split
+from generator.model.finding import Severity
+from generator.rendered.built import Built, Object
+from generator.rendered.rule import BuiltRule, Problem, built_rule
+
+__all__ = ["RULES", "without_digest"]
+
+MOVING = {
+    "canary", "current", "dev", "develop", "edge", "head", "lts", "main", "mainline", "master", "nightly", "prod",
+    "release", "rolling", "stable", "staging", "test", "testing", "trunk", "unstable",
+}  # fmt: skip
+# Only a major version, and perhaps a system: every later version takes the same tag. Two numbers are a whole version
+# for some (PostgreSQL), and longer ones are dates.
+SHORT = re.compile(r"v?\d{1,4}(-(alpine|slim|bookworm|bullseye|trixie|jammy|noble|ubi8|ubi9)(\d[\d.]*)?)?")
+# `main` and the like with something behind that says which one, as in `main-1a2b3c4`.
+PLAIN = re.compile(r"[a-z]+")
+
+
+@built_rule(
+    "GEN-IMG-001",
+    "images have a tag, and not `latest`",
+    wrong="image: quay.io/minio/minio\n",
+    right="image: quay.io/minio/minio:RELEASE.2025-09-07T16-13-09Z\n",
+)
+def tagged(built: Built) -> Iterator[Problem]:
+    """Without a tag, or with `latest`, every pull may bring another program: a node that restarts runs something that
+    nobody reviewed and that Git does not know.
+    """
+    for one, place in every(built):
+        name, tag, digest = split(place.image)
+        if tag == "latest" and not digest:
+            told = "is the latest" if f"{name.rpartition('/')[2]}:latest" in place.text else "has no tag"
+            yield Problem(object=one, at=place.path, message=f"the image {name} {told}", fix="name a version")
+
+
+@built_rule(
+    "GEN-IMG-002",
+    "tags do not move",
+    wrong="image: docker.io/library/postgres:16\n",
+    right="image: docker.io/library/postgres:16.10\n",
+    severity=Severity.WARNING,
+)
+def fixed(built: Built) -> Iterator[Problem]:
+    """`stable`, `main` or a version without its last number are moved to each new build: two nodes of one cluster may
+    run two programs under one name. Only a digest never moves; a full version number hardly ever does.
+    """
+    for one, place in every(built):
+        name, tag, digest = split(place.image)
+        if moving(tag) and not digest:
+            message = f"the tag {tag} of {name} is moved to newer builds"
+            yield Problem(object=one, at=place.path, message=message, fix="name a full version, or a digest")
+
+
+def moving(tag: str) -> bool:
+    """Tell whether newer builds take the same tag."""
+    words = PLAIN.findall(tag)
+    return SHORT.fullmatch(tag) is not None or (tag.replace("-", "").isalpha() and any(w in MOVING for w in words))
+
+
+@built_rule(
+    "GEN-IMG-003",
+    "images come from the site's registry",
+    wrong="# site: {images: mirror.example.org/k8s}\nimage: quay.io/ceph/ceph:v19.2.3\n",
+    right="# site: {images: mirror.example.org/k8s}\nimage: mirror.example.org/k8s/quay.io/ceph/ceph:v19.2.3\n",
+)
+def mirrored(built: Built) -> Iterator[Problem]:
+    """With `site.images` the cluster needs no other registry, and its nodes may have no way to one: a pod with an
+    image from elsewhere does not start, or starts only as long as some node still has the image.
+    """
+    mirror = built.cluster.site.images if built.cluster else None
+    for one, place in every(built) if mirror else ():
+        if not place.image.startswith(f"{mirror}/"):
+            message = f"the image {place.image} does not come from {mirror}"
+            yield Problem(object=one, at=place.path, message=message, fix=rewrite(place.image, mirror, {}))
+
+
+def without_digest(built: Built, locked: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield images without a digest although `gen.lock` has digests (`locked`): they were locked before the image came
+    in. Nothing where no digest is locked at all.
+    """
+    for one, place in every(built) if locked else ():
+        if "@" not in place.image:
+            message = f"the image {place.image} has no digest, and gen.lock has none for it"
+            yield Problem(object=one, at=place.path, message=message, fix="gen images --lock")
+
+
+def every(built: Built) -> Iterator[tuple[Object, Place]]:
+    """Yield every image that an object names; what only a running workflow knows is left out."""
+    return ((one, place) for one in built.objects for place in find(one.manifest))
+
+
+RULES: tuple[BuiltRule, ...] = (tagged, fixed, mirrored)

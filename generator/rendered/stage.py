@@ -1,0 +1,139 @@
+"""A copy of a repository in which Kustomize needs no network: charts, remote resources and CRDs are set aside."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from msgspec import Struct
+
+from generator.errors import UsageError
+from generator.rendered.kustomize import ORIGIN
+from generator.rendered.manifests import documents
+
+__all__ = ["Aside", "aside", "stage", "targets", "unpatched"]
+
+_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_REMOTE = re.compile(r"[\w+.-]+://|git@|git::|[\w-]+(\.[\w-]+)+/")
+_COPIED = ("base", "workflows")
+_SPLIT = ("overlays", "clusters")
+
+
+class Aside(Struct, frozen=True):
+    """What was set aside of an Application: files with CRDs, and what nobody can see without network."""
+
+    crds: tuple[Path, ...] = ()
+    charts: tuple[str, ...] = ()
+
+
+def stage(root: Path, cluster: str, copy: Path) -> None:
+    """Fill the empty folder `copy` with what stands in the repository for one cluster; what is not to be changed is
+    linked.
+    """
+    for entry in root.iterdir():
+        if entry.name in _SPLIT:
+            (copy / entry.name).mkdir()
+            for each in entry.iterdir():
+                _put(each, copy / entry.name / each.name, whole=each.name == cluster)
+        elif entry.name != ".git":
+            _put(entry, copy / entry.name, whole=entry.name in _COPIED)
+
+
+def _put(source: Path, target: Path, *, whole: bool) -> None:
+    if whole and source.is_dir():
+        shutil.copytree(source, target, symlinks=True)
+    else:
+        target.symlink_to(source.absolute())
+
+
+def aside(folder: Path) -> Aside:
+    """Set aside, in the staged folder of an Application, what Kustomize cannot or need not build; ask it for the
+    origin of everything else. Raises UsageError for a kustomization that cannot be read.
+    """
+    keep_crds = any("CustomResourceDefinition" in path.read_text(errors="replace") for path in _patching(folder))
+    found = list(_aside(folder, keep_crds=keep_crds))
+    path, content = _kustomization(folder)
+    _write(path, {**content, "buildMetadata": sorted({ORIGIN, *_list(content.get("buildMetadata"))})})
+    return Aside(
+        tuple(one for one in found if isinstance(one, Path)), tuple(one for one in found if isinstance(one, str))
+    )
+
+
+def _patching(folder: Path) -> Iterator[Path]:
+    """Yield the files that may patch a CRD; CRDs are then built with everything else."""
+    for name in ("generated", "custom"):
+        yield from (path for path in sorted((folder / name).rglob("*")) if path.is_file())
+
+
+def _aside(folder: Path, *, keep_crds: bool) -> Iterator[Path | str]:
+    path, content = _kustomization(folder)
+    if path is None:
+        return
+    kept = []
+    for entry in _list(content.get("resources")):
+        local = folder / str(entry)
+        if not keep_crds and local.name.startswith("customresourcedefinition-"):
+            yield local
+        elif not local.exists() and _REMOTE.match(str(entry)):
+            yield str(entry)
+        else:
+            kept.append(entry)
+    yield from (str(_name(chart)) for chart in _list(content.get("helmCharts")))
+    if kept != _list(content.get("resources")) or "helmCharts" in content:
+        _write(path, {**{key: content[key] for key in content if key != "helmCharts"}, "resources": kept})
+    for entry in (*kept, *_list(content.get("components"))):
+        if (folder / str(entry)).is_dir():
+            yield from _aside(folder / str(entry), keep_crds=keep_crds)
+
+
+def _name(chart: Any) -> Any:
+    return chart.get("name", "") if isinstance(chart, dict) else chart
+
+
+def targets(folder: Path, below: str = "") -> Iterator[tuple[str, int, dict[str, str]]]:
+    """Yield the target of each patch in the kustomizations of a staged folder: the file, the patch's number in it, and
+    the target. Only patches that name a target: Kustomize itself refuses others that match nothing.
+    """
+    path, content = _kustomization(folder / below)
+    for index, patch in enumerate(_list(content.get("patches"))):
+        if path is not None and isinstance(patch, dict) and isinstance(patch.get("target"), dict):
+            said = {str(key): str(value) for key, value in patch["target"].items()}
+            yield f"{below}{path.name}", index, said
+    for entry in (*_list(content.get("resources")), *_list(content.get("components"))):
+        if ".." not in str(entry) and (folder / below / str(entry)).is_dir():
+            yield from targets(folder, f"{below}{entry}/")
+
+
+def unpatched(folder: Path) -> bool:
+    """Take the patches out of the user's corner of a staged folder; tell whether there were any."""
+    path, content = _kustomization(folder / "custom")
+    kept = {key: value for key, value in content.items() if not key.startswith(("patches", "replacements"))}
+    if path is None or kept == content:
+        return False
+    _write(path, {"resources": [], **kept})
+    return True
+
+
+def _kustomization(folder: Path) -> tuple[Path | None, dict[str, Any]]:
+    path = next((folder / name for name in _NAMES if (folder / name).is_file()), None)
+    if path is None:
+        return None, {}
+    try:
+        content = documents(path.read_bytes())
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UsageError(f"{'/'.join(path.parts[-4:])}: cannot be read: {error}") from None
+    return path, content[0] if content and isinstance(content[0], dict) else {}
+
+
+def _write(path: Path | None, content: dict[str, Any]) -> None:
+    # JSON is YAML; a link is replaced by a file, so that nothing behind it changes.
+    if path is not None:
+        path.unlink()
+        path.write_text(json.dumps(content))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

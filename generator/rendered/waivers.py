@@ -1,0 +1,131 @@
+"""Waivers of the cluster file: findings on built objects that are accepted for a while."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date
+
+from msgspec import Struct
+
+from generator.model.cluster import Cluster, Waiver
+from generator.model.finding import Finding, Severity
+from generator.rendered.rule import Problem
+from generator.spec.codes import Explained
+from generator.spec.near import near
+
+__all__ = ["WAIVER_CODES", "Settled", "settle"]
+
+_EXAMPLE = (
+    "waivers:\n  - {code: GEN-POD-001, on: DaemonSet monitoring/node-agent, reason: reads the disks' SMART values,"
+    " owner: storage@example.org, expires: 2027-03-31}\n"
+)
+
+
+class _Told(Explained, frozen=True, kw_only=True):
+    """A code of a finding on a waiver."""
+
+    severity: Severity = Severity.ERROR
+
+
+WAIVER_CODES: dict[str, Explained] = {
+    one.code: one
+    for one in (
+        _Told(
+            code="GEN-WAIVER-001",
+            title="a waiver has not expired",
+            why="A waiver accepts a finding until a day by which somebody promised to settle it. After that day the "
+            "finding counts again, and the waiver itself is an error, so that it is renewed on purpose or removed.",
+            wrong="waivers:\n  - {code: GEN-POD-001, reason: until the upgrade, owner: me, expires: 2020-01-31}\n",
+            right=_EXAMPLE,
+        ),
+        _Told(
+            code="GEN-WAIVER-002",
+            title="a waiver is for something",
+            why="The finding is gone: the object or the mistake is no longer there. What is left would hide the next "
+            "one of its kind.",
+            wrong=_EXAMPLE,
+            right="(the waiver removed)\n",
+            severity=Severity.WARNING,
+        ),
+        _Told(
+            code="GEN-WAIVER-003",
+            title="a waiver names a finding on built objects",
+            why="Only findings of `gen check --rendered` and `--server` can be waived; what is wrong in the cluster "
+            "file itself is corrected there.",
+            wrong="waivers:\n  - {code: GEN-POD-999, reason: a mistyped code, owner: me, expires: 2027-03-31}\n",
+            right=_EXAMPLE,
+        ),
+    )
+}
+"""The codes of findings on waivers."""
+
+
+class Settled(Struct, frozen=True):
+    """`kept` problems are to be shown, `waived` are counted by waiver, `findings` are about the waivers themselves."""
+
+    kept: tuple[Problem, ...]
+    waived: tuple[tuple[Waiver, int], ...]
+    findings: tuple[Finding, ...]
+
+
+def settle(
+    cluster: Cluster, problems: Sequence[Problem], today: date, *, known: Collection[str], judged: Collection[str]
+) -> Settled:
+    """Apply a cluster's waivers. `known` are all codes that can be waived, `judged` those that could have been found:
+    a waiver of one that was not looked for is not called idle.
+    """
+    valid = [waiver for waiver in cluster.waivers if not _expired(waiver, today)]
+    counted: Counter[int] = Counter()
+    kept = []
+    for problem in problems:
+        index = next((index for index, waiver in enumerate(valid) if _covers(waiver, problem)), None)
+        if index is None:
+            kept.append(problem)
+        else:
+            counted[index] += 1
+    waived = tuple((waiver, counted[index]) for index, waiver in enumerate(valid) if counted[index])
+    used = {id(waiver) for waiver, _ in waived}
+    findings = [
+        found
+        for index, waiver in enumerate(cluster.waivers)
+        for found in _findings(index, waiver, today, known=known, idle=id(waiver) not in used and waiver.code in judged)
+    ]
+    return Settled(tuple(kept), waived, tuple(findings))
+
+
+def _covers(waiver: Waiver, problem: Problem) -> bool:
+    return waiver.code == problem.code and waiver.on in {None, problem.object.told}
+
+
+def _expired(waiver: Waiver, today: date) -> bool:
+    """Tell whether the last day is over; a day that is in no calendar never came."""
+    try:
+        return date.fromisoformat(waiver.expires) < today
+    except ValueError:
+        return True
+
+
+def _findings(index: int, waiver: Waiver, today: date, *, known: Collection[str], idle: bool) -> Iterator[Finding]:
+    at = ("waivers", index)
+    if waiver.code not in known:
+        meant = near(waiver.code, known)
+        yield Finding(
+            code="GEN-WAIVER-003",
+            at=(*at, "code"),
+            message=f"{waiver.code} is no finding on built objects",
+            fix=f"write {meant}" if meant else "`gen check --rendered` shows the codes",
+        )
+    elif _expired(waiver, today):
+        yield Finding(
+            code="GEN-WAIVER-001",
+            at=(*at, "expires"),
+            message=f"the waiver of {waiver.owner} for {waiver.code} ended with {waiver.expires}",
+            fix="settle the finding and remove the waiver, or have its owner renew it",
+        )
+    elif idle:
+        yield Finding(
+            code="GEN-WAIVER-002",
+            at=(*at, "code"),
+            message=f"nothing is found for {waiver.code}{f' on {waiver.on}' if waiver.on else ''}",
+            fix="remove the waiver",
+            severity=Severity.WARNING,
+        )

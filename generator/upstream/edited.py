@@ -1,0 +1,134 @@
+"""Hand edits in vendored files, which only inflating the inputs that stand beside them can tell."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, structs
+
+from generator import __version__
+from generator.layout.lock import LOCK, Lock
+from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, Inputs, folder
+from generator.model.versions import HELM
+from generator.repository.record import Record
+from generator.repository.standing import intact, vendored
+from generator.repository.standing import on_disk as on_file
+from generator.spec.reader import read
+from generator.upstream.components import Laid, settle_all
+from generator.upstream.folder import definition_files, object_files, on_disk, paths
+from generator.upstream.gather import How, gather
+from generator.upstream.settle import Settled
+from generator.upstream.target import Place, Site, Target
+from generator.upstream.wrong import Wrong
+
+__all__ = ["Asked", "Edited", "edited"]
+
+
+class Edited(Struct, frozen=True):
+    """Files that a person changed, by cluster and component, and what could not be told."""
+
+    wrong: tuple[tuple[Place, Wrong], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What the question is about: `laid` is about to replace what stands; `discard` may be lost."""
+
+    root: Path
+    sites: Sequence[Site]
+    laid: Laid
+    lock: Lock
+    how: How
+    discard: Collection[str]
+
+
+def edited(asked: Asked, targets: Sequence[Target]) -> Edited:
+    """Find hand edits in what is about to be replaced. What gen is known to have written needs no second look."""
+    record = Record.load(asked.root)
+    doubtful = [target for target in targets if _doubtful(asked, target, record)]
+    same = _same_gen(asked.root)
+    old = [(target, _as_it_stands(asked.root, target) if same else None) for target in doubtful]
+    known = [one for _, one in old if one]
+    made = gather(known, asked.lock, asked.how, lambda _: None).made
+    settled = settle_all(asked.root, asked.sites, known, made)
+    untold = [target.place for target, one in old if one is None]
+    wrong: list[tuple[Place, Wrong]] = []
+    for target, each, one in zip(known, made, settled, strict=True):
+        if any(part.wrong for _, part in each.parts):
+            untold.append(target.place)
+        else:
+            wrong += [(target.place, edit) for edit in _edits(asked, target, one)]
+    return Edited(tuple(wrong), tuple(map(_untold, untold)))
+
+
+def _same_gen(root: Path) -> bool:
+    """Tell whether this gen wrote what stands: another may have split the same charts in another way."""
+    found = re.search(rb'^gen: *"?([^"\s]+)', on_file(root)(LOCK) or b"", re.MULTILINE)
+    return found is not None and found[1].decode(errors="replace") == __version__
+
+
+def _doubtful(asked: Asked, target: Target, record: Record) -> bool:
+    """Tell whether a file that will change is neither as gen left it on this machine, nor as its folder's seal says."""
+    changed = any(
+        asked.laid.files.get(path) != content and not record.knows(path, content)
+        for path, content in paths(on_disk(asked.root, *target.place)).items()
+        if not path.endswith((f"/{INPUTS}", f"/{FOUND}", f"/{KUSTOMIZATION}"))
+    )
+    known = vendored(on_file(asked.root), target.place[0], [target.place[1]]).get(target.place[1])
+    return changed and (known is None or not intact(asked.root, *target.place, known.found))
+
+
+def _as_it_stands(root: Path, target: Target) -> Target | None:
+    """Return the target with the inputs beside its files; None where they cannot be inflated by this gen."""
+    try:
+        document = read((root / folder(*target.place) / INPUTS).read_bytes(), INPUTS)
+        inputs = msgspec.convert(document.value, Inputs)
+    except (OSError, msgspec.ValidationError):
+        return None
+    if inputs.helm != HELM:
+        return None
+    component = structs.replace(target.component, base=(), objects=(), patches=())
+    return structs.replace(target, inputs=inputs, component=component)
+
+
+def _edits(asked: Asked, target: Target, settled: Settled) -> Iterator[Wrong]:
+    holder = on_disk(asked.root, *target.place)
+    made = structs.replace(
+        holder,
+        files=object_files(*target.place, settled.items),
+        definitions=definition_files(target.component.name, holder.version, settled.definitions),
+    )
+    should = paths(made)
+    for path, content in paths(holder).items():
+        beside = path.endswith((f"/{INPUTS}", f"/{FOUND}", f"/{KUSTOMIZATION}"))
+        if not beside and _body(should.get(path)) != _body(content) and not _within(path, asked.discard):
+            yield _wrong(path, _body(content) or b"", _body(should.get(path)))
+
+
+def _body(content: bytes | None) -> bytes | None:
+    """Return a file less its first line, which tells of versions and is nobody's work."""
+    return None if content is None else content.partition(b"\n")[2]
+
+
+def _wrong(path: str, ours: bytes, theirs: bytes | None) -> Wrong:
+    pairs = zip_longest(ours.split(b"\n"), (theirs or b"").split(b"\n"), fillvalue=b"")
+    line, by_hand, made = next((at, *pair) for at, pair in enumerate(pairs, 2) if pair[0] != pair[1] or theirs is None)
+    what = f"{path}:{line}: was changed by hand, and gen would overwrite it"
+    shown = f"by hand {_shown(by_hand)}, from upstream {_shown(made) if theirs is not None else 'nothing'}"
+    custom = path.partition("/upstream/")[0] + "/custom/" if "/upstream/" in path else "custom/ of the overlays"
+    return Wrong(f"{what}: {shown}", f"keep it by a patch in {custom}, or drop it: --discard {path}")
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode(errors="replace").strip()
+    return f"`{text if len(text) <= 60 else text[:57] + '...'}`"
+
+
+def _within(path: str, places: Collection[str]) -> bool:
+    return any(path == place.rstrip("/") or path.startswith(f"{place.rstrip('/')}/") for place in places)
+
+
+def _untold(place: Place) -> str:
+    return f"{'/'.join(place)}: whether its vendored files were changed by hand cannot be told any more"

@@ -1,0 +1,194 @@
+"""Everything that the targets need, fetched and inflated, in parallel and each thing once."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from generator.components.component import Release
+from generator.layout.lock import Lock, key
+from generator.layout.upstream import Inputs
+from generator.upstream import charts
+from generator.upstream.charts import Fetched, Wanted
+from generator.upstream.helm import helm
+from generator.upstream.inflate import of_chart, of_manifest
+from generator.upstream.pull import Sources
+from generator.upstream.split import Part
+from generator.upstream.target import Target
+from generator.upstream.wrong import RefusedError, Wrong
+
+__all__ = ["Gathered", "How", "Made", "gather"]
+
+Key = TypeVar("Key")
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+Tell = Callable[[str], None]
+
+
+class How(Struct, frozen=True, kw_only=True):
+    """How to fetch: `again` names the components whose charts and manifests may have another digest than before."""
+
+    sources: Sources
+    offline: bool = False
+    again: frozenset[str] = frozenset()
+
+
+class Made(Struct, frozen=True, kw_only=True):
+    """What one target became: its parts, each with the namespace of objects that name none; how many files were
+    pulled, and the seconds that its fetching and inflating took, other targets with the same inputs included.
+    """
+
+    parts: tuple[tuple[str, Part], ...]
+    pulled: int
+    seconds: float
+
+
+class Gathered(Struct, frozen=True, kw_only=True):
+    """What every target became, in their order, and the digests that are new."""
+
+    made: tuple[Made, ...]
+    lock: Lock
+
+
+class _Source(Struct, frozen=True):
+    """A chart or manifest by its name in the lock, and the mirror it comes through, of the component `of`."""
+
+    name: str
+    release: Release | None
+    mirror: str | None
+    of: str
+
+    @property
+    def unique(self) -> tuple[str, str | None]:
+        """What two targets may share."""
+        return self.name, self.mirror
+
+
+class _Got(Struct, frozen=True):
+    """A source that was looked for, and the seconds it took."""
+
+    what: Fetched | Wrong
+    seconds: float
+
+
+class _Piece(Struct, frozen=True):
+    """A source that is to be inflated."""
+
+    source: _Source
+    got: _Got
+    inputs: Inputs
+
+    @property
+    def unique(self) -> bytes:
+        """What decides the result."""
+        what = (self.source.release, self.inputs.kubernetes, self.inputs.apis) if self.source.release else ()
+        return msgspec.json.encode((self.source.unique, what))
+
+
+def gather(targets: Sequence[Target], lock: Lock, how: How, tell: Tell) -> Gathered:
+    """Fetch and inflate what the targets need. What cannot be had is told in the parts, every such thing. Raises
+    UsageError where Helm or the cache cannot be used at all.
+    """
+    needed = [_sources(target) for target in targets]
+    if any(source.release for found in needed for source in found):
+        helm()
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        unique = {source.unique: source for found in needed for source in found}
+        got = _agreed(_all(pool, unique, lambda source: _got(source, lock, how, tell)))
+        pieces = [
+            [_Piece(source, got[source.unique], target.inputs) for source in found]
+            for target, found in zip(targets, needed, strict=True)
+        ]
+        parts = _all(pool, {one.unique: one for each in pieces for one in each}, lambda piece: _inflated(piece, tell))
+    made = tuple(_made(found, parts) for found in pieces)
+    return Gathered(made=made, lock=_lock(piece for found in pieces for piece in found))
+
+
+def _sources(target: Target) -> list[_Source]:
+    name, site = target.component.name, target.cluster.site
+    found = [_Source(key(release.chart), release, site.charts, name) for release in target.inputs.releases]
+    return found + [_Source(url, None, site.manifests, name) for url in target.inputs.manifests]
+
+
+def _all(pool: ThreadPoolExecutor, jobs: Mapping[Key, Job], work: Callable[[Job], Result]) -> dict[Key, Result]:
+    return dict(zip(jobs, pool.map(work, jobs.values()), strict=True))
+
+
+def _got(source: _Source, lock: Lock, how: How, tell: Tell) -> _Got:
+    begun = perf_counter()
+    locked = (lock.charts if source.release else lock.manifests).get(source.name)
+    wanted = Wanted(
+        locked=None if source.of in how.again else locked, offline=how.offline, sources=how.sources, of=source.of
+    )
+    try:
+        if source.release:
+            chart = source.release.chart
+            found = charts.chart(chart, source.mirror or chart.repository, wanted)
+        else:
+            found = charts.manifest(source.name, source.mirror, wanted)
+    except RefusedError as error:
+        return _Got(error.wrong, perf_counter() - begun)
+    seconds = perf_counter() - begun
+    tell(f"{found.how} {source.name} in {seconds:.1f} s")
+    return _Got(found, seconds)
+
+
+def _agreed(found: Mapping[tuple[str, str | None], _Got]) -> dict[tuple[str, str | None], _Got]:
+    """Refuse what two mirrors give in different digests: the lock holds one."""
+    first: dict[str, tuple[str, str | None]] = {}
+    agreed: dict[tuple[str, str | None], _Got] = {}
+    for (name, mirror), got in found.items():
+        agreed[name, mirror] = got
+        if isinstance(got.what, Fetched):
+            digest, other = first.setdefault(name, (got.what.digest, mirror))
+            if got.what.digest != digest:
+                what = f"{name}: {got.what.digest} from {mirror or 'its repository'}, but {digest} from "
+                wrong = Wrong(what + (other or "its repository"), "ask who serves the mirror for the very same files")
+                agreed[name, mirror] = _Got(wrong, got.seconds)
+    return agreed
+
+
+def _inflated(piece: _Piece, tell: Tell) -> tuple[Part, float]:
+    begun = perf_counter()
+    if isinstance(piece.got.what, Wrong):
+        return Part(wrong=(piece.got.what,)), piece.got.seconds
+    try:
+        part = _part(piece, piece.got.what)
+    except RefusedError as error:
+        part = Part(wrong=(error.wrong,))
+    seconds = perf_counter() - begun
+    tell(f"inflated {piece.source.name} in {seconds:.1f} s")
+    return part, seconds + piece.got.seconds
+
+
+def _part(piece: _Piece, fetched: Fetched) -> Part:
+    if piece.source.release:
+        return of_chart(fetched.path, piece.source.release, piece.inputs)
+    return of_manifest(fetched.path, piece.source.name)
+
+
+def _made(pieces: Iterable[_Piece], parts: Mapping[bytes, tuple[Part, float]]) -> Made:
+    found = [(piece, *parts[piece.unique]) for piece in pieces]
+    return Made(
+        parts=tuple((_namespace(piece), part) for piece, part, _ in found),
+        pulled=sum(isinstance(piece.got.what, Fetched) and piece.got.what.how == "pulled" for piece, *_ in found),
+        seconds=sum(seconds for *_, seconds in found),
+    )
+
+
+def _namespace(piece: _Piece) -> str:
+    release = piece.source.release
+    return release.namespace if release else piece.inputs.namespace
+
+
+def _lock(pieces: Iterable[_Piece]) -> Lock:
+    charts: dict[str, str] = {}
+    manifests: dict[str, str] = {}
+    for piece in pieces:
+        if isinstance(piece.got.what, Fetched):
+            (charts if piece.source.release else manifests)[piece.source.name] = piece.got.what.digest
+    return Lock(charts=charts, manifests=manifests)

@@ -1,0 +1,55 @@
+"""Charts and manifests to objects, by the pinned Helm, twice: a chart that comes out differently is refused."""
+
+from pathlib import Path
+
+from generator.components.component import Release
+from generator.layout.upstream import Inputs
+from generator.upstream.documents import UnreadableError, documents
+from generator.upstream.helm import HelmError, inflate
+from generator.upstream.split import Item, Part, called, split
+from generator.upstream.wrong import RefusedError
+
+__all__ = ["of_chart", "of_manifest"]
+
+
+def of_chart(chart: Path, release: Release, inputs: Inputs) -> Part:
+    """Return what a chart makes of a release. Raises RefusedError."""
+    origin = f"chart {release.chart.name} {release.chart.version}"
+    try:
+        first, second = inflate(chart, release, inputs), inflate(chart, release, inputs)
+    except HelmError as error:
+        fix = "Helm's words name the template; change the component's `values`, or take another version"
+        raise RefusedError(f"{origin}: {error}", fix) from None
+    part = _split(first, origin, release)
+    unequal = _unequal(part, _split(second, origin, release)) if first != second else []
+    if unequal:
+        raise RefusedError(
+            f"{origin}: differs each time ({', '.join(unequal)}): random values or the time in templates",
+            "give what it makes up as values, or have its Secret declared and dropped",
+        )
+    return part
+
+
+def of_manifest(file: Path, url: str) -> Part:
+    """Return the objects of an upstream manifest. Raises RefusedError."""
+    return _split(file.read_bytes().decode(errors="replace"), f"manifest {url}", None)
+
+
+def _split(text: str, origin: str, release: Release | None) -> Part:
+    try:
+        return split(documents(text), origin, release)
+    except UnreadableError as error:
+        raise RefusedError(f"{origin}: cannot be read as YAML: {error}", "report it to its publisher") from None
+
+
+def _unequal(first: Part, second: Part) -> list[str]:
+    """Name the objects that differ, those that are only in one of the two as well. A Secret that is dropped or emptied
+    is the same both times, whatever was in it.
+    """
+    one, other = _named(first), _named(second)
+    return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
+
+
+def _named(part: Part) -> dict[str, object]:
+    items: list[Item] = [*part.items, *part.definitions]
+    return {called(item.manifest): item.manifest for item in items}

@@ -1,0 +1,133 @@
+"""Downloads: charts by the pinned Helm, manifests by Python; CA, credentials and proxies come from the environment."""
+
+import http.client
+import os
+import ssl
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from netrc import NetrcParseError, netrc
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from generator.errors import CommandError, UsageError
+from generator.layout.emit import emit
+from generator.model.versions import Chart
+from generator.process import run
+from generator.upstream.helm import helm, hermetic, hint, words
+from generator.upstream.wrong import RefusedError
+
+__all__ = ["Sources", "pull_chart", "pull_manifest", "sources"]
+
+SECONDS = 120
+LARGEST = 64 * 2**20
+
+
+class Sources(Struct, frozen=True, kw_only=True):
+    """What downloads need of this machine: `ca`, a file of CA certificates beside the system's; `logins`, a folder with
+    Docker's config.json, for OCI registries; `netrc`, a file of passwords for HTTP.
+    """
+
+    ca: Path | None = None
+    logins: Path | None = None
+    netrc: Path | None = None
+
+
+def sources() -> Sources:
+    """Read GEN_CHART_CA, DOCKER_CONFIG and NETRC. Raises UsageError for what is not there."""
+    return Sources(ca=_given("GEN_CHART_CA"), logins=_given("DOCKER_CONFIG"), netrc=_given("NETRC"))
+
+
+def _given(name: str) -> Path | None:
+    value = os.environ.get(name)
+    if value and not Path(value).exists():
+        raise UsageError(f"{name}: there is no {value}; correct it or unset it")
+    return Path(value).absolute() if value else None
+
+
+def pull_chart(chart: Chart, repository: str, how: Sources) -> bytes:
+    """Return the chart's archive from a repository (https:// or oci://). Raises RefusedError."""
+    name = f"chart {chart.name} {chart.version} from {repository}"
+    if urlsplit(repository).password:
+        raise RefusedError(
+            f"chart {chart.name}: the address of its repository holds a password, which Git would keep",
+            "take it out of the cluster file; give it in NETRC=FILE or DOCKER_CONFIG=FOLDER",
+        )
+    login = _login(repository, how)
+    with hermetic(network=True) as env:
+        # Helm's own option for a CA would take the place of the system's; Go reads this beside SSL_CERT_DIR.
+        if how.ca:
+            env["SSL_CERT_FILE"] = str(how.ca)
+        oci = repository.startswith("oci://")
+        try:
+            said = _pull_oci(chart, repository, how, env) if oci else _pull_http(chart, repository, env, login)
+        except UsageError as error:
+            said = error.output if isinstance(error, CommandError) else f"no answer within {SECONDS} seconds"
+        found = sorted(Path(env["HOME"]).glob("*.tgz"))
+        if not found:
+            heard = words(said, {env["HOME"]: ""})
+            raise RefusedError(f"{name}: {heard}", hint(heard))
+        return found[0].read_bytes()
+
+
+def _pull_oci(chart: Chart, repository: str, how: Sources, env: dict[str, str]) -> str:
+    argv = [helm(), "pull", f"{repository.rstrip('/')}/{chart.name}", "--version", chart.version]
+    argv += ["--destination", env["HOME"]]
+    argv += ["--registry-config", str(how.logins / "config.json")] if how.logins else []
+    return run(argv, env=env, timeout=SECONDS)
+
+
+def _pull_http(chart: Chart, repository: str, env: dict[str, str], login: tuple[str, str]) -> str:
+    """Pull through a file of repositories: a password on the command line would be seen by every user."""
+    entry = {"name": "r", "url": repository, "username": login[0], "password": login[1]}
+    repositories = Path(env["HOME"], "repositories.yaml")
+    repositories.write_text(emit({"apiVersion": "v1", "repositories": [entry]}), encoding="utf-8")
+    said = run([helm(), "repo", "update", "r"], env=env, timeout=SECONDS)
+    if "Unable to get an update" in said:
+        # Helm ends well all the same.
+        return said.partition("Unable to get an update")[2].partition("\n")[2].partition("Update Complete")[0]
+    return run(
+        [helm(), "pull", f"r/{chart.name}", "--version", chart.version, "--destination", env["HOME"]],
+        env=env,
+        timeout=SECONDS,
+    )
+
+
+def _login(url: str, how: Sources) -> tuple[str, str]:
+    """Return user and password for a server, "" where there are none. Raises UsageError for an unreadable file."""
+    if not how.netrc or url.startswith("oci://"):
+        return "", ""
+    try:
+        found = netrc(str(how.netrc)).authenticators(urlsplit(url).hostname or "")
+    except (OSError, NetrcParseError, UnicodeDecodeError):
+        raise UsageError(f"NETRC: {how.netrc} cannot be read as lines of machine, login and password") from None
+    return (found[0], found[2] or "") if found else ("", "")
+
+
+def pull_manifest(url: str, how: Sources) -> bytes:
+    """Return what stands at a URL. Raises RefusedError."""
+    try:
+        return _read(url, how)
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        said = str(error.reason) if isinstance(error, urllib.error.URLError) else str(error)
+        heard = f"{error.code} {error.reason}" if isinstance(error, urllib.error.HTTPError) else said
+        raise RefusedError(f"manifest {url}: {heard or type(error).__name__}", hint(heard)) from None
+
+
+def _read(url: str, how: Sources) -> bytes:
+    context = ssl.create_default_context()
+    if how.ca:
+        context.load_verify_locations(how.ca)
+    request = urllib.request.Request(url)  # noqa: S310 - the catalogue has only https://
+    login = _login(url, how)
+    if login[0]:
+        # Unredirected: where the server sends us on to gets no password.
+        request.add_unredirected_header("Authorization", f"Basic {b64encode(':'.join(login).encode()).decode()}")
+    opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
+    with opener.open(request, timeout=SECONDS) as response:
+        content: bytes = response.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ValueError(f"more than {LARGEST // 2**20} MiB")
+    return content

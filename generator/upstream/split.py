@@ -1,0 +1,204 @@
+"""What a chart or an upstream manifest says, as objects: lists opened, nulls dropped, hooks and Secrets decided, CRDs
+apart. Pure, and the same for every cluster with the same inputs.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from generator.components.component import Manifest, Release
+from generator.upstream.documents import Document
+from generator.upstream.wrong import Wrong
+
+__all__ = ["Item", "Part", "annotations", "called", "is_definition", "split"]
+
+HOOK = "helm.sh/hook"
+TESTS = frozenset({"test", "test-success", "test-failure"})
+WAVE = "argocd.argoproj.io/sync-wave"
+# The API server refuses Secrets of these types without their keys; empty values it takes.
+KEYS = {"kubernetes.io/tls": ("tls.crt", "tls.key"), "kubernetes.io/ssh-auth": ("ssh-privatekey",)}
+_NAME = re.compile(r"[^/%\\\x00-\x1f\x7f]{1,200}")
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,100}")
+
+
+class Item(Struct, frozen=True):
+    """One object, what it came from ("chart cilium 1.20.0"), and its template where Helm tells."""
+
+    manifest: Manifest
+    origin: str
+    source: str
+
+
+class Part(Struct, frozen=True):
+    """What one chart or manifest became. With anything `wrong` nothing of it may be used."""
+
+    items: tuple[Item, ...] = ()
+    definitions: tuple[Item, ...] = ()
+    notes: tuple[str, ...] = ()
+    wrong: tuple[Wrong, ...] = ()
+
+
+def split(documents: Iterable[Document], origin: str, release: Release | None = None) -> Part:
+    """Return the objects of a chart's documents, or of an upstream manifest's, which has no `release`: there, a Secret
+    without data is kept as it is, and any other is wrong.
+    """
+    work = _Work(origin, release)
+    for document in documents:
+        for value in _opened(document.value):
+            work.take(value, document.source)
+    return work.part()
+
+
+def called(manifest: Manifest) -> str:
+    """Return what messages call an object: `Kind namespace/name`."""
+    metadata = manifest["metadata"]
+    space = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+    return f"{manifest['kind']} {space}{metadata['name']}"
+
+
+def is_definition(manifest: Manifest) -> bool:
+    """Tell whether the object is a CustomResourceDefinition."""
+    return bool(manifest["kind"] == "CustomResourceDefinition")
+
+
+def annotations(manifest: Manifest) -> dict[str, Any]:
+    """Return the object's annotations."""
+    found = manifest["metadata"].get("annotations")
+    return found if isinstance(found, dict) else {}
+
+
+def _opened(value: Any) -> Iterator[Any]:
+    """Give the items of a List, nested ones too; null documents are nothing."""
+    pending = [value]
+    while pending:
+        one = pending.pop(0)
+        if isinstance(one, dict) and str(one.get("kind", "")).endswith("List") and isinstance(one.get("items"), list):
+            pending[:0] = one["items"]
+        elif one is not None:
+            yield one
+
+
+def _without_nulls(value: Any) -> Any:
+    """Drop null fields at every depth, as the API server does; null items of lists stay."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+class _Work:
+    """One chart or manifest under way."""
+
+    def __init__(self, origin: str, release: Release | None) -> None:
+        self._origin = origin
+        self._release = release
+        self._hooks: Mapping[str, str] = release.hooks if release else {}
+        self._secrets: Mapping[str, str] = release.secrets if release else {}
+        self._met: set[tuple[str, str]] = set()
+        self._items: list[Item] = []
+        self._definitions: list[Item] = []
+        self._wrong: list[Wrong] = []
+
+    def part(self) -> Part:
+        """Return what it became, with a note for each decision about something that is not there."""
+        decided = [("hook", name) for name in self._hooks] + [("Secret", name) for name in self._secrets]
+        notes = [
+            f"{self._origin} has no {what} {name}: its decision is not needed any more"
+            for what, name in decided
+            if (what, name) not in self._met
+        ]
+        return Part(tuple(self._items), tuple(self._definitions), tuple(notes), tuple(self._wrong))
+
+    def take(self, value: Any, source: str) -> None:
+        """Take one object."""
+        if why := _malformed(value):
+            self._wrong.append(Wrong(self._told(why, source), "report it to the chart, or change its values"))
+            return
+        manifest = _without_nulls(value)
+        if is_definition(manifest):
+            self._definitions.append(Item(_unhooked(manifest), self._origin, source))
+            return
+        found = self._decided(manifest, source) if HOOK in annotations(manifest) else manifest
+        if found and found["kind"] == "Secret":
+            found = self._secret(found, source)
+        if found:
+            self._items.append(Item(found, self._origin, source))
+
+    def _decided(self, manifest: Manifest, source: str) -> Manifest | None:
+        """Carry out the decision for a hook. Tests are never wanted."""
+        name, hook = manifest["metadata"]["name"], str(annotations(manifest)[HOOK])
+        self._met.add(("hook", name))
+        kinds = {each.strip() for each in hook.split(",")}
+        decision = "drop" if kinds <= TESTS else self._hooks.get(name)
+        if decision is None:
+            what = f"{called(manifest)} is a hook ({hook}), and nothing says what becomes of it"
+            fix = (
+                f"decide on {name!r} in `hooks` of the component's release: drop (never applied), plain (an object "
+                "like any other) or keep (Argo CD runs it at every sync); or turn it off with values"
+            )
+            self._wrong.append(Wrong(self._told(what, source), fix))
+        if decision == "plain":
+            return _plain(manifest, kinds)
+        return manifest if decision == "keep" else None
+
+    def _secret(self, manifest: Manifest, source: str) -> Manifest | None:
+        name = manifest["metadata"]["name"]
+        self._met.add(("Secret", name))
+        empty = not manifest.get("data") and not manifest.get("stringData")
+        decision = self._secrets.get(name) or ("placeholder" if empty and not self._release else None)
+        if decision == "placeholder":
+            return _placeholder(manifest)
+        if decision == "refuse":
+            what, fix = "is one that gen refuses to have made", "change the values so that the chart does not make it"
+        else:
+            what = "would be made by it, and nothing says what becomes of it"
+            fix = (
+                f"decide on {name!r} in `secrets` of the component's release: drop (declared by us), placeholder "
+                "(kept empty) or refuse; or turn it off with values"
+            )
+        if decision != "drop":
+            self._wrong.append(Wrong(self._told(f"{called(manifest)} {what}", source), fix))
+        return None
+
+    def _told(self, what: str, source: str) -> str:
+        return f"{self._origin}: {what}" + (f" ({source})" if source else "")
+
+
+def _malformed(value: Any) -> str:
+    """Say why something is no Kubernetes object that a file can be named after, "" where it is one."""
+    if not isinstance(value, dict):
+        return f"a document is no map but {type(value).__name__}"
+    metadata = value.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    name = metadata.get("name")
+    kind, version = value.get("kind"), value.get("apiVersion")
+    if not isinstance(version, str) or not isinstance(kind, str) or not _KIND.fullmatch(kind):
+        return f"an object without a usable apiVersion and kind: {version!r}, {kind!r}"
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or name.startswith("."):
+        return f"{kind} without a usable name: {name!r}"
+    return "" if isinstance(metadata.get("namespace", ""), str | None) else f"{kind} {name}: its namespace is no text"
+
+
+def _plain(manifest: Manifest, kinds: set[str]) -> Manifest:
+    """Return the hook as an object like any other, in the wave before or behind the chart's own; Helm's weights, which
+    order hooks among themselves, Argo CD's order of kinds stands for.
+    """
+    early = any(each.startswith("pre-") for each in kinds)
+    return _annotated(_unhooked(manifest), {WAVE: "-1" if early else "1"})
+
+
+def _unhooked(manifest: Manifest) -> Manifest:
+    kept = {key: value for key, value in annotations(manifest).items() if not key.startswith(HOOK)}
+    metadata = {key: value for key, value in manifest["metadata"].items() if key != "annotations"}
+    return {**manifest, "metadata": {**metadata, "annotations": kept} if kept else metadata}
+
+
+def _annotated(manifest: Manifest, more: Mapping[str, str]) -> Manifest:
+    return {**manifest, "metadata": {**manifest["metadata"], "annotations": {**annotations(manifest), **more}}}
+
+
+def _placeholder(manifest: Manifest) -> Manifest:
+    kept = {key: value for key, value in manifest.items() if key not in {"data", "stringData"}}
+    needed: Sequence[str] = KEYS.get(str(manifest.get("type", "")), ())
+    return {**kept, "data": dict.fromkeys(needed, "")} if needed else kept

@@ -1,0 +1,78 @@
+"""What `gen vendor` has to do: the components whose charts and manifests do not stand as they should."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from msgspec import Struct
+
+from generator.components import compose
+from generator.components.component import Component
+from generator.errors import UsageError
+from generator.layout.upstream import Inputs, State, brings, inputs, state
+from generator.model.cluster import Cluster
+from generator.repository.standing import on_disk, vendored, vendored_names
+
+__all__ = ["Place", "Site", "Target", "sites", "targets"]
+
+Place = tuple[str, str]
+"""Cluster and component."""
+
+
+class Site(Struct, frozen=True):
+    """A cluster, all that is installed on it, and the state of what comes from upstream."""
+
+    cluster: Cluster
+    components: tuple[Component, ...]
+    states: Mapping[str, State]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all CRDs come from what gen knows: nothing is installed by somebody else."""
+        return all(settings.managed for settings in self.cluster.components.values())
+
+
+class Target(Struct, frozen=True):
+    """One component to inflate, and why: `state` is what stands now."""
+
+    cluster: Cluster
+    component: Component
+    inputs: Inputs
+    state: State
+
+    @property
+    def place(self) -> Place:
+        """Cluster and component."""
+        return self.cluster.name, self.component.name
+
+
+def sites(root: Path, clusters: Iterable[Cluster]) -> list[Site]:
+    """Return what is installed on these clusters, once all of it is vendored."""
+    return [_site(root, cluster) for cluster in clusters]
+
+
+def _site(root: Path, cluster: Cluster) -> Site:
+    bringing = [one.name for one in compose(cluster) if brings(one)]
+    components = compose(cluster, bringing)
+    known = vendored(on_disk(root), cluster.name, vendored_names(root, cluster.name))
+    states = {one.name: state(cluster, one, known.get(one.name)) for one in components if brings(one)}
+    return Site(cluster, components, states)
+
+
+def targets(found: Sequence[Site], wanted: Sequence[str], *, everything: bool) -> list[Target]:
+    """Return what is to be inflated: of the components `wanted`, or all; only what is not vendored or stale, unless it
+    was named or `everything` is to be done again. Raises UsageError for a name that no cluster has.
+    """
+    known = {name for site in found for name in site.states}
+    for name in wanted:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known)) or 'none'}"
+            raise UsageError(f"{name}: no cluster has a component of this name with a chart or manifest; {hint}")
+    return [
+        Target(site.cluster, one, inputs(site.cluster, one), site.states[one.name])
+        for site in found
+        for one in site.components
+        if one.name in site.states
+        and (one.name in wanted if wanted else everything or site.states[one.name] != "vendored")
+    ]

@@ -1,0 +1,174 @@
+"""`gen vendor`: what stands upstream, committed as the objects it becomes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from generator.layout.lock import Lock, key
+from generator.layout.upstream import State, crds, folder
+from generator.repository.project import Loaded, names
+from generator.repository.render import Fresh, Outcome, render
+from generator.repository.standing import locked, on_disk, vendored
+from generator.upstream.changes import Changes, changes
+from generator.upstream.components import Laid, lay, objects_in, settle_all
+from generator.upstream.edited import Asked as Question
+from generator.upstream.edited import edited
+from generator.upstream.folder import on_disk as read_holder
+from generator.upstream.folder import paths
+from generator.upstream.gather import How, Made, gather
+from generator.upstream.settle import Settled
+from generator.upstream.target import Place, Site, Target, sites, targets
+from generator.upstream.wrong import Wrong
+
+__all__ = ["Asked", "Did", "Report", "vendor"]
+
+
+NOTHING = Laid({}, ())
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What `gen vendor` was asked for. `components`: only these, whatever their state. `check`: inflate all of it
+    again from what is locked, and write nothing. `cluster_files`: changed ones, by path, to be written with the rest.
+    """
+
+    how: How
+    components: tuple[str, ...] = ()
+    check: bool = False
+    dry_run: bool = False
+    discard: frozenset[str] = frozenset()
+    cluster_files: Mapping[str, bytes] = {}
+
+
+class Did(Struct, frozen=True, kw_only=True):
+    """What became of one component; `state` is what stood before, `seconds` those of fetching and inflating."""
+
+    cluster: str
+    component: str
+    state: State
+    objects: int
+    definitions: int
+    pulled: int
+    seconds: float
+    changes: Changes = Changes()
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What was done. With anything `wrong`, nothing was written, and `outcome` is None or says what was refused."""
+
+    did: tuple[Did, ...]
+    untouched: int
+    wrong: tuple[tuple[Place, Wrong], ...]
+    notes: tuple[str, ...]
+    outcome: Outcome | None = None
+
+    @property
+    def differing(self) -> list[str]:
+        """The vendored files that are not what the locked charts become."""
+        return (
+            [change.path for change in self.outcome.plan.changes if _is_vendored(change.path)] if self.outcome else []
+        )
+
+
+def vendor(
+    root: Path, loaded: Sequence[Loaded], asked: Asked, tell: Callable[[str], None], waiting: Callable[[str], None]
+) -> Report:
+    """Inflate what is to be inflated, and write it with everything that follows from it. Nothing is written with
+    anything `wrong`, with `check` or with `dry_run`. Raises UsageError.
+    """
+    found = sites(root, [one.cluster for one in loaded if one.cluster])
+    lock = locked(on_disk(root))
+    wanted = targets(found, asked.components, everything=asked.check)
+    unlocked = [(one, name) for one in wanted for name in _names(one) - {*lock.charts, *lock.manifests}]
+    # What is checked is checked against the lock: what it does not name is not worth a download.
+    todo = [one for one in wanted if one not in [target for target, _ in unlocked]] if asked.check else wanted
+    gathered = gather(todo, lock, asked.how, tell)
+    settled = settle_all(root, found, todo, gathered.made)
+    wrong = [(one.place, each) for one, made in zip(todo, settled, strict=True) for each in made.wrong]
+    wrong += [(one.place, _unlocked(name)) for one, name in unlocked] if asked.check else []
+    notes = [f"{'/'.join(one.place)}: {note}" for one, made in zip(todo, settled, strict=True) for note in made.notes]
+    laid = NOTHING if wrong else lay(root, found, todo, settled)
+    if not wrong and not asked.check:
+        question = Question(root=root, sites=found, laid=laid, lock=lock, how=asked.how, discard=asked.discard)
+        answer = edited(question, todo)
+        wrong, notes = list(answer.wrong), [*notes, *answer.notes]
+    did = tuple(_did(root, laid, *each) for each in zip(todo, gathered.made, settled, strict=True))
+    outcome = (
+        None
+        if wrong
+        else _write(
+            root,
+            loaded,
+            asked,
+            Fresh(
+                files={**laid.files, **asked.cluster_files},
+                folders=laid.folders,
+                lock=gathered.lock,
+                seen=lock,
+                unused=_unused(root, found, lock),
+            ),
+            waiting,
+        )
+    )
+    untouched = sum(len(site.states) for site in found) - len(todo)
+    return Report(did=did, untouched=untouched, wrong=tuple(wrong), notes=tuple(notes), outcome=outcome)
+
+
+def _write(root: Path, loaded: Sequence[Loaded], asked: Asked, fresh: Fresh, waiting: Callable[[str], None]) -> Outcome:
+    return render(
+        root,
+        loaded,
+        dry_run=asked.dry_run or asked.check,
+        # What a person wrote into a cluster file stays: only a version in it is new.
+        discard={*asked.discard, *asked.cluster_files},
+        waiting=waiting,
+        fresh=fresh,
+    )
+
+
+def _names(target: Target) -> set[str]:
+    return {*(key(release.chart) for release in target.inputs.releases), *target.inputs.manifests}
+
+
+def _unused(root: Path, found: Sequence[Site], lock: Lock) -> frozenset[str]:
+    """Return what gen.lock names and no cluster needs; nothing where some clusters were left out."""
+    if not {site.cluster.name for site in found} >= set(names(root)):
+        return frozenset()
+    components = [one for site in found for one in site.components]
+    needed = {key(release.chart) for one in components for release in one.releases}
+    needed |= {url for one in components for url in one.manifests}
+    return frozenset({*lock.charts, *lock.manifests} - needed)
+
+
+def _unlocked(name: str) -> Wrong:
+    return Wrong(f"{name} is not in gen.lock yet", "run `gen vendor`, and commit what it writes")
+
+
+def _did(root: Path, laid: Laid, target: Target, made: Made, settled: Settled) -> Did:
+    return Did(
+        cluster=target.cluster.name,
+        component=target.component.name,
+        state=target.state,
+        objects=len(settled.items),
+        definitions=len(settled.definitions),
+        pulled=made.pulled,
+        seconds=made.seconds,
+        changes=Changes() if target.state == "not vendored" else _changes(root, laid, target, settled),
+    )
+
+
+def _changes(root: Path, laid: Laid, target: Target, settled: Settled) -> Changes:
+    """Compare what stands with what comes; only files that differ are read."""
+    cluster, component = target.place
+    disk = paths(read_holder(root, cluster, component))
+    places = (f"{folder(cluster, component)}/", f"{crds(component, target.component.version)}/")
+    fresh = {path: content for path, content in laid.files.items() if path.startswith(places)}
+    old = objects_in({path: content for path, content in disk.items() if fresh.get(path) != content})
+    new = objects_in({path: content for path, content in fresh.items() if disk.get(path) != content})
+    known = vendored(on_disk(root), cluster, [component])[component].found
+    return changes((old, known), (new, settled.found))
+
+
+def _is_vendored(path: str) -> bool:
+    parts = path.split("/")
+    return parts[3:4] in (["upstream"], ["crds"]) and parts[0] in {"overlays", "base"}

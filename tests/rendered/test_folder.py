@@ -1,0 +1,113 @@
+"""Reading any folder, file or stream of manifests."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from reference import ROOT
+
+from generator.errors import UsageError
+from generator.rendered.check import examine, unjudged
+from generator.rendered.folder import read_manifests
+from tools import need_kustomize
+
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: x}
+spec: {ports: [{port: 80}]}
+"""
+
+
+def told(path: Path) -> list[str]:
+    return [one.told for one in read_manifests(path).objects]
+
+
+def test_a_folder_is_read_with_all_below_it(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "a.yaml").write_text(f"{SERVICE}---\n{SERVICE.replace('x', 'y')}---\n# nothing\n")
+    (tmp_path / "below/b.yml").write_text(SERVICE.replace("x", "z"))
+    (tmp_path / "c.json").write_text(json.dumps({"kind": "List", "items": [{"kind": "A", "apiVersion": "b"}]}))
+    (tmp_path / "d.txt").write_text(SERVICE)
+    built = read_manifests(tmp_path)
+    assert [(one.told, Path(one.file).name) for one in built.objects] == [
+        ("Service x", "a.yaml"),
+        ("Service y", "a.yaml"),
+        ("Service z", "b.yml"),
+    ]
+    assert (built.cluster, built.unseen) == (None, ())
+    assert built.notes == (f"{tmp_path}/c.json: holds no Kubernetes object",)
+
+
+@pytest.mark.parametrize(
+    ("content", "note"),
+    [
+        ("{{ if .Values.x }}\na: b\n", "not read (a template of a chart?)"),
+        ("a: [", "not read: "),
+        ("a: 1\n", "holds no Kubernetes object"),
+        (f"{SERVICE}---\na: 1\n", "1 of its documents are no Kubernetes objects"),
+        ("# nothing\n", "is empty"),
+        ("a: &a [*a]\n", "not read: "),
+        ("a: 0x" + 5000 * "1", "holds no"),
+        ("[" * 100000, "not read: "),
+        ("a: \xff".encode("latin-1").decode("latin-1"), "holds no"),
+        ("kind: Service\napiVersion: v1\nmetadata: {name: [x]}\n", "holds no"),
+    ],
+)
+def test_what_is_no_object_is_told_and_not_fatal(tmp_path: Path, content: str, note: str) -> None:
+    (tmp_path / "a.yaml").write_text(content)
+    (tmp_path / "b.yaml").write_text(SERVICE)
+    built = read_manifests(tmp_path)
+    assert "Service x" in [one.told for one in built.objects]
+    assert note in built.notes[0]
+    assert built.notes[0] in list(unjudged(built))
+
+
+def test_aliases_that_stand_for_too_much_are_told(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{index}: &a{index} [{', '.join([f'*a{index - 1}'] * 10)}]" for index in range(1, 12)]
+    (tmp_path / "bomb.yaml").write_text("\n".join(lines))
+    (note,) = read_manifests(tmp_path / "bomb.yaml").notes
+    assert "more than 2000000 values" in note
+
+
+def test_a_kustomization_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need_kustomize()
+    monkeypatch.chdir(ROOT)
+    built = read_manifests(Path("overlays/ml50/minio"))
+    files = {one.told: one.file for one in built.objects}
+    assert files["StatefulSet minio/minio"] == "overlays/ml50/minio/statefulset-minio.yaml"
+    assert all((ROOT / file).is_file() for file in files.values())
+    (tmp_path / "kustomization.yaml").write_text("resources: [absent.yaml]")
+    with pytest.raises(UsageError, match=r"Kustomize cannot build it: .*absent"):
+        read_manifests(tmp_path)
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SERVICE.encode())))
+    built = read_manifests(Path("-"))
+    assert [(one.told, one.file) for one in built.objects] == [("Service x", "-")]
+
+
+def test_a_path_that_is_not_there_is_one_message(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no such file or folder"):
+        read_manifests(tmp_path / "absent")
+
+
+def test_an_object_that_has_only_the_beginning_of_a_name_is_one(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: run-}\n")
+    assert told(tmp_path) == ["Job run-"]
+    examine(read_manifests(tmp_path))
+
+
+def test_a_folder_needs_no_repository(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(SERVICE.replace("port:", "prot:"))
+    command = [sys.executable, "-m", "generator", "check", "--rendered", "a.yaml"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("a.yaml:4:16 error GEN-API-001: Service x: ")

@@ -1,0 +1,139 @@
+"""Charts' documents as objects."""
+
+from typing import Any
+
+import pytest
+from chartworld import release
+from hypothesis import given
+from hypothesis import strategies as st
+
+from generator.upstream.documents import Document
+from generator.upstream.split import Part, split
+
+MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+CRD = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "b"}}
+
+
+def parted(*values: Any, chart: bool = True, **decisions: Any) -> Part:
+    return split(
+        [Document("toy/a.yaml", value) for value in values], "chart toy 1", release("x", **decisions) if chart else None
+    )
+
+
+def hooked(hook: str, manifest: dict[str, Any] = MAP) -> dict[str, Any]:
+    return {**manifest, "metadata": {**manifest["metadata"], "annotations": {"helm.sh/hook": hook, "helm.sh/x": "y"}}}
+
+
+def secret(**content: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, **content}
+
+
+def made(part: Part) -> list[dict[str, Any]]:
+    assert not part.wrong, part.wrong
+    return [item.manifest for item in part.items]
+
+
+def test_lists_are_opened_at_every_depth() -> None:
+    inner = {"apiVersion": "v1", "kind": "ConfigMapList", "items": [MAP, None]}
+    assert made(parted(None, {"apiVersion": "v1", "kind": "List", "items": [inner, MAP]})) == [MAP, MAP]
+
+
+def test_null_fields_go_at_every_depth_and_null_items_stay() -> None:
+    data = {"a": None, "b": [None, {"c": None, "d": ""}], "e": {}, "f": {"g": None}}
+    assert made(parted({**MAP, "data": data, "x": None})) == [
+        {**MAP, "data": {"b": [None, {"d": ""}], "e": {}, "f": {}}}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([1], "a document is no map but list"),
+        ("text", "a document is no map but str"),
+        ({"kind": "A"}, "without a usable apiVersion and kind"),
+        ({"apiVersion": "v1", "kind": "../A", "metadata": {"name": "a"}}, "without a usable apiVersion and kind"),
+        ({**MAP, "metadata": {}}, "ConfigMap without a usable name: None"),
+        ({**MAP, "metadata": None}, "ConfigMap without a usable name: None"),
+        ({**MAP, "metadata": {"generateName": "a-"}}, "without a usable name"),
+        ({**MAP, "metadata": {"name": "../../etc/a"}}, "without a usable name: '../../etc/a'"),
+        ({**MAP, "metadata": {"name": ".."}}, "without a usable name"),
+        ({**MAP, "metadata": {"name": "a\nb"}}, "without a usable name"),
+        ({**MAP, "metadata": {"name": "a", "namespace": 5}}, "its namespace is no text"),
+    ],
+)
+def test_what_is_no_object_is_refused_with_its_template(value: Any, words: str) -> None:
+    part = parted(value)
+    assert not part.items
+    assert words in part.wrong[0].what
+    assert part.wrong[0].what.startswith("chart toy 1: ")
+    assert part.wrong[0].what.endswith(" (toy/a.yaml)")
+
+
+def test_tests_are_always_dropped() -> None:
+    assert made(parted(*map(hooked, ("test", "test-success", "test-failure, test")))) == []
+
+
+def test_a_test_that_is_more_than_a_test_needs_a_decision() -> None:
+    assert "is a hook (test,post-install)" in parted(hooked("test,post-install")).wrong[0].what
+
+
+@pytest.mark.parametrize(("hook", "wave"), [("pre-install", "-1"), ("post-install,post-upgrade", "1")])
+def test_a_plain_hook_gets_a_wave_and_loses_what_helm_reads(hook: str, wave: str) -> None:
+    found = made(parted(hooked(hook), hooks={"a": "plain"}))
+    assert found[0]["metadata"]["annotations"] == {"helm.sh/x": "y", "argocd.argoproj.io/sync-wave": wave}
+
+
+def test_a_crd_is_a_crd_even_as_a_hook() -> None:
+    part = parted(hooked("crd-install", CRD))
+    assert [item.manifest["metadata"] for item in part.definitions] == [
+        {"name": "b", "annotations": {"helm.sh/x": "y"}}
+    ]
+    assert not part.items
+
+
+def test_a_hook_that_is_a_secret_needs_both_decisions() -> None:
+    value = hooked("pre-install", secret(data={"a": "eA=="}))
+    assert "Secret a would be made" in parted(value, hooks={"a": "plain"}).wrong[0].what
+    assert "data" not in made(parted(value, hooks={"a": "plain"}, secrets={"a": "placeholder"}))[0]
+    assert made(parted(value, hooks={"a": "drop"})) == []
+
+
+@pytest.mark.parametrize("content", [{"data": {"a": "eA=="}}, {"stringData": {"a": "x"}}, {}])
+def test_a_placeholder_holds_nothing(content: dict[str, Any]) -> None:
+    assert made(parted(secret(type="Opaque", **content), secrets={"a": "placeholder"})) == [secret(type="Opaque")]
+
+
+def test_a_placeholder_for_tls_keeps_the_keys_that_the_api_server_wants() -> None:
+    value = secret(type="kubernetes.io/tls", data={"tls.crt": "eA==", "tls.key": "eA==", "ca.crt": "eA=="})
+    assert made(parted(value, secrets={"a": "placeholder"}))[0]["data"] == {"tls.crt": "", "tls.key": ""}
+
+
+def test_a_manifest_may_bring_an_empty_secret_and_no_other() -> None:
+    assert made(parted(secret(), chart=False)) == [secret()]
+    assert "Secret a would be made" in parted(secret(data={"a": "eA=="}), chart=False).wrong[0].what
+    assert "Secret a would be made" in parted(secret()).wrong[0].what
+
+
+def test_a_decision_on_what_is_not_there_is_noted() -> None:
+    part = parted(MAP, hooks={"old": "drop"}, secrets={"older": "drop"})
+    assert part.notes == (
+        "chart toy 1 has no hook old: its decision is not needed any more",
+        "chart toy 1 has no Secret older: its decision is not needed any more",
+    )
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["apiVersion", "kind", "metadata", "name", "items", "annotations"]), inner, max_size=4
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(ANY)
+def test_nothing_makes_it_raise(value: Any) -> None:
+    assert isinstance(parted(value), Part)
