@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 import generator.components
+from generator.cli import main as gen
 from generator.cli import run
 from generator.components.component import Component, Release, Tier
 from generator.model.cluster import Cluster
@@ -152,7 +153,8 @@ class World:
 def main() -> None:
     spec = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=dict[str, list[Component]])
     install(spec)
-    sys.exit(run(sys.argv[2:]))
+    sys.argv = ["gen", *sys.argv[2:]]
+    gen()
 
 
 if __name__ == "__main__":

@@ -19,13 +19,17 @@ def document(value: Any, source: str) -> bytes:
 
 
 def objects(folder: str, manifests: Sequence[Manifest], source: str) -> tuple[list[str], Files]:
-    """Return one file for each object, and the files' names in a stable order."""
+    """Return one file for each object, and the files' names in a stable order. Raises ValueError for two objects in one
+    file, and for a name or namespace that would lead out of the folder.
+    """
     counted = Counter(_name(manifest) for manifest in manifests)
     files: Files = {}
     for manifest in manifests:
         name = _name(manifest)
         if counted[name] > 1:
             name = f"{name}.{manifest['metadata'].get('namespace', 'cluster')}"
+        if {"/", "\\", "\0"} & set(name):
+            raise ValueError(f"{name!r}: no file can be named after this object")
         path = f"{folder}/{name}.yaml"
         if path in files:
             raise ValueError(f"{path}: two objects of one kind, name and namespace")

@@ -66,7 +66,7 @@ def _places(root: Path, cluster: str) -> dict[str, str]:
 
 
 def _part(command: list[str], copy: Path, component: str, place: str) -> _Part:
-    left = aside(copy / place)
+    left = aside(copy / place, copy)
     aims = tuple(Aim(component, f"{place}/{file}", index, said) for file, index, said in targets(copy / place))
     notes: tuple[str, ...] = ()
     try:

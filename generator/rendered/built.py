@@ -1,6 +1,6 @@
 """Kubernetes objects as they would be applied, and where each of them is written."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
@@ -59,7 +59,7 @@ class Built(Struct, frozen=True, kw_only=True):
     `cluster` is None for a folder that belongs to none; what needs the cluster file is then not judged. `unseen` names
     components whose charts and manifests are not vendored: what they make is in nobody's sight. `notes` say in words
     what else could not be read or judged. `definitions` are CRDs that are at hand and not applied here, `patches` are
-    those that name a target.
+    those that name a target. `digests` are those of images that `gen.lock` has.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Built(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     definitions: tuple[Manifest, ...] = ()
     patches: tuple[Aim, ...] = ()
+    digests: Mapping[str, str] = {}
 
     def of(self, *kinds: str) -> Iterator[Object]:
         """Yield the objects of some kinds."""

@@ -1,6 +1,7 @@
 """A copy of a repository in which Kustomize needs no network: charts, remote resources and CRDs are set aside."""
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -49,12 +50,12 @@ def _put(source: Path, target: Path, *, whole: bool) -> None:
         target.symlink_to(source.absolute())
 
 
-def aside(folder: Path) -> Aside:
-    """Set aside, in the staged folder of an Application, what Kustomize cannot or need not build; ask it for the
-    origin of everything else. Raises UsageError for a kustomization that cannot be read.
+def aside(folder: Path, copy: Path) -> Aside:
+    """Set aside, in the folder of an Application in the staged `copy`, what Kustomize cannot or need not build; ask it
+    for the origin of everything else. Raises UsageError for a kustomization that cannot be read.
     """
     keep_crds = any("CustomResourceDefinition" in path.read_text(errors="replace") for path in _patching(folder))
-    found = list(_aside(folder, keep_crds=keep_crds))
+    found = list(_aside(folder, copy, keep_crds=keep_crds))
     path, content = _kustomization(folder)
     _write(path, {**content, "buildMetadata": sorted({ORIGIN, *_list(content.get("buildMetadata"))})})
     return Aside(
@@ -68,7 +69,7 @@ def _patching(folder: Path) -> Iterator[Path]:
         yield from (path for path in sorted((folder / name).rglob("*")) if path.is_file())
 
 
-def _aside(folder: Path, *, keep_crds: bool) -> Iterator[Path | str]:
+def _aside(folder: Path, copy: Path, *, keep_crds: bool) -> Iterator[Path | str]:
     path, content = _kustomization(folder)
     if path is None:
         return
@@ -86,7 +87,24 @@ def _aside(folder: Path, *, keep_crds: bool) -> Iterator[Path | str]:
         _write(path, {**{key: content[key] for key in content if key != "helmCharts"}, "resources": kept})
     for entry in (*kept, *_list(content.get("components"))):
         if (folder / str(entry)).is_dir():
-            yield from _aside(folder / str(entry), keep_crds=keep_crds)
+            below = _unlinked(folder / str(entry), copy)
+            yield from _aside(below, copy, keep_crds=keep_crds) if below else ()
+
+
+def _unlinked(folder: Path, copy: Path) -> Path | None:
+    """Return the folder with every link on the way to it replaced by a copy, so that nothing is changed through one, or
+    None where it lies outside the staged copy.
+    """
+    place = Path(os.path.normpath(folder))
+    if not place.is_relative_to(copy):
+        return None
+    for parent in (*reversed(place.relative_to(copy).parents), place.relative_to(copy)):
+        link = copy / parent
+        if link.is_symlink():
+            source = link.resolve()
+            link.unlink()
+            shutil.copytree(source, link, symlinks=True)
+    return place
 
 
 def _name(chart: Any) -> Any:

@@ -20,6 +20,9 @@ Tree: TypeAlias = Mapping[str, bytes]
 TEMPORARY = re.compile(r"\.gen-\d+~")
 """The whole name of a file that is being written; one that stands there was left by a killed run."""
 
+_LEADS_OUT = re.compile(r"(^|/)\.{0,2}(/|$)")
+"""An empty step, `.` or `..` in a path: names come from outside, too."""
+
 _WRONG = {
     errno.ELOOP: "is a link, but gen writes plain files; remove it",
     errno.EISDIR: "is a folder, but a file belongs here; move it away",
@@ -99,6 +102,8 @@ def plan(root: Path, tree: Tree, once: Tree, owned: Owned) -> Plan:
 
 def _rendered(base: str, tree: Tree) -> Iterator[Change]:
     for path, new in tree.items():
+        if _LEADS_OUT.search(path):
+            raise ValueError(f"{path}: no path within a repository")
         old = _read(base, path, len(new))
         if old != new:
             yield Change(path, old, new)

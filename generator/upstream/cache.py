@@ -39,14 +39,23 @@ def store(content: bytes, suffix: str) -> Path:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         _sweep(file.parent)
-        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".part-", delete=False) as part:
-            part.write(content)
-        Path(part.name).replace(file)
+        _write(file, content)
     except OSError as error:
         raise UsageError(
             f"{file.parent}: cannot be written: {error.strerror}; free some space, or set XDG_CACHE_HOME elsewhere"
         ) from None
     return file
+
+
+def _write(file: Path, content: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".part-", delete=False) as part:
+        try:
+            part.write(content)
+            part.flush()
+            Path(part.name).replace(file)
+        except BaseException:
+            Path(part.name).unlink(missing_ok=True)
+            raise
 
 
 def _place(locked: str, suffix: str) -> Path:

@@ -18,11 +18,12 @@ __all__ = ["Fetched", "Wanted", "chart", "manifest"]
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """How something is to be fetched: `locked` is the digest it must have, None where it is new; then, and where it is
-    not in the cache, it comes from the network, unless `offline`. It is part of the component `of`.
+    """How something is to be fetched: `locked` is the digest it must have, None where it is new; `again`: it may have
+    another. What is not in the cache comes from the network, unless `offline`. It is part of the component `of`.
     """
 
     locked: str | None
+    again: bool
     offline: bool
     sources: Sources
     of: str
@@ -54,11 +55,12 @@ def manifest(url: str, mirror: str | None, wanted: Wanted) -> Fetched:
 
 
 def _fetch(name: str, suffix: str, pull: Callable[[], bytes], wanted: Wanted) -> Fetched:
-    locked = wanted.locked
+    locked = None if wanted.again else wanted.locked
     if locked and (found := cached(locked, suffix)):
         return Fetched(found, locked, "cached")
     if wanted.offline:
-        why = f"{locked} is not in the cache" if locked else "gen.lock does not name its digest yet"
+        new = "--update asks for it anew" if wanted.again else "gen.lock does not name its digest yet"
+        why = f"{locked} is not in the cache" if locked else new
         raise RefusedError(f"{name}: {why}, and --offline forbids to fetch it", "run once without --offline")
     content = pull()
     if locked and digest(content) != locked:

@@ -122,7 +122,7 @@ def _got(source: _Source, lock: Lock, how: How, tell: Tell) -> _Got:
     begun = perf_counter()
     locked = (lock.charts if source.release else lock.manifests).get(source.name)
     wanted = Wanted(
-        locked=None if source.of in how.again else locked, offline=how.offline, sources=how.sources, of=source.of
+        locked=locked, again=source.of in how.again, offline=how.offline, sources=how.sources, of=source.of
     )
     try:
         if source.release:

@@ -17,24 +17,12 @@ from generator.model.versions import HELM
 from generator.process import run
 from generator.upstream.cache import cache_home
 
-__all__ = ["HelmError", "helm", "hermetic", "hint", "inflate", "words"]
+__all__ = ["HelmError", "helm", "hermetic", "inflate", "words"]
 
 # What Helm may see of the environment where it talks to the network; else nothing.
 NETWORK = (
     "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
 )  # fmt: skip
-# By what stands in Helm's words, and in those of Python's own HTTP: the first that fits.
-HINTS = (
-    ("x509", "if this site has its own CA, give its certificate: GEN_CHART_CA=FILE"),
-    ("certificate verify failed", "if this site has its own CA, give its certificate: GEN_CHART_CA=FILE"),
-    ("401", "give credentials: NETRC=FILE for HTTP, DOCKER_CONFIG=FOLDER for OCI"),
-    ("403", "check the rights of the credentials: NETRC=FILE for HTTP, DOCKER_CONFIG=FOLDER for OCI"),
-    ("denied", "give credentials: NETRC=FILE for HTTP, DOCKER_CONFIG=FOLDER for OCI"),
-    ("credential", "give credentials: NETRC=FILE for HTTP, DOCKER_CONFIG=FOLDER for OCI"),
-    ("not found", "check the version, and whether the repository or mirror has it"),
-    ("404", "check the version, and whether the repository or mirror has it"),
-)
-
 
 class HelmError(UsageError):
     """Helm refused; the text is its own."""
@@ -48,10 +36,10 @@ def helm() -> str:
     usual = [str(path) for path in (cached, shutil.which("helm")) if path and os.access(path, os.X_OK)]
     seen = []
     for path in [shutil.which(given) or given] if given else usual:
-        found = _version(path)
+        found = _version(path, "GEN_HELM: " if given else "")
         if found == HELM:
             return path
-        seen.append(f"{path} is {found}")
+        seen.append(f"{'GEN_HELM: ' if given else ''}{path} is {found or 'no Helm'}")
     raise UsageError(
         f"Helm {HELM} is needed, for every machine to get the same from a chart; "
         f"{'; '.join(seen) or 'there is none'}; put https://get.helm.sh/helm-{HELM}-<system>-<machine>.tar.gz's "
@@ -59,9 +47,12 @@ def helm() -> str:
     )
 
 
-def _version(path: str) -> str:
+def _version(path: str, named: str) -> str:
     with hermetic() as env:
-        return run([path, "version", "--template", "{{.Version}}"], env=env, timeout=30).strip()
+        try:
+            return run([path, "version", "--template", "{{.Version}}"], env=env, timeout=30).strip()
+        except UsageError as error:
+            raise UsageError(f"{named}{error}") from None
 
 
 @contextmanager
@@ -98,10 +89,3 @@ def words(output: str, hidden: Mapping[str, str]) -> str:
         output = output.replace(text, shown) if text else output
     lines: Sequence[str] = [line.strip().removeprefix("Error: ") for line in output.splitlines()]
     return "; ".join(line for line in lines if line and "--debug flag" not in line) or "it said nothing"
-
-
-def hint(message: str) -> str:
-    """Return the smallest fix for a failed download."""
-    lower = message.lower()
-    otherwise = "check the network, the proxy (HTTPS_PROXY) or the mirror (site.charts), and run again"
-    return next((fix for text, fix in HINTS if text in lower), otherwise)

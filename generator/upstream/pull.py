@@ -16,7 +16,8 @@ from generator.errors import CommandError, UsageError
 from generator.layout.emit import emit
 from generator.model.versions import Chart
 from generator.process import run
-from generator.upstream.helm import helm, hermetic, hint, words
+from generator.upstream.helm import helm, hermetic, words
+from generator.upstream.refusal import PAGE, refused
 from generator.upstream.wrong import RefusedError
 
 __all__ = ["Sources", "pull_chart", "pull_manifest", "sources"]
@@ -67,8 +68,7 @@ def pull_chart(chart: Chart, repository: str, how: Sources) -> bytes:
             said = error.output if isinstance(error, CommandError) else f"no answer within {SECONDS} seconds"
         found = sorted(Path(env["HOME"]).glob("*.tgz"))
         if not found:
-            heard = words(said, {env["HOME"]: ""})
-            raise RefusedError(f"{name}: {heard}", hint(heard))
+            raise refused(name, words(said, {env["HOME"]: ""}), repository, "site.charts")
         return found[0].read_bytes()
 
 
@@ -109,11 +109,14 @@ def _login(url: str, how: Sources) -> tuple[str, str]:
 def pull_manifest(url: str, how: Sources) -> bytes:
     """Return what stands at a URL. Raises RefusedError."""
     try:
-        return _read(url, how)
+        content = _read(url, how)
     except (OSError, http.client.HTTPException, ValueError) as error:
         said = str(error.reason) if isinstance(error, urllib.error.URLError) else str(error)
         heard = f"{error.code} {error.reason}" if isinstance(error, urllib.error.HTTPError) else said
-        raise RefusedError(f"manifest {url}: {heard or type(error).__name__}", hint(heard)) from None
+        raise refused(f"manifest {url}", heard or type(error).__name__, url, "site.manifests") from None
+    if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        raise refused(f"manifest {url}", PAGE, url, "site.manifests")
+    return content
 
 
 def _read(url: str, how: Sources) -> bytes:
@@ -128,6 +131,10 @@ def _read(url: str, how: Sources) -> bytes:
     opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
     with opener.open(request, timeout=SECONDS) as response:
         content: bytes = response.read(LARGEST + 1)
+        promised = response.headers.get("Content-Length", "")
     if len(content) > LARGEST:
         raise ValueError(f"more than {LARGEST // 2**20} MiB")
+    # Python says nothing of a connection that ends too early.
+    if promised.isdecimal() and len(content) < int(promised):
+        raise ValueError(f"it broke off: of {promised} bytes only {len(content)} came")
     return content

@@ -20,6 +20,7 @@ WAVE = "argocd.argoproj.io/sync-wave"
 # The API server refuses Secrets of these types without their keys; empty values it takes.
 KEYS = {"kubernetes.io/tls": ("tls.crt", "tls.key"), "kubernetes.io/ssh-auth": ("ssh-privatekey",)}
 _NAME = re.compile(r"[^/%\\\x00-\x1f\x7f]{1,200}")
+_SPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,100}")
 
 
@@ -42,12 +43,15 @@ class Part(Struct, frozen=True):
 
 def split(documents: Iterable[Document], origin: str, release: Release | None = None) -> Part:
     """Return the objects of a chart's documents, or of an upstream manifest's, which has no `release`: there, a Secret
-    without data is kept as it is, and any other is wrong.
+    without data is kept as it is, and any other is wrong. So is a source without any object: it did not come whole.
     """
+    values = [(value, document.source) for document in documents for value in _opened(document.value)]
+    if not values:
+        fix = "look at what is served there, and at the component's values; then run again"
+        return Part(wrong=(Wrong(f"{origin}: there is no object in it", fix),))
     work = _Work(origin, release)
-    for document in documents:
-        for value in _opened(document.value):
-            work.take(value, document.source)
+    for value, source in values:
+        work.take(value, source)
     return work.part()
 
 
@@ -177,7 +181,9 @@ def _malformed(value: Any) -> str:
         return f"an object without a usable apiVersion and kind: {version!r}, {kind!r}"
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name.startswith("."):
         return f"{kind} without a usable name: {name!r}"
-    return "" if isinstance(metadata.get("namespace", ""), str | None) else f"{kind} {name}: its namespace is no text"
+    space = metadata.get("namespace")
+    fits = space in (None, "") or (isinstance(space, str) and _SPACE.fullmatch(space))  # noqa: PLR6201 - no hash
+    return "" if fits else f"{kind} {name} without a usable namespace: {space!r}"
 
 
 def _plain(manifest: Manifest, kinds: set[str]) -> Manifest:

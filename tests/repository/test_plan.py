@@ -148,3 +148,10 @@ def test_a_name_that_cannot_be_shown_is_refused(tmp_path: Path, name: bytes) -> 
 
 def test_an_empty_repository_plans_only_creations(tmp_path: Path) -> None:
     assert kinds(plan(tmp_path, tree("base/a"), tree("b"), OWNED)) == {"b": "create", "base/a": "create"}
+
+
+@pytest.mark.parametrize("path", ["a/../../b", "../b", "a//b", "a/./b", "/b", "a/", "..", "."])
+def test_a_path_that_leads_out_is_a_mistake_of_ours(tmp_path: Path, path: str) -> None:
+    with pytest.raises(ValueError, match="no path within a repository"):
+        plan(tmp_path, {path: b"x"}, {}, Owned())
+    assert list(tmp_path.iterdir()) == []

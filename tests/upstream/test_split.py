@@ -58,7 +58,14 @@ def test_null_fields_go_at_every_depth_and_null_items_stay() -> None:
         ({**MAP, "metadata": {"name": "../../etc/a"}}, "without a usable name: '../../etc/a'"),
         ({**MAP, "metadata": {"name": ".."}}, "without a usable name"),
         ({**MAP, "metadata": {"name": "a\nb"}}, "without a usable name"),
-        ({**MAP, "metadata": {"name": "a", "namespace": 5}}, "its namespace is no text"),
+        ({**MAP, "metadata": {"name": "a", "namespace": 5}}, "ConfigMap a without a usable namespace: 5"),
+        ({**MAP, "metadata": {"name": "a", "namespace": 0}}, "without a usable namespace: 0"),
+        ({**MAP, "metadata": {"name": "a", "namespace": ["b"]}}, "without a usable namespace: ['b']"),
+        ({**MAP, "metadata": {"name": "a", "namespace": "../../b"}}, "without a usable namespace: '../../b'"),
+        ({**MAP, "metadata": {"name": "a", "namespace": "b\n"}}, "without a usable namespace"),
+        ({**CRD, "metadata": {"name": "a", "namespace": "../b"}}, "without a usable namespace: '../b'"),
+        ({**MAP, "metadata": {"name": "a/../b"}}, "without a usable name: 'a/../b'"),
+        ({"apiVersion": "v1", "kind": "List", "items": []}, "there is no object in it"),
     ],
 )
 def test_what_is_no_object_is_refused_with_its_template(value: Any, words: str) -> None:
@@ -66,7 +73,12 @@ def test_what_is_no_object_is_refused_with_its_template(value: Any, words: str) 
     assert not part.items
     assert words in part.wrong[0].what
     assert part.wrong[0].what.startswith("chart toy 1: ")
-    assert part.wrong[0].what.endswith(" (toy/a.yaml)")
+    assert part.wrong[0].what.endswith((" (toy/a.yaml)", "no object in it"))
+
+
+@pytest.mark.parametrize("space", [None, "", "a", "a-1", "9" * 63])
+def test_a_namespace_that_kubernetes_takes_is_taken(space: str | None) -> None:
+    assert len(made(parted({**MAP, "metadata": {"name": "a:b.c", "namespace": space}}))) == 1
 
 
 def test_tests_are_always_dropped() -> None:
