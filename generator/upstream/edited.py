@@ -25,6 +25,10 @@ from generator.upstream.wrong import Wrong
 
 __all__ = ["Asked", "Edited", "edited"]
 
+_BESIDE = (f"/{INPUTS}", f"/{FOUND}", f"/{KUSTOMIZATION}")
+# Git leaves these; gen indents whatever looks like them.
+_MARKER = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)
+
 
 class Edited(Struct, frozen=True):
     """Files that a person changed, by cluster and component, and what could not be told."""
@@ -51,7 +55,8 @@ def edited(asked: Asked, targets: Sequence[Target]) -> Edited:
     same = _same_gen(asked.root)
     old = [(target, _as_it_stands(asked.root, target) if same else None) for target in doubtful]
     known = [one for _, one in old if one]
-    made = gather(known, asked.lock, asked.how, lambda _: None).made
+    # What stands was made of what is locked, whatever is to come.
+    made = gather(known, asked.lock, structs.replace(asked.how, again=frozenset()), lambda _: None).made
     settled = settle_all(asked.root, asked.sites, known, made)
     untold = [target.place for target, one in old if one is None]
     wrong: list[tuple[Place, Wrong]] = []
@@ -59,7 +64,7 @@ def edited(asked: Asked, targets: Sequence[Target]) -> Edited:
         if any(part.wrong for _, part in each.parts):
             untold.append(target.place)
         else:
-            wrong += [(target.place, edit) for edit in _edits(asked, target, one)]
+            wrong += [(target.place, edit) for edit in _edits(asked, target, one, record)]
     return Edited(tuple(wrong), tuple(map(_untold, untold)))
 
 
@@ -74,7 +79,7 @@ def _doubtful(asked: Asked, target: Target, record: Record) -> bool:
     changed = any(
         asked.laid.files.get(path) != content and not record.knows(path, content)
         for path, content in paths(on_disk(asked.root, *target.place)).items()
-        if not path.endswith((f"/{INPUTS}", f"/{FOUND}", f"/{KUSTOMIZATION}"))
+        if not path.endswith(_BESIDE)
     )
     known = vendored(on_file(asked.root), target.place[0], [target.place[1]]).get(target.place[1])
     return changed and (known is None or not intact(asked.root, *target.place, known.found))
@@ -93,7 +98,7 @@ def _as_it_stands(root: Path, target: Target) -> Target | None:
     return structs.replace(target, inputs=inputs, component=component)
 
 
-def _edits(asked: Asked, target: Target, settled: Settled) -> Iterator[Wrong]:
+def _edits(asked: Asked, target: Target, settled: Settled, record: Record) -> Iterator[Wrong]:
     holder = on_disk(asked.root, *target.place)
     made = structs.replace(
         holder,
@@ -102,8 +107,8 @@ def _edits(asked: Asked, target: Target, settled: Settled) -> Iterator[Wrong]:
     )
     should = paths(made)
     for path, content in paths(holder).items():
-        beside = path.endswith((f"/{INPUTS}", f"/{FOUND}", f"/{KUSTOMIZATION}"))
-        if not beside and _body(should.get(path)) != _body(content) and not _within(path, asked.discard):
+        ours = path.endswith(_BESIDE) or record.knows(path, content) or _MARKER.search(content)
+        if not ours and _body(should.get(path)) != _body(content) and not _within(path, asked.discard):
             yield _wrong(path, _body(content) or b"", _body(should.get(path)))
 
 

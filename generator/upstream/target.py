@@ -9,11 +9,12 @@ from msgspec import Struct
 from generator.components import compose
 from generator.components.component import Component
 from generator.errors import UsageError
-from generator.layout.upstream import Inputs, State, brings, inputs, state
+from generator.layout.lock import Lock, key
+from generator.layout.upstream import Inputs, State, Upstream, brings, inputs, state
 from generator.model.cluster import Cluster
-from generator.repository.standing import on_disk, vendored, vendored_names
+from generator.repository.standing import intact, on_disk, vendored, vendored_names
 
-__all__ = ["Place", "Site", "Target", "sites", "targets"]
+__all__ = ["Place", "Site", "Target", "needed", "sites", "targets"]
 
 Place = tuple[str, str]
 """Cluster and component."""
@@ -46,17 +47,32 @@ class Target(Struct, frozen=True):
         return self.cluster.name, self.component.name
 
 
-def sites(root: Path, clusters: Iterable[Cluster]) -> list[Site]:
-    """Return what is installed on these clusters, once all of it is vendored."""
-    return [_site(root, cluster) for cluster in clusters]
+def needed(component: Component) -> set[str]:
+    """Return the charts and manifests of a component, as the lock names them."""
+    return {*(key(release.chart) for release in component.releases), *component.manifests}
 
 
-def _site(root: Path, cluster: Cluster) -> Site:
+def sites(root: Path, clusters: Iterable[Cluster], lock: Lock) -> list[Site]:
+    """Return what is installed on these clusters, once all of it is vendored. What is damaged, or made of something that
+    the lock does not name, counts as stale.
+    """
+    return [_site(root, cluster, {*lock.charts, *lock.manifests}) for cluster in clusters]
+
+
+def _site(root: Path, cluster: Cluster, names: set[str]) -> Site:
     bringing = [one.name for one in compose(cluster) if brings(one)]
     components = compose(cluster, bringing)
     known = vendored(on_disk(root), cluster.name, vendored_names(root, cluster.name))
-    states = {one.name: state(cluster, one, known.get(one.name)) for one in components if brings(one)}
+    states = {one.name: _state(root, cluster, one, known.get(one.name), names) for one in components if brings(one)}
     return Site(cluster, components, states)
+
+
+def _state(root: Path, cluster: Cluster, component: Component, known: Upstream | None, names: set[str]) -> State:
+    found = state(cluster, component, known)
+    if found != "vendored" or known is None:
+        return found
+    true = needed(component) <= names and intact(root, cluster.name, component.name, known.found)
+    return "vendored" if true else "stale"
 
 
 def targets(found: Sequence[Site], wanted: Sequence[str], *, everything: bool) -> list[Target]:

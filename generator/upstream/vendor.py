@@ -5,8 +5,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from generator.layout.lock import Lock, key
-from generator.layout.upstream import State, crds, folder
+from generator.layout.lock import Lock
+from generator.layout.files import Files
+from generator.layout.upstream import DEFINITION, State, crds, folder
 from generator.repository.project import Loaded, names
 from generator.repository.render import Fresh, Outcome, render
 from generator.repository.standing import locked, on_disk, vendored
@@ -15,10 +16,10 @@ from generator.upstream.components import Laid, lay, objects_in, settle_all
 from generator.upstream.edited import Asked as Question
 from generator.upstream.edited import edited
 from generator.upstream.folder import on_disk as read_holder
-from generator.upstream.folder import paths
+from generator.upstream.folder import read
 from generator.upstream.gather import How, Made, gather
 from generator.upstream.settle import Settled
-from generator.upstream.target import Place, Site, Target, sites, targets
+from generator.upstream.target import Place, Site, Target, needed, sites, targets
 from generator.upstream.wrong import Wrong
 
 __all__ = ["Asked", "Did", "Report", "vendor"]
@@ -76,10 +77,10 @@ def vendor(
     """Inflate what is to be inflated, and write it with everything that follows from it. Nothing is written with
     anything `wrong`, with `check` or with `dry_run`. Raises UsageError.
     """
-    found = sites(root, [one.cluster for one in loaded if one.cluster])
     lock = locked(on_disk(root))
+    found = sites(root, [one.cluster for one in loaded if one.cluster], lock)
     wanted = targets(found, asked.components, everything=asked.check)
-    unlocked = [(one, name) for one in wanted for name in _names(one) - {*lock.charts, *lock.manifests}]
+    unlocked = [(one, name) for one in wanted for name in needed(one.component) - {*lock.charts, *lock.manifests}]
     # What is checked is checked against the lock: what it does not name is not worth a download.
     todo = [one for one in wanted if one not in [target for target, _ in unlocked]] if asked.check else wanted
     gathered = gather(todo, lock, asked.how, tell)
@@ -89,7 +90,7 @@ def vendor(
     notes = [f"{'/'.join(one.place)}: {note}" for one, made in zip(todo, settled, strict=True) for note in made.notes]
     laid = NOTHING if wrong else lay(root, found, todo, settled)
     if not wrong and not asked.check:
-        question = Question(root=root, sites=found, laid=laid, lock=lock, how=asked.how, discard=asked.discard)
+        question = Question(root=root, sites=found, laid=laid, lock=_both(lock, gathered.lock), how=asked.how, discard=asked.discard)
         answer = edited(question, todo)
         wrong, notes = list(answer.wrong), [*notes, *answer.notes]
     did = tuple(_did(root, laid, *each) for each in zip(todo, gathered.made, settled, strict=True))
@@ -126,18 +127,17 @@ def _write(root: Path, loaded: Sequence[Loaded], asked: Asked, fresh: Fresh, wai
     )
 
 
-def _names(target: Target) -> set[str]:
-    return {*(key(release.chart) for release in target.inputs.releases), *target.inputs.manifests}
-
-
 def _unused(root: Path, found: Sequence[Site], lock: Lock) -> frozenset[str]:
     """Return what gen.lock names and no cluster needs; nothing where some clusters were left out."""
     if not {site.cluster.name for site in found} >= set(names(root)):
         return frozenset()
-    components = [one for site in found for one in site.components]
-    needed = {key(release.chart) for one in components for release in one.releases}
-    needed |= {url for one in components for url in one.manifests}
-    return frozenset({*lock.charts, *lock.manifests} - needed)
+    used = {name for site in found for one in site.components for name in needed(one)}
+    return frozenset({*lock.charts, *lock.manifests} - used)
+
+
+def _both(lock: Lock, new: Lock) -> Lock:
+    """Return the lock as it stood, with what it did not name."""
+    return Lock(charts={**new.charts, **lock.charts}, manifests={**new.manifests, **lock.manifests})
 
 
 def _unlocked(name: str) -> Wrong:
@@ -160,13 +160,22 @@ def _did(root: Path, laid: Laid, target: Target, made: Made, settled: Settled) -
 def _changes(root: Path, laid: Laid, target: Target, settled: Settled) -> Changes:
     """Compare what stands with what comes; only files that differ are read."""
     cluster, component = target.place
-    disk = paths(read_holder(root, cluster, component))
-    places = (f"{folder(cluster, component)}/", f"{crds(component, target.component.version)}/")
-    fresh = {path: content for path, content in laid.files.items() if path.startswith(places)}
-    old = objects_in({path: content for path, content in disk.items() if fresh.get(path) != content})
-    new = objects_in({path: content for path, content in fresh.items() if disk.get(path) != content})
+    holder = read_holder(root, cluster, component)
+    disk, fresh = {**holder.files, **holder.definitions}, _coming(root, laid, target, settled)
+    old = objects_in({name: content for name, content in disk.items() if fresh.get(name) != content})
+    new = objects_in({name: content for name, content in fresh.items() if disk.get(name) != content})
     known = vendored(on_disk(root), cluster, [component])[component].found
     return changes((old, known), (new, settled.found))
+
+
+def _coming(root: Path, laid: Laid, target: Target, settled: Settled) -> Files:
+    """Return what a component will be made of, by name: CRDs that stay in a base, for other clusters have them, too."""
+    base = crds(target.component.name, target.component.version)
+    places = (f"{folder(*target.place)}/", f"{base}/")
+    fresh = {path.rpartition("/")[2]: content for path, content in laid.files.items() if path.startswith(places)}
+    if settled.definitions and not any(name.startswith(DEFINITION) for name in fresh):
+        fresh |= read(root / base)
+    return fresh
 
 
 def _is_vendored(path: str) -> bool:

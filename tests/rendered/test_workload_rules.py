@@ -1,6 +1,7 @@
 """What holds for every rule about workloads: it never raises, explains itself, and is content with what we render."""
 
 import re
+from contextlib import suppress
 from copy import deepcopy
 from functools import cache
 from typing import Any
@@ -117,7 +118,9 @@ def places(one: Any) -> list[Any]:
 
 def put(one: Any, at: Any, value: Any) -> None:
     *way, last = at
-    dig(one, *way)[last] = value
+    # A damage may have made keys that no path leads through.
+    with suppress(IndexError, TypeError):
+        dig(one, *way)[last] = value
 
 
 def judge(manifests: list[Any], cluster: Cluster | None) -> None:
