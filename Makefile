@@ -27,11 +27,11 @@ render: $(READY)
 
 test: $(READY)
 	$(BIN)/python tools/kustomize.py >/dev/null
-	$(BIN)/python -m pytest -q -m 'not real' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=95
+	$(BIN)/python -m pytest -q -m 'not real' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=88
 
 test-real: $(READY)
 	$(BIN)/python tools/real.py >/dev/null
-	$(BIN)/python -m pytest -q -m real
+	$(BIN)/python -m pytest -q -m real --cov --cov-append --cov-report=
 
 # No virtual environment: Go, or pip to fetch Go, is all it takes.
 real-tools:
