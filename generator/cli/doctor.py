@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -10,6 +10,7 @@ import click
 from generator import __version__
 from generator.cli.options import ROOT
 from generator.errors import UsageError
+from generator.model.versions import HELM
 from generator.process import run
 from generator.repository.project import find_root, load
 
@@ -37,9 +38,40 @@ def machine() -> Iterator[Line]:
     """Look at the programs on this machine."""
     yield GOOD, f"gen {__version__}, Python {sys.version.split()[0]}"
     yield program("git", "--version", needed_for="telling hand edits and committing", needed=True)
-    yield program("kustomize", "version", needed_for="building overlays on this machine")
-    yield program("helm", "version", "--short", needed_for="inflating charts")
+    yield found("kustomize", kustomize, needed_for="gen check --rendered, gen images")
+    yield found("helm", helm, needed_for="gen vendor")
+    yield found("kube-apiserver", lambda: api_server("kube-apiserver"), needed_for="gen check --server")
+    yield found("etcd", lambda: api_server("etcd"), needed_for="gen check --server")
     yield program("kubectl", "version", "--client", needed_for="the steps of the bootstrap")
+
+
+def found(name: str, look: Callable[[], str], *, needed_for: str) -> Line:
+    """Look for a program as the commands that need it do."""
+    try:
+        return GOOD, f"{name}: {look()}"
+    except UsageError as error:
+        return MISSING, f"{needed_for}: {error}"
+
+
+def kustomize() -> str:
+    """Return the command that builds overlays."""
+    from generator.rendered.kustomize import program  # noqa: PLC0415 - each of these three imports much
+
+    return " ".join(program())
+
+
+def helm() -> str:
+    """Return the pinned Helm."""
+    from generator.upstream.helm import helm  # noqa: PLC0415
+
+    return f"{helm()}, {HELM}"
+
+
+def api_server(name: str) -> str:
+    """Return a program of the throw-away API server."""
+    from generator.live.apiserver import program  # noqa: PLC0415
+
+    return program(name)
 
 
 def program(name: str, *arguments: str, needed_for: str, needed: bool = False) -> Line:

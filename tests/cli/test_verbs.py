@@ -11,6 +11,7 @@ import yaml
 
 from generator.cli import VERBS, run
 from generator.spec.schema import text as schema_text
+from generator.upstream.helm import helm as find_helm
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -347,19 +348,23 @@ def test_doctor_says_what_is_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    find_helm.cache_clear()
     assert run(["doctor", "-C", str(tmp_path)]) == 1
     out = capsys.readouterr().out
     assert "!!  git is not on PATH" in out
-    assert "--  helm is not on PATH" in out
+    assert "--  gen vendor: Helm v" in out
+    assert "--  gen check --rendered, gen images: Kustomize was not found" in out
+    assert "--  gen check --server: etcd is neither in" in out
     assert "there is no folder `clusters`" in out
 
 
 def test_doctor_shows_a_program_that_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    helm = tmp_path / "helm"
-    helm.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
-    helm.chmod(0o755)
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
+    kubectl.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     assert run(["doctor", "-C", str(ROOT)]) == 1
     assert "ended with status 3:\nbroken" in capsys.readouterr().out
