@@ -10,12 +10,15 @@ from typing import TypeAlias
 
 from generator.errors import CommandError, UsageError
 
-__all__ = ["Program", "background", "run", "start", "stop"]
+__all__ = ["Program", "background", "halt", "run", "start", "stop"]
 
 Program: TypeAlias = "subprocess.Popen[bytes]"
 
 PATIENCE = 30.0
 """Seconds a program has to end before it is killed."""
+
+_running: "set[subprocess.Popen[str]]" = set()
+_halted: list[bool] = []
 
 
 def run(
@@ -32,17 +35,7 @@ def run(
     """
     argv = [str(word) for word in command]
     try:
-        done = subprocess.run(
-            argv,
-            cwd=cwd,
-            env=env,
-            timeout=timeout,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        done = _done(argv, cwd, env, timeout)
     except FileNotFoundError as error:
         if cwd and str(error.filename) == str(cwd):
             raise UsageError(f"`{argv[0]}` could not be started: there is no folder {cwd}") from None
@@ -54,6 +47,44 @@ def run(
     if done.returncode:
         raise CommandError(argv, done.returncode, done.stderr or done.stdout)
     return done.stdout
+
+
+def _done(
+    argv: list[str], cwd: Path | None, env: Mapping[str, str] | None, timeout: float
+) -> "subprocess.CompletedProcess[str]":
+    """Do as `subprocess.run`, for a program that `halt` can end."""
+    if _halted:
+        raise UsageError(f"`{argv[0]}` was not started: gen is asked to end")
+    with subprocess.Popen(
+        argv,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    ) as process:
+        _running.add(process)
+        try:
+            if _halted:
+                process.terminate()
+            out, err = process.communicate(timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            _running.discard(process)
+    return subprocess.CompletedProcess(argv, process.returncode, out, err)
+
+
+def halt() -> None:
+    """End every program that `run` waits for, in whichever thread, and start none any more: this process ends, and
+    nothing of theirs may outlive it.
+    """
+    _halted.append(True)
+    for process in [*_running]:
+        process.terminate()
 
 
 def start(folder: Path, command: list[str]) -> Program:

@@ -1,13 +1,15 @@
 """Programs as they really end."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 
 import pytest
 
+from generator import process
 from generator.errors import CommandError, UsageError
-from generator.process import run
+from generator.process import halt, run
 
 ECHO = [sys.executable, "-c", "import os, sys; print(os.getcwd(), os.environ.get('WORD'), repr(sys.stdin.read()))"]
 
@@ -48,6 +50,22 @@ def test_a_program_that_takes_too_long_is_ended() -> None:
     with pytest.raises(UsageError, match=r"did not end within 0\.1 seconds"):
         run(["sh", "-c", "sleep 3; true"], timeout=0.1)
     assert perf_counter() - began < 2
+
+
+def test_programs_in_threads_end_at_once_when_all_is_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_halted", [])
+    began = perf_counter()
+    with ThreadPoolExecutor() as pool:
+        found = pool.submit(run, ["sleep", "60"])
+        while not process._running:
+            sleep(0.01)
+        halt()
+        with pytest.raises(CommandError, match="ended with status -15"):
+            found.result()
+    with pytest.raises(UsageError, match="`true` was not started: gen is asked to end"):
+        run(["true"])
+    assert perf_counter() - began < 5
+    assert not process._running
 
 
 def test_a_program_that_is_not_there_is_named() -> None:

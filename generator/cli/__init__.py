@@ -1,6 +1,7 @@
 """The command line: one module per verb; each parses, calls and prints."""
 
 import gc
+import signal
 import sys
 from importlib import import_module
 from os import environ
@@ -77,7 +78,16 @@ def main() -> None:
     """Run `gen` and end the process."""
     # One command makes few cycles, and looking for them costs a tenth of a render.
     gc.disable()
+    signal.signal(signal.SIGTERM, _stopped)
     sys.exit(run(sys.argv[1:]))
+
+
+def _stopped(_number: int, _frame: object) -> None:
+    """End as by Ctrl-C: what is temporary goes, and so do the programs that were started."""
+    from generator.process import halt  # noqa: PLC0415 - only when it is needed
+
+    halt()
+    raise KeyboardInterrupt
 
 
 def run(arguments: list[str]) -> int:

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator
+from os.path import normpath, sep
 from pathlib import Path
 from time import perf_counter
 
@@ -17,6 +18,7 @@ from generator.upstream.gather import How
 from generator.upstream.pull import sources
 from generator.upstream.update import Moved, moved
 from generator.upstream.vendor import Asked, Did, Report, vendor
+from generator.upstream.wrong import grouped
 
 __all__ = ["command"]
 
@@ -78,9 +80,6 @@ def command(  # noqa: PLR0913 - the verb's options
     root = root_of(directory)
     if update and only_check:
         raise UsageError("--update changes versions and --check changes nothing: give one of the two")
-    for path in discard:
-        if not (root / path).exists():
-            raise UsageError(f"--discard {path}: there is no such file or folder in {root}")
     change = _moved(root, load(root, clusters), components, update=update)
     if any(one.wrong for one in change.loaded):
         show_findings(change.loaded, output)
@@ -91,13 +90,23 @@ def command(  # noqa: PLR0913 - the verb's options
         components=components,
         check=only_check,
         dry_run=dry_run,
-        discard=frozenset(path.rstrip("/") for path in discard),
+        discard=frozenset(_within(root, path) for path in discard),
         cluster_files=change.files,
     )
     report = vendor(root, change.loaded, asked, _progress(), lambda text: click.echo(text, err=True))
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(report, asked, change, perf_counter() - begun)
     return int(bool(report.wrong) or _refused(report) or (only_check and bool(report.differing)))
+
+
+def _within(root: Path, path: str) -> str:
+    """Return a path from the root. Raises UsageError for what is not in the repository."""
+    top, found = normpath(root), normpath(root / path)
+    if not found.startswith(f"{top}{sep}"):
+        raise UsageError(f"--discard {path}: this is no file or folder below {root}")
+    if not Path(found).exists():
+        raise UsageError(f"--discard {path}: there is no such file or folder in {root}")
+    return Path(found).relative_to(top).as_posix()
 
 
 def _moved(root: Path, loaded: list[Loaded], components: tuple[str, ...], *, update: bool) -> Moved:
@@ -157,8 +166,9 @@ def _several(paths: tuple[str, ...]) -> str:
 
 
 def _problems(report: Report, asked: Asked) -> Iterator[str]:
-    for place, wrong in report.wrong:
-        yield f"{click.style('/'.join(filter(None, place)), bold=True)}: {wrong.what}\n   fix: {wrong.fix}"
+    for places, wrong, more in grouped(report.wrong):
+        also = f"; so for {more} more" if more else ""
+        yield f"{click.style(', '.join(map('/'.join, places)), bold=True)}: {wrong.what}{also}\n   fix: {wrong.fix}"
     if report.outcome:
         yield from (f"note: {note}" for note in report.outcome.notes)
         yield from map(refusal, report.outcome.edits)
@@ -199,9 +209,10 @@ def _written(report: Report, asked: Asked, counted: str) -> str:
 
 def _show_github(report: Report, asked: Asked, change: Moved, seconds: float) -> None:
     _ = change
-    for place, wrong in report.wrong:
-        file = wrong.what.partition(":")[0] if wrong.what.startswith(("overlays/", "base/")) else _file(place)
-        text = f"{'/'.join(filter(None, place))}: {wrong.what}\nfix: {wrong.fix}"
+    for places, wrong, _ in grouped(report.wrong):
+        own = f"clusters/{places[0][0]}/cluster.yaml"
+        file = wrong.what.partition(":")[0] if wrong.what.startswith(("overlays/", "base/")) else own
+        text = f"{', '.join(map('/'.join, places))}: {wrong.what}\nfix: {wrong.fix}"
         escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
         click.echo(f"::error file={file}::{escaped}")
     for path in report.differing if asked.check else ():
@@ -211,10 +222,6 @@ def _show_github(report: Report, asked: Asked, change: Moved, seconds: float) ->
     for edit in report.outcome.edits if report.outcome else ():
         click.echo(f"::error file={edit.path},line={edit.line}::edited by hand: gen would overwrite it")
     click.echo(_summary(report, asked, seconds))
-
-
-def _file(place: tuple[str, str]) -> str:
-    return f"clusters/{place[0]}/cluster.yaml" if place[1] else place[0]
 
 
 def _show_json(report: Report, asked: Asked, change: Moved, seconds: float) -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from generator.components.component import Manifest
 
-__all__ = ["Place", "find", "normalised", "rewrite", "rewritten_text", "split", "upstream_name"]
+__all__ = ["Place", "find", "normalised", "readable", "rewrite", "rewritten_text", "split", "upstream_name"]
 
 Path = tuple[str | int, ...]
 
@@ -36,7 +36,7 @@ _TAG = r":(?P<tag>[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,126}[A-Za-z0-9_])?)"
 _DIGEST = r"@(?P<digest>sha256:[0-9a-f]{64})"
 # As text: `re` compiles each when it is first used, and most clusters have no use for them.
 _NAME = rf"(?:(?:{_HOST}|localhost)/)?{_WORD}(?:/{_WORD})*"
-_REFERENCE = rf"(?P<name>{_NAME})(?:{_TAG})?(?:{_DIGEST})?"
+_REFERENCE = rf"(?P<name>{_NAME})(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:{_DIGEST})?"
 # Not behind a scheme, a path or a variable; not before more of a path or a template.
 _BEFORE, _AFTER = r"(?<![\w./:@%$}-])", r"(?![\w/@{$-]|[.:][\w/])"
 _TOKEN = (
@@ -60,6 +60,11 @@ def normalised(reference: str) -> str:
     """Return a reference with its registry and a tag or digest: `postgres` is `docker.io/library/postgres:latest`."""
     name, tag, digest = split(reference)
     return f"{_complete(name)}{f':{tag}' if tag or not digest else ''}{f'@{digest}' if digest else ''}"
+
+
+def readable(text: str) -> bool:
+    """Tell whether a text is the name of an image, whole; registries are written in lower case, digests are SHA-256."""
+    return re.fullmatch(_REFERENCE, text) is not None
 
 
 def split(reference: str) -> tuple[str, str, str]:

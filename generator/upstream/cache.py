@@ -48,14 +48,14 @@ def store(content: bytes, suffix: str) -> Path:
 
 
 def _write(file: Path, content: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".part-", delete=False) as part:
-        try:
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=".part-")
+    try:
+        with os.fdopen(handle, "wb") as part:
             part.write(content)
-            part.flush()
-            Path(part.name).replace(file)
-        except BaseException:
-            Path(part.name).unlink(missing_ok=True)
-            raise
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def _place(locked: str, suffix: str) -> Path:

@@ -20,8 +20,8 @@ from generator.upstream.components import Laid, settle_all
 from generator.upstream.folder import definition_files, object_files, on_disk, paths
 from generator.upstream.gather import How, gather
 from generator.upstream.settle import Settled
-from generator.upstream.target import Place, Site, Target
-from generator.upstream.wrong import Wrong
+from generator.upstream.target import Site, Target
+from generator.upstream.wrong import Place, Wrong
 
 __all__ = ["Asked", "Edited", "edited"]
 

@@ -121,9 +121,7 @@ def _all(pool: ThreadPoolExecutor, jobs: Mapping[Key, Job], work: Callable[[Job]
 def _got(source: _Source, lock: Lock, how: How, tell: Tell) -> _Got:
     begun = perf_counter()
     locked = (lock.charts if source.release else lock.manifests).get(source.name)
-    wanted = Wanted(
-        locked=locked, again=source.of in how.again, offline=how.offline, sources=how.sources, of=source.of
-    )
+    wanted = Wanted(locked=locked, again=source.of in how.again, offline=how.offline, sources=how.sources, of=source.of)
     try:
         if source.release:
             chart = source.release.chart

@@ -24,6 +24,7 @@ NETWORK = (
     "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
 )  # fmt: skip
 
+
 class HelmError(UsageError):
     """Helm refused; the text is its own."""
 

@@ -5,14 +5,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, structs
 
 from generator.components.kubeadm import kubeadm_images
-from generator.layout.images import Place, find, rewrite, split, upstream_name
+from generator.layout.images import Place, rewrite, split, upstream_name
 from generator.model.cluster import Cluster
 from generator.model.finding import dotted
 from generator.rendered.built import Built, Object
+from generator.rendered.unread import advice, places, unread
 from generator.upstream.hidden import Started, hidden
 from generator.upstream.registry import Answer
 
-__all__ = ["BOOTSTRAP", "Image", "Stray", "Use", "answered", "images", "merged", "skopeo", "strays"]
+__all__ = [
+    "BOOTSTRAP",
+    "Image",
+    "Stray",
+    "Unclear",
+    "Use",
+    "answered",
+    "images",
+    "merged",
+    "skopeo",
+    "strays",
+    "unclear",
+]
 
 BOOTSTRAP = "bootstrap"
 """Stands for the component where nodes take an image before any component is there."""
@@ -71,6 +84,16 @@ class Stray(Struct, frozen=True, kw_only=True):
     fix: str
 
 
+class Unclear(Struct, frozen=True, kw_only=True):
+    """A field for an image whose text is no reference, which the use has as `applied`. `code` is that of the rule which
+    it breaks; empty where it breaks none: what fills it in may make it an image, and no mirror is wanted.
+    """
+
+    use: Use
+    fix: str
+    code: str = ""
+
+
 # What NVIDIA's operators complete with the node's system, as in `580.95.05-ubuntu24.04`, by kind and field.
 _PARTIAL = {("ClusterPolicy", "spec.driver"), ("NVIDIADriver", "spec"), ("NicClusterPolicy", "spec.ofedDriver")}
 
@@ -83,7 +106,7 @@ def images(built: Built, locked: Mapping[str, str]) -> list[Image]:
     partial: set[str] = set()
     for one, place in _places(built):
         name, digest = _known(place.image, mirror, locked)
-        found.setdefault((name, digest), []).append(_use(built, one, place))
+        found.setdefault((name, digest), []).append(_use(built, one, place.path, place.image))
         if (one.kind, dotted(place.path[:-1])) in _PARTIAL and place.path[-1] == "repository":
             partial.add(name)
     for started in hidden(built, built.cluster):
@@ -97,7 +120,7 @@ def images(built: Built, locked: Mapping[str, str]) -> list[Image]:
 
 
 def _places(built: Built) -> Iterator[tuple[Object, Place]]:
-    return ((one, place) for one in built.objects for place in find(one.manifest))
+    return ((one, place) for one in built.objects for place in places(one.manifest))
 
 
 def _known(reference: str, mirror: str | None, locked: Mapping[str, str]) -> tuple[str, str]:
@@ -107,14 +130,32 @@ def _known(reference: str, mirror: str | None, locked: Mapping[str, str]) -> tup
     return tagged, digest or locked.get(tagged, "")
 
 
-def _use(built: Built, one: Object, place: Place) -> Use:
+def unclear(built: Built) -> list[Unclear]:
+    """Return every field for an image that cannot be read, so that its image is not in the list."""
+    mirror = built.cluster.site.images if built.cluster else None
+    return [
+        Unclear(
+            use=_use(built, one, field.path, field.text),
+            fix=advice(field),
+            code="GEN-IMG-005" if field.wrong else "GEN-IMG-003" if _may_stray(field.text, mirror) else "",
+        )
+        for one in built.objects
+        for field in unread(one.manifest)
+    ]
+
+
+def _may_stray(text: str, mirror: str | None) -> bool:
+    return mirror is not None and not text.startswith(f"{mirror}/")
+
+
+def _use(built: Built, one: Object, path: tuple[str | int, ...], applied: str) -> Use:
     return Use(
         cluster=built.name,
         component=one.component,
         object=one.told,
-        field=dotted(place.path),
+        field=dotted(path),
         file=one.file,
-        applied=place.image,
+        applied=applied,
     )
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urlsplit
-from urllib.request import HTTPSHandler, OpenerDirector, Request, build_opener
+from urllib.request import HTTPSHandler, OpenerDirector, Request, build_opener, getproxies, proxy_bypass
 
 from msgspec import Struct
 
@@ -46,12 +46,13 @@ HUB = "https://index.docker.io/v1/"
 
 class Answer(Struct, frozen=True):
     """What a registry says of an image: the digest of what its tag leads to, and the compressed size of its layers on
-    linux/amd64 in bytes, where that was asked; or why it says nothing.
+    linux/amd64 in bytes, where that was asked; or why it says nothing. `unreachable`: nobody can be asked there.
     """
 
     digest: str = ""
     size: int | None = None
     error: str = ""
+    unreachable: bool = False
 
 
 class _AskError(Exception):
@@ -68,9 +69,10 @@ def ask(
     """Ask the registries of these images, several at once and `seconds` for each; `told` hears every answer.
 
     Credentials come from `config.json` in $DOCKER_CONFIG or ~/.docker, a CA from the file $GEN_REGISTRY_CA, proxies
-    from the environment. Raises UsageError where one of these files cannot be read; all else is one image's `error`.
+    from the environment. A registry that cannot be reached is not asked for further images. Raises UsageError where
+    one of these files cannot be read; all else is one image's `error`.
     """
-    client = _Client(_opener(os.environ.get("GEN_REGISTRY_CA")), _credentials(), {})
+    client = _Client(_opener(os.environ.get("GEN_REGISTRY_CA")), _credentials(), {}, {})
 
     def one(reference: str) -> tuple[str, Answer]:
         answer = _answer(client, reference, time.monotonic() + seconds, sizes=sizes)
@@ -119,12 +121,16 @@ def _words(entry: Mapping[str, str]) -> str:
 def _answer(client: "_Client", reference: str, end: float, *, sizes: bool) -> Answer:
     name, tag, digest = split(normalised(reference))
     host, _, repository = name.partition("/")
+    if host in client.unreachable:
+        return Answer(error=client.unreachable[host], unreachable=True)
     try:
         return client.answer(host, repository, digest or tag, end, sizes=sizes)
     except _AskError as error:
         return Answer(error=str(error))
     except HTTPError as error:
         return Answer(error=_status(error, host))
+    except URLError as error:
+        return Answer(error=client.unreachable.setdefault(host, _words_of(error, host)), unreachable=True)
     except (OSError, HTTPException, ValueError) as error:
         return Answer(error=_words_of(error, host))
 
@@ -145,15 +151,24 @@ def _words_of(error: Exception, host: str) -> str:
         return f"{host}: {reason.verify_message}; name the file of its CA in GEN_REGISTRY_CA"
     if isinstance(reason, TimeoutError):
         return f"{host} did not answer in time"
-    return f"{host} cannot be asked: {reason or type(reason).__name__}"
+    return f"{host} cannot be asked{_through(host)}: {reason or type(reason).__name__}"
+
+
+def _through(host: str) -> str:
+    """Return which proxy was to lead to a registry, without its credentials."""
+    proxy = getproxies().get(_scheme(host), "")
+    return f" through the proxy {proxy.rpartition('@')[2]}" if proxy and not proxy_bypass(host) else ""
 
 
 class _Client(Struct):
-    """Asks registries. `tokens` are Authorization headers by registry and repository, kept between requests."""
+    """Asks registries. `tokens` are Authorization headers by registry and repository, `unreachable` why a registry
+    cannot be asked; both are kept between requests.
+    """
 
     opener: OpenerDirector
     credentials: Mapping[str, str]
     tokens: dict[tuple[str, str], str]
+    unreachable: dict[str, str]
 
     def answer(self, host: str, repository: str, mark: str, end: float, *, sizes: bool) -> Answer:
         """Return digest and size of an image; raises what `_answer` catches."""

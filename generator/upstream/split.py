@@ -182,7 +182,7 @@ def _malformed(value: Any) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name.startswith("."):
         return f"{kind} without a usable name: {name!r}"
     space = metadata.get("namespace")
-    fits = space in (None, "") or (isinstance(space, str) and _SPACE.fullmatch(space))  # noqa: PLR6201 - no hash
+    fits = space in (None, "") or (isinstance(space, str) and _SPACE.fullmatch(space))
     return "" if fits else f"{kind} {name} without a usable namespace: {space!r}"
 
 

@@ -13,11 +13,9 @@ from generator.layout.lock import Lock, key
 from generator.layout.upstream import Inputs, State, Upstream, brings, inputs, state
 from generator.model.cluster import Cluster
 from generator.repository.standing import intact, on_disk, vendored, vendored_names
+from generator.upstream.wrong import Place
 
-__all__ = ["Place", "Site", "Target", "needed", "sites", "targets"]
-
-Place = tuple[str, str]
-"""Cluster and component."""
+__all__ = ["Site", "Target", "needed", "sites", "targets"]
 
 
 class Site(Struct, frozen=True):
@@ -53,8 +51,8 @@ def needed(component: Component) -> set[str]:
 
 
 def sites(root: Path, clusters: Iterable[Cluster], lock: Lock) -> list[Site]:
-    """Return what is installed on these clusters, once all of it is vendored. What is damaged, or made of something that
-    the lock does not name, counts as stale.
+    """Return what is installed on these clusters, once all of it is vendored. What is damaged, or made of what the lock
+    does not name, counts as stale.
     """
     return [_site(root, cluster, {*lock.charts, *lock.manifests}) for cluster in clusters]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from generator.layout.lock import Lock
 from generator.layout.files import Files
+from generator.layout.lock import Lock
 from generator.layout.upstream import DEFINITION, State, crds, folder
 from generator.repository.project import Loaded, names
 from generator.repository.render import Fresh, Outcome, render
@@ -19,8 +19,8 @@ from generator.upstream.folder import on_disk as read_holder
 from generator.upstream.folder import read
 from generator.upstream.gather import How, Made, gather
 from generator.upstream.settle import Settled
-from generator.upstream.target import Place, Site, Target, needed, sites, targets
-from generator.upstream.wrong import Wrong
+from generator.upstream.target import Site, Target, needed, sites, targets
+from generator.upstream.wrong import Place, Wrong
 
 __all__ = ["Asked", "Did", "Report", "vendor"]
 
@@ -90,7 +90,9 @@ def vendor(
     notes = [f"{'/'.join(one.place)}: {note}" for one, made in zip(todo, settled, strict=True) for note in made.notes]
     laid = NOTHING if wrong else lay(root, found, todo, settled)
     if not wrong and not asked.check:
-        question = Question(root=root, sites=found, laid=laid, lock=_both(lock, gathered.lock), how=asked.how, discard=asked.discard)
+        question = Question(
+            root=root, sites=found, laid=laid, lock=_both(lock, gathered.lock), how=asked.how, discard=asked.discard
+        )
         answer = edited(question, todo)
         wrong, notes = list(answer.wrong), [*notes, *answer.notes]
     did = tuple(_did(root, laid, *each) for each in zip(todo, gathered.made, settled, strict=True))

@@ -1,8 +1,13 @@
 """What keeps a component from being vendored."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
-__all__ = ["RefusedError", "Wrong"]
+__all__ = ["Place", "RefusedError", "Wrong", "grouped"]
+
+Place = tuple[str, str]
+"""Cluster and component."""
 
 
 class Wrong(Struct, frozen=True):
@@ -21,3 +26,17 @@ class RefusedError(Exception):
     def __init__(self, what: str, fix: str, cause: str = "") -> None:
         self.wrong = Wrong(what, fix, cause)
         super().__init__(what)
+
+
+def grouped(found: Iterable[tuple[Place, Wrong]]) -> list[tuple[list[Place], Wrong, int]]:
+    """Tell trouble with one server once: the clusters and components that it concerns, the first that was said of it,
+    and how many others say the same.
+    """
+    groups: dict[tuple[object, ...], list[tuple[Place, Wrong]]] = {}
+    for place, wrong in found:
+        same = (wrong.cause, wrong.fix) if wrong.cause else (place, wrong.what, wrong.fix)
+        groups.setdefault(same, []).append((place, wrong))
+    return [
+        (list(dict.fromkeys(place for place, _ in each)), each[0][1], len({wrong.what for _, wrong in each}) - 1)
+        for each in groups.values()
+    ]

@@ -315,5 +315,10 @@ def test_another_helm_is_refused(world: World, shop: Shop, tmp_path: Path, monke
     world.installs(component(release(shop.url)))
     said = world.gen("vendor", expect=2)
     assert "Helm v3.19.0 is needed" in said
-    assert "is v3.1.0" in said
+    assert f"GEN_HELM: {other} is v3.1.0" in said
+    monkeypatch.setenv("GEN_HELM", "/nonexistent/helm")
+    assert "GEN_HELM: `/nonexistent/helm` was not found" in world.gen("vendor", expect=2)
+    other.write_text("#!/bin/sh\n")
+    monkeypatch.setenv("GEN_HELM", str(other))
+    assert f"GEN_HELM: {other} is no Helm" in world.gen("vendor", expect=2)
     helm.cache_clear()

@@ -1,6 +1,8 @@
 """The cache of what was downloaded."""
 
 import os
+import resource
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -44,6 +46,21 @@ def test_many_at_once_leave_one_whole_file(home: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = set(pool.map(lambda _: store(content, ".tgz"), range(40)))
     assert [path.name for path in home.iterdir()] == [next(iter(found)).name]
+
+
+def test_a_full_disk_leaves_nothing_behind(home: Path) -> None:
+    store(b"a", ".tgz")
+    # The kernel refuses what is longer, as on a full disk, and does not end the process for it.
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(UsageError, match=r"cannot be written: .*XDG_CACHE_HOME"):
+            store(bytes(5000), ".tgz")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert len(list(home.iterdir())) == 1
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from generator.errors import UsageError
+from generator.upstream import registry as client
 from generator.upstream.registry import Answer, ask
 
 INDEX = "application/vnd.oci.image.index.v1+json"
@@ -165,6 +166,29 @@ def test_one_that_fails_leaves_the_others(registry: Fake) -> None:
     assert found[names[1]].error == f"{registry.host} does not have it"
     assert found[names[2]].error == "127.0.0.1:1 cannot be asked: [Errno 111] Connection refused"
     assert sorted(heard) == sorted(names)
+
+
+def test_a_registry_out_of_reach_is_asked_once_and_the_proxy_is_named(
+    registry: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not asked(registry, ":none").unreachable
+    tried: list[str] = []
+    words_of = client._words_of
+
+    def counted(error: Exception, host: str) -> str:
+        tried.append(host)
+        return words_of(error, host)
+
+    monkeypatch.setattr(client, "_words_of", counted)
+    names = [f"127.0.0.1:1/a/b:{number}" for number in range(50)]
+    answers = set(ask(names, sizes=False).values())
+    assert len(tried) <= client.AT_ONCE
+    assert answers == {Answer(error="127.0.0.1:1 cannot be asked: [Errno 111] Connection refused", unreachable=True)}
+    monkeypatch.setenv("https_proxy", "http://user:word@127.0.0.1:1")
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:word@127.0.0.1:1")
+    (answer,) = ask(["registry.example.org/a:1"], sizes=False).values()
+    told = "registry.example.org cannot be asked through the proxy 127.0.0.1:1: [Errno 111] Connection refused"
+    assert answer == Answer(error=told, unreachable=True)
 
 
 @pytest.mark.parametrize("sizes", [False, True])
