@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 from msgspec import Struct, to_builtins
 
+from generator.cli.image_table import table
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings, summary
 from generator.errors import UsageError
@@ -24,7 +25,18 @@ from generator.repository.handedits import refusal
 from generator.repository.project import load
 from generator.repository.render import Fresh, render
 from generator.repository.standing import locked, on_disk
-from generator.upstream.images import Image, Stray, answered, images, merged, skopeo, strays
+from generator.upstream.images import (
+    Image,
+    Stray,
+    Unclear,
+    Use,
+    answered,
+    images,
+    merged,
+    skopeo,
+    strays,
+    unclear,
+)
 from generator.upstream.registry import Answer, ask
 from generator.upstream.sbom import sbom
 
@@ -37,6 +49,7 @@ class _Listed(Struct, frozen=True):
     cluster: Cluster
     images: list[Image]
     strays: list[Stray]
+    unclear: list[Unclear]
     unseen: tuple[str, ...]
     problems: list[str]
 
@@ -53,7 +66,10 @@ class _Listed(Struct, frozen=True):
 )
 @click.option("--sizes", is_flag=True, help="Ask the registries for digests and sizes (linux/amd64, compressed).")
 @click.option(
-    "--lock", "lock_them", is_flag=True, help="Ask the registries for digests, write gen.lock and pin what is rendered."
+    "--lock",
+    "lock_them",
+    is_flag=True,
+    help="Ask the registries for digests, write gen.lock and pin what is rendered; nothing, if one is out of reach.",
 )
 @click.option("--check", "only_check", is_flag=True, help="List nothing, only tell what is wrong.")
 def command(  # noqa: PLR0913 - the verb's options
@@ -62,12 +78,17 @@ def command(  # noqa: PLR0913 - the verb's options
     """List every image of the clusters, with digests; check that all come from the mirror.
 
     The images are those of the built objects, wherever these name one, and of what nodes run before Argo CD. Works
-    offline but with --sizes and --lock; needs Kustomize. Exit code 1 when `site.images` names a mirror and an image
-    would still come from elsewhere, or something is not vendored then; and when an image has no tag, or `latest`.
+    offline but with --sizes and --lock; needs Kustomize.
+
+    Exit code 1 when an image has no tag, or `latest`, or cannot be read (`${IMG}`); and, when `site.images` names a
+    mirror, when an image would still come from elsewhere, or nobody can tell: a component is not vendored, or a
+    template of a workflow has a parameter without a value.
 
     Registries are asked through `site.images` where it is set. Credentials: config.json in $DOCKER_CONFIG or ~/.docker,
     as `docker login` writes it. GEN_REGISTRY_CA: a file with the CA of the registry. Proxies: as usual.
     """
+    if lock_them and (only_check or output != "table"):
+        raise UsageError("--lock lists and checks nothing: give it without --check and --output")
     root = root_of(directory)
     loaded = load(root, clusters)
     if any(one.wrong for one in loaded):
@@ -81,23 +102,27 @@ def command(  # noqa: PLR0913 - the verb's options
     found = merged(each.images for each in listed)
     if lock_them:
         return _lock(root, found, listed, lock)
+    failed: dict[str, Answer] = {}
     if sizes:
-        found = _asked(found, listed)
+        found, failed = _asked(found, listed)
     if not only_check:
         _show(found, listed, output)
-    return max([_tell(found), *(_judge(each) for each in listed)])
+    _tell_failed(failed)
+    _tell(found, sum(len(each.unclear) for each in listed))
+    return max([int(bool(failed)), *(_judge(each) for each in listed)])
 
 
 def _list(root: Path, cluster: Cluster, lock: Mapping[str, str]) -> _Listed:
     built = build(root, cluster)
     found = images(built, lock)
-    # What comes from elsewhere is told by `strays`: of all texts, and of what nodes run as well.
-    judged = [problem for rule in rules.RULES if rule.code != "GEN-IMG-003" for problem in rule.problems(built)]
+    # What comes from elsewhere is told by `strays`, of what nodes run as well; what cannot be read by `unclear`.
+    ours = {"GEN-IMG-003", "GEN-IMG-005"}
+    judged = [problem for rule in rules.RULES if rule.code not in ours for problem in rule.problems(built)]
     problems = [
         f"{one.object.file}: {one.severity} {one.code}: {one.object.told}: {one.message}; fix: {one.fix}"
         for one in judged
     ]
-    return _Listed(cluster, found, list(strays(cluster, found)), built.unseen, problems)
+    return _Listed(cluster, found, list(strays(cluster, found)), unclear(built), built.unseen, problems)
 
 
 def _places(found: Sequence[Image], listed: Sequence[_Listed], *, tags: bool) -> dict[str, str]:
@@ -110,12 +135,14 @@ def _places(found: Sequence[Image], listed: Sequence[_Listed], *, tags: bool) ->
     }
 
 
-def _asked(found: Sequence[Image], listed: Sequence[_Listed]) -> list[Image]:
+def _asked(found: Sequence[Image], listed: Sequence[_Listed]) -> tuple[list[Image], dict[str, Answer]]:
+    """Return the images with what registries say of them, and the answers that failed, by image."""
     places = _places(found, listed, tags=False)
     answers = ask(places.values(), sizes=True, told=_progress(len(places)))
-    return [
-        answered(image, answers[places[image.reference]]) if image.reference in places else image for image in found
-    ]
+    by_name = {reference: answers[place] for reference, place in places.items()}
+    known = [answered(image, by_name[image.reference]) if image.reference in places else image for image in found]
+    failed = {image.name: by_name[image.reference] for image in known if image.error}
+    return known, failed
 
 
 def _progress(total: int) -> Callable[[str, Answer], None]:
@@ -140,12 +167,26 @@ def _lock(root: Path, found: Sequence[Image], listed: Sequence[_Listed], lock: M
     for name, digest in new.items():
         if lock.get(name, digest) != digest:
             click.echo(f"moved: {name} was {lock[name]} and is {digest}")
-    failed = {name: answer.error for name, answer in by_name.items() if answer.error}
-    for name, error in failed.items():
-        click.echo(f"{name}: {error}", err=True)
+    failed = {name: answer for name, answer in by_name.items() if answer.error}
+    _tell_failed(failed)
+    if any(answer.unreachable for answer in failed.values()):
+        click.echo(f"{LOCK}: nothing was written: not every registry could be asked; try again", err=True)
+        return 1
     code = _render(root, new)
     click.echo(f"{len(new)} images are locked by digest, {len(failed)} are not")
     return max(code, int(bool(failed)))
+
+
+def _tell_failed(failed: Mapping[str, Answer]) -> None:
+    """Say why images are not known: once for what they have in common."""
+    by_error: dict[str, list[str]] = {}
+    for name, answer in failed.items():
+        by_error.setdefault(answer.error, []).append(name)
+    for error, names in by_error.items():
+        away = failed[names[0]].unreachable
+        many = f"{len(names)} images" if len(names) > 1 else "1 image"
+        lines = [f"{error} ({many})"] if away else [f"{name}: {error}" for name in names]
+        click.echo("\n".join(lines), err=True)
 
 
 def _render(root: Path, digests: Mapping[str, str]) -> int:
@@ -170,7 +211,7 @@ def _render(root: Path, digests: Mapping[str, str]) -> int:
 
 def _show(found: Sequence[Image], listed: Sequence[_Listed], output: str) -> None:
     if output == "table":
-        _table(found)
+        table(found)
     elif output == "json":
         click.echo(json.dumps(_data(found, listed), indent=2))
     elif output == "cyclonedx":
@@ -186,14 +227,6 @@ def _time() -> str:
     return datetime.fromtimestamp(int(seconds), UTC).isoformat() if seconds.isdigit() else ""
 
 
-def _table(found: Sequence[Image]) -> None:
-    width = max((len(image.name) for image in found), default=0)
-    for image in found:
-        size = "" if image.size is None else f"{image.size / 1e6:.1f} MB"
-        digest = image.digest.removeprefix("sha256:")[:12] + ("" if image.pinned or not image.digest else "*")
-        click.echo(f"{image.name:{width}}  {digest:13}  {size:>11}  {', '.join(image.components)}".rstrip())
-
-
 def _data(found: Sequence[Image], listed: Sequence[_Listed]) -> dict[str, object]:
     return {
         "images": [
@@ -205,6 +238,7 @@ def _data(found: Sequence[Image], listed: Sequence[_Listed]) -> dict[str, object
             for image in found
         ],
         "elsewhere": [to_builtins(stray) for each in listed for stray in each.strays],
+        "unreadable": [to_builtins(one) for each in listed for one in each.unclear],
         "unseen": {each.cluster.name: list(each.unseen) for each in listed},
         "findings": [problem for each in listed for problem in each.problems],
     }
@@ -221,19 +255,17 @@ def _lists(found: Sequence[Image], listed: Sequence[_Listed], output: str) -> No
         click.echo(f"save this as images.yaml, then: {command}", err=True)
 
 
-def _tell(found: Sequence[Image]) -> int:
+def _tell(found: Sequence[Image], unclear: int) -> None:
     """Say totals and what no list can hold."""
     for image in found:
         if image.partial:
             words = "the operator adds the node's system to the tag (-ubuntu24.04): copy those that your nodes need"
             click.echo(f"note: {image.name}: {words}", err=True)
-        if image.error:
-            click.echo(f"{image.name}: {image.error}", err=True)
     pinned = sum(image.pinned for image in found)
     sized = [image.size for image in found if image.size is not None]
     size = f", {sum(sized) / 1e9:.2f} GB in {len(sized)} of them, layers that they share counted each time"
-    click.echo(f"{len(found)} images, {pinned} pinned by digest{size if sized else ''}", err=True)
-    return int(any(image.error for image in found))
+    more = f"{size if sized else ''}{f', {unclear} not readable' if unclear else ''}"
+    click.echo(f"{len(found)} images, {pinned} pinned by digest{more}", err=True)
 
 
 def _judge(each: _Listed) -> int:
@@ -242,12 +274,18 @@ def _judge(each: _Listed) -> int:
     for problem in each.problems:
         click.echo(problem, err=True)
     for stray in each.strays:
-        use = stray.use
-        where = f"{use.object}{f', {use.field}' if use.field else ''}"
-        told = f"error GEN-IMG-003: {where}: {use.applied} is not from {mirror}"
-        click.echo(f"{use.file}: {told}; fix: {stray.fix}", err=True)
+        told = f"error GEN-IMG-003: {_where(stray.use)}: {stray.use.applied} is not from {mirror}"
+        click.echo(f"{stray.use.file}: {told}; fix: {stray.fix}", err=True)
+    for one in each.unclear:
+        kind = f"error {one.code}" if one.code else "note"
+        what = f"`{one.use.applied}` is not readable as an image"
+        click.echo(f"{one.use.file}: {kind}: {_where(one.use)}: {what}; fix: {one.fix}", err=True)
     if each.unseen:
         told = "so that their images may come from elsewhere" if mirror else "their images are not in the list"
         click.echo(f"{name}: not vendored, {told}: {', '.join(each.unseen)}; `gen vendor` brings them", err=True)
     wrong = [problem for problem in each.problems if ": error " in problem]
-    return int(bool(wrong or each.strays or (mirror and each.unseen)))
+    return int(bool(wrong or each.strays or any(one.code for one in each.unclear) or (mirror and each.unseen)))
+
+
+def _where(use: Use) -> str:
+    return f"{use.object}, {use.field}" if use.field else use.object

@@ -1,14 +1,15 @@
 """Rules about images: which one runs must not depend on the day it is pulled, or on who can be reached."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from generator.layout.images import Place, find, rewrite, split
+from generator.layout.images import Place, rewrite, split, upstream_name
 from generator.model.finding import Severity
 from generator.rendered.built import Built, Object
 from generator.rendered.rule import BuiltRule, Problem, built_rule
+from generator.rendered.unread import advice, places, unread
 
-__all__ = ["RULES", "without_digest"]
+__all__ = ["RULES"]
 
 MOVING = {
     "canary", "current", "dev", "develop", "edge", "head", "lts", "main", "mainline", "master", "nightly", "prod",
@@ -77,21 +78,55 @@ def mirrored(built: Built) -> Iterator[Problem]:
         if not place.image.startswith(f"{mirror}/"):
             message = f"the image {place.image} does not come from {mirror}"
             yield Problem(object=one, at=place.path, message=message, fix=rewrite(place.image, mirror, {}))
+    for one in built.objects if mirror else ():
+        for field in unread(one.manifest):
+            if not field.wrong and not field.text.startswith(f"{mirror}/"):
+                message = f"`{field.text}` cannot be read as an image, so that it may not come from {mirror}"
+                yield Problem(object=one, at=field.path, message=message, fix=advice(field))
 
 
-def without_digest(built: Built, locked: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield images without a digest although `gen.lock` has digests (`locked`): they were locked before the image came
-    in. Nothing where no digest is locked at all.
+@built_rule(
+    "GEN-IMG-004",
+    "where some images are pinned, all are",
+    wrong="# gen.lock has digests\nimage: quay.io/ceph/ceph:v19.2.3\n",
+    right="# gen.lock has digests\nimage: quay.io/ceph/ceph:v19.2.3@sha256:<64 digits>\n",
+    severity=Severity.WARNING,
+)
+def pinned(built: Built) -> Iterator[Problem]:
+    """With digests in gen.lock nothing runs that nobody saw, but for images that came in after they were locked. An
+    image of which registry, name and tag stand in fields of their own has no place for a digest.
     """
-    for one, place in every(built) if locked else ():
-        if "@" not in place.image:
-            message = f"the image {place.image} has no digest, and gen.lock has none for it"
-            yield Problem(object=one, at=place.path, message=message, fix="gen images --lock")
+    mirror = built.cluster.site.images if built.cluster else None
+    for one, place in every(built) if built.digests else ():
+        if "@" not in place.image and place.path[-1] not in {"registry", "repository"}:
+            known = upstream_name(place.image, mirror) in built.digests
+            message = f"the image {place.image} has no digest"
+            yield Problem(
+                object=one, at=place.path, message=message, fix="gen render" if known else "gen images --lock"
+            )
+
+
+@built_rule(
+    "GEN-IMG-005",
+    "images can be read",
+    wrong="image: ${IMG}\n",
+    right="image: docker.io/library/nginx:1.29.1\n",
+)
+def legible(built: Built) -> Iterator[Problem]:
+    """Kubernetes takes a container's image as it stands: a variable, a space or half a digest ends in
+    `InvalidImageName`, and whatever cannot be read is neither sent to the mirror nor pinned. Templates of workflows and
+    of other operators are left out here; with `site.images` GEN-IMG-003 tells them.
+    """
+    for one in built.objects:
+        for field in unread(one.manifest):
+            if field.wrong:
+                message = f"`{field.text}` cannot be read as an image"
+                yield Problem(object=one, at=field.path, message=message, fix=advice(field))
 
 
 def every(built: Built) -> Iterator[tuple[Object, Place]]:
     """Yield every image that an object names; what only a running workflow knows is left out."""
-    return ((one, place) for one in built.objects for place in find(one.manifest))
+    return ((one, place) for one in built.objects for place in places(one.manifest))
 
 
-RULES: tuple[BuiltRule, ...] = (tagged, fixed, mirrored)
+RULES: tuple[BuiltRule, ...] = (tagged, fixed, mirrored, pinned, legible)

@@ -154,15 +154,98 @@ def test_an_image_from_elsewhere_is_named_with_object_field_and_fix(
         "metadata": {"name": "mine", "namespace": "default"},
         "spec": {"containers": [{"name": "a", "image": "quay.io/mine/own:3"}]},
     }
-    corner = repository / "overlays/a30-bench/volcano/custom"
-    (corner / "pod.yaml").write_text(yaml.safe_dump(pod))
-    kustomization = yaml.safe_load((corner / "kustomization.yaml").read_text())
-    (corner / "kustomization.yaml").write_text(yaml.safe_dump({**kustomization, "resources": ["pod.yaml"]}))
+    corner = bring(repository, pod)
     code, out, err = images(repository, capsys, "--check")
     assert (code, out) == (1, "")
     assert "Pod default/mine, spec.containers[0].image: quay.io/mine/own:3 is not from mirror.example.org/k8s" in err
     place = f"{corner.relative_to(repository)}/"
     assert f"fix: gen render; if that leaves it, in {place}: {MIRROR}/quay.io/mine/own:3" in err
+
+
+def bring(repository: Path, *manifests: Any) -> Path:
+    """Write objects of the user's and return the folder."""
+    corner = repository / "overlays/a30-bench/volcano/custom"
+    (corner / "pod.yaml").write_text(yaml.safe_dump_all(manifests))
+    kustomization = yaml.safe_load((corner / "kustomization.yaml").read_text())
+    (corner / "kustomization.yaml").write_text(yaml.safe_dump({**kustomization, "resources": ["pod.yaml"]}))
+    return corner
+
+
+def user_pod(image: str) -> Any:
+    spec = {"containers": [{"name": "a", "image": image}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "mine", "namespace": "default"}, "spec": spec}
+
+
+def user_workflow(image: str, **parameter: str) -> Any:
+    template = {"name": "a", "inputs": {"parameters": [{"name": "x", **parameter}]}, "container": {"image": image}}
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "WorkflowTemplate",
+        "metadata": {"name": "mine", "namespace": "default"},
+        "spec": {"templates": [template]},
+    }
+
+
+@pytest.mark.parametrize(
+    "image", ["${IMG}", "Docker.io/library/nginx:1.27.1", "evil.example.com/x@sha256:abc", "evil.example.com/x@sha512:"]
+)
+def test_an_image_that_cannot_be_read_is_listed_and_makes_the_check_fail(
+    repository: Path, capsys: pytest.CaptureFixture[str], image: str
+) -> None:
+    vendor(repository)
+    assert images(repository, capsys, "--check")[0] == 0
+    corner = bring(repository, user_pod(image))
+    code, _, err = images(repository, capsys, "--check")
+    assert code == 1
+    where = f"{corner.relative_to(repository)}/pod.yaml: error GEN-IMG-005: Pod default/mine, spec.containers[0].image"
+    assert f"{where}: `{image}` is not readable as an image; fix: " in err
+    assert "pinned by digest, 1 not readable" in err
+    (one,) = data(repository, capsys)["unreadable"]
+    assert (one["use"]["applied"], one["code"]) == (image, "GEN-IMG-005")
+
+
+def test_an_open_parameter_of_a_workflow_is_told_and_fails_with_a_mirror(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "evil.example.com/{{inputs.parameters.x}}:1.0.0"
+    vendor(repository)
+    bring(repository, user_workflow(text))
+    code, _, err = images(repository, capsys, "--check")
+    assert code == 0
+    assert f"note: WorkflowTemplate default/mine, spec.templates[0].container.image: `{text}` is not readable" in err
+    bring(repository, user_workflow(text, default="tool"))
+    assert "evil.example.com/tool:1.0.0\n" in images(repository, capsys, "--output", "plain")[1]
+    edit(repository, "  site:\n", f"  site:\n    images: {MIRROR}\n")
+    assert run(["render", "-C", str(repository)]) == 0
+    registry(repository, f"{MIRROR}/quay.io")
+    code, _, err = images(repository, capsys, "--check")
+    assert code == 1
+    assert f"evil.example.com/tool:1.0.0 is not from {MIRROR}" in err
+    bring(repository, user_workflow(text))
+    code, _, err = images(repository, capsys, "--check")
+    assert code == 1
+    assert f"error GEN-IMG-003: WorkflowTemplate default/mine, spec.templates[0].container.image: `{text}`" in err
+    bring(repository, user_workflow(f"{MIRROR}/{text}"))
+    assert images(repository, capsys, "--check")[0] == 0
+
+
+def test_a_registry_out_of_reach_is_told_once_and_nothing_is_written(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    edit(repository, "  site:\n", "  site:\n    images: 127.0.0.1:1/k8s\n")
+    assert run(["render", "-C", str(repository)]) == 0
+    before = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file() and ".git" not in path.parts}
+    code, _, err = images(repository, capsys, "--lock")
+    assert code == 1
+    reached, written = err.splitlines()
+    assert reached.startswith("127.0.0.1:1 cannot be asked: [Errno 111] Connection refused (")
+    assert written == "gen.lock: nothing was written: not every registry could be asked; try again"
+    assert all(path.read_bytes() == content for path, content in before.items())
+    _, _, err = images(repository, capsys, "--sizes", "--check")
+    assert err.count("Connection refused") == 1
+    assert images(repository, capsys, "--lock", "--check")[0] == 2
 
 
 def test_latest_is_an_error_and_a_mutable_tag_a_warning(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from generator.rendered import images
 
-TAGGED, FIXED, MIRRORED = images.RULES
+TAGGED, FIXED, MIRRORED, PINNED, LEGIBLE = images.RULES
 DIGEST = "@sha256:" + "0" * 64
 
 
@@ -83,6 +83,25 @@ def test_with_a_registry_of_the_site_images_come_from_nowhere_else() -> None:
     assert found(MIRRORED, *map(foreign, FULL), cluster=ml50()) == []
 
 
+def test_what_cannot_be_read_is_an_error_wherever_images_come_from() -> None:
+    (problem,) = found(LEGIBLE, deployment(image="${IMG}"))
+    assert (reached(problem), problem.severity) == ("${IMG}", "error")
+    assert found(LEGIBLE, deployment(image="example.org/x:1"), open_workflow("{{inputs.parameters.x}}")) == []
+
+
+def test_with_a_registry_of_the_site_an_open_parameter_is_an_error() -> None:
+    site = structs.replace(ml50(), site=structs.replace(ml50().site, images="mirror.example.org/k8s"))
+    one = open_workflow("evil.example.org/{{inputs.parameters.x}}:1")
+    (problem,) = found(MIRRORED, one, cluster=site)
+    assert reached(problem) == "evil.example.org/{{inputs.parameters.x}}:1"
+    assert found(MIRRORED, one, cluster=ml50()) == []
+    assert found(MIRRORED, open_workflow("mirror.example.org/k8s/{{inputs.parameters.x}}:1"), cluster=site) == []
+
+
+def open_workflow(image: str) -> Any:
+    return manifest("WorkflowTemplate", "argoproj.io/v1alpha1", spec={"templates": [{"container": {"image": image}}]})
+
+
 FULL = {
     "nginx:1.0.0": "docker.io/library/nginx:1.0.0",
     "a/b:1.0.0": "docker.io/a/b:1.0.0",
@@ -98,7 +117,18 @@ def foreign(image: str) -> Any:
 
 
 def test_digests_are_wanted_only_where_some_are_locked() -> None:
-    whole = built(deployment(image="example.org/a:1.0.0"), deployment(image=f"example.org/a:1.0.0{DIGEST}"))
-    assert list(images.without_digest(whole, {})) == []
-    (problem,) = images.without_digest(whole, {"example.org/b:1.0.0": DIGEST})
-    assert reached(problem) == "example.org/a:1.0.0"
+    parts = {"repository": "nvcr.io/nvidia", "image": "driver", "version": "1.2.3"}
+    whole = built(
+        deployment(image="example.org/a:1.0.0"),
+        deployment(image=f"example.org/a:1.0.0{DIGEST}"),
+        deployment(image="example.org/b:1.0.0"),
+        manifest("ClusterPolicy", "nvidia.com/v1", spec={"driver": parts}),
+    )
+    assert list(PINNED.problems(whole)) == []
+    locked = structs.replace(whole, digests={"example.org/b:1.0.0": DIGEST[1:]})
+    problems = list(PINNED.problems(locked))
+    assert [(reached(problem), problem.fix) for problem in problems] == [
+        ("example.org/a:1.0.0", "gen images --lock"),
+        ("example.org/b:1.0.0", "gen render"),
+    ]
+    assert {problem.severity for problem in problems} == {"warning"}
