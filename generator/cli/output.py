@@ -12,12 +12,13 @@ from generator.repository.project import Loaded
 from generator.spec.document import Document
 
 if TYPE_CHECKING:
+    from generator.rendered.faults import Fault
     from generator.rendered.place import Place
     from generator.rendered.rule import Problem
 
 __all__ = [
-    "OUTPUT", "Shown", "data", "of_finding", "of_loaded", "of_problem", "plural", "show", "show_findings", "summary",
-    "tally",
+    "OUTPUT", "Shown", "data", "of_fault", "of_finding", "of_loaded", "of_problem", "plural", "show", "show_findings",
+    "summary", "tally",
 ]  # fmt: skip
 
 OUTPUT = click.option(
@@ -97,6 +98,19 @@ def of_problem(problem: "Problem", place: "Place") -> Shown:
         message=f"{problem.object.told}: {problem.message}",
         fix=problem.fix,
         more={"object": problem.object.told, **({"path": dotted(problem.at)} if problem.at else {})},
+    )
+
+
+def of_fault(fault: "Fault") -> Shown:
+    """Return what could not be read or built as it is shown; it is always an error."""
+    return Shown(
+        file=fault.file,
+        at=fault.position,
+        line=fault.line,
+        severity=Severity.ERROR,
+        code=fault.code,
+        message=fault.message,
+        fix=fault.fix,
     )
 
 

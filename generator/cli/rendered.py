@@ -9,7 +9,7 @@ import click
 from msgspec import Struct, structs
 
 from generator.cli.options import root_of
-from generator.cli.output import Shown, data, of_finding, of_loaded, of_problem, plural, show, summary, tally
+from generator.cli.output import Shown, data, of_fault, of_finding, of_loaded, of_problem, plural, show, summary, tally
 from generator.errors import UsageError
 from generator.live.refusals import EXPLAINED
 from generator.model.cluster import Waiver
@@ -17,6 +17,7 @@ from generator.model.finding import Severity
 from generator.rendered.build import build
 from generator.rendered.built import Built
 from generator.rendered.check import RULES, examine, unjudged
+from generator.rendered.faults import Fault, untrue
 from generator.rendered.folder import read_manifests
 from generator.rendered.given import with_definitions
 from generator.rendered.place import Places
@@ -44,13 +45,15 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class _Judged(Struct, frozen=True, kw_only=True):
-    """A cluster or folder and what was found in it."""
+    """A cluster or folder and what was found in it. `notes` and `unseen` are those of what was built."""
 
     name: str
     objects: int
     found: tuple[Shown, ...]
-    waived: tuple[tuple[Waiver, int], ...]
+    waived: tuple[tuple[Waiver, int], ...] = ()
     unjudged: tuple[str, ...]
+    notes: tuple[str, ...]
+    unseen: tuple[str, ...]
 
 
 def check_rendered(request: Request) -> int:
@@ -60,6 +63,9 @@ def check_rendered(request: Request) -> int:
     in_repository = not request.paths or bool(request.clusters)
     root = root_of(request.directory) if in_repository else Path()
     loaded = load(root, request.clusters) if in_repository else []
+    if request.kubeconfig and len(loaded) > 1:
+        listed = ", ".join(one.name for one in loaded)
+        raise UsageError(f"--kubeconfig leads to one cluster, and here are {listed}: choose one with --cluster")
     judged = [] if any(one.wrong for one in loaded) else list(_judge(request, root, loaded))
     found = [*of_loaded(loaded), *(shown for one in judged for shown in one.found)]
     _SHOW[request.output](found, judged)
@@ -72,36 +78,46 @@ def _judge(request: Request, root: Path, loaded: list[Loaded]) -> Iterator[_Judg
     """Judge each cluster, or what the paths lead to: alone, or together with the one cluster that is named."""
     if not request.paths:
         places = Places(root)
-        yield from (_of_cluster(request, one, _built(request, root, one), places) for one in loaded)
+        for one in loaded:
+            built = _built(request, root, one, tolerant=True)
+            yield _of_cluster(request, one, structs.replace(built, faults=_faults(root, one, built)), places)
         return
     if len(loaded) > 1:
         raise UsageError("PATH is judged within one cluster: give --cluster once")
-    around = _built(request, root, loaded[0]) if loaded else None
+    around = _built(request, root, loaded[0], tolerant=False) if loaded else None
     for path in request.paths:
         yield _of_folder(request, read_manifests(path), around)
 
 
-def _built(request: Request, root: Path, one: Loaded) -> Built:
+def _built(request: Request, root: Path, one: Loaded, *, tolerant: bool) -> Built:
     assert one.cluster is not None  # noqa: S101 - a file that is not wrong was decoded
-    return with_definitions(build(root, one.cluster), request.schemas)
+    return with_definitions(build(root, one.cluster, tolerant=tolerant), request.schemas)
+
+
+def _faults(root: Path, one: Loaded, built: Built) -> tuple[Fault, ...]:
+    assert one.cluster is not None  # noqa: S101 - as above
+    return (*built.faults, *untrue(root, one.cluster))
 
 
 def _of_cluster(request: Request, one: Loaded, built: Built, places: Places) -> _Judged:
     problems = _problems(request, built)
     assert one.cluster is not None  # noqa: S101 - as above
     judged = {*(RULES if request.rendered else ()), *(_ASKED if request.server else ())}
-    # What is not vendored may well have what a waiver is for.
-    looked_for = judged if not built.unseen else frozenset()
+    # What is not vendored, or was not built, may well have what a waiver is for.
+    looked_for = judged if not (built.unseen or built.faults) else frozenset()
     settled = settle(one.cluster, problems, datetime.now(UTC).date(), known={*RULES, *_ASKED}, judged=looked_for)
     return _Judged(
         name=one.name,
         objects=len(built.objects),
         found=(
             *(of_finding(one.document, finding) for finding in settled.findings),
+            *(of_fault(fault) for fault in built.faults),
             *(of_problem(problem, places.of(problem)) for problem in settled.kept),
         ),
         waived=settled.waived,
         unjudged=tuple(unjudged(built)) if request.rendered else built.notes,
+        notes=built.notes,
+        unseen=built.unseen,
     )
 
 
@@ -117,9 +133,13 @@ def _of_folder(request: Request, folder: Built, around: Built | None) -> _Judged
     return _Judged(
         name=folder.name if not around else f"{folder.name} within {around.name}",
         objects=len(folder.objects),
-        found=tuple(of_problem(problem, places.of(problem)) for problem in problems),
-        waived=(),
+        found=(
+            *(of_fault(fault) for fault in folder.faults),
+            *(of_problem(problem, places.of(problem)) for problem in problems),
+        ),
         unjudged=tuple(unjudged(whole)) if request.rendered else whole.notes,
+        notes=folder.notes,
+        unseen=whole.unseen,
     )
 
 
@@ -135,7 +155,8 @@ def _problems(request: Request, built: Built) -> list[Problem]:
 def _show_text(found: list[Shown], judged: list[_Judged]) -> None:
     show(found, "text")
     for one in judged:
-        click.echo(f"{click.style(one.name, bold=True)}: {plural(one.objects, 'object')}, {tally(one.found)}")
+        notes = f", {plural(len(one.notes), 'note')}" if one.notes else ""
+        click.echo(f"{click.style(one.name, bold=True)}: {plural(one.objects, 'object')}, {tally(one.found)}{notes}")
         for waiver, number in one.waived:
             click.echo(f"  {_waived(waiver, number)}")
         for text in one.unjudged:
@@ -155,11 +176,15 @@ def _show_json(found: list[Shown], judged: list[_Judged]) -> None:
     told = {
         one.name: {
             "objects": one.objects,
+            "errors": sum(shown.severity == Severity.ERROR for shown in one.found),
+            "warnings": sum(shown.severity == Severity.WARNING for shown in one.found),
             "waived": [
                 {"code": waiver.code, "count": number, "until": waiver.expires, "owner": waiver.owner}
                 for waiver, number in one.waived
             ],
             "notJudged": list(one.unjudged),
+            "notes": list(one.notes),
+            "unseen": list(one.unseen),
         }
         for one in judged
     }

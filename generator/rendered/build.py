@@ -2,51 +2,80 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from posixpath import join, normpath
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from msgspec import Struct
+import yaml
+from msgspec import Struct, structs
 
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
+from generator.rendered.access import dig
 from generator.rendered.built import ROOT, Aim, Built, Object
+from generator.rendered.faults import BrokenError, Fault, unreadable
 from generator.rendered.kustomize import built, program
 from generator.rendered.manifests import documents, generated, is_manifest
 from generator.rendered.stage import Aside, aside, stage, targets, unpatched
+from generator.repository.standing import locked, on_disk
 
 __all__ = ["build"]
 
 
 class _Part(Struct, frozen=True):
-    """One Application as built."""
+    """One Application as built, or why it was not."""
 
-    objects: tuple[Object, ...]
+    objects: tuple[Object, ...] = ()
     unseen: bool = False
     notes: tuple[str, ...] = ()
     patches: tuple[Aim, ...] = ()
+    faults: tuple[Fault, ...] = ()
 
 
-def build(root: Path, cluster: Cluster) -> Built:
-    """Build every overlay of a cluster and its folder `argocd` in a temporary copy. What is not vendored is not built
-    and named in `unseen`. Raises UsageError where nothing is rendered yet, where Kustomize is missing, and for a
-    folder that it cannot build.
+def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
+    """Build a cluster's folder `argocd` and the overlay of every Application in it, in a temporary copy. What is not
+    vendored is not built and named in `unseen`.
+
+    Raises UsageError where nothing is rendered yet, where Kustomize is missing, and for a folder that cannot be built;
+    with `tolerant` such folders are among `faults` instead, and everything else is built.
     """
-    places = _places(root, cluster.name)
-    command = program()
-    with TemporaryDirectory(prefix="gen-") as name, ThreadPoolExecutor() as pool:
-        copy = Path(name)
+    if not (root / "overlays" / cluster.name).is_dir():
+        raise UsageError(f"overlays/{cluster.name}: there is no such folder; `gen render` writes it")
+    command, locks, argocd = program(), locked(on_disk(root)).images, f"clusters/{cluster.name}/argocd"
+    with TemporaryDirectory(prefix="gen-") as name, _pool() as pool:
+        copy = Path(name).resolve()
         stage(root, cluster.name, copy)
-        work = pool.map(lambda place: _part(command, copy, *place), places.items())
-        parts = dict(zip(places, work, strict=True))
+        first = _part(command, copy, (ROOT, argocd), _aside(copy, argocd))
+        places, left = _places(copy, cluster.name, first)
+        asides = {place: _aside(copy, place) for place in places.values()}
+        work = pool.map(lambda one: _part(command, copy, one, asides[one[1]]), places.items())
+        parts = {**dict(zip(places, work, strict=True)), ROOT: first}
+    faults = tuple(fault for part in parts.values() for fault in part.faults)
+    if faults and not tolerant:
+        raise BrokenError(faults[0])
     return Built(
         name=cluster.name,
         cluster=cluster,
         objects=(*(one for part in parts.values() for one in part.objects), *_applied_by_hand(root, cluster.name)),
         unseen=tuple(component for component, part in parts.items() if part.unseen),
-        notes=(*(note for part in parts.values() for note in part.notes), *_elsewhere(parts)),
+        notes=(*(note for part in parts.values() for note in part.notes), *left, *_elsewhere(parts)),
         patches=tuple(aim for part in parts.values() for aim in part.patches),
+        digests=locks,
+        faults=faults,
     )
+
+
+@contextmanager
+def _pool() -> Iterator[ThreadPoolExecutor]:
+    """Yield threads that begin nothing more when the block is left early."""
+    pool = ThreadPoolExecutor()
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _elsewhere(parts: dict[str, _Part]) -> Iterator[str]:
@@ -56,36 +85,75 @@ def _elsewhere(parts: dict[str, _Part]) -> Iterator[str]:
             yield f"what the Application {one.name} holds ({one.file})"
 
 
-def _places(root: Path, cluster: str) -> dict[str, str]:
-    """Return the folder of each Application, in order."""
-    overlays = root / "overlays" / cluster
-    if not overlays.is_dir():
-        raise UsageError(f"overlays/{cluster}: there is no such folder; `gen render` writes it")
-    found = {path.name: f"overlays/{cluster}/{path.name}" for path in sorted(overlays.iterdir()) if path.is_dir()}
-    return {**found, ROOT: f"clusters/{cluster}/argocd"}
+def _places(copy: Path, cluster: str, first: _Part) -> tuple[dict[str, str], list[str]]:
+    """Return the folder of each Application, in order, and a note for each folder that none names: a component may have
+    gone and left what is the user's. Where the Applications themselves could not be built, every folder with a
+    kustomization counts.
+    """
+    overlays = f"overlays/{cluster}/"
+    found = {
+        one.name: normpath(path)
+        for one in first.objects
+        if one.kind == "Application" and isinstance(path := dig(one.manifest, "spec", "source", "path"), str)
+    }
+    places = {name: place for name, place in found.items() if place.startswith(overlays)}
+    folders = sorted(path.name for path in (copy / overlays).iterdir() if path.is_dir())
+    if first.faults:
+        return {name: overlays + name for name in folders if any((copy / overlays / name).glob("kustom*"))}, []
+    left = [overlays + name for name in folders if overlays + name not in places.values()]
+    return dict(sorted(places.items())), [
+        f"{place}: no Application of the cluster names it; remove it, or keep what is yours" for place in left
+    ]
 
 
-def _part(command: list[str], copy: Path, component: str, place: str) -> _Part:
-    left = aside(copy / place, copy)
+def _aside(copy: Path, place: str) -> Aside | Fault:
+    """Set aside what Kustomize cannot build: one folder after the other, as several may share what is rewritten."""
+    try:
+        return aside(copy / place, copy)
+    except BrokenError as error:
+        return _inside(copy, error.fault)
+
+
+def _inside(copy: Path, fault: Fault) -> Fault:
+    return structs.replace(fault, file=fault.file.removeprefix(f"{copy}/"))
+
+
+def _part(command: list[str], copy: Path, application: tuple[str, str], left: Aside | Fault) -> _Part:
+    component, place = application
+    if isinstance(left, Fault):
+        return _Part(faults=(left,))
     aims = tuple(Aim(component, f"{place}/{file}", index, said) for file, index, said in targets(copy / place))
     notes: tuple[str, ...] = ()
     try:
-        made = built(command, copy / place, place)
-    except UsageError:
-        # A patch of the user's may want what is not vendored.
-        if not left.charts or not unpatched(copy / place):
-            raise
-        made = built(command, copy / place, place)
-        notes = (f"{place}/custom: its patches are not judged: what they change is not vendored",)
-    objects = tuple(Object(manifest, component, normpath(join(place, file))) for manifest, file in made)
-    return _Part((*objects, *_definitions(left, copy, component)), bool(left.charts), notes, aims)
+        try:
+            made = built(command, copy / place, place, component)
+        except BrokenError:
+            # A patch of the user's may want what is not vendored.
+            if not left.charts or not unpatched(copy / place):
+                raise
+            made = built(command, copy / place, place, component)
+            notes = (f"{place}/custom: its patches are not judged: what they change is not vendored",)
+        objects = tuple(Object(manifest, component, normpath(join(place, file))) for manifest, file in made)
+        return _Part((*objects, *_definitions(left, copy, component)), bool(left.charts), notes, aims)
+    except BrokenError as error:
+        return _Part(unseen=bool(left.charts), faults=(_inside(copy, error.fault),))
 
 
 def _definitions(left: Aside, copy: Path, component: str) -> Iterator[Object]:
     """Yield CRDs as they stand: to build them would take most of the time and change nothing."""
     for path in left.crds:
         file = normpath(path.relative_to(copy).as_posix())
-        yield from (Object(one, component, file) for one in generated(path.read_bytes()) if is_manifest(one))
+        content = path.read_bytes()
+        try:
+            yield from (Object(one, component, file) for one in _parsed(content) if is_manifest(one))
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise BrokenError(unreadable(file, error, content, fix=f"gen vendor {component}")) from None
+
+
+@lru_cache(maxsize=1000)
+def _parsed(content: bytes) -> list[Any]:
+    """Return the documents of a file with CRDs; clusters share most of them."""
+    return generated(content)
 
 
 def _applied_by_hand(root: Path, cluster: str) -> Iterator[Object]:

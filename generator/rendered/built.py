@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
+from generator.rendered.faults import Fault
 
 __all__ = ["ROOT", "Aim", "Built", "Object"]
 
@@ -60,6 +61,7 @@ class Built(Struct, frozen=True, kw_only=True):
     components whose charts and manifests are not vendored: what they make is in nobody's sight. `notes` say in words
     what else could not be read or judged. `definitions` are CRDs that are at hand and not applied here, `patches` are
     those that name a target. `digests` are those of images that `gen.lock` has.
+    `faults` are files and folders that should have been judged and could not be.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Built(Struct, frozen=True, kw_only=True):
     definitions: tuple[Manifest, ...] = ()
     patches: tuple[Aim, ...] = ()
     digests: Mapping[str, str] = {}
+    faults: tuple[Fault, ...] = ()
 
     def of(self, *kinds: str) -> Iterator[Object]:
         """Yield the objects of some kinds."""

@@ -17,6 +17,7 @@ from generator.rendered import (
     selectors,
 )
 from generator.rendered.built import Built
+from generator.rendered.faults import FAULT_CODES
 from generator.rendered.kinds import NEWEST
 from generator.rendered.rule import BuiltRule, Problem
 from generator.rendered.waivers import WAIVER_CODES
@@ -36,7 +37,7 @@ RULES: dict[str, BuiltRule] = {
 
 def explanations() -> dict[str, Explained]:
     """Return what `gen explain` tells of findings on built objects, by code."""
-    return {**RULES, **WAIVER_CODES}
+    return {**RULES, **WAIVER_CODES, **FAULT_CODES}
 
 
 def examine(built: Built) -> list[Problem]:

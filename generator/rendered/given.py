@@ -42,7 +42,7 @@ def _files(folder: Path) -> list[Path]:
         raise UsageError(f"--schemas {folder}: there is no such file or folder")
     if folder.is_file():
         return [folder]
-    return sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES and path.is_file())
 
 
 def _wanted(path: Path, wanted: dict[tuple[str, str], set[str]]) -> Iterator[Manifest]:

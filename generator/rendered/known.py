@@ -125,9 +125,23 @@ class Known(Struct, frozen=True):
             return Maker("")
         return self.makers.get(target._replace(key=""))
 
-    def names(self, target: Target) -> list[str]:
-        """Return the names that could have been meant."""
-        return [one.name for one in self.makers if (one.kind, one.namespace) == (target.kind, target.namespace)]
+    def meant(self, target: Target) -> str | None:
+        """Return the name that was most likely meant, if one is no more than two letters away."""
+        there = [one.name for one in self.makers if (one.kind, one.namespace) == (target.kind, target.namespace)]
+        closest = min(there, key=lambda name: _apart(name, target.name), default="")
+        return closest if closest and _apart(closest, target.name) <= min(2, len(target.name) // 3) else None
+
+
+def _apart(one: str, other: str) -> int:
+    """Return how many letters must be put in, left out or changed to make one name of another; 3 stands for more."""
+    if abs(len(one) - len(other)) > 2:
+        return 3
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one, 1):
+        above, row[0] = row[0], number
+        for index, their in enumerate(other, 1):
+            above, row[index] = row[index], min(row[index] + 1, row[index - 1] + 1, above + (letter != their))
+    return row[-1]
 
 
 def _place(name: str) -> tuple[str, str]:

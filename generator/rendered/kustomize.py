@@ -10,6 +10,7 @@ from typing import Any
 from generator.components.component import Manifest
 from generator.errors import CommandError, UsageError
 from generator.process import run
+from generator.rendered.faults import BrokenError, unbuilt
 from generator.rendered.manifests import generated, is_manifest
 
 __all__ = ["ORIGIN", "built", "program"]
@@ -37,15 +38,18 @@ def program() -> list[str]:
     raise UsageError("Kustomize was not found; install `kustomize` or `kubectl`, or name one in GEN_KUSTOMIZE")
 
 
-def built(command: list[str], folder: Path, place: str) -> list[tuple[Manifest, str]]:
+def built(command: list[str], folder: Path, place: str, component: str = "") -> list[tuple[Manifest, str]]:
     """Return the objects that Kustomize builds from a folder, each with its file relative to the folder (empty where
-    it is not told). The folder's kustomization asks for `ORIGIN`. Raises UsageError that names `place`.
+    it is not told). The folder's kustomization asks for `ORIGIN`. Raises BrokenError that names `place`, the folder
+    of `component` where there is one.
     """
     try:
         text = run([*command, str(folder)])
     except CommandError as error:
         words = error.output.strip().replace(f"{folder}{os.sep}", "").replace(str(folder), place)
-        raise UsageError(f"{place}: Kustomize cannot build it: {words}") from None
+        if (copy := str(folder).removesuffix(place)) != str(folder):
+            words = words.replace(copy, "")
+        raise BrokenError(unbuilt(place, f"Kustomize cannot build it: {words}", component)) from None
     return [(one, _origin(one)) for one in _objects(text)]
 
 

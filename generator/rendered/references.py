@@ -124,7 +124,7 @@ def harmless(one: Reference) -> bool:
 
 def absent(one: Reference, known: Known) -> Problem:
     """Say that something is not there."""
-    meant = near(one.target.name, known.names(one.target))
+    meant = known.meant(one.target)
     fix = f"write `{meant}`" if meant else f"add the {one.target.kind}, or correct the name"
     return Problem(object=one.object, at=one.at, message=f"there is no {one.target.told}", fix=fix)
 

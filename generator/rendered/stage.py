@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from msgspec import Struct
 
-from generator.errors import UsageError
+from generator.rendered.faults import BrokenError, unreadable
 from generator.rendered.kustomize import ORIGIN
 from generator.rendered.manifests import documents
 
@@ -19,6 +19,7 @@ __all__ = ["Aside", "aside", "stage", "targets", "unpatched"]
 
 _NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _REMOTE = re.compile(r"[\w+.-]+://|git@|git::|[\w-]+(\.[\w-]+)+/")
+_CRD = "customresourcedefinition-"
 _COPIED = ("base", "workflows")
 _SPLIT = ("overlays", "clusters")
 
@@ -32,7 +33,7 @@ class Aside(Struct, frozen=True):
 
 def stage(root: Path, cluster: str, copy: Path) -> None:
     """Fill the empty folder `copy` with what stands in the repository for one cluster; what is not to be changed is
-    linked.
+    linked, and so are CRDs, which are most of it.
     """
     for entry in root.iterdir():
         if entry.name in _SPLIT:
@@ -45,19 +46,28 @@ def stage(root: Path, cluster: str, copy: Path) -> None:
 
 def _put(source: Path, target: Path, *, whole: bool) -> None:
     if whole and source.is_dir():
-        shutil.copytree(source, target, symlinks=True)
+        shutil.copytree(source, target, symlinks=True, copy_function=_copied)
     else:
         target.symlink_to(source.absolute())
 
 
+def _copied(source: str, target: str) -> None:
+    if Path(source).name.startswith(_CRD):
+        Path(target).symlink_to(Path(source).absolute())
+    else:
+        shutil.copyfile(source, target)
+
+
 def aside(folder: Path, copy: Path) -> Aside:
     """Set aside, in the folder of an Application in the staged `copy`, what Kustomize cannot or need not build; ask it
-    for the origin of everything else. Raises UsageError for a kustomization that cannot be read.
+    for the origin of everything else. Raises BrokenError for a kustomization that cannot be read.
     """
+    _unlinked(folder, copy)
     keep_crds = any("CustomResourceDefinition" in path.read_text(errors="replace") for path in _patching(folder))
-    found = list(_aside(folder, copy, keep_crds=keep_crds))
+    found = list(_aside(folder, copy, set(), keep_crds=keep_crds))
     path, content = _kustomization(folder)
-    _write(path, {**content, "buildMetadata": sorted({ORIGIN, *_list(content.get("buildMetadata"))})})
+    metadata = sorted({ORIGIN, *map(str, _list(content.get("buildMetadata")))})
+    _write(path, {**content, "buildMetadata": metadata})
     return Aside(
         tuple(one for one in found if isinstance(one, Path)), tuple(one for one in found if isinstance(one, str))
     )
@@ -69,26 +79,36 @@ def _patching(folder: Path) -> Iterator[Path]:
         yield from (path for path in sorted((folder / name).rglob("*")) if path.is_file())
 
 
-def _aside(folder: Path, copy: Path, *, keep_crds: bool) -> Iterator[Path | str]:
+def _aside(folder: Path, copy: Path, seen: set[Path], *, keep_crds: bool) -> Iterator[Path | str]:
     path, content = _kustomization(folder)
-    if path is None:
+    if path is None or path in seen:
         return
+    seen.add(path)
     kept = []
     for entry in _list(content.get("resources")):
         local = folder / str(entry)
-        if not keep_crds and local.name.startswith("customresourcedefinition-"):
+        if local.name.startswith(_CRD) and local.is_file() and not keep_crds:
             yield local
         elif not local.exists() and _REMOTE.match(str(entry)):
             yield str(entry)
         else:
             kept.append(entry)
+            _seen_by_kustomize(local)
     yield from (str(_name(chart)) for chart in _list(content.get("helmCharts")))
     if kept != _list(content.get("resources")) or "helmCharts" in content:
         _write(path, {**{key: content[key] for key in content if key != "helmCharts"}, "resources": kept})
     for entry in (*kept, *_list(content.get("components"))):
         if (folder / str(entry)).is_dir():
             below = _unlinked(folder / str(entry), copy)
-            yield from _aside(below, copy, keep_crds=keep_crds) if below else ()
+            yield from _aside(below, copy, seen, keep_crds=keep_crds) if below else ()
+
+
+def _seen_by_kustomize(local: Path) -> None:
+    """Put a copy in place of the link to a CRD: Kustomize follows none that lead out of its folder."""
+    if local.name.startswith(_CRD) and local.is_symlink() and local.is_file():
+        content = local.read_bytes()
+        local.unlink()
+        local.write_bytes(content)
 
 
 def _unlinked(folder: Path, copy: Path) -> Path | None:
@@ -121,8 +141,9 @@ def targets(folder: Path, below: str = "") -> Iterator[tuple[str, int, dict[str,
             said = {str(key): str(value) for key, value in patch["target"].items()}
             yield f"{below}{path.name}", index, said
     for entry in (*_list(content.get("resources")), *_list(content.get("components"))):
-        if ".." not in str(entry) and (folder / below / str(entry)).is_dir():
-            yield from targets(folder, f"{below}{entry}/")
+        inner = os.path.normpath(str(entry))
+        if inner != "." and ".." not in inner and (folder / below / inner).is_dir():
+            yield from targets(folder, f"{below}{inner}/")
 
 
 def unpatched(folder: Path) -> bool:
@@ -142,7 +163,7 @@ def _kustomization(folder: Path) -> tuple[Path | None, dict[str, Any]]:
     try:
         content = documents(path.read_bytes())
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"{'/'.join(path.parts[-4:])}: cannot be read: {error}") from None
+        raise BrokenError(unreadable(str(path), error, path.read_bytes())) from None
     return path, content[0] if content and isinstance(content[0], dict) else {}
 
 

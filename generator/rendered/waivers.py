@@ -12,7 +12,7 @@ from generator.rendered.rule import Problem
 from generator.spec.codes import Explained
 from generator.spec.near import near
 
-__all__ = ["WAIVER_CODES", "Settled", "settle"]
+__all__ = ["WAIVER_CODES", "Settled", "expired", "settle"]
 
 _EXAMPLE = (
     "waivers:\n  - {code: GEN-POD-001, on: DaemonSet monitoring/node-agent, reason: reads the disks' SMART values,"
@@ -92,6 +92,22 @@ def settle(
     return Settled(tuple(kept), waived, tuple(findings))
 
 
+def expired(cluster: Cluster, today: date) -> Iterator[Finding]:
+    """Yield a finding for each waiver whose last day is over."""
+    for index, waiver in enumerate(cluster.waivers):
+        if _expired(waiver, today):
+            yield _ended(index, waiver)
+
+
+def _ended(index: int, waiver: Waiver) -> Finding:
+    return Finding(
+        code="GEN-WAIVER-001",
+        at=("waivers", index, "expires"),
+        message=f"the waiver of {waiver.owner} for {waiver.code} ended with {waiver.expires}",
+        fix="settle the finding and remove the waiver, or have its owner renew it",
+    )
+
+
 def _covers(waiver: Waiver, problem: Problem) -> bool:
     return waiver.code == problem.code and waiver.on in {None, problem.object.told}
 
@@ -115,12 +131,7 @@ def _findings(index: int, waiver: Waiver, today: date, *, known: Collection[str]
             fix=f"write {meant}" if meant else "`gen check --rendered` shows the codes",
         )
     elif _expired(waiver, today):
-        yield Finding(
-            code="GEN-WAIVER-001",
-            at=(*at, "expires"),
-            message=f"the waiver of {waiver.owner} for {waiver.code} ended with {waiver.expires}",
-            fix="settle the finding and remove the waiver, or have its owner renew it",
-        )
+        yield _ended(index, waiver)
     elif idle:
         yield Finding(
             code="GEN-WAIVER-002",

@@ -104,8 +104,61 @@ def test_an_expired_waiver_is_an_error_at_its_line(root: Path, capsys: pytest.Ca
     assert f"{CLUSTER}:{line}:" in shown
     assert "error GEN-WAIVER-001: the waiver of storage@ for GEN-API-001 ended with 2020-03-31" in shown
     assert "error GEN-API-001: Service" in shown
-    assert run(["check"]) == 0
+    assert run(["check"]) == 1
+    assert f"{CLUSTER}:{line}:" in capsys.readouterr().out
     assert run(["render"]) == 0
+
+
+def test_a_waiver_that_holds_is_no_finding_of_a_plain_check(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    waive(root, code="GEN-API-001")
+    assert run(["check"]) == 0
+    assert "GEN-WAIVER" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", ["", "a: [", "{{ .Values.x }}\n", "a: 1\n"])
+def test_what_was_given_and_not_judged_fails(root: Path, content: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "mine.yaml").write_text(content)
+    assert run(["check", "--rendered", "mine.yaml", "--output", "json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [one["code"][:8] for one in told["findings"]] == ["GEN-FILE"]
+    assert (told["judged"]["mine.yaml"]["errors"], told["judged"]["mine.yaml"]["objects"]) == (1, 0)
+    assert run(["check", "--rendered", "mine.yaml"]) == 1
+    assert "mine.yaml: 0 objects, 1 error, 0 warnings" in capsys.readouterr().out
+    assert run(["check", "--rendered", "mine.yaml", "--output", "github"]) == 1
+    assert "::error file=mine.yaml,line=1," in capsys.readouterr().out
+
+
+def test_other_yaml_beside_objects_is_a_note_that_is_counted(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "mine").mkdir()
+    (root / "mine/values.yaml").write_text("a: 1\n")
+    (root / "mine/x.yaml").write_text(json.dumps({**SERVICE, "spec": {"ports": [{"port": 80}]}}))
+    assert run(["check", "--rendered", "mine"]) == 0
+    assert "mine: 1 object, 0 errors, 0 warnings, 1 note\n" in capsys.readouterr().out
+    assert run(["check", "--rendered", "mine", "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["judged"]["mine"]["notes"] == [
+        "mine/values.yaml: holds no Kubernetes object"
+    ]
+
+
+def test_an_overlay_that_cannot_be_built_is_a_finding_beside_others(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong(root)
+    broken = root / "overlays/a30-bench/queues/custom/kustomization.yaml"
+    broken.write_text(json.dumps({**COMPONENT, "resources": ["absent.yaml"]}))
+    assert run(["check", "--rendered"]) == 1
+    shown = capsys.readouterr().out
+    assert "overlays/a30-bench/queues/kustomization.yaml:1:1 error GEN-BUILD-001: Kustomize cannot build it: " in shown
+    assert "   fix: mend what is yours in overlays/a30-bench/queues/custom/\n" in shown
+    assert "error GEN-API-001: Service mlperf/x" in shown
+
+
+def test_a_kubeconfig_is_of_one_cluster(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = root / "clusters/b/cluster.yaml"
+    other.parent.mkdir()
+    other.write_text((root / CLUSTER).read_text().replace("name: a30-bench", "name: b", 1))
+    code = run(["check", "--server", "--kubeconfig", "absent"])
+    assert (code, "choose one with --cluster" in capsys.readouterr().err) == (2, True)
 
 
 def test_a_folder_is_judged_within_a_cluster(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,7 +204,7 @@ def test_wrong_usage_is_one_message(
 
 
 def test_every_code_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    for code in ("GEN-API-001", "GEN-WAIVER-001", "GEN-SRV-001", "GEN-POD-001"):
+    for code in ("GEN-API-001", "GEN-WAIVER-001", "GEN-SRV-001", "GEN-POD-001", "GEN-BUILD-001", "GEN-VEND-002"):
         assert run(["explain", code]) == 0
         assert capsys.readouterr().out.startswith(f"{code}: ")
 

@@ -1,68 +1,29 @@
 """`gen vendor` as a user calls it, with the pinned Helm and charts made here."""
 
 import json
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
-from chartshop import CONFIG_MAP, Shop, serving
+from chartshop import CONFIG_MAP, Shop
 from chartworld import World, component, release
+from vendoring import DEFINITION, SECRET, built
 
 from generator.components.component import Component, Patch
 from generator.model import versions
 from generator.model.cluster import Cluster
 from generator.upstream.cache import digest
 from generator.upstream.helm import helm
-from tools import need_kustomize
 
+pytest_plugins = ["vendoring"]
 pytestmark = pytest.mark.real
 
-SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {word: {{ randAlphaNum 8 | quote }}}\n"
-DEFINITION = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: toys.example.org}
-spec:
-  group: example.org
-  names: {kind: Toy, plural: toys, listKind: ToyList, singular: toy}
-  scope: Cluster
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: DESCRIPTION}}}
-"""
 POD = """\
 apiVersion: v1
 kind: Pod
 metadata: {name: image-VERSION}
 spec: {containers: [{name: a, image: "x.example.org/a:VERSION"}]}
 """
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    return World(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    return World(tmp_path, monkeypatch, ("one", "two"))
-
-
-@pytest.fixture
-def shop() -> Iterator[Shop]:
-    found = Shop()
-    with serving(found):
-        yield found
-
-
-def built(world: World, cluster: str = "one", name: str = "toy") -> list[dict[str, Any]]:
-    """Return what Kustomize makes of an overlay, without --enable-helm."""
-    argv = [*need_kustomize(), str(world.root / "overlays" / cluster / name)]
-    done = subprocess.run(argv, check=True, capture_output=True, text=True)
-    return list(yaml.safe_load_all(done.stdout))
 
 
 def test_the_first_run_locks_and_the_second_needs_no_network(world: World, shop: Shop) -> None:

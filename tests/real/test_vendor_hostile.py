@@ -3,14 +3,14 @@
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-from chartshop import CONFIG_MAP, Shop, free_port, locked_with, serving
+from chartshop import CONFIG_MAP, Shop, free_port, locked_with
 from chartworld import World, component, release
 
+pytest_plugins = ["vendoring"]
 pytestmark = pytest.mark.real
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
@@ -25,18 +25,6 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
 """
 FILE = "overlays/one/toy/upstream/configmap-toy.yaml"
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    return World(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def shop() -> Iterator[Shop]:
-    found = Shop()
-    with serving(found):
-        yield found
 
 
 @pytest.fixture

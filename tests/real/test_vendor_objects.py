@@ -1,18 +1,15 @@
 """What `gen vendor` makes of the objects of charts: hooks, Secrets, CRDs, nulls, kinds that nothing serves."""
 
-import subprocess
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from chartshop import CONFIG_MAP, Shop, packaged, serving
+from chartshop import CONFIG_MAP, Shop, packaged
 from chartworld import World, component, release
+from vendoring import DEFINITION, SECRET, built
 
-from tools import need_kustomize
-
+pytest_plugins = ["vendoring"]
 pytestmark = pytest.mark.real
 
 HOOK = """\
@@ -23,43 +20,7 @@ metadata:
   annotations: {helm.sh/hook: "pre-install,pre-upgrade", helm.sh/hook-weight: "-5", kept: "yes"}
 spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: registry.example.org/a:1}]}}}
 """
-SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {word: {{ randAlphaNum 8 | quote }}}\n"
-DEFINITION = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: toys.example.org}
-spec:
-  group: example.org
-  names: {kind: Toy, plural: toys, listKind: ToyList, singular: toy}
-  scope: Cluster
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: DESCRIPTION}}}
-"""
 TOY = "apiVersion: example.org/v1\nkind: Toy\nmetadata: {name: bear, namespace: not-ours}\n"
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    return World(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    return World(tmp_path, monkeypatch, ("one", "two"))
-
-
-@pytest.fixture
-def shop() -> Iterator[Shop]:
-    found = Shop()
-    with serving(found):
-        yield found
-
-
-def built(world: World, cluster: str = "one", name: str = "toy") -> list[dict[str, Any]]:
-    """Return what Kustomize makes of an overlay, without --enable-helm."""
-    argv = [*need_kustomize(), str(world.root / "overlays" / cluster / name)]
-    done = subprocess.run(argv, check=True, capture_output=True, text=True)
-    return list(yaml.safe_load_all(done.stdout))
 
 
 def test_a_failing_chart_is_told_in_helms_words_and_nothing_is_written(two: World, shop: Shop) -> None:

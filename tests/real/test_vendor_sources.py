@@ -21,21 +21,10 @@ from generator.components.component import Component
 from generator.model.versions import HELM
 from generator.upstream.cache import digest
 
+pytest_plugins = ["vendoring"]
 pytestmark = pytest.mark.real
 
 REGISTRY = "v3.0.0"
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    return World(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def shop() -> Iterator[Shop]:
-    found = Shop()
-    with serving(found):
-        yield found
 
 
 def certificate(folder: Path) -> Path:

@@ -46,16 +46,15 @@ def test_a_folder_is_read_with_all_below_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "note"),
     [
-        ("{{ if .Values.x }}\na: b\n", "not read (a template of a chart?)"),
-        ("a: [", "not read: "),
+        ("{{ if .Values.x }}\na: b\n", "is a template of a chart"),
+        ('{{- include "labels" . | nindent 4 }}\n', "is a template of a chart"),
         ("a: 1\n", "holds no Kubernetes object"),
         (f"{SERVICE}---\na: 1\n", "1 of its documents are no Kubernetes objects"),
         ("# nothing\n", "is empty"),
-        ("a: &a [*a]\n", "not read: "),
+        ("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n", "holds no"),
+        ("apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n", "holds no"),
         ("a: 0x" + 5000 * "1", "holds no"),
-        ("[" * 100000, "not read: "),
         ("a: \xff".encode("latin-1").decode("latin-1"), "holds no"),
-        ("kind: Service\napiVersion: v1\nmetadata: {name: [x]}\n", "holds no"),
     ],
 )
 def test_what_is_no_object_is_told_and_not_fatal(tmp_path: Path, content: str, note: str) -> None:
@@ -65,14 +64,66 @@ def test_what_is_no_object_is_told_and_not_fatal(tmp_path: Path, content: str, n
     assert "Service x" in [one.told for one in built.objects]
     assert note in built.notes[0]
     assert built.notes[0] in list(unjudged(built))
+    assert built.faults == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        (b"a: [", 1, "cannot be read: while parsing a flow node, did not find expected node content"),
+        (b"a: 1\n<<<<<<< HEAD\n", 2, "cannot be read: "),
+        (b"a: 1\nb: {{ $value }}\nc: }\n", 3, "cannot be read: "),
+        (b"a: &a [*a]\n", 1, "cannot be read: "),
+        (b"[" * 100000, 1, "more than 500 levels deep"),
+        (b"a: 1\nb: \x00\xfe\n", 2, "cannot be read: "),
+        (b"a: b\nc: \xff\n", 2, "cannot be read: "),
+        (b"apiVersion: v1\nkind: Service\nmetadata: {name: 5}\n", 2, "a Service without a usable name"),
+        (b"apiVersion: v1\nkind: Service\nmetadata: [1]\n", 2, "a Service without a usable name"),
+        (b"apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: ''}\n", 2, "a Widget without a usable name"),
+        (b"apiVersion: apps/v1\nkind: Deployment\n", 2, "a Deployment without a usable name"),
+    ],
+)
+def test_what_cannot_be_read_is_a_fault_at_its_line(tmp_path: Path, content: bytes, line: int, message: str) -> None:
+    (tmp_path / "a.YAML").write_bytes(content)
+    (tmp_path / "b.yaml").write_text(SERVICE)
+    built = read_manifests(tmp_path)
+    assert told(tmp_path) == ["Service x"]
+    (fault,) = built.faults
+    assert (fault.code, fault.file, fault.position.line) == ("GEN-FILE-001", str(tmp_path / "a.YAML"), line)
+    assert message in fault.message
+
+
+@pytest.mark.parametrize("content", ["", "# nothing\n", "a: 1\n", "{{ if .Values.x }}\n", None])
+def test_a_path_without_any_object_is_a_fault(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "a.yaml").write_text(content)
+    (fault,) = read_manifests(tmp_path).faults
+    number = 0 if content is None else 1
+    assert (fault.code, fault.file) == ("GEN-FILE-002", str(tmp_path))
+    looked = f"looked for .yaml, .yml and .json, found {number} f"
+    assert f"there is no Kubernetes object to judge: {looked}" in fault.message
+
+
+def test_an_empty_stream_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after `kustomize build absent | gen check --rendered -`."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    (fault,) = read_manifests(Path("-")).faults
+    assert (fault.code, fault.file) == ("GEN-FILE-002", "-")
+
+
+def test_a_kustomization_without_any_object_is_a_fault(tmp_path: Path) -> None:
+    need_kustomize()
+    (tmp_path / "kustomization.yaml").write_text("configMapGenerator: []\nnamePrefix: x-\n")
+    (fault,) = read_manifests(tmp_path).faults
+    assert fault.code in {"GEN-FILE-002", "GEN-BUILD-001"}
 
 
 def test_aliases_that_stand_for_too_much_are_told(tmp_path: Path) -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{index}: &a{index} [{', '.join([f'*a{index - 1}'] * 10)}]" for index in range(1, 12)]
     (tmp_path / "bomb.yaml").write_text("\n".join(lines))
-    (note,) = read_manifests(tmp_path / "bomb.yaml").notes
-    assert "more than 2000000 values" in note
+    (fault,) = read_manifests(tmp_path / "bomb.yaml").faults
+    assert "more than 2000000 values" in fault.message
 
 
 def test_a_kustomization_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,8 +134,9 @@ def test_a_kustomization_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert files["StatefulSet minio/minio"] == "overlays/ml50/minio/statefulset-minio.yaml"
     assert all((ROOT / file).is_file() for file in files.values())
     (tmp_path / "kustomization.yaml").write_text("resources: [absent.yaml]")
-    with pytest.raises(UsageError, match=r"Kustomize cannot build it: .*absent"):
-        read_manifests(tmp_path)
+    (fault,) = read_manifests(tmp_path).faults
+    assert (fault.code, fault.file) == ("GEN-BUILD-001", f"{tmp_path}/kustomization.yaml")
+    assert "absent" in fault.message
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,11 @@
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -175,10 +179,91 @@ def test_an_application_from_elsewhere_is_told(root: Path, a30: Cluster) -> None
 def test_what_kustomize_cannot_build_is_one_message(root: Path, a30: Cluster) -> None:
     put(root / CUSTOM, {**COMPONENT, "resources": ["absent.yaml"]})
     with pytest.raises(
-        UsageError, match=r"^overlays/a30-bench/queues: Kustomize cannot build it: .*absent\.yaml"
+        UsageError, match=r"^overlays/a30-bench/queues/kustomization.yaml: Kustomize cannot build it: .*absent\.yaml"
     ) as caught:
         build(root, a30)
     assert "/gen-" not in str(caught.value)
+
+
+def test_every_folder_that_fails_is_a_fault_and_the_others_are_built(root: Path, a30: Cluster) -> None:
+    whole = build(root, a30)
+    put(root / CUSTOM, {**COMPONENT, "resources": ["absent.yaml"]})
+    (root / OVERLAYS / "namespaces/custom/kustomization.yaml").write_text("{")
+    (root / OVERLAYS / "tenants/kustomization.yaml").unlink()
+    built = build(root, a30, tolerant=True)
+    assert {(one.code, one.file, one.fix) for one in built.faults} == {
+        ("GEN-BUILD-001", f"{OVERLAY}/kustomization.yaml", f"mend what is yours in {OVERLAY}/custom/"),
+        ("GEN-FILE-001", f"{OVERLAYS}/namespaces/custom/kustomization.yaml", ""),
+        (
+            "GEN-BUILD-001",
+            f"{OVERLAYS}/tenants/kustomization.yaml",
+            f"`gen render` writes what is gen's; what is in {OVERLAYS}/tenants/custom/ is yours to mend",
+        ),
+    }
+    assert all("/gen-" not in one.message for one in built.faults)
+    gone = {"queues", "namespaces", "tenants"}
+    assert {one.told for one in built.objects} == {one.told for one in whole.objects if one.component not in gone}
+
+
+def test_applications_that_cannot_be_built_are_a_fault_and_overlays_are_built(root: Path, a30: Cluster) -> None:
+    put(root / "clusters/a30-bench/argocd/custom/kustomization.yaml", {**COMPONENT, "resources": ["absent.yaml"]})
+    built = build(root, a30, tolerant=True)
+    assert [one.file for one in built.faults] == ["clusters/a30-bench/argocd/kustomization.yaml"]
+    assert find(built, "ClusterQueue mlperf").component == "queues"
+
+
+def test_a_folder_that_no_application_names_is_told_and_not_built(root: Path, a30: Cluster) -> None:
+    """A component that goes leaves what is the user's."""
+    put(root / OVERLAYS / "left/custom/kustomization.yaml", COMPONENT)
+    put(root / OVERLAYS / "whole/kustomization.yaml", {"resources": ["mine.yaml"]})
+    put(root / OVERLAYS / "whole/mine.yaml", MINE)
+    built = build(root, a30)
+    assert [note.split(":")[0] for note in built.notes] == [f"{OVERLAYS}/left", f"{OVERLAYS}/whole"]
+    assert not [one for one in built.objects if one.name == "mine"]
+
+
+def test_kustomizations_that_name_each_other_are_a_fault(root: Path, a30: Cluster) -> None:
+    put(root / CUSTOM, {**COMPONENT, "resources": ["../custom", "."]})
+    (fault,) = build(root, a30, tolerant=True).faults
+    assert fault.code == "GEN-BUILD-001"
+
+
+def test_a_listed_crd_that_is_gone_or_no_yaml_is_a_fault(root: Path, a30: Cluster) -> None:
+    vendor(root, crd())
+    (file,) = root.glob("base/volcano/*/crds/customresourcedefinition-x.yaml")
+    file.write_text("a: [")
+    (fault,) = build(root, a30, tolerant=True).faults
+    assert (fault.code, fault.file) == ("GEN-FILE-001", file.relative_to(root).as_posix())
+    file.unlink()
+    (fault,) = build(root, a30, tolerant=True).faults
+    assert (fault.code, fault.fix) == ("GEN-BUILD-001", "gen vendor volcano")
+
+
+def test_digests_of_images_come_from_the_lock(root: Path, a30: Cluster) -> None:
+    assert build(root, a30).digests == {}
+    (root / "gen.lock").write_text("images:\n  quay.io/x/y:v1: sha256:00\n")
+    assert build(root, a30).digests == {"quay.io/x/y:v1": "sha256:00"}
+
+
+def test_a_stopped_build_leaves_nothing_behind(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    place = tmp_path_factory.mktemp("stopped")
+    slow, temporary = place / "kustomize", place / "tmp"
+    slow.write_text(f"#!/bin/sh\ntouch {place}/begun\nexec sleep 2\n")
+    slow.chmod(0o755)
+    temporary.mkdir()
+    env = {**os.environ, "GEN_KUSTOMIZE": str(slow), "TMPDIR": str(temporary), "PYTHONPATH": str(REPOSITORY)}
+    put(root / "clusters/a30-bench/cluster.yaml", {})
+    (root / "clusters/a30-bench/cluster.yaml").write_bytes(
+        (REPOSITORY / "clusters/a30-bench/cluster.yaml").read_bytes()
+    )
+    command = [sys.executable, "-m", "generator", "check", "--rendered"]
+    with subprocess.Popen(command, cwd=root, env=env, stderr=subprocess.PIPE) as started:
+        while not (place / "begun").exists() and started.poll() is None:
+            sleep(0.05)
+        assert list(temporary.iterdir())
+        started.terminate()
+        started.wait(30)
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_kustomization_that_is_no_yaml_is_one_message(root: Path, a30: Cluster) -> None:

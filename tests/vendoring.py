@@ -1,0 +1,52 @@
+"""What all tests of `gen vendor` begin with (`from vendoring import ...`)."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from chartshop import Shop, serving
+from chartworld import World
+
+from tools import need_kustomize
+
+__all__ = ["DEFINITION", "SECRET", "built", "shop", "two", "world"]
+
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {word: {{ randAlphaNum 8 | quote }}}\n"
+DEFINITION = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: toys.example.org}
+spec:
+  group: example.org
+  names: {kind: Toy, plural: toys, listKind: ToyList, singular: toy}
+  scope: Cluster
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: DESCRIPTION}}}
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(tmp_path, monkeypatch, ("one", "two"))
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    found = Shop()
+    with serving(found):
+        yield found
+
+
+def built(world: World, cluster: str = "one", name: str = "toy") -> list[dict[str, Any]]:
+    """Return what Kustomize makes of an overlay, without --enable-helm."""
+    argv = [*need_kustomize(), str(world.root / "overlays" / cluster / name)]
+    done = subprocess.run(argv, check=True, capture_output=True, text=True)
+    return list(yaml.safe_load_all(done.stdout))
