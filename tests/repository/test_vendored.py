@@ -1,6 +1,7 @@
 """What stands vendored: kept, told when stale, gone with its component."""
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from generator.cli import run
 from generator.components import compose
 from generator.errors import UsageError
 from generator.layout.lock import Lock
-from generator.layout.upstream import DEFINITION, Found, Upstream, crds, files, folder, kustomized, seal
+from generator.layout.upstream import DEFINITION, Found, Upstream, brings, crds, files, folder, kustomized, seal
 from generator.repository.project import load
 from generator.repository.render import Fresh, Outcome, render
 from generator.repository.standing import locked, on_disk, vendored
@@ -264,3 +265,22 @@ def test_what_another_process_locked_otherwise_is_not_overwritten(place: Path) -
     assert locked(on_disk(place)).charts == other.charts
     rendered(place, Fresh(unused=frozenset({"x/volcano:1"})))
     assert locked(on_disk(place)).charts == {"x/new:1": "sha256:3"}
+
+
+WATCHED = (
+    "import sys, os; forbidden = {'subprocess.Popen', 'os.exec', 'os.posix_spawn', 'os.system', 'socket.connect'}\n"
+    "sys.addaudithook(lambda event, args: os._exit(9) if event in forbidden else None)\n"
+    "from generator.cli import run; raise SystemExit(run(sys.argv[1:]))"
+)
+
+
+@pytest.mark.parametrize(
+    ("verb", "status"), [(["render"], 0), (["render", "--check"], 0), (["check"], 0), (["doctor"], 9)]
+)
+def test_what_is_vendored_needs_no_program_and_no_network(place: Path, verb: list[str], status: int) -> None:
+    cluster = load(place)[0].cluster
+    assert cluster
+    rendered(place, brought(place, *(one.name for one in compose(cluster) if brings(one))))
+    command = [sys.executable, "-c", WATCHED, *verb, "-C", str(place)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stdout + done.stderr
