@@ -27,7 +27,7 @@ render: $(READY)
 
 test: $(READY)
 	$(BIN)/python tools/kustomize.py >/dev/null
-	$(BIN)/python -m pytest -q -m 'not real' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=88
+	$(BIN)/python -m pytest -q -m 'not real' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=93
 
 test-real: $(READY)
 	$(BIN)/python tools/real.py >/dev/null

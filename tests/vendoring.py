@@ -1,18 +1,14 @@
-"""What all tests of `gen vendor` begin with (`from vendoring import ...`)."""
+"""What tests of `gen vendor` share: parts of charts, and what Kustomize makes of an overlay."""
 
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
-from chartshop import Shop, serving
 from chartworld import World
 
 from tools import need_kustomize
 
-__all__ = ["DEFINITION", "SECRET", "built", "shop", "two", "world"]
+__all__ = ["DEFINITION", "SECRET", "built"]
 
 SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {word: {{ randAlphaNum 8 | quote }}}\n"
 DEFINITION = """\
@@ -26,23 +22,6 @@ spec:
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: DESCRIPTION}}}
 """
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    return World(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    return World(tmp_path, monkeypatch, ("one", "two"))
-
-
-@pytest.fixture
-def shop() -> Iterator[Shop]:
-    found = Shop()
-    with serving(found):
-        yield found
 
 
 def built(world: World, cluster: str = "one", name: str = "toy") -> list[dict[str, Any]]:

@@ -15,7 +15,6 @@ from generator.model.cluster import Cluster
 from generator.upstream.cache import digest
 from generator.upstream.helm import helm
 
-pytest_plugins = ["vendoring"]
 pytestmark = pytest.mark.real
 
 POD = """\

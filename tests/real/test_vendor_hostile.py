@@ -10,7 +10,6 @@ import pytest
 from chartshop import CONFIG_MAP, Shop, free_port, locked_with
 from chartworld import World, component, release
 
-pytest_plugins = ["vendoring"]
 pytestmark = pytest.mark.real
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"

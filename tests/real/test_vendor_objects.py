@@ -9,7 +9,6 @@ from chartshop import CONFIG_MAP, Shop, packaged
 from chartworld import World, component, release
 from vendoring import DEFINITION, SECRET, built
 
-pytest_plugins = ["vendoring"]
 pytestmark = pytest.mark.real
 
 HOOK = """\

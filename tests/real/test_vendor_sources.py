@@ -21,7 +21,6 @@ from generator.components.component import Component
 from generator.model.versions import HELM
 from generator.upstream.cache import digest
 
-pytest_plugins = ["vendoring"]
 pytestmark = pytest.mark.real
 
 REGISTRY = "v3.0.0"
