@@ -214,7 +214,7 @@ def vendored(folder: Path, runs: int) -> Iterator[Row]:
 def bring(place: Path, name: str) -> int:
     """Put objects of the usual number and size where `gen vendor` would; return the number of releases."""
     from generator.components import compose  # noqa: PLC0415 - the others measure programs only
-    from generator.layout.upstream import Found, brings, crds, files, folder  # noqa: PLC0415
+    from generator.layout.upstream import Found, brings, crds, files, folder, kustomized  # noqa: PLC0415
     from generator.repository.project import load  # noqa: PLC0415
 
     made = load(place, [name])[0].cluster
@@ -226,12 +226,13 @@ def bring(place: Path, name: str) -> int:
         home.mkdir(parents=True)
         for path, content in files(made, component, Found(namespaces=("a",), kinds=("b/C",))).items():
             (place / path).write_bytes(content)
-        for number in range(40):
-            (home / f"configmap-{number}.yaml").write_bytes(b"# of a chart\n" * 200)
-        (home / "kustomization.yaml").write_bytes(b"resources: []\n")
-        definitions = place / crds(component.name, component.version)
-        definitions.mkdir(parents=True, exist_ok=True)
-        (definitions / "customresourcedefinition-a.yaml").write_bytes(b"# of a chart\n" * 50_000)
+        names = [f"configmap-{number}.yaml" for number in range(40)]
+        for file in names:
+            (home / file).write_bytes(b"# of a chart\n" * 200)
+        base = crds(component.name, component.version)
+        (home / "kustomization.yaml").write_bytes(kustomized(names, base))
+        (place / base).mkdir(parents=True, exist_ok=True)
+        (place / base / "customresourcedefinition-a.yaml").write_bytes(b"# of a chart\n" * 50_000)
     return found
 
 

@@ -1,6 +1,6 @@
 """The backup of a Ceph bucket to MinIO: copy, prove, record."""
 
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from generator.model.versions import CATALOGUE
@@ -11,7 +11,7 @@ __all__ = ["CLIENT_IMAGE", "LABELS", "NAMESPACE", "PHASES", "SCRIPT", "TEMPLATES
 NAMESPACE = "rook-ceph"
 LABELS = {"app.kubernetes.io/name": "backup", "app.kubernetes.io/part-of": "workflows"}
 CLIENT_IMAGE = CATALOGUE["minio"][0].images["client"]
-SCRIPT = files("generator.operations").joinpath("scripts/backup.sh").read_text(encoding="utf-8")
+SCRIPT = (Path(__file__).parent / "scripts/backup.sh").read_text(encoding="utf-8")
 PHASES = ("precheck", "mirror", "verify", "record")
 
 # What `verify` counts and `record` writes down.

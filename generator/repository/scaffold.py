@@ -1,7 +1,7 @@
 """What `gen init` writes: a first cluster file, and what keeps other tools from changing generated files."""
 
 from collections.abc import Mapping
-from importlib.resources import files as resources
+from pathlib import Path
 
 __all__ = ["GENERATED", "published_schema", "scaffold", "starter"]
 
@@ -60,7 +60,7 @@ def scaffold() -> Mapping[str, bytes]:
 
 def starter(name: str) -> bytes:
     """Return a commented cluster file that is valid as it stands, for the user to change."""
-    text = (resources("generator.repository") / "starter.yaml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("starter.yaml").read_text(encoding="utf-8")
     return text.replace("CLUSTER", name).encode()
 
 
@@ -68,4 +68,4 @@ def published_schema() -> bytes:
     """Return the JSON Schema of the cluster file, as a file of the package: making it anew takes 10 ms. A test holds
     it equal to what the types say.
     """
-    return (resources("generator.spec") / "cluster.schema.json").read_bytes()
+    return (Path(__file__).parents[1] / "spec/cluster.schema.json").read_bytes()

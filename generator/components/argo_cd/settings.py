@@ -1,14 +1,14 @@
 """What Argo CD's ConfigMaps hold."""
 
 import json
-from importlib.resources import files
+from pathlib import Path
 
 from generator.components.component import Component
 from generator.model.cluster import Cluster, Oidc
 
 __all__ = ["APPLICATION_LUA", "has_admin", "health_checks", "parameters", "rights", "settings"]
 
-APPLICATION_LUA = files("generator.components").joinpath("lua/application.lua").read_text(encoding="utf-8")
+APPLICATION_LUA = (Path(__file__).parents[1] / "lua/application.lua").read_text(encoding="utf-8")
 
 
 # What Argo CD does not watch: kinds that controllers write by the thousand. Its own default leaves EndpointSlices out

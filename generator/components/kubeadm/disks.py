@@ -1,6 +1,6 @@
 """Scripts that make mounts of the disks for scratch and MinIO, by stable names."""
 
-from importlib.resources import files as resources
+from pathlib import Path
 
 from generator.model.cluster import Cluster
 from generator.model.nodes import Disk, Machine
@@ -19,7 +19,7 @@ def disk_scripts(cluster: Cluster) -> dict[str, str]:
         if lines := [*_scratch(cluster, machine), *_objects(cluster, machine)]:
             found[f"node/disks/{machine.name}.list"] = "".join(f"{line}\n" for line in lines)
     if found:
-        script = resources("generator.components.kubeadm") / "mount.sh"
+        script = Path(__file__).with_name("mount.sh")
         found["node/disks/mount.sh"] = script.read_text(encoding="utf-8")
     return found
 

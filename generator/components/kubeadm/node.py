@@ -3,7 +3,7 @@
 Files lie below `node/all/` and `node/<pool>/` as they lie on the node; `prepare.sh` copies both.
 """
 
-from importlib.resources import files as resources
+from pathlib import Path
 
 from generator.components.component import Manifest
 from generator.components.kubeadm.images import sandbox
@@ -30,7 +30,7 @@ def node_files(cluster: Cluster) -> dict[str, str | Manifest]:
     found |= _mirrors(cluster) | _proxy(cluster)
     for pool in cluster.pools:
         found |= {f"node/{pool}/{path}": content for path, content in _pool(cluster, pool).items()}
-    script = resources("generator.components.kubeadm")
+    script = Path(__file__).parent
     for name in ("prepare.sh", "encryption-key.sh", "discovery.sh"):
         found[f"node/{name}"] = (script / name).read_text(encoding="utf-8")
     return found

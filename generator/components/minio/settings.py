@@ -1,7 +1,7 @@
 """What MinIO shall hold, as the files that `setup.sh` reads."""
 
 import json
-from importlib.resources import files
+from pathlib import Path
 
 from generator.components.component import Manifest
 from generator.components.minio.layout import metadata
@@ -9,7 +9,7 @@ from generator.model.storage import Bucket, Objects, ObjectUser
 
 __all__ = ["SCRIPT", "lifecycle", "policy", "settings", "setup_script", "user_secret"]
 
-SCRIPT = files(__package__).joinpath("setup.sh").read_text(encoding="utf-8")
+SCRIPT = Path(__file__).with_name("setup.sh").read_text(encoding="utf-8")
 
 READ_BUCKET = [
     "s3:GetBucketLocation",

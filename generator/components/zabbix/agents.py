@@ -1,6 +1,6 @@
 """Zabbix agent 2 on every node."""
 
-from importlib.resources import files
+from pathlib import Path
 
 from generator.components.component import Manifest
 from generator.components.gpu_operator import NAMESPACE as GPU_NAMESPACE
@@ -13,7 +13,7 @@ __all__ = ["GPU_SCRIPT", "INFINIBAND_SCRIPT", "agent_map", "agents", "gpu_servic
 
 AGENT = "zabbix-agent"
 SCRIPTS = "/etc/zabbix/scripts"
-FOLDER = files(__package__)
+FOLDER = Path(__file__).parent
 INFINIBAND_SCRIPT = FOLDER.joinpath("infiniband.sh").read_text(encoding="utf-8")
 GPU_SCRIPT = FOLDER.joinpath("gpu.sh").read_text(encoding="utf-8")
 

@@ -1,7 +1,7 @@
 """What `configure.py` shall set in Zabbix besides templates and hosts: alerts, media types, macros, dashboards."""
 
 import json
-from importlib.resources import files
+from pathlib import Path
 
 from generator.components.component import Manifest
 from generator.components.zabbix.hosts import group, hosts, proxy, whole
@@ -11,7 +11,7 @@ from generator.model.cluster import Alert, Cluster, Zabbix
 
 __all__ = ["HOSTS", "SCRIPT", "host_maps", "script_map", "settings_map", "template_map", "used_media"]
 
-SCRIPT = files(__package__).joinpath("configure.py.txt").read_text(encoding="utf-8")
+SCRIPT = Path(__file__).with_name("configure.py.txt").read_text(encoding="utf-8")
 # Hosts in one ConfigMap: some 700 bytes each, and no ConfigMap may pass 1 MiB.
 HOSTS = 400
 SEVERITIES = ("not classified", "information", "warning", "average", "high", "disaster")
