@@ -5,12 +5,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from os import environ
 from pathlib import Path
 from typing import TypeAlias
 
 from generator.errors import CommandError, UsageError
 
-__all__ = ["Program", "background", "halt", "run", "start", "stop"]
+__all__ = ["Program", "background", "cache_home", "halt", "run", "start", "stop"]
 
 Program: TypeAlias = "subprocess.Popen[bytes]"
 
@@ -19,6 +20,11 @@ PATIENCE = 30.0
 
 _running: "set[subprocess.Popen[str]]" = set()
 _halted: list[bool] = []
+
+
+def cache_home() -> Path:
+    """Return gen's folder in the user's cache: programs are in `bin`, charts in `charts`."""
+    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gen"
 
 
 def run(

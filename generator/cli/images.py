@@ -19,8 +19,10 @@ from generator.layout.emit import emit
 from generator.layout.images import rewrite
 from generator.layout.lock import LOCK, Lock
 from generator.model.cluster import Cluster
+from generator.model.finding import Severity
 from generator.rendered import images as rules
 from generator.rendered.build import build
+from generator.rendered.rule import Problem
 from generator.repository.handedits import refusal
 from generator.repository.project import load
 from generator.repository.render import Fresh, render
@@ -51,7 +53,7 @@ class _Listed(Struct, frozen=True):
     strays: list[Stray]
     unclear: list[Unclear]
     unseen: tuple[str, ...]
-    problems: list[str]
+    problems: list[Problem]
 
 
 @click.command("images")
@@ -117,11 +119,7 @@ def _list(root: Path, cluster: Cluster, lock: Mapping[str, str]) -> _Listed:
     found = images(built, lock)
     # What comes from elsewhere is told by `strays`, of what nodes run as well; what cannot be read by `unclear`.
     ours = {"GEN-IMG-003", "GEN-IMG-005"}
-    judged = [problem for rule in rules.RULES if rule.code not in ours for problem in rule.problems(built)]
-    problems = [
-        f"{one.object.file}: {one.severity} {one.code}: {one.object.told}: {one.message}; fix: {one.fix}"
-        for one in judged
-    ]
+    problems = [problem for rule in rules.RULES if rule.code not in ours for problem in rule.problems(built)]
     return _Listed(cluster, found, list(strays(cluster, found)), unclear(built), built.unseen, problems)
 
 
@@ -240,7 +238,7 @@ def _data(found: Sequence[Image], listed: Sequence[_Listed]) -> dict[str, object
         "elsewhere": [to_builtins(stray) for each in listed for stray in each.strays],
         "unreadable": [to_builtins(one) for each in listed for one in each.unclear],
         "unseen": {each.cluster.name: list(each.unseen) for each in listed},
-        "findings": [problem for each in listed for problem in each.problems],
+        "findings": [_told(problem) for each in listed for problem in each.problems],
     }
 
 
@@ -272,7 +270,7 @@ def _judge(each: _Listed) -> int:
     """Say what is wrong with one cluster's images. With a mirror, what is not seen counts as coming from elsewhere."""
     name, mirror = each.cluster.name, each.cluster.site.images
     for problem in each.problems:
-        click.echo(problem, err=True)
+        click.echo(_told(problem), err=True)
     for stray in each.strays:
         told = f"error GEN-IMG-003: {_where(stray.use)}: {stray.use.applied} is not from {mirror}"
         click.echo(f"{stray.use.file}: {told}; fix: {stray.fix}", err=True)
@@ -283,8 +281,12 @@ def _judge(each: _Listed) -> int:
     if each.unseen:
         told = "so that their images may come from elsewhere" if mirror else "their images are not in the list"
         click.echo(f"{name}: not vendored, {told}: {', '.join(each.unseen)}; `gen vendor` brings them", err=True)
-    wrong = [problem for problem in each.problems if ": error " in problem]
+    wrong = any(problem.severity == Severity.ERROR for problem in each.problems)
     return int(bool(wrong or each.strays or any(one.code for one in each.unclear) or (mirror and each.unseen)))
+
+
+def _told(one: Problem) -> str:
+    return f"{one.object.file}: {one.severity} {one.code}: {one.object.told}: {one.message}; fix: {one.fix}"
 
 
 def _where(use: Use) -> str:

@@ -1,12 +1,15 @@
 """Options that several verbs share."""
 
+from collections.abc import Iterable
+from os.path import normpath, sep
 from pathlib import Path
 
 import click
 
+from generator.errors import UsageError
 from generator.repository.project import find_root
 
-__all__ = ["CLUSTER", "ROOT", "root_of"]
+__all__ = ["CLUSTER", "ROOT", "discarded", "root_of"]
 
 CLUSTER = click.option(
     "--cluster", "clusters", metavar="NAME", multiple=True, help="Only this cluster; may be repeated. Default: all."
@@ -23,3 +26,17 @@ ROOT = click.option(
 def root_of(directory: Path) -> Path:
     """Return the root of the repository that holds `directory`."""
     return find_root(directory.absolute())
+
+
+def discarded(root: Path, paths: Iterable[str]) -> set[str]:
+    """Return the paths of `--discard` from the root. Raises UsageError for what is not in the repository."""
+    return {_within(root, path) for path in paths}
+
+
+def _within(root: Path, path: str) -> str:
+    top, found = normpath(root), normpath(root / path)
+    if not found.startswith(f"{top}{sep}"):
+        raise UsageError(f"--discard {path}: this is no file or folder below {root}")
+    if not Path(found).exists():
+        raise UsageError(f"--discard {path}: there is no such file or folder in {root}")
+    return Path(found).relative_to(top).as_posix()

@@ -168,9 +168,12 @@ def _also(finding: Finding, also: Position | None) -> str:
 def _github(one: Shown) -> None:
     text = f"{one.message}\nfix: {one.fix}" if one.fix else one.message
     place = f"file={one.file},line={one.at.line},col={one.at.column},endColumn={one.at.end},title={one.code}"
-    # GitHub's own escapes: a line feed would end the command.
-    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    click.echo(f"::{one.severity} {place}::{escaped}")
+    click.echo(f"::{one.severity} {place}::{for_github(text)}")
+
+
+def for_github(text: str) -> str:
+    """Return a message with GitHub's own escapes: a line feed would end the command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def data(one: Shown) -> dict[str, object]:

@@ -8,9 +8,8 @@ from time import perf_counter
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, root_of
+from generator.cli.options import CLUSTER, ROOT, discarded, root_of
 from generator.cli.output import OUTPUT, show_findings, summary
-from generator.errors import UsageError
 from generator.repository.handedits import refusal
 from generator.repository.project import Loaded, load
 from generator.repository.render import Outcome, render
@@ -50,14 +49,12 @@ def command(  # noqa: PLR0913 - the verb's options
         show_findings(loaded, output)
         click.echo(f"{summary(loaded)}: nothing was written", err=True)
         return 1
-    for path in discard:
-        if not (root / path).exists():
-            raise UsageError(f"--discard {path}: there is no such file or folder in {root}")
+    dropped = discarded(root, discard)
     outcome = render(
         root,
         loaded,
         dry_run=dry_run or only_check,
-        discard={path.rstrip("/") for path in discard},
+        discard=dropped,
         waiting=lambda text: click.echo(text, err=True),
         verify=only_check,
     )

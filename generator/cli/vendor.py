@@ -3,14 +3,13 @@
 import json
 import sys
 from collections.abc import Callable, Iterator
-from os.path import normpath, sep
 from pathlib import Path
 from time import perf_counter
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, root_of
-from generator.cli.output import OUTPUT, show_findings, summary
+from generator.cli.options import CLUSTER, ROOT, discarded, root_of
+from generator.cli.output import OUTPUT, for_github, show_findings, summary
 from generator.errors import UsageError
 from generator.repository.handedits import refusal
 from generator.repository.project import Loaded, load
@@ -90,23 +89,13 @@ def command(  # noqa: PLR0913 - the verb's options
         components=components,
         check=only_check,
         dry_run=dry_run,
-        discard=frozenset(_within(root, path) for path in discard),
+        discard=frozenset(discarded(root, discard)),
         cluster_files=change.files,
     )
     report = vendor(root, change.loaded, asked, _progress(), lambda text: click.echo(text, err=True))
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(report, asked, change, perf_counter() - begun)
     return int(bool(report.wrong) or _refused(report) or (only_check and bool(report.differing)))
-
-
-def _within(root: Path, path: str) -> str:
-    """Return a path from the root. Raises UsageError for what is not in the repository."""
-    top, found = normpath(root), normpath(root / path)
-    if not found.startswith(f"{top}{sep}"):
-        raise UsageError(f"--discard {path}: this is no file or folder below {root}")
-    if not Path(found).exists():
-        raise UsageError(f"--discard {path}: there is no such file or folder in {root}")
-    return Path(found).relative_to(top).as_posix()
 
 
 def _moved(root: Path, loaded: list[Loaded], components: tuple[str, ...], *, update: bool) -> Moved:
@@ -180,7 +169,9 @@ def _problems(report: Report, asked: Asked) -> Iterator[str]:
 
 
 def _summary(report: Report, asked: Asked, seconds: float) -> str:
-    counted = f"{len(report.did)} inflated, {report.untouched} left as they are, in {seconds:.1f} s"
+    failed = {place for place, _ in report.wrong}
+    done = sum((did.cluster, did.component) not in failed for did in report.did)
+    counted = f"{done} inflated, {report.untouched} left as they are, in {seconds:.1f} s"
     if report.wrong:
         count = len(report.wrong)
         return f"{count} {'thing is' if count == 1 else 'things are'} wrong; nothing was written; {counted}"
@@ -213,8 +204,7 @@ def _show_github(report: Report, asked: Asked, change: Moved, seconds: float) ->
         own = f"clusters/{places[0][0]}/cluster.yaml"
         file = wrong.what.partition(":")[0] if wrong.what.startswith(("overlays/", "base/")) else own
         text = f"{', '.join(map('/'.join, places))}: {wrong.what}\nfix: {wrong.fix}"
-        escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-        click.echo(f"::error file={file}::{escaped}")
+        click.echo(f"::error file={file}::{for_github(text)}")
     for path in report.differing if asked.check else ():
         click.echo(
             f"::error file={path}::not what the locked charts become: name its component to `gen vendor`, and commit"

@@ -18,7 +18,7 @@ from typing import Never
 from msgspec import Struct
 
 from generator.errors import UsageError
-from generator.process import Program, background
+from generator.process import Program, background, cache_home
 
 __all__ = ["Started", "free_ports", "program", "start", "throw_away", "tries"]
 
@@ -48,7 +48,7 @@ def program(name: str) -> str:
         if found := shutil.which(given):
             return found
         raise UsageError(f"{variable}: {given} is not a program; correct it or unset it")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gen" / "bin"
+    cache = cache_home() / "bin"
     if found := shutil.which(cache / name) or shutil.which(name):
         return str(found)
     raise UsageError(

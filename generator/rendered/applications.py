@@ -1,6 +1,5 @@
 """Rules about Argo CD: who holds what, what projects allow, what waits for ever, what is left out."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -12,7 +11,7 @@ from generator.components import compose
 from generator.components.argo_cd.settings import EXCLUDED
 from generator.model.finding import Severity
 from generator.rendered.access import dig, mapping, sequence
-from generator.rendered.built import Aim, Built, Object
+from generator.rendered.built import Aim, Built, Object, aims_at
 from generator.rendered.kinds import group_of
 from generator.rendered.known import waves
 from generator.rendered.manifests import documents
@@ -245,18 +244,6 @@ def unmatched(built: Built) -> Iterator[Aim]:
     for aim in built.patches:
         if not any(aims_at(aim.target, one) for one in held[aim.component]):
             yield aim
-
-
-def aims_at(target: dict[str, str], one: Object) -> bool:
-    """Tell whether Kustomize would apply a patch: a target is made of regular expressions for whole words. Selectors
-    by label or annotation are taken to match.
-    """
-    group, _, version = str(one.manifest["apiVersion"]).rpartition("/")
-    found = {"group": group, "version": version, "kind": one.kind, "name": one.name, "namespace": one.namespace}
-    try:
-        return all(re.fullmatch(str(target[key]), value) for key, value in found.items() if target.get(key))
-    except re.error:
-        return True
 
 
 RULES: tuple[BuiltRule, ...] = (held_once, allowed, watched, namespaces_apart, addressed, patching)

@@ -1,5 +1,6 @@
 """Kubernetes objects as they would be applied, and where each of them is written."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
@@ -8,7 +9,7 @@ from generator.components.component import Manifest
 from generator.model.cluster import Cluster
 from generator.rendered.faults import Fault
 
-__all__ = ["ROOT", "Aim", "Built", "Object"]
+__all__ = ["ROOT", "Aim", "Built", "Object", "aims_at"]
 
 ROOT = "root"
 """The Application that holds the others; its objects are the Applications and projects."""
@@ -77,3 +78,15 @@ class Built(Struct, frozen=True, kw_only=True):
     def of(self, *kinds: str) -> Iterator[Object]:
         """Yield the objects of some kinds."""
         return (one for one in self.objects if one.kind in kinds)
+
+
+def aims_at(target: dict[str, str], one: Object) -> bool:
+    """Tell whether Kustomize would apply a patch: a target is made of regular expressions for whole words. Selectors
+    by label or annotation are taken to match.
+    """
+    group, _, version = str(one.manifest["apiVersion"]).rpartition("/")
+    found = {"group": group, "version": version, "kind": one.kind, "name": one.name, "namespace": one.namespace}
+    try:
+        return all(re.fullmatch(str(target[key]), value) for key, value in found.items() if target.get(key))
+    except re.error:
+        return True

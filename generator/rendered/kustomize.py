@@ -9,7 +9,7 @@ from typing import Any
 
 from generator.components.component import Manifest
 from generator.errors import CommandError, UsageError
-from generator.process import run
+from generator.process import cache_home, run
 from generator.rendered.faults import BrokenError, unbuilt
 from generator.rendered.manifests import generated, is_manifest
 
@@ -29,8 +29,7 @@ def program() -> list[str]:
     given = os.environ.get("GEN_KUSTOMIZE")
     if given and not shutil.which(given):
         raise UsageError(f"GEN_KUSTOMIZE: {given} is not a program; correct it or unset it")
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    cached = sorted(Path(home, "gen", "bin").glob("kustomize*/kustomize"), reverse=True)
+    cached = sorted((cache_home() / "bin").glob("kustomize*/kustomize"), reverse=True)
     usual = [*((str(path), "build") for path in cached), ("kustomize", "build"), ("kubectl", "kustomize")]
     for name, verb in [(given, "build")] if given else usual:
         if path := shutil.which(name):

@@ -11,7 +11,7 @@ from generator import __version__
 from generator.errors import UsageError
 from generator.layout.lock import LOCK, Lock, lock_file
 from generator.layout.tree import Known, Tree, lay_out, merge
-from generator.layout.upstream import FOUND, State, folder
+from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, State, folder
 from generator.model.cluster import Cluster
 from generator.repository.handedits import HandEdit, hand_edits
 from generator.repository.history import Snapshot
@@ -162,7 +162,8 @@ def _joined(standing: Lock, fresh: Fresh) -> Lock:
 
 
 def _lay_out(root: Path, clusters: Sequence[Cluster], lock: Lock, fresh: Fresh) -> tuple[Tree, dict[str, float]]:
-    jobs = [_Job(root, cluster, lock.images, fresh.files) for cluster in clusters]
+    brought = _brought(fresh.files)
+    jobs = [_Job(root, cluster, lock.images, brought.get(cluster.name, {})) for cluster in clusters]
     if len(jobs) < MANY:
         timed = [_timed(job) for job in jobs]
     else:
@@ -174,6 +175,16 @@ def _lay_out(root: Path, clusters: Sequence[Cluster], lock: Lock, fresh: Fresh) 
             timed = list(pool.map(_timed, jobs, chunksize=max(1, len(jobs) // 16)))
     seconds = {cluster.name: spent for cluster, (_, spent) in zip(clusters, timed, strict=True)}
     return merge(tree for tree, _ in timed), seconds
+
+
+def _brought(files: Mapping[str, bytes]) -> dict[str, dict[str, bytes]]:
+    """Return what decides the layout among fresh files, by cluster: a few small ones of many, for other processes."""
+    found: dict[str, dict[str, bytes]] = {}
+    for path, content in files.items():
+        parts = path.split("/")
+        if parts[0] == "overlays" and parts[-1] in {INPUTS, FOUND, KUSTOMIZATION}:
+            found.setdefault(parts[1], {})[path] = content
+    return found
 
 
 class _Job(NamedTuple):
@@ -188,7 +199,7 @@ class _Job(NamedTuple):
 def _timed(job: _Job) -> tuple[Tree, float]:
     begun = perf_counter()
     disk, name = on_disk(job.root), job.cluster.name
-    brought = {parts[2] for path in job.fresh if (parts := path.split("/"))[:2] == ["overlays", name]}
+    brought = {path.split("/")[2] for path in job.fresh}
     known = vendored(
         lambda path: job.fresh.get(path) or disk(path), name, sorted({*vendored_names(job.root, name), *brought})
     )

@@ -8,15 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from generator.errors import UsageError
+from generator.process import cache_home
 
-__all__ = ["cache_home", "cached", "digest", "store"]
+__all__ = ["cached", "digest", "store"]
 
 _DAY = 86400
-
-
-def cache_home() -> Path:
-    """Return gen's folder in the user's cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gen"
 
 
 def digest(content: bytes) -> str:

@@ -14,8 +14,7 @@ from generator.layout.emit import emit
 from generator.layout.upstream import Inputs
 from generator.model.served import api_list, minor_of
 from generator.model.versions import HELM
-from generator.process import run
-from generator.upstream.cache import cache_home
+from generator.process import cache_home, run
 
 __all__ = ["HelmError", "helm", "hermetic", "inflate", "words"]
 

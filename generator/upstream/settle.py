@@ -2,7 +2,6 @@
 the cluster's Kubernetes does not serve. Pure.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from msgspec import Struct
 from generator.components.component import Component, Manifest, Patch
 from generator.layout.mirror import sightings
 from generator.layout.upstream import Found
+from generator.rendered.built import Object, aims_at
 from generator.upstream.served import Served
 from generator.upstream.split import Item, Part, called
 from generator.upstream.wrong import Wrong
@@ -170,25 +170,12 @@ def _from(item: Item) -> str:
 def _astray(patches: Iterable[Patch], items: Sequence[Item]) -> Iterator[Wrong]:
     """Find patches without a target: Kustomize passes over them in silence."""
     for patch in patches:
-        if not any(_meets(patch.target, item.manifest) for item in items):
+        if not any(aims_at(patch.target, Object(item.manifest, "", "")) for item in items):
             target = " ".join(patch.target.values())
             yield Wrong(
                 f"gen's patch of {target} meets no object of the charts: it would change nothing",
                 "if values turned the object off, turn it on; else this version needs another patch",
             )
-
-
-def _meets(target: dict[str, str], manifest: Manifest) -> bool:
-    group, _, version = manifest["apiVersion"].rpartition("/")
-    metadata = manifest["metadata"]
-    found = {
-        "group": group,
-        "version": version,
-        "kind": manifest["kind"],
-        "name": metadata["name"],
-        "namespace": metadata.get("namespace", ""),
-    }
-    return all(re.fullmatch(wanted, found[key]) for key, wanted in target.items() if wanted and key in found)
 
 
 def _found(items: Sequence[Item], definitions: Sequence[Item]) -> Found:

@@ -96,23 +96,14 @@ def vendor(
         answer = edited(question, todo)
         wrong, notes = list(answer.wrong), [*notes, *answer.notes]
     did = tuple(_did(root, laid, *each) for each in zip(todo, gathered.made, settled, strict=True))
-    outcome = (
-        None
-        if wrong
-        else _write(
-            root,
-            loaded,
-            asked,
-            Fresh(
-                files={**laid.files, **asked.cluster_files},
-                folders=laid.folders,
-                lock=gathered.lock,
-                seen=lock,
-                unused=_unused(root, found, lock),
-            ),
-            waiting,
-        )
+    fresh = Fresh(
+        files={**laid.files, **asked.cluster_files},
+        folders=laid.folders,
+        lock=gathered.lock,
+        seen=lock,
+        unused=_unused(root, found, lock),
     )
+    outcome = None if wrong else _write(root, loaded, asked, fresh, waiting)
     untouched = sum(len(site.states) for site in found) - len(todo)
     return Report(did=did, untouched=untouched, wrong=tuple(wrong), notes=tuple(notes), outcome=outcome)
 

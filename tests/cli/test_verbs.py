@@ -298,6 +298,15 @@ def test_discarding_what_is_not_there_is_a_mistake(repository: Path, capsys: pyt
     assert "there is no such file or folder" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("path", ["/etc", "..", ".", "overlays/../.."])
+def test_discarding_stays_inside_the_repository(
+    repository: Path, path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "overlays").mkdir()
+    assert run(["render", "--discard", path, "-C", str(repository)]) == 2
+    assert "this is no file or folder below" in capsys.readouterr().err
+
+
 def test_labels_of_the_cluster_reach_argo_cd(repository: Path) -> None:
     edit(repository, "  name: a30-bench", "  name: a30-bench\n  labels: {site: seoul}")
     assert run(["render", "-C", str(repository)]) == 0

@@ -9,20 +9,11 @@ from pathlib import Path
 import pytest
 from chartshop import CONFIG_MAP, Shop, free_port, locked_with
 from chartworld import World, component, release
+from vendoring import DEFINITION
 
 pytestmark = pytest.mark.real
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
-CRD = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: toys.example.org}
-spec:
-  group: example.org
-  names: {kind: Toy, plural: toys, listKind: ToyList, singular: toy}
-  scope: Cluster
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-"""
 FILE = "overlays/one/toy/upstream/configmap-toy.yaml"
 
 
@@ -84,7 +75,7 @@ def test_crds_that_another_cluster_holds_are_not_told_as_removed(
     tmp_path: Path, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(tmp_path, monkeypatch, ("one", "two"))
-    shop.add(files={"crds/one.yaml": CRD, "templates/a.yaml": MAP})
+    shop.add(files={"crds/one.yaml": DEFINITION, "templates/a.yaml": MAP})
     world.installs(component(release(shop.url)), on=("one", "two"))
     world.gen("vendor")
     said = world.gen("vendor", "toy", "--cluster", "one")
