@@ -8,9 +8,6 @@ from generator.checks import (
     buckets,
     ceph,
     ceph_pools,
-    ceph_room,
-    classes,
-    components,
     disks,
     fabric,
     fleet,
@@ -30,6 +27,7 @@ from generator.checks import (
     site,
     teams,
     versions,
+    volumes,
 )
 from generator.checks.rule import FleetRule, Rule
 from generator.model.cluster import Cluster
@@ -37,35 +35,11 @@ from generator.model.finding import Finding
 
 __all__ = ["FLEET_RULES", "RULES", "check", "check_together"]
 
-# One line for each module with rules: every `Rule` and `FleetRule` it holds counts.
 MODULES: tuple[ModuleType, ...] = (
-    kubernetes,
-    versions,
-    networks,
-    links,
-    nodes,
-    pools,
-    fabric,
-    ports,
-    site,
-    servers,
-    secrets,
-    disks,
-    ceph,
-    ceph_pools,
-    ceph_room,
-    objects,
-    buckets,
-    scratch,
-    classes,
-    teams,
-    quotas,
-    backups,
-    schedules,
-    monitoring,
-    components,
-    fleet,
-)
+    backups, buckets, ceph, ceph_pools, disks, fabric, fleet, kubernetes, links, monitoring, networks, nodes,
+    objects, pools, ports, quotas, schedules, scratch, secrets, servers, site, teams, versions, volumes,
+)  # fmt: skip
+"""Every `Rule` and `FleetRule` that these modules hold counts."""
 
 
 def collect(modules: Iterable[ModuleType]) -> dict[str, Rule | FleetRule]:

@@ -2,24 +2,28 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import free_address, hardware_path, meant, repeats
-from generator.checks.rule import rule
-from generator.checks.tiers import CEPH, disk_lists
+from generator.checks.places import by_place, entries, free_address, given_twice, hardware_path, human, suggest
+from generator.checks.rule import rule, warning
+from generator.checks.tiers import CEPH, idle_disks
 from generator.model.capacity import (
     DAEMONS_MEMORY,
     DAEMONS_MILLI_CPU,
     OSD_REQUESTS,
-    ceph_hosts,
     ceph_raw,
     osd_requests,
     osds,
 )
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, Severity
+from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine
-from generator.model.quantity import Quantity
 
 __all__: list[str] = []
+
+
+def _pools(cluster: Cluster) -> list[tuple[Path, str]]:
+    """Return Ceph's pools of nodes, each with its place."""
+    ceph = cluster.storage.ceph
+    return entries(ceph.pools if ceph else (), *CEPH, "pools")
 
 
 @rule(
@@ -30,55 +34,44 @@ __all__: list[str] = []
 )
 def node_pools_known(cluster: Cluster) -> Iterator[Finding]:
     """Ceph takes the disks with `use: ceph` of these pools' nodes."""
-    pools = cluster.storage.ceph.pools if cluster.storage.ceph else ()
-    places = [(name, (*CEPH, "pools", index)) for index, name in enumerate(pools)]
-    for name, at in places:
+    for at, name in _pools(cluster):
         if name not in cluster.pools:
-            near = meant(name, cluster.pools)
-            fix = f"did you mean {near}?" if near else f"one of {', '.join(cluster.pools)}"
+            fix = suggest(name, cluster.pools, f"one of {', '.join(cluster.pools)}")
             yield Finding(at=at, also=("pools",), message=f"there is no pool {name}", fix=fix)
-    for name, at, first in repeats(places):
-        yield Finding(at=at, also=first, message=f"the pool {name} is listed twice", fix="remove one")
+    items = ((name, at) for at, name in _pools(cluster))
+    yield from given_twice(items, "the pool {} is listed twice", "remove one")
 
 
-@rule(
+@warning(
     "GEN-CEPH-002",
     "Ceph's pools of nodes have disks for it",
     wrong="ceph: {pools: [cpu]}\n# and no disk with `use: ceph` in pool cpu\n",
     right="disks: [{use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 4, size: 7680G}]\n",
-    severity=Severity.WARNING,
 )
 def node_pools_have_disks(cluster: Cluster) -> Iterator[Finding]:
     """A pool without such disks adds nothing to Ceph: no room, and no host for monitors."""
-    for index, name in enumerate(cluster.storage.ceph.pools if cluster.storage.ceph else ()):
+    for at, name in _pools(cluster):
         machines = cluster.in_pools(name)
         if machines and not any(machine.disks_for("ceph") for machine in machines):
-            yield Finding(
-                at=(*CEPH, "pools", index),
-                also=("pools", name, "hardware"),
-                message=f"no node of pool {name} has disks with `use: ceph`",
-                fix="add them to `disks`, or remove the pool here",
-            )
+            message = f"no node of pool {name} has disks with `use: ceph`"
+            fix = "add them to `disks`, or remove the pool here"
+            yield Finding(at=at, also=("pools", name, "hardware"), message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-CEPH-003",
     "disks for Ceph are used",
     wrong="disks: [{use: ceph, ...}]   # in pool nas\n# and\nceph: {pools: [cpu]}\n",
     right="ceph: {pools: [cpu, nas]}\n",
-    severity=Severity.WARNING,
 )
 def disks_used(cluster: Cluster) -> Iterator[Finding]:
     """Only the pools that `storage.ceph.pools` lists give their disks; others stay empty."""
     ceph = cluster.storage.ceph
-    for each in disk_lists(cluster):
-        pool = each.machines[0].pool
-        index = next((index for index, disk in enumerate(each.disks) if disk.use == "ceph"), None)
-        if index is not None and not (ceph and pool in ceph.pools):
-            why = f"pool {pool} is not in storage.ceph.pools" if ceph else "there is no storage.ceph"
-            also: Path | None = (*CEPH, "pools") if ceph else None
-            fix = f"add {pool} to storage.ceph.pools" if ceph else "add storage.ceph"
-            yield Finding(at=(*each.at, index), also=also, message=f"nobody uses disks for ceph: {why}", fix=fix)
+    for at, pool in idle_disks(cluster, "ceph", ceph.pools if ceph else ()):
+        why = f"pool {pool} is not in storage.ceph.pools" if ceph else "there is no storage.ceph"
+        fix = f"add {pool} to storage.ceph.pools" if ceph else "add storage.ceph"
+        also = (*CEPH, "pools") if ceph else None
+        yield Finding(at=at, also=also, message=f"nobody uses disks for ceph: {why}", fix=fix)
 
 
 @rule(
@@ -89,25 +82,24 @@ def disks_used(cluster: Cluster) -> Iterator[Finding]:
 )
 def three_hosts(cluster: Cluster) -> Iterator[Finding]:
     """Three copies need three hosts, and so do three monitors, of which two must agree."""
-    hosts = ceph_hosts(cluster)
+    hosts = cluster.ceph_hosts
     if cluster.storage.ceph and len(hosts) < 3:
         names = ", ".join(machine.name for machine in hosts) or "none"
         message = f"Ceph needs 3 nodes with disks for it, and has {len(hosts)} ({names})"
         yield Finding(at=(*CEPH, "pools"), message=message, fix="have 4, so that it can heal when one fails")
 
 
-@rule(
+@warning(
     "GEN-CEPH-005",
     "a fourth host, to heal",
     wrong="# three nodes with disks for ceph\n",
     right="# four nodes with disks for ceph\n",
-    severity=Severity.WARNING,
 )
 def fourth_host(cluster: Cluster) -> Iterator[Finding]:
     """With as many hosts as copies, the copies of a lost host have nowhere to go: data stays at risk until that very
     host is back.
     """
-    hosts = ceph_hosts(cluster)
+    hosts = cluster.ceph_hosts
     if len(hosts) == 3:
         message = "Ceph has 3 nodes: with one lost, writes go on and its copies cannot be made again elsewhere"
         yield Finding(at=(*CEPH, "pools"), message=message, fix="add a fourth node with such disks")
@@ -142,43 +134,40 @@ def monitors_placed(cluster: Cluster) -> Iterator[Finding]:
     """Monitors run on the nodes with Ceph's disks, one on each; one without a node stays pending, and Rook does not
     go on.
     """
-    hosts, count = len(ceph_hosts(cluster)), cluster.storage.ceph.monitors if cluster.storage.ceph else 0
+    hosts, count = len(cluster.ceph_hosts), cluster.storage.ceph.monitors if cluster.storage.ceph else 0
     if 3 <= hosts < count:
         message = f"{count} monitors need as many nodes with Ceph's disks, and there are {hosts}"
         fix = f"monitors: {hosts - 1 + hosts % 2}"
         yield Finding(at=(*CEPH, "monitors"), also=(*CEPH, "pools"), message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-CEPH-008",
     "five monitors on a big cluster",
     wrong="ceph: {monitors: 3}\n# and 28 nodes with disks for ceph\n",
     right="ceph: {monitors: 5}\n",
-    severity=Severity.WARNING,
 )
 def five_monitors(cluster: Cluster) -> Iterator[Finding]:
     """While one node is down for service, three monitors survive no other loss; among many nodes that will happen."""
-    hosts, ceph = len(ceph_hosts(cluster)), cluster.storage.ceph
+    hosts, ceph = len(cluster.ceph_hosts), cluster.storage.ceph
     if ceph and hosts >= 10 and ceph.monitors == 3:
         message = f"3 monitors for {hosts} nodes: with one in service, the loss of another stops all storage"
         yield Finding(at=(*CEPH, "monitors"), also=(*CEPH, "pools"), message=message, fix="monitors: 5")
 
 
-@rule(
+@warning(
     "GEN-CEPH-009",
     "Ceph apart from GPUs and the control plane",
     wrong="ceph: {pools: [gpu-training]}\n",
     right="ceph: {pools: [cpu]}\n",
-    severity=Severity.WARNING,
 )
 def apart_from_gpus(cluster: Cluster) -> Iterator[Finding]:
     """Jobs that fill a GPU node slow every volume of the cluster, and etcd does not bear a neighbour that writes."""
-    for index, name in enumerate(cluster.storage.ceph.pools if cluster.storage.ceph else ()):
-        hosts = [machine for machine in ceph_hosts(cluster) if machine.pool == name]
+    for at, name in _pools(cluster):
+        hosts = [machine for machine in cluster.ceph_hosts if machine.pool == name]
         kind = next(("has GPUs" if host.gpus else "is the control plane" for host in hosts if _busy(host)), "")
         if kind:
             message = f"pool {name} {kind}, and {len(hosts)} of its nodes would run Ceph's daemons"
-            at = (*CEPH, "pools", index)
             yield Finding(at=at, also=("pools", name), message=message, fix="give the disks to nodes of their own")
 
 
@@ -196,20 +185,21 @@ def storage_addresses(cluster: Cluster) -> Iterator[Finding]:
     """On the host network Ceph's daemons listen in the storage network only: without an address there they do not
     start.
     """
-    ceph, network, free = cluster.storage.ceph, cluster.networks.storage, free_address(cluster, "storage")
-    for machine in ceph_hosts(cluster) if ceph and network and ceph.network == "host" else ():
-        if "storage" not in machine.addresses:
-            message = f"{machine.name} has disks for ceph and no address in the storage network"
-            also, fix = ("networks", "storage"), f"addresses: {{storage: {free}}}" if free else "enlarge the network"
-            yield Finding(at=("nodes", machine.index), also=also, message=message, fix=fix)
+    ceph, network = cluster.storage.ceph, cluster.networks.storage
+    on_host = cluster.ceph_hosts if ceph and network and ceph.network == "host" else ()
+    without = [machine for machine in on_host if "storage" not in machine.addresses]
+    free = free_address(cluster, "storage") if without else ""
+    for machine in without:
+        message = f"{machine.name} has disks for ceph and no address in the storage network"
+        fix = f"addresses: {{storage: {free}}}" if free else "enlarge the network"
+        yield Finding(at=("nodes", machine.index), also=("networks", "storage"), message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-CEPH-011",
     "a storage network for Ceph",
     wrong="ceph: {network: host, ...}\n# and no networks.storage\n",
     right="networks:\n  storage: {cidr: 10.20.0.0/22, interface: eno2}\n",
-    severity=Severity.WARNING,
 )
 def storage_network(cluster: Cluster) -> Iterator[Finding]:
     """When a host is lost, Ceph copies as fast as the network lets it: in the node network, that delays the
@@ -221,31 +211,25 @@ def storage_network(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=CEPH, key=True, also=("networks",), message=message, fix="add networks.storage")
 
 
-@rule(
+@warning(
     "GEN-CEPH-012",
     "hosts of Ceph are of like size",
     wrong="# four nodes, of which one has half of all nvme\n",
     right="# four nodes with as much each\n",
-    severity=Severity.WARNING,
 )
 def hosts_alike(cluster: Cluster) -> Iterator[Finding]:
     """What the largest host holds must fit on the others when it fails, so its room beyond theirs stays unused."""
-    hosts = ceph_hosts(cluster)
+    hosts = cluster.ceph_hosts
     for name in OSD_REQUESTS:
         sizes = {machine.index: ceph_raw(machine, name) for machine in hosts}
         raw = sum(sizes.values())
         holders = [index for index, size in sizes.items() if size]
         largest = max(holders, key=sizes.__getitem__, default=0)
         if len(holders) > 3 and sizes[largest] * 10 > raw * 3:
-            here, all_, share = _human(sizes[largest]), _human(raw), sizes[largest] * 100 // raw
-            host = cluster.nodes[largest].name
-            message = f"{host} holds {here} of Ceph's {all_} of {name} ({share} %)"
+            host, share = cluster.nodes[largest].name, sizes[largest] * 100 // raw
+            message = f"{host} holds {human(sizes[largest])} of Ceph's {human(raw)} of {name} ({share} %)"
             fix = "spread disks so that no host holds more than 30 %"
             yield Finding(at=("nodes", largest), message=message, fix=fix)
-
-
-def _human(size: int) -> str:
-    return Quantity.of(size).human()
 
 
 @rule(
@@ -258,20 +242,26 @@ def room_for_osds(cluster: Cluster) -> Iterator[Finding]:
     """Each disk has a daemon (OSD) that asks for 2 CPUs and 8Gi (nvme), 1 and 5Gi (ssd) or half a CPU and 5Gi (hdd):
     those that do not fit on their node never start.
     """
-    reserved, seen = cluster.kubernetes.reserved, set[Path]()
-    for machine in ceph_hosts(cluster):
-        cpu, memory = osd_requests(machine, cluster)
-        cpu += reserved.cpu.milli + DAEMONS_MILLI_CPU
-        memory += reserved.memory.value + DAEMONS_MEMORY
-        needs = {"cpu": (cpu > machine.cpu * 1000, f"{-(-cpu // 1000)} CPUs of {machine.cpu}")}
-        needs["memory"] = (memory > machine.memory.value, f"{_human(memory)} of {machine.memory.human()}")
-        for field, (short, text) in needs.items():
-            at = hardware_path(cluster, machine, field)
-            if short and at not in seen:
-                seen.add(at)
-                message = f"{osds(machine, cluster)} disks for ceph and what is reserved on {machine.name} need {text}"
-                also = hardware_path(cluster, machine, "disks")
-                yield Finding(at=at, also=also, message=message, fix="give Ceph fewer disks of the node")
+    hosts = cluster.ceph_hosts
+    short_of = {
+        "cpu": [host for host in hosts if _needs(host, cluster)[0] > host.cpu * 1000],
+        "memory": [host for host in hosts if _needs(host, cluster)[1] > host.memory.value],
+    }
+    for field, short in short_of.items():
+        for at, (host, *_) in by_place(cluster, short, field).items():
+            cpu, memory = _needs(host, cluster)
+            need = f"{human(memory)} of {host.memory.human()}"
+            if field == "cpu":
+                need = f"{-(-cpu // 1000)} CPUs of {host.cpu}"
+            message = f"{osds(host, cluster)} disks for ceph and what is reserved on {host.name} need {need}"
+            also = hardware_path(cluster, host, "disks")
+            yield Finding(at=at, also=also, message=message, fix="give Ceph fewer disks of the node")
+
+
+def _needs(host: Machine, cluster: Cluster) -> tuple[int, int]:
+    """Return what Ceph and the system take of a node: thousandths of a core, and bytes."""
+    reserved, (cpu, memory) = cluster.kubernetes.reserved, osd_requests(host, cluster)
+    return cpu + reserved.cpu.milli + DAEMONS_MILLI_CPU, memory + reserved.memory.value + DAEMONS_MEMORY
 
 
 @rule(

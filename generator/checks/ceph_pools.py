@@ -1,13 +1,12 @@
-"""Rules about Ceph's pools, filesystems and object stores."""
+"""Rules about how Ceph's pools lie on its disks: copies, chunks, classes."""
 
 from collections.abc import Iterator
 
-from generator.checks.places import repeats
-from generator.checks.rule import rule
-from generator.checks.tiers import CEPH, ceph_pools, failure_domains
-from generator.model.capacity import ceph_hosts, ceph_raw
+from generator.checks.rule import rule, warning
+from generator.checks.tiers import CEPH, ceph_pools, failure_domains, filesystems
+from generator.model.capacity import ceph_raw
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, Severity
+from generator.model.finding import Finding
 from generator.model.storage import CephPool
 
 __all__: list[str] = []
@@ -15,8 +14,8 @@ __all__: list[str] = []
 
 def _places(cluster: Cluster, pool: CephPool) -> int:
     """Return the number of failure domains, 0 where another rule has found what is wrong with them."""
-    racks = pool.failure_domain == "rack"
-    return 0 if racks and not all(host.rack for host in ceph_hosts(cluster)) else failure_domains(cluster, pool)
+    unknown = pool.failure_domain == "rack" and not all(host.rack for host in cluster.ceph_hosts)
+    return 0 if unknown else failure_domains(cluster, pool)
 
 
 @rule(
@@ -28,13 +27,11 @@ def _places(cluster: Cluster, pool: CephPool) -> int:
 def copies_placed(cluster: Cluster) -> Iterator[Finding]:
     """Each copy lies on a host or rack of its own; without enough of them writes never complete."""
     for name, at, pool, _ in ceph_pools(cluster):
-        places, copies = _places(cluster, pool), pool.replicas
-        if not pool.erasure and 0 < places < copies:
-            unit = pool.failure_domain
-            message = (
-                f"{copies} replicas of {name} need {copies} {unit}s with {pool.device_class} disks: {places} have them"
-            )
+        copies, unit = pool.replicas, pool.failure_domain
+        if not pool.erasure and 0 < (places := _places(cluster, pool)) < copies:
+            need = f"{copies} {unit}s with {pool.device_class} disks: {places} have them"
             fix = "failureDomain: host" if unit == "rack" else f"have {copies} hosts, better {copies + 1}"
+            message = f"{copies} replicas of {name} need {need}"
             yield Finding(at=(*at, "replicas"), also=(*CEPH, "pools"), message=message, fix=fix)
 
 
@@ -52,12 +49,11 @@ def copies_several(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "replicas"), message=message, fix="replicas: 3")
 
 
-@rule(
+@warning(
     "GEN-CEPH-022",
     "data survives a second loss",
     wrong="- {name: rbd, deviceClass: nvme, replicas: 2}\n",
     right="- {name: rbd, deviceClass: nvme, replicas: 3}\n",
-    severity=Severity.WARNING,
 )
 def second_loss(cluster: Cluster) -> Iterator[Finding]:
     """While a lost host is made good, which takes hours, another disk must be allowed to fail; and with two copies a
@@ -66,9 +62,8 @@ def second_loss(cluster: Cluster) -> Iterator[Finding]:
     for name, at, pool, _ in ceph_pools(cluster):
         if pool.erasure and pool.erasure.coding == 1:
             message = f"{name} has 1 coding chunk: a second disk that fails takes data with it"
-            yield Finding(
-                at=(*at, "erasure"), message=message, fix=f"erasure: {{data: {pool.erasure.data}, coding: 2}}"
-            )
+            fix = f"erasure: {{data: {pool.erasure.data}, coding: 2}}"
+            yield Finding(at=(*at, "erasure"), message=message, fix=fix)
         elif not pool.erasure and pool.replicas == 2:
             message = f"{name} has 2 replicas: a second disk that fails takes data with it"
             yield Finding(at=(*at, "replicas"), message=message, fix="replicas: 3")
@@ -83,10 +78,10 @@ def second_loss(cluster: Cluster) -> Iterator[Finding]:
 def chunks_placed(cluster: Cluster) -> Iterator[Finding]:
     """Each of the k+m chunks lies on a host or rack of its own; without enough of them writes never complete."""
     for name, at, pool, _ in ceph_pools(cluster):
-        places = _places(cluster, pool)
-        if pool.erasure and 0 < places < (chunks := pool.erasure.data + pool.erasure.coding):
-            code, unit = f"{pool.erasure.data}+{pool.erasure.coding}", pool.failure_domain
-            message = f"{code} of {name} needs {chunks} {unit}s with {pool.device_class} disks: {places} have them"
+        code, unit = pool.erasure, pool.failure_domain
+        if code and 0 < (places := _places(cluster, pool)) < code.data + code.coding:
+            need = f"{code.data + code.coding} {unit}s with {pool.device_class} disks: {places} have them"
+            message = f"{code.data}+{code.coding} of {name} needs {need}"
             yield Finding(at=(*at, "erasure"), also=(*CEPH, "pools"), message=message, fix=_code(places))
 
 
@@ -96,19 +91,17 @@ def _code(places: int) -> str:
     return f"erasure: {{data: {data}, coding: 2}}" if data else "replicas: 3 instead of `erasure`"
 
 
-@rule(
+@warning(
     "GEN-CEPH-024",
     "a spare failure domain, to heal",
     wrong="erasure: {data: 4, coding: 2}\n# and six hosts\n",
     right="erasure: {data: 4, coding: 2}\n# and seven hosts\n",
-    severity=Severity.WARNING,
 )
 def chunks_heal(cluster: Cluster) -> Iterator[Finding]:
     """With exactly k+m hosts, the chunks of a lost one have nowhere to go until that very host is back."""
     for name, at, pool, _ in ceph_pools(cluster):
-        places = _places(cluster, pool)
-        if pool.erasure and places == pool.erasure.data + pool.erasure.coding:
-            unit = pool.failure_domain
+        code, unit = pool.erasure, pool.failure_domain
+        if code and (places := _places(cluster, pool)) == code.data + code.coding:
             message = f"{name} uses all {places} {unit}s: with one lost, its chunks cannot be made again elsewhere"
             fix = f"have {places + 1} {unit}s, or {_code(places)}"
             yield Finding(at=(*at, "erasure"), also=(*CEPH, "pools"), message=message, fix=fix)
@@ -122,7 +115,7 @@ def chunks_heal(cluster: Cluster) -> Iterator[Finding]:
 )
 def class_present(cluster: Cluster) -> Iterator[Finding]:
     """A pool lies on disks of one class; without such disks it is never ready, and all that waits for it waits."""
-    hosts = ceph_hosts(cluster)
+    hosts = cluster.ceph_hosts
     present = sorted({disk.class_ for machine in hosts for disk in machine.disks_for("ceph")})
     for name, at, pool, _ in ceph_pools(cluster):
         if present and not any(ceph_raw(machine, pool.device_class) for machine in hosts):
@@ -140,7 +133,7 @@ def class_present(cluster: Cluster) -> Iterator[Finding]:
 def racks_known(cluster: Cluster) -> Iterator[Finding]:
     """Ceph spreads copies over the racks it knows: a node without one takes none of the pool's data."""
     by_rack = next((placed for placed in ceph_pools(cluster) if placed.pool.failure_domain == "rack"), None)
-    for machine in ceph_hosts(cluster) if by_rack else ():
+    for machine in cluster.ceph_hosts if by_rack else ():
         if by_rack and not machine.rack:
             message = f"{machine.name} has disks for ceph and no rack, and {by_rack.name} spreads over racks"
             also = (*by_rack.at, "failureDomain")
@@ -161,22 +154,21 @@ def replicated_pools(cluster: Cluster) -> Iterator[Finding]:
         if pool.erasure and (use == "metadata" or (use == "file" and at[-1] == 0)):
             fix = "replicas: 3" if use == "metadata" else "put a replicated pool before it"
             yield Finding(at=(*at, "erasure"), message=f"{name} must be replicated", fix=fix)
-    for index, filesystem in enumerate(cluster.storage.ceph.filesystems if cluster.storage.ceph else ()):
+    for at, filesystem in filesystems(cluster):
         if not filesystem.data:
             message, fix = f"filesystem {filesystem.name} has no data pool", "data: [{name: data, deviceClass: nvme}]"
-            yield Finding(at=(*CEPH, "filesystems", index, "data"), message=message, fix=fix)
+            yield Finding(at=(*at, "data"), message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-CEPH-028",
     "metadata on a fast class",
     wrong="metadata: {name: metadata, deviceClass: hdd}\n",
     right="metadata: {name: metadata, deviceClass: nvme}\n",
-    severity=Severity.WARNING,
 )
 def metadata_fast(cluster: Cluster) -> Iterator[Finding]:
     """Every file that is opened and every bucket that is listed waits for metadata: small reads, at random."""
-    hosts = ceph_hosts(cluster)
+    hosts = cluster.ceph_hosts
     fast = next((name for name in ("nvme", "ssd") if any(ceph_raw(machine, name) for machine in hosts)), "")
     for name, at, pool, use in ceph_pools(cluster):
         if use == "metadata" and pool.device_class == "hdd":
@@ -194,75 +186,9 @@ def manager_pool_placed(cluster: Cluster) -> Iterator[Finding]:
     """Ceph keeps a pool for itself (`.mgr`), three copies on the fastest class there is; without three hosts that have
     it, Ceph is never healthy and nothing after it is installed.
     """
-    hosts = ceph_hosts(cluster)
+    hosts = cluster.ceph_hosts
     classes = {name: sum(1 for host in hosts if ceph_raw(host, name)) for name in ("nvme", "ssd", "hdd")}
     name = next((name for name, count in classes.items() if count), "")
     if len(hosts) > 2 and name and classes[name] < 3:
         message = f"Ceph's own pool needs 3 hosts with {name}, the fastest class, and {classes[name]} have it"
         yield Finding(at=(*CEPH, "pools"), message=message, fix=f"have {name} disks on 3 hosts, or on none")
-
-
-def _ceph_names(cluster: Cluster) -> Iterator[tuple[str, Path]]:
-    """Yield the names of Ceph's own pools: Rook puts a filesystem's name before its pools'."""
-    ceph = cluster.storage.ceph
-    yield "builtin-mgr", CEPH
-    for index, pool in enumerate(ceph.block_pools if ceph else ()):
-        at: Path = (*CEPH, "blockPools", index, "name")
-        yield from ((name, at) for name in (pool.name, *([f"{pool.name}-metadata"] if pool.erasure else [])))
-    for index, filesystem in enumerate(ceph.filesystems if ceph else ()):
-        at = (*CEPH, "filesystems", index)
-        yield f"{filesystem.name}-metadata", (*at, "name")
-        yield from (
-            (f"{filesystem.name}-{pool.name}", (*at, "data", n, "name")) for n, pool in enumerate(filesystem.data)
-        )
-
-
-@rule(
-    "GEN-CEPH-030",
-    "names in Ceph are given once",
-    wrong="blockPools: [{name: rbd, deviceClass: nvme}, {name: rbd, deviceClass: hdd}]\n",
-    right="blockPools: [{name: rbd-nvme, deviceClass: nvme}, {name: rbd-hdd, deviceClass: hdd}]\n",
-)
-def names_unique(cluster: Cluster) -> Iterator[Finding]:
-    """Two pools of one name are one pool, with the settings of whichever was written last. A filesystem's pools are
-    named after it (`shared-metadata`, `shared-fast`).
-    """
-    stores = cluster.storage.ceph.object_stores if cluster.storage.ceph else ()
-    for name, at, first in repeats(_ceph_names(cluster)):
-        yield Finding(at=at, also=first, message=f"two pools in Ceph would be named {name}", fix="rename one")
-    items = ((store.name, (*CEPH, "objectStores", index, "name")) for index, store in enumerate(stores))
-    for name, at, first in repeats(items):
-        yield Finding(at=at, also=first, message=f"two object stores are named {name}", fix="rename one")
-
-
-@rule(
-    "GEN-CEPH-031",
-    "buckets in Ceph are given once",
-    wrong="- {name: a, buckets: [datasets], ...}\n- {name: b, buckets: [datasets], ...}\n",
-    right="- {name: a, buckets: [datasets], ...}\n- {name: b, buckets: [archive], ...}\n",
-)
-def buckets_unique(cluster: Cluster) -> Iterator[Finding]:
-    """A bucket is claimed by an object of its name, and all claims are in one namespace, whatever their store."""
-    stores = cluster.storage.ceph.object_stores if cluster.storage.ceph else ()
-    items = (
-        (bucket, (*CEPH, "objectStores", index, "buckets", number))
-        for index, store in enumerate(stores)
-        for number, bucket in enumerate(store.buckets)
-    )
-    for bucket, at, first in repeats(items):
-        yield Finding(at=at, also=first, message=f"the bucket {bucket} is claimed twice", fix="rename or remove one")
-
-
-@rule(
-    "GEN-CEPH-032",
-    "two gateways",
-    wrong="- {name: datasets, gateways: 1, ...}\n",
-    right="- {name: datasets, gateways: 2, ...}\n",
-    severity=Severity.WARNING,
-)
-def gateways_several(cluster: Cluster) -> Iterator[Finding]:
-    """With one gateway S3 is gone while its node restarts, and a backup that runs then fails."""
-    for index, store in enumerate(cluster.storage.ceph.object_stores if cluster.storage.ceph else ()):
-        if store.gateways < 2:
-            at = (*CEPH, "objectStores", index, "gateways")
-            yield Finding(at=at, message=f"object store {store.name} has one gateway", fix="gateways: 2")

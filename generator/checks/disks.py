@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from generator.checks.places import repeats
+from generator.checks.places import given_twice, repeats
 from generator.checks.rule import rule
-from generator.checks.tiers import disk_lists
+from generator.checks.tiers import disks
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 from generator.model.nodes import Disk
@@ -33,14 +33,12 @@ def _names(disk: Disk) -> dict[str, str]:
 )
 def named_once(cluster: Cluster) -> Iterator[Finding]:
     """Without a name nobody knows which disk is meant; of two names one may be another disk's."""
-    for each in disk_lists(cluster):
-        for index, disk in enumerate(each.disks):
-            names = list(_names(disk))
-            if len(names) != 1:
-                has = f"has {' and '.join(names)}" if names else "has none of id, path and model"
-                message = f"a disk for {disk.use} {has}"
-                fix = f"keep {names[0]}" if names else "name it by model and count, as in /dev/disk/by-id"
-                yield Finding(at=(*each.at, index), message=message, fix=fix)
+    for at, disk, _ in disks(cluster):
+        names = list(_names(disk))
+        if len(names) != 1:
+            has = f"has {' and '.join(names)}" if names else "has none of id, path and model"
+            fix = f"keep {names[0]}" if names else "name it by model and count, as in /dev/disk/by-id"
+            yield Finding(at=at, message=f"a disk for {disk.use} {has}", fix=fix)
 
 
 @rule(
@@ -51,13 +49,12 @@ def named_once(cluster: Cluster) -> Iterator[Finding]:
 )
 def id_of_one_node(cluster: Cluster) -> Iterator[Finding]:
     """The names in /dev/disk/by-id hold the serial number: there is such a disk in one node of the pool at most."""
-    for each in disk_lists(cluster):
-        for index, disk in enumerate(each.disks):
-            if disk.id and len(each.machines) > 1:
-                first, last = each.machines[0].name, each.machines[-1].name
-                message = f"the id {disk.id} names one disk, and {len(each.machines)} nodes have it ({first} to {last})"
-                fix = "name the pool's disks by model or path, or put the id into `hardware` of its node"
-                yield Finding(at=(*each.at, index, "id"), message=message, fix=fix)
+    for at, disk, machines in disks(cluster):
+        if disk.id and len(machines) > 1:
+            first, last = machines[0].name, machines[-1].name
+            message = f"the id {disk.id} names one disk, and {len(machines)} nodes have it ({first} to {last})"
+            fix = "name the pool's disks by model or path, or put the id into `hardware` of its node"
+            yield Finding(at=(*at, "id"), message=message, fix=fix)
 
 
 @rule(
@@ -72,26 +69,15 @@ def disks_unique(cluster: Cluster) -> Iterator[Finding]:
     """Ceph takes every disk of the model it is told, whatever `count` says, and the mounts of the other tiers count
     a model's disks from the first: two entries that name one disk both write to it.
     """
-    lists = disk_lists(cluster)
-    for each in lists:
-        items = [
-            ((field, text), (*each.at, index, field))
-            for index, disk in enumerate(each.disks)
-            for field, text in _names(disk).items()
-        ]
-        for (field, text), at, first in repeats(items):
-            message = f"two entries take the disk{'s of' if field == 'model' else ' with'} {field} {text}"
-            fix = "make them one entry, or name the disks by path" if field == "model" else "remove one"
-            yield Finding(at=at, also=first, message=message, fix=fix)
-    # Each list's first: a repeat within one is told above.
-    ids = {(disk.id, each.at): (*each.at, n, "id") for each in lists for n, disk in enumerate(each.disks) if disk.id}
-    for text, at, first in repeats((text, at) for (text, _), at in ids.items()):
-        yield Finding(
-            at=at,
-            also=first,
-            message=f"the disk {text} is in two nodes",
-            fix="`ls /dev/disk/by-id` on the node shows its own",
-        )
+    items = [((at[:-1], *name), (*at, name[0])) for at, disk, _ in disks(cluster) for name in _names(disk).items()]
+    for (_, field, text), at, first in repeats(items):
+        message = f"two entries take the disk{'s of' if field == 'model' else ' with'} {field} {text}"
+        fix = "make them one entry, or name the disks by path" if field == "model" else "remove one"
+        yield Finding(at=at, also=first, message=message, fix=fix)
+    # One place for each list: a repeat within one is told above.
+    ids = {(disk.id, at[:-1]): (*at, "id") for at, disk, _ in disks(cluster) if disk.id}
+    fix = "`ls /dev/disk/by-id` on the node shows its own"
+    yield from given_twice(((text, at) for (text, _), at in ids.items()), "the disk {} is in two nodes", fix)
 
 
 @rule(
@@ -104,12 +90,11 @@ def stable_names(cluster: Cluster) -> Iterator[Finding]:
     """The kernel gives sda and nvme0n1 in the order in which disks answer: after a restart it is another disk.
     A name is that of a link below /dev/disk, without the folder, and of a whole disk.
     """
-    for each in disk_lists(cluster):
-        for index, disk in enumerate(each.disks):
-            for field, text in _names(disk).items():
-                if wrong := _wrong(field, text):
-                    why, fix = wrong
-                    yield Finding(at=(*each.at, index, field), message=f"`{text}` {why}", fix=fix)
+    for at, disk, _ in disks(cluster):
+        for field, text in _names(disk).items():
+            if wrong := _wrong(field, text):
+                why, fix = wrong
+                yield Finding(at=(*at, field), message=f"`{text}` {why}", fix=fix)
 
 
 def _wrong(field: str, text: str) -> tuple[str, str] | None:
@@ -121,9 +106,8 @@ def _wrong(field: str, text: str) -> tuple[str, str] | None:
     if field != "model" and _PARTITION.search(text):
         return "is a partition", f"{field}: {_PARTITION.sub('', text)}"
     if not re.fullmatch(r"[^\s/]+", text):
-        return "is no name in /dev/disk", re.sub(
-            r"\s+", "_", text.strip().rpartition("/")[2]
-        ) or "`ls -l /dev/disk/by-id`"
+        name = re.sub(r"\s+", "_", text.strip().rpartition("/")[2])
+        return "is no name in /dev/disk", name or "`ls -l /dev/disk/by-id`"
     return None
 
 
@@ -135,16 +119,14 @@ def _wrong(field: str, text: str) -> tuple[str, str] | None:
 )
 def count_of_model(cluster: Cluster) -> Iterator[Finding]:
     """An id or a path is one disk, and no node has hundreds of a model: room that is counted and not there."""
-    for each in disk_lists(cluster):
-        for index, disk in enumerate(each.disks):
-            if disk.count > 1 and not disk.model and _names(disk):
-                field, text = next(iter(_names(disk).items()))
-                message = f"count is {disk.count}, and the {field} {text} is one disk"
-                at = (*each.at, index, "count")
-                yield Finding(at=at, message=message, fix="remove `count`, and list each disk")
-            elif disk.count > MOST:
-                message = f"count is {disk.count}: it is that of one node, not of the pool"
-                yield Finding(at=(*each.at, index, "count"), message=message, fix=f"at most {MOST}")
+    for at, disk, _ in disks(cluster):
+        if disk.count > 1 and not disk.model and _names(disk):
+            field, text = next(iter(_names(disk).items()))
+            message = f"count is {disk.count}, and the {field} {text} is one disk"
+            yield Finding(at=(*at, "count"), message=message, fix="remove `count`, and list each disk")
+        elif disk.count > MOST:
+            message = f"count is {disk.count}: it is that of one node, not of the pool"
+            yield Finding(at=(*at, "count"), message=message, fix=f"at most {MOST}")
 
 
 @rule(
@@ -155,8 +137,7 @@ def count_of_model(cluster: Cluster) -> Iterator[Finding]:
 )
 def disk_sizes(cluster: Cluster) -> Iterator[Finding]:
     """All that is said of room rests on the sizes; below 1 GiB a unit is missing."""
-    for each in disk_lists(cluster):
-        for index, disk in enumerate(each.disks):
-            if disk.size.value < 2**30:
-                message = f"the size {disk.size} of a disk is below 1Gi"
-                yield Finding(at=(*each.at, index, "size"), message=message, fix="add the unit: 7680G, 20T")
+    for at, disk, _ in disks(cluster):
+        if disk.size.value < 2**30:
+            message = f"the size {disk.size} of a disk is below 1Gi"
+            yield Finding(at=(*at, "size"), message=message, fix="add the unit: 7680G, 20T")

@@ -3,11 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from generator.checks.places import hardware_path, meant, repeats
+from generator.checks.places import by_place, entries, given_twice, hardware_path, suggest
 from generator.checks.ports import cables, free_ports, switches
-from generator.checks.rule import rule
+from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, Severity
+from generator.model.finding import Finding, Path
 
 __all__: list[str] = []
 
@@ -22,30 +22,26 @@ def hcas_have_fabric(cluster: Cluster) -> Iterator[Finding]:
     """Without `fabric` nothing is installed that gives InfiniBand to pods."""
     if cluster.fabric:
         return
-    places = {
-        hardware_path(cluster, machine, "hcas"): machine for machine in reversed(cluster.machines) if machine.hcas
-    }
-    for at, machine in places.items():
-        message = f"{machine.name} has InfiniBand devices, and the cluster has no fabric"
+    with_hcas = [machine for machine in cluster.machines if machine.hcas]
+    for at, (first, *_) in by_place(cluster, with_hcas, "hcas").items():
+        message = f"{first.name} has InfiniBand devices, and the cluster has no fabric"
         yield Finding(at=at, message=message, fix="describe the switches in `fabric`, or remove `hcas`")
     for cable in cables(cluster):
         message = f"{cable.hca} of {cable.node} is plugged into {cable.port}, and the cluster has no fabric"
         yield Finding(at=cable.at, message=message, fix="describe the switches in `fabric`")
 
 
-@rule(
+@warning(
     "GEN-FAB-002",
     "a fabric joins something",
     wrong="fabric:\n  switches: [{name: ib-leaf-1, ports: 40}]\n# and no pool with `hcas`\n",
     right="hardware: {cpu: 128, memory: 1Ti, hcas: [mlx5_0]}\n",
-    severity=Severity.WARNING,
 )
 def fabric_used(cluster: Cluster) -> Iterator[Finding]:
     """Drivers and plugins would be installed for nobody."""
     if cluster.fabric and not any(machine.hcas for machine in cluster.machines):
-        yield Finding(
-            at=("fabric",), key=True, message="no node has `hcas`", fix="add `hcas` to pools, or remove fabric"
-        )
+        fix = "add `hcas` to pools, or remove fabric"
+        yield Finding(at=("fabric",), key=True, message="no node has `hcas`", fix=fix)
 
 
 @rule(
@@ -57,9 +53,8 @@ def fabric_used(cluster: Cluster) -> Iterator[Finding]:
 def switch_names_unique(cluster: Cluster) -> Iterator[Finding]:
     """Cables name the switch they lead to."""
     found = cluster.fabric.switches if cluster.fabric else ()
-    items = ((switch.name, ("fabric", "switches", index, "name")) for index, switch in enumerate(found))
-    for name, at, first in repeats(items):
-        yield Finding(at=at, also=first, message=f"two switches are named {name}", fix="rename or remove one")
+    items = ((switch.name, (*at, "name")) for at, switch in entries(found, "fabric", "switches"))
+    return given_twice(items, "two switches are named {}", "rename or remove one")
 
 
 @rule(
@@ -70,10 +65,9 @@ def switch_names_unique(cluster: Cluster) -> Iterator[Finding]:
 )
 def hcas_unique(cluster: Cluster) -> Iterator[Finding]:
     """The kernel gives each device a name of its own, as `ibstat -l` shows them."""
-    lists = {hardware_path(cluster, machine, "hcas"): machine.hcas for machine in cluster.machines}
-    for place, hcas in lists.items():
-        for hca, at, first in repeats((name, (*place, index)) for index, name in enumerate(hcas)):
-            yield Finding(at=at, also=first, message=f"{hca} is listed twice", fix="name the other device")
+    for place, (machine, *_) in by_place(cluster, cluster.machines, "hcas").items():
+        items = ((hca, at) for at, hca in entries(machine.hcas, *place))
+        yield from given_twice(items, "{} is listed twice", "name the other device")
 
 
 @rule(
@@ -87,19 +81,18 @@ def cable_of_hca(cluster: Cluster) -> Iterator[Finding]:
     for machine in cluster.machines if cluster.fabric else ():
         for hca in machine.fabric:
             if hca not in machine.hcas:
-                near = meant(hca, [name for name in machine.hcas if name not in machine.fabric])
                 message = f"{machine.name} has no HCA {hca}: it has {', '.join(machine.hcas) or 'none'}"
                 at, also = ("nodes", machine.index, "fabric", hca), hardware_path(cluster, machine, "hcas")
-                fix = f"did you mean {near}?" if near else "add it to `hcas`, or remove the cable"
+                loose = [name for name in machine.hcas if name not in machine.fabric]
+                fix = suggest(hca, loose, "add it to `hcas`, or remove the cable")
                 yield Finding(at=at, key=True, also=also, message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-FAB-009",
     "every HCA has a cable",
     wrong="hcas: [mlx5_0, mlx5_1]\n# and on a node\nfabric: {mlx5_0: ib-leaf-1/1}\n",
     right="hcas: [mlx5_0, mlx5_1]\n# and on a node\nfabric: {mlx5_0: ib-leaf-1/1, mlx5_1: ib-leaf-2/1}\n",
-    severity=Severity.WARNING,
 )
 def hca_cabled(cluster: Cluster) -> Iterator[Finding]:
     """A job over all HCAs is as slow as the one without a link, and the ports left of a switch are miscounted."""
@@ -112,40 +105,38 @@ def hca_cabled(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=message, fix=f"{free} is free" if free else "no switch has a free port")
 
 
-@rule(
+@warning(
     "GEN-FAB-012",
     "leaf switches are joined",
     wrong="switches: [{name: ib-leaf-1, ports: 40}, {name: ib-leaf-2, ports: 40}]\n",
     right="switches: [{name: ib-leaf-1, ports: 40, uplinks: 16}, {name: ib-leaf-2, ports: 40, uplinks: 16}]\n",
-    severity=Severity.WARNING,
 )
 def leafs_joined(cluster: Cluster) -> Iterator[Finding]:
     """Nodes on a switch without uplinks reach only each other, unless the GPUs of a node carry on between rails."""
     found = switches(cluster)
-    for index, switch in found.values():
+    for at, switch in found.values():
         if len(found) > 1 and not switch.uplinks:
             message = f"{switch.name} has no uplinks to the other {len(found) - 1} switches"
-            yield Finding(at=("fabric", "switches", index), message=message, fix="add `uplinks`")
+            yield Finding(at=at, message=message, fix="add `uplinks`")
 
 
-@rule(
+@warning(
     "GEN-FAB-013",
     "a rail on its own leaf",
     wrong="- {name: gpu-01, ..., fabric: {mlx5_0: ib-leaf-2/9, mlx5_1: ib-leaf-1/9}}   # all others the other way\n",
     right="- {name: gpu-01, ..., fabric: {mlx5_0: ib-leaf-1/9, mlx5_1: ib-leaf-2/9}}\n",
-    severity=Severity.WARNING,
 )
 def rails_straight(cluster: Cluster) -> Iterator[Finding]:
     """Where each leaf serves one rail (the same HCA of every node), a crossed cable sends the rail's traffic over
     the spines.
     """
-    leafs: dict[str, Counter[str]] = defaultdict(Counter)
-    for cable in cables(cluster):
+    plugged, leafs = cables(cluster), defaultdict[str, Counter[str]](Counter)
+    for cable in plugged:
         leafs[cable.port.switch][cable.hca] += 1
     # A leaf serves a rail when at least three of four cables, and three in all, are of one HCA.
     common = {leaf: hcas.most_common(1)[0] for leaf, hcas in leafs.items()}
     rails = {leaf: hca for leaf, (hca, count) in common.items() if count >= max(3, leafs[leaf].total() * 0.75)}
-    for cable in cables(cluster):
+    for cable in plugged:
         rail = rails.get(cable.port.switch, cable.hca)
         own = next((leaf for leaf, hca in rails.items() if hca == cable.hca), None)
         if rail != cable.hca and own:
@@ -153,22 +144,17 @@ def rails_straight(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=cable.at, message=message, fix=f"{cable.hca} belongs to {own}")
 
 
-@rule(
+@warning(
     "GEN-FAB-014",
     "HCAs can be told from Ethernet cards",
     wrong="# hcas, and no networks.ipoib\n",
     right="networks:\n  ipoib: {cidr: 10.30.0.0/22, interface: ibs1}\n",
-    severity=Severity.WARNING,
 )
 def ipoib_declared(cluster: Cluster) -> Iterator[Finding]:
     """The plugin that hands HCAs to pods knows InfiniBand by the type of the network device on top, so each HCA
     needs an IPoIB device; without one it registers no HCA and reports no error.
     """
     if cluster.fabric and not cluster.networks.ipoib and any(machine.hcas for machine in cluster.machines):
-        yield Finding(
-            at=("networks",),
-            key=True,
-            also=("fabric",),
-            message="nodes have HCAs, and networks has no ipoib",
-            fix="add networks.ipoib with the `cidr` and `interface` of IP over InfiniBand",
-        )
+        message = "nodes have HCAs, and networks has no ipoib"
+        fix = "add networks.ipoib with the `cidr` and `interface` of IP over InfiniBand"
+        yield Finding(at=("networks",), key=True, also=("fabric",), message=message, fix=fix)

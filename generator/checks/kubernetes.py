@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from generator.checks.places import ENDPOINT, addresses, claims, endpoint, endpoint_address, free_address, is_host
-from generator.checks.rule import rule
+from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, Severity
+from generator.model.finding import Finding, Path
 from generator.model.quantity import Quantity
 
 __all__: list[str] = []
@@ -23,19 +23,18 @@ PORTS |= {10256: "kube-proxy", 10259: "kube-scheduler"}
 )
 def control_plane_exists(cluster: Cluster) -> Iterator[Finding]:
     """Without a control-plane node there is nowhere to run the API server and etcd."""
-    pools = [name for name, pool in cluster.pools.items() if pool.role == "control-plane"]
     if not cluster.control_plane:
-        fix = f"give nodes the pool {pools[0]}" if pools else "give a pool `role: control-plane`"
+        pool = next((name for name, pool in cluster.pools.items() if pool.role == "control-plane"), None)
+        fix = f"give nodes the pool {pool}" if pool else "give a pool `role: control-plane`"
         yield Finding(at=("nodes",), key=True, message="no node is in a control-plane pool", fix=fix)
 
 
-@rule(
+@warning(
     "GEN-K8S-002",
     "an odd number of control-plane nodes",
     wrong="- {name: cp-1, pool: system, address: 10.10.0.11}\n- {name: cp-2, pool: system, address: 10.10.0.12}\n",
     right="- {name: cp-1, pool: system, address: 10.10.0.11}\n- {name: cp-2, pool: system, address: 10.10.0.12}\n"
     "- {name: cp-3, pool: system, address: 10.10.0.13}\n",
-    severity=Severity.WARNING,
 )
 def odd_control_plane(cluster: Cluster) -> Iterator[Finding]:
     """More than half of etcd's members must agree: an even number survives no more losses than one fewer does,
@@ -43,19 +42,16 @@ def odd_control_plane(cluster: Cluster) -> Iterator[Finding]:
     """
     count = len(cluster.control_plane)
     if count and count % 2 == 0:
-        yield Finding(
-            at=("nodes", cluster.control_plane[-1].index),
-            message=f"{count} control-plane nodes survive the loss of {(count - 1) // 2}, as {count - 1} would",
-            fix=f"have {count - 1} or {count + 1}",
-        )
+        at: Path = ("nodes", cluster.control_plane[-1].index)
+        message = f"{count} control-plane nodes survive the loss of {(count - 1) // 2}, as {count - 1} would"
+        yield Finding(at=at, message=message, fix=f"have {count - 1} or {count + 1}")
 
 
-@rule(
+@warning(
     "GEN-K8S-003",
     "at most seven control-plane nodes",
     wrong="# nine nodes in a pool with role: control-plane\n",
     right="# three or five\n",
-    severity=Severity.WARNING,
 )
 def few_control_plane(cluster: Cluster) -> Iterator[Finding]:
     """Every write to etcd waits for more than half of its members; beyond seven they only slow each other."""
@@ -78,13 +74,10 @@ def endpoint_in_node_network(cluster: Cluster) -> Iterator[Finding]:
     by, cidr, address = cluster.kubernetes.endpoint.by, cluster.networks.node.cidr, endpoint_address(cluster)
     if by == "external" or (address and is_host(address, cidr)):
         return
-    free = free_address(cluster, "node")
-    yield Finding(
-        at=ENDPOINT,
-        also=("networks", "node", "cidr"),
-        message=f"the endpoint {endpoint(cluster)[0]} of {by} is not a host address of the node network {cidr}",
-        fix=f"{free}:{endpoint(cluster)[1]} is free" if free else "enlarge the node network",
-    )
+    (host, port), free = endpoint(cluster), free_address(cluster, "node")
+    message = f"the endpoint {host} of {by} is not a host address of the node network {cidr}"
+    fix = f"{free}:{port} is free" if free else "enlarge the node network"
+    yield Finding(at=ENDPOINT, also=("networks", "node", "cidr"), message=message, fix=fix)
 
 
 @rule(
@@ -102,12 +95,9 @@ def endpoint_of_its_own(cluster: Cluster) -> Iterator[Finding]:
     address = endpoint_address(cluster)
     for claim in claims(cluster):
         if claim.address == address and claim.at != ENDPOINT:
-            yield Finding(
-                at=ENDPOINT,
-                also=claim.at,
-                message=f"the endpoint {address} is the address of {claim.owner}",
-                fix=f"{free_address(cluster, 'node')}:{endpoint(cluster)[1]} is free",
-            )
+            message = f"the endpoint {address} is the address of {claim.owner}"
+            fix = f"{free_address(cluster, 'node')}:{endpoint(cluster)[1]} is free"
+            yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix)
 
 
 @rule(
@@ -118,32 +108,28 @@ def endpoint_of_its_own(cluster: Cluster) -> Iterator[Finding]:
 )
 def endpoint_port(cluster: Cluster) -> Iterator[Finding]:
     """The API server listens on this port beside etcd, the kubelet and the ports of services (30000 to 32767)."""
-    port, external = endpoint(cluster)[1], cluster.kubernetes.endpoint.by == "external"
+    (host, port), external = endpoint(cluster), cluster.kubernetes.endpoint.by == "external"
     taken = "" if external else PORTS.get(port, "services of type NodePort" if 30000 <= port <= 32767 else "")
     if taken or not 1 <= port <= 65535:
         message = f"port {port} belongs to {taken}" if taken else f"{port} is not a port (1 to 65535)"
-        yield Finding(at=ENDPOINT, message=message, fix=f"{endpoint(cluster)[0]}:6443")
+        yield Finding(at=ENDPOINT, message=message, fix=f"{host}:6443")
 
 
-@rule(
+@warning(
     "GEN-K8S-007",
     "several control-plane nodes behind one address",
     wrong='# with cp-1 to cp-3, and cp-1 at 10.10.0.11\nendpoint: {address: "10.10.0.11:6443", by: external}\n',
     right='# with cp-1 to cp-3, and nobody at 10.10.0.10\nendpoint: {address: "10.10.0.10:6443", by: kube-vip}\n',
-    severity=Severity.WARNING,
 )
 def endpoint_not_one_of_several(cluster: Cluster) -> Iterator[Finding]:
     """Nodes and users reach the cluster by this address alone: when that node is down, the others do not help."""
     count, address = len(cluster.control_plane), endpoint_address(cluster)
     for machine in cluster.control_plane:
         if machine.address == address and cluster.kubernetes.endpoint.by == "external" and count > 1:
-            free = free_address(cluster, "node")
-            yield Finding(
-                at=ENDPOINT,
-                also=("nodes", machine.index, "address"),
-                message=f"the endpoint is {machine.name} alone, one of {count} control-plane nodes",
-                fix=f"a load balancer's address, or {free}:{endpoint(cluster)[1]} with by: kube-vip",
-            )
+            message = f"the endpoint is {machine.name} alone, one of {count} control-plane nodes"
+            free = f"{free_address(cluster, 'node')}:{endpoint(cluster)[1]}"
+            fix = f"a load balancer's address, or {free} with by: kube-vip"
+            yield Finding(at=ENDPOINT, also=("nodes", machine.index, "address"), message=message, fix=fix)
 
 
 @rule(
@@ -158,25 +144,20 @@ def endpoint_on_control_plane(cluster: Cluster) -> Iterator[Finding]:
     """No API server runs on a worker, and none on a control-plane node's address in another network."""
     if cluster.kubernetes.endpoint.by != "external":
         return
-    own = {machine.address for machine in cluster.control_plane}
+    address, own = endpoint_address(cluster), {machine.address for machine in cluster.control_plane}
     for claim in addresses(cluster):
-        if claim.address == endpoint_address(cluster) and claim.address not in own:
+        if claim.address == address and address not in own:
             kind = "which is a worker" if claim.network == "node" else f"in the {claim.network} network"
-            port = endpoint(cluster)[1]
-            yield Finding(
-                at=ENDPOINT,
-                also=claim.at,
-                message=f"the endpoint {claim.address} is {claim.owner}, {kind}",
-                fix=f"{min(own)}:{port}" if own else "name a control-plane node or a load balancer",
-            )
+            message = f"the endpoint {address} is {claim.owner}, {kind}"
+            fix = f"{min(own)}:{endpoint(cluster)[1]}" if own else "name a control-plane node or a load balancer"
+            yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-K8S-009",
     "etcd's database stays within what etcd is made for",
     wrong="etcd: {quota: 16Gi}\n",
     right="etcd: {quota: 8Gi}\n",
-    severity=Severity.WARNING,
 )
 def etcd_quota(cluster: Cluster) -> Iterator[Finding]:
     """Beyond 8 GiB etcd warns at its start: snapshots and the return of a lost member take too long."""
@@ -185,7 +166,7 @@ def etcd_quota(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=("kubernetes", "etcd", "quota"), message=f"etcd's quota {quota} exceeds 8Gi", fix="quota: 8Gi")
 
 
-@rule(
+@warning(
     "GEN-K8S-010",
     "control-plane nodes in several racks",
     wrong="- {name: cp-1, pool: system, address: 10.10.0.11, rack: r1}\n"
@@ -194,7 +175,6 @@ def etcd_quota(cluster: Cluster) -> Iterator[Finding]:
     right="- {name: cp-1, pool: system, address: 10.10.0.11, rack: r1}\n"
     "- {name: cp-2, pool: system, address: 10.10.0.12, rack: r2}\n"
     "- {name: cp-3, pool: system, address: 10.10.0.13, rack: r3}\n",
-    severity=Severity.WARNING,
 )
 def control_plane_racks(cluster: Cluster) -> Iterator[Finding]:
     """A rack that loses power takes the cluster with it when it holds more than half of etcd's members."""
@@ -203,12 +183,9 @@ def control_plane_racks(cluster: Cluster) -> Iterator[Finding]:
     for rack in sorted({machine.rack or "" for machine in nodes}):
         here = [machine for machine in nodes if machine.rack == rack]
         if len(nodes) > 2 and len(others) > 1 and len(here) * 2 > len(nodes):
-            yield Finding(
-                at=("nodes", here[-1].index, "rack"),
-                also=("nodes", here[0].index, "rack"),
-                message=f"{len(here)} of {len(nodes)} control-plane nodes are in rack {rack}",
-                fix="spread them over racks",
-            )
+            at, also = ("nodes", here[-1].index, "rack"), ("nodes", here[0].index, "rack")
+            message = f"{len(here)} of {len(nodes)} control-plane nodes are in rack {rack}"
+            yield Finding(at=at, also=also, message=message, fix="spread them over racks")
 
 
 @rule(

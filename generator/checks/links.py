@@ -4,11 +4,23 @@ import re
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
-from generator.checks.places import addresses, blocks, claims, declared, is_host, network_path, overrides, repeats
-from generator.checks.rule import rule
+from generator.checks.places import (
+    addresses,
+    blocks,
+    claims,
+    declared,
+    edges,
+    entries,
+    given_twice,
+    is_host,
+    network_path,
+    overrides,
+    pods,
+    services,
+)
+from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, Severity
-from generator.model.text import AddressRange
+from generator.model.finding import Finding, Path
 
 __all__: list[str] = []
 
@@ -26,14 +38,11 @@ IPOIB_MTU = 4092
 )
 def load_balancer_by_cilium(cluster: Cluster) -> Iterator[Finding]:
     """Cilium gives out these addresses and announces them; with Calico nobody would."""
-    if cluster.networks.load_balancer and cluster.networks.cni != "cilium":
-        yield Finding(
-            at=("networks", "loadBalancer"),
-            key=True,
-            also=("networks", "cni"),
-            message=f"loadBalancer needs cni: cilium, and cni is {cluster.networks.cni}",
-            fix="remove loadBalancer, or change cni",
-        )
+    cni, also = cluster.networks.cni, ("networks", "cni")
+    if cluster.networks.load_balancer and cni != "cilium":
+        message = f"loadBalancer needs cni: cilium, and cni is {cni}"
+        fix = "remove loadBalancer, or change cni"
+        yield Finding(at=("networks", "loadBalancer"), key=True, also=also, message=message, fix=fix)
 
 
 @rule(
@@ -60,12 +69,9 @@ def range_in_node_network(cluster: Cluster) -> Iterator[Finding]:
     """A node answers ARP for these addresses, and only its own network asks by ARP."""
     balancer, cidr = cluster.networks.load_balancer, cluster.networks.node.cidr
     if balancer and balancer.announce == "l2" and not (balancer.range.first in cidr and balancer.range.last in cidr):
-        yield Finding(
-            at=RANGE,
-            also=("networks", "node", "cidr"),
-            message=f"the range {balancer.range} is not inside the node network {cidr}",
-            fix=f"take addresses of {cidr} that no node has, or announce: none where a router leads there",
-        )
+        message = f"the range {balancer.range} is not inside the node network {cidr}"
+        fix = f"take addresses of {cidr} that no node has, or announce: none where a router leads there"
+        yield Finding(at=RANGE, also=("networks", "node", "cidr"), message=message, fix=fix)
 
 
 @rule(
@@ -77,7 +83,7 @@ def range_in_node_network(cluster: Cluster) -> Iterator[Finding]:
 def range_of_hosts(cluster: Cluster) -> Iterator[Finding]:
     """The first and the last address of a network are its own name and its broadcast: no host answers there."""
     balancer, cidr = cluster.networks.load_balancer, cluster.networks.node.cidr
-    for address in (cidr[0], cidr[-1]) if balancer and balancer.announce == "l2" else ():
+    for address in edges(cidr) if balancer and balancer.announce == "l2" else ():
         # A range that leaves the network has a finding of its own.
         if balancer and address in balancer.range and balancer.range.first in cidr and balancer.range.last in cidr:
             message = f"the range {balancer.range} holds {address}, which no host of {cidr} may have"
@@ -96,12 +102,8 @@ def range_to_itself(cluster: Cluster) -> Iterator[Finding]:
     balancer = cluster.networks.load_balancer
     for claim in claims(cluster) if balancer else ():
         if balancer and claim.address in balancer.range:
-            yield Finding(
-                at=RANGE,
-                also=claim.at,
-                message=f"the range {balancer.range} holds {claim.address}, the address of {claim.owner}",
-                fix="take a range that nothing else uses",
-            )
+            message = f"the range {balancer.range} holds {claim.address}, the address of {claim.owner}"
+            yield Finding(at=RANGE, also=claim.at, message=message, fix="take a range that nothing else uses")
 
 
 @rule(
@@ -112,19 +114,14 @@ def range_to_itself(cluster: Cluster) -> Iterator[Finding]:
 )
 def range_apart(cluster: Cluster) -> Iterator[Finding]:
     """Only the node network may hold addresses of services; elsewhere they hide what is there."""
-    balancer, kubernetes = cluster.networks.load_balancer, cluster.kubernetes
-    node = cluster.networks.node.cidr
-    others = [(each.name, each.at, each.cidr) for each in blocks(cluster) if each.cidr != node]
-    others += [("podCIDR", ("kubernetes", "podCIDR"), kubernetes.pod_cidr)]
-    others += [("serviceCIDR", ("kubernetes", "serviceCIDR"), kubernetes.service_cidr)]
-    for name, at, cidr in others if balancer else ():
-        if balancer and isinstance(cidr, IPv4Network) and _touches(balancer.range, cidr):
-            message = f"the range {balancer.range} overlaps {name} {cidr}"
+    balancer, node = cluster.networks.load_balancer, cluster.networks.node.cidr
+    if not balancer:
+        return
+    own, between = balancer.range, [each for each in blocks(cluster) if each.cidr != node]
+    for name, at, cidr in (*between, *pods(cluster), *services(cluster)):
+        if isinstance(cidr, IPv4Network) and own.first <= cidr[-1] and cidr[0] <= own.last:
+            message = f"the range {own} overlaps {name} {cidr}"
             yield Finding(at=RANGE, also=at, message=message, fix="take a range outside all networks but the node's")
-
-
-def _touches(addresses: AddressRange, cidr: IPv4Network) -> bool:
-    return addresses.first <= cidr[-1] and addresses.last >= cidr[0]
 
 
 @rule(
@@ -138,13 +135,10 @@ def gateway_in_network(cluster: Cluster) -> Iterator[Finding]:
     networks = declared(cluster)
     for name, at, network in overrides(cluster):
         if network.gateway and name in networks and not is_host(network.gateway, networks[name].cidr):
-            cidr = networks[name].cidr
-            yield Finding(
-                at=(*at, "gateway"),
-                also=("networks", name, "cidr"),
-                message=f"the gateway {network.gateway} is not a host of the {name} network {cidr}",
-                fix=f"{cidr[0] + 1} would be one" if cidr.prefixlen <= 30 else "",
-            )
+            cidr, also = networks[name].cidr, ("networks", name, "cidr")
+            message = f"the gateway {network.gateway} is not a host of the {name} network {cidr}"
+            fix = f"{cidr[0] + 1} would be one" if cidr.prefixlen <= 30 else ""
+            yield Finding(at=(*at, "gateway"), also=also, message=message, fix=fix)
 
 
 @rule(
@@ -157,16 +151,13 @@ def interface_named(cluster: Cluster) -> Iterator[Finding]:
     """Cilium must be kept off InfiniBand devices by naming the Ethernet ones, and kube-vip and keepalived announce
     the endpoint on this interface.
     """
-    by = cluster.kubernetes.endpoint.by
-    why = "Cilium" if cluster.networks.cni == "cilium" else by
+    why = "Cilium" if cluster.networks.cni == "cilium" else cluster.kubernetes.endpoint.by
     nameless = [machine.name for machine in cluster.machines if not machine.networks["node"].interface]
     if nameless and why != "external":
         others = f" and {len(nameless) - 1} others" if len(nameless) > 1 else ""
-        yield Finding(
-            at=("networks", "node"),
-            message=f"{why} needs to know the node network's interface on {nameless[0]}{others}",
-            fix="add `interface`, as `ip -br link` names it on the nodes",
-        )
+        message = f"{why} needs to know the node network's interface on {nameless[0]}{others}"
+        fix = "add `interface`, as `ip -br link` names it on the nodes"
+        yield Finding(at=("networks", "node"), message=message, fix=fix)
 
 
 @rule(
@@ -184,12 +175,11 @@ def node_network_on_ethernet(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "interface"), message=message, fix="name the Ethernet interface")
 
 
-@rule(
+@warning(
     "GEN-NET-033",
     "a bond has two members",
     wrong="interface: bond0\nbond: [eno1]\n",
     right="interface: bond0\nbond: [eno1, eno2]\n",
-    severity=Severity.WARNING,
 )
 def bond_of_two(cluster: Cluster) -> Iterator[Finding]:
     """A bond of one device survives no broken cable; mostly the second name was forgotten."""
@@ -213,16 +203,15 @@ def bond_named(cluster: Cluster) -> Iterator[Finding]:
         if network.bond and (interface is None or interface in network.bond):
             message = f"the bond of {', '.join(network.bond)} needs a name of its own"
             yield Finding(at=(*at, "bond"), message=message, fix="interface: bond0")
-        for device, place, first in repeats((each, (*at, "bond", i)) for i, each in enumerate(network.bond)):
-            yield Finding(at=place, also=first, message=f"{device} is in the bond twice", fix="name another device")
+        items = ((device, place) for place, device in entries(network.bond, *at, "bond"))
+        yield from given_twice(items, "{} is in the bond twice", "name another device")
 
 
-@rule(
+@warning(
     "GEN-NET-035",
     "one MTU in a network",
     wrong="storage: {cidr: 10.20.0.0/22, mtu: 9000}\n# and in a pool\nnetworks: {storage: {mtu: 1500}}\n",
     right="storage: {cidr: 10.20.0.0/22, mtu: 9000}\n",
-    severity=Severity.WARNING,
 )
 def one_mtu(cluster: Cluster) -> Iterator[Finding]:
     """Large frames to a node with a smaller MTU vanish without a word: small requests work, transfers hang."""
@@ -235,32 +224,27 @@ def one_mtu(cluster: Cluster) -> Iterator[Finding]:
     }
     for (name, mtu), at in found.items():
         common = networks[name].mtu or "the nodes' own"
-        yield Finding(
-            at=at,
-            also=("networks", name, "mtu"),
-            message=f"MTU {mtu} in the {name} network, where it is {common} elsewhere",
-            fix="give all nodes of the network one MTU",
-        )
+        message = f"MTU {mtu} in the {name} network, where it is {common} elsewhere"
+        also = ("networks", name, "mtu")
+        yield Finding(at=at, also=also, message=message, fix="give all nodes of the network one MTU")
 
 
-@rule(
+@warning(
     "GEN-NET-036",
     "an MTU that the network carries",
     wrong="node: {cidr: 10.10.0.0/22, mtu: 65520}\n",
     right="node: {cidr: 10.10.0.0/22, mtu: 9000}\n",
-    severity=Severity.WARNING,
 )
 def mtu_carried(cluster: Cluster) -> Iterator[Finding]:
     """Ethernet switches forward up to 9216 bytes, and IPoIB in datagram mode (the only one of newer adapters)
     carries 4092.
     """
     for name, at, network in overrides(cluster):
-        most = IPOIB_MTU if name == "ipoib" else ETHERNET_MTU
+        kind, most, usual = ("IPoIB", IPOIB_MTU, IPOIB_MTU) if name == "ipoib" else ("Ethernet", ETHERNET_MTU, 9000)
         infiniband = (network.interface or "").startswith("ib")
         if (network.mtu or 0) > most and not (infiniband and name == "storage"):
-            kind = "IPoIB" if name == "ipoib" else "Ethernet"
             message = f"MTU {network.mtu} is more than {kind} carries ({most})"
-            yield Finding(at=(*at, "mtu"), message=message, fix=f"mtu: {4092 if name == 'ipoib' else 9000}")
+            yield Finding(at=(*at, "mtu"), message=message, fix=f"mtu: {usual}")
 
 
 @rule(
@@ -282,22 +266,19 @@ def network_declared(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, key=True, message=f"the cluster has no {name} network", fix=fix)
 
 
-@rule(
+@warning(
     "GEN-NET-038",
     "an interface belongs to one network",
     wrong="node: {cidr: 10.10.0.0/22, interface: eno1}\nstorage: {cidr: 10.20.0.0/22, interface: eno1}\n",
     right="node: {cidr: 10.10.0.0/22, interface: eno1}\nstorage: {cidr: 10.20.0.0/22, interface: eno2}\n",
-    severity=Severity.WARNING,
 )
 def interface_in_one_network(cluster: Cluster) -> Iterator[Finding]:
     """Two networks on one interface share its bandwidth and its broken cables: VLANs (`vlan`) say that it is
     meant.
     """
-    items = [
+    items = (
         (network.interface, ("networks", name, "interface"))
         for name, network in declared(cluster).items()
         if network.interface and not network.vlan
-    ]
-    for interface, at, first in repeats(items):
-        message = f"{interface} carries two networks"
-        yield Finding(at=at, also=first, message=message, fix="name another interface, or give the network its `vlan`")
+    )
+    yield from given_twice(items, "{} carries two networks", "name another interface, or give the network its `vlan`")

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from generator.checks.places import meant
-from generator.checks.rule import rule
+from generator.checks.places import entries, suggest
+from generator.checks.rule import rule, warning
 from generator.checks.tiers import default_classes, storage_classes
-from generator.model.cluster import Cluster, Prometheus, Zabbix
-from generator.model.finding import Finding, Path, Severity
+from generator.model.cluster import Alert, Cluster
+from generator.model.finding import Finding, Path
 
 __all__: list[str] = []
 
@@ -21,11 +21,9 @@ _CHANNELS = {
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-def _stored(cluster: Cluster) -> Iterator[tuple[str, Path, Zabbix | Prometheus]]:
-    if cluster.monitoring.zabbix:
-        yield "Zabbix", ZABBIX, cluster.monitoring.zabbix
-    if cluster.monitoring.prometheus:
-        yield "Prometheus", PROMETHEUS, cluster.monitoring.prometheus
+def _alerts(cluster: Cluster) -> list[tuple[Path, Alert]]:
+    zabbix = cluster.monitoring.zabbix
+    return entries(zabbix.alerts if zabbix else (), *ZABBIX, "alerts")
 
 
 @rule(
@@ -43,12 +41,11 @@ def zabbix_volume(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=ZABBIX, key=True, message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-MON-002",
     "Prometheus's samples have a volume",
     wrong="monitoring: {prometheus: {}}\n# and no default storage class\n",
     right="monitoring: {prometheus: {storageClass: rbd-nvme}}\n",
-    severity=Severity.WARNING,
 )
 def prometheus_volume(cluster: Cluster) -> Iterator[Finding]:
     """Without a storage class Prometheus keeps its samples in the pod: they are gone when it moves."""
@@ -60,23 +57,23 @@ def prometheus_volume(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=PROMETHEUS, key=True, message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-MON-003",
     "storage classes that exist",
     wrong="zabbix: {storageClass: rbd-nmve}\n",
     right="zabbix: {storageClass: rbd-nvme}\n",
-    severity=Severity.WARNING,
 )
 def class_known(cluster: Cluster) -> Iterator[Finding]:
     """A claim of a class that nobody makes waits for ever. Classes that you bring yourself are not known here."""
     known = [name for name, _ in storage_classes(cluster)]
-    for who, at, settings in _stored(cluster):
-        name = settings.storage_class
+    bring = f"one of {', '.join(known)}" if known else "bring it in `custom`"
+    monitoring = cluster.monitoring
+    stored = (("Zabbix", ZABBIX, monitoring.zabbix), ("Prometheus", PROMETHEUS, monitoring.prometheus))
+    for who, at, settings in stored:
+        name = settings.storage_class if settings else None
         if name and name not in known:
-            near = meant(name, known)
-            fix = f"did you mean {near}?" if near else f"one of {', '.join(known)}" if known else "bring it in `custom`"
             message = f"no tier makes the storage class {name} of {who}"
-            yield Finding(at=(*at, "storageClass"), message=message, fix=fix)
+            yield Finding(at=(*at, "storageClass"), message=message, fix=suggest(name, known, bring))
 
 
 @rule(
@@ -88,12 +85,11 @@ def class_known(cluster: Cluster) -> Iterator[Finding]:
 def mattermost_address(cluster: Cluster) -> Iterator[Finding]:
     """Mattermost runs at your site, so Zabbix must be told where."""
     zabbix = cluster.monitoring.zabbix
-    for index, alert in enumerate(zabbix.alerts if zabbix and not zabbix.mattermost else ()):
-        if alert.via == "mattermost":
-            message = f"alerts go to Mattermost ({alert.channel}), and zabbix.mattermost is not given"
-            at: Path = (*ZABBIX, "alerts", index, "via")
-            yield Finding(at=at, also=ZABBIX, message=message, fix="mattermost: https://<its host>")
-            return
+    first = next(((at, alert) for at, alert in _alerts(cluster) if alert.via == "mattermost"), None)
+    if first and zabbix and not zabbix.mattermost:
+        at, alert = first
+        message = f"alerts go to Mattermost ({alert.channel}), and zabbix.mattermost is not given"
+        yield Finding(at=(*at, "via"), also=ZABBIX, message=message, fix="mattermost: https://<its host>")
 
 
 @rule(
@@ -104,20 +100,18 @@ def mattermost_address(cluster: Cluster) -> Iterator[Finding]:
 )
 def channels(cluster: Cluster) -> Iterator[Finding]:
     """To a channel that is not understood nothing is sent, which shows on the first alert."""
-    zabbix = cluster.monitoring.zabbix
-    for index, alert in enumerate(zabbix.alerts if zabbix else ()):
+    for at, alert in _alerts(cluster):
         form, fix = _CHANNELS[alert.via]
         if not re.fullmatch(form, alert.channel):
             message = f"`{alert.channel}` is no channel of {alert.via.capitalize()}"
-            yield Finding(at=(*ZABBIX, "alerts", index, "channel"), message=message, fix=fix)
+            yield Finding(at=(*at, "channel"), message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-MON-006",
     "somebody is told at once",
     wrong="alerts: [{via: slack, channel: '#leads', after: 30m}]\n",
     right="alerts: [{via: slack, channel: '#oncall'}, {via: slack, channel: '#leads', after: 30m}]\n",
-    severity=Severity.WARNING,
 )
 def told_at_once(cluster: Cluster) -> Iterator[Finding]:
     """`after` is for who is told when nobody has taken care: somebody must have been told before."""
@@ -136,36 +130,31 @@ def _seconds(duration: str) -> int:
     return int(duration[:-1][:18]) * _SECONDS[duration[-1]]
 
 
-@rule(
+@warning(
     "GEN-MON-007",
     "samples are kept for a while",
     wrong="prometheus: {retention: 30m}\n",
     right="prometheus: {retention: 30d}\n",
-    severity=Severity.WARNING,
 )
 def retention(cluster: Cluster) -> Iterator[Finding]:
     """Prometheus writes blocks of two hours: less than a day is mostly a wrong unit (`m` is minutes)."""
     prometheus = cluster.monitoring.prometheus
     if prometheus and _seconds(prometheus.retention) < 86400:
         message = f"samples are kept for {prometheus.retention} only"
-        yield Finding(
-            at=(*PROMETHEUS, "retention"), message=message, fix=f"retention: {prometheus.retention[:-1][:4]}d"
-        )
+        fix = f"retention: {prometheus.retention[:-1][:4]}d"
+        yield Finding(at=(*PROMETHEUS, "retention"), message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-MON-008",
     "trends outlive the history",
     wrong="zabbix: {history: 365, trends: 90}\n",
     right="zabbix: {history: 31, trends: 365}\n",
-    severity=Severity.WARNING,
 )
 def trends_longer(cluster: Cluster) -> Iterator[Finding]:
     """History is every value, trends are one an hour: they are small, and what graphs of the past are drawn from."""
     zabbix = cluster.monitoring.zabbix
     if zabbix and zabbix.trends < zabbix.history:
         message = f"trends are kept {zabbix.trends} days, and every value {zabbix.history}"
-        at: Path = (*ZABBIX, "trends")
-        yield Finding(
-            at=at, message=message, fix=f"trends: {max(365, zabbix.history)}, history: {min(31, zabbix.history)}"
-        )
+        fix = f"trends: {max(365, zabbix.history)}, history: {min(31, zabbix.history)}"
+        yield Finding(at=(*ZABBIX, "trends"), message=message, fix=fix)

@@ -2,22 +2,25 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from ipaddress import IPv4Address
 
 from generator.checks.places import (
     ENDPOINT,
     Claim,
     addresses,
+    by_place,
     claims,
     declared,
+    edges,
+    entries,
     free_address,
-    hardware_path,
-    is_host,
-    meant,
+    given_twice,
     repeats,
+    suggest,
 )
-from generator.checks.rule import rule
+from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, Severity
+from generator.model.finding import Finding, Path
 
 __all__: list[str] = []
 
@@ -33,9 +36,8 @@ RESERVED = frozenset({"localhost", "ip6-localhost", "ip6-loopback", "ip6-allnode
 )
 def names_unique(cluster: Cluster) -> Iterator[Finding]:
     """Kubernetes knows a node by its name: the second to join takes the first one's place."""
-    items = (((node.name.lower()), ("nodes", index, "name")) for index, node in enumerate(cluster.nodes))
-    for name, at, first in repeats(items):
-        yield Finding(at=at, also=first, message=f"two nodes are named {name}", fix="rename or remove one")
+    items = ((node.name.lower(), (*at, "name")) for at, node in entries(cluster.nodes, "nodes"))
+    return given_twice(items, "two nodes are named {}", "rename or remove one")
 
 
 @rule(
@@ -46,10 +48,10 @@ def names_unique(cluster: Cluster) -> Iterator[Finding]:
 )
 def name_not_reserved(cluster: Cluster) -> Iterator[Finding]:
     """On every machine this name means the machine itself."""
-    for index, node in enumerate(cluster.nodes):
+    for at, node in entries(cluster.nodes, "nodes"):
         if node.name in RESERVED:
-            at: Path = ("nodes", index, "name")
-            yield Finding(at=at, message=f"{node.name} is a reserved name", fix="name the node by its place or use")
+            fix = "name the node by its place or use"
+            yield Finding(at=(*at, "name"), message=f"{node.name} is a reserved name", fix=fix)
 
 
 @rule(
@@ -80,7 +82,7 @@ def address_of_host(cluster: Cluster) -> Iterator[Finding]:
     networks, free = declared(cluster), _free(cluster)
     for claim in addresses(cluster):
         network = networks.get(claim.network)
-        if network and claim.address in network.cidr and not is_host(claim.address, network.cidr):
+        if network and claim.address in edges(network.cidr):
             edge = "network" if claim.address == network.cidr[0] else "broadcast"
             message = f"{claim.owner}'s address {claim.address} is the {edge} address of {network.cidr}"
             also: Path = ("networks", claim.network, "cidr")
@@ -106,8 +108,7 @@ def _free(cluster: Cluster) -> Callable[[str], str]:
 )
 def addresses_unique(cluster: Cluster) -> Iterator[Finding]:
     """Two machines with one address take each other's traffic, now and then."""
-    owners: dict[object, Claim] = {}
-    free = _free(cluster)
+    owners, free = dict[IPv4Address, Claim](), _free(cluster)
     for claim in claims(cluster):
         # The endpoint has rules of its own: outside it may be a node.
         other = claim if claim.at == ENDPOINT else owners.setdefault(claim.address, claim)
@@ -126,10 +127,10 @@ def addresses_unique(cluster: Cluster) -> Iterator[Finding]:
 )
 def macs_unique(cluster: Cluster) -> Iterator[Finding]:
     """A card's address tells which machine boots: with one address twice, one of them is installed as the other."""
-    items = ((node.mac, ("nodes", index, "mac")) for index, node in enumerate(cluster.nodes) if node.mac)
+    items = ((node.mac, (*at, "mac")) for at, node in entries(cluster.nodes, "nodes") if node.mac)
     for mac, at, first in repeats(items):
-        owner = cluster.nodes[int(first[1])].name
-        message = f"{cluster.nodes[int(at[1])].name} has the network card {mac} of {owner}"
+        name, owner = cluster.nodes[int(at[1])].name, cluster.nodes[int(first[1])].name
+        message = f"{name} has the network card {mac} of {owner}"
         yield Finding(at=at, also=first, message=message, fix="`ip -br link` on the node shows its own")
 
 
@@ -145,18 +146,17 @@ def address6_in_network(cluster: Cluster) -> Iterator[Finding]:
     node's pods in one family only, which is hard to see.
     """
     cidr, also = cluster.networks.node.cidr6, ("networks", "node", "cidr6")
-    for index, node in enumerate(cluster.nodes):
+    for at, node in entries(cluster.nodes, "nodes"):
         if cidr and node.address6 is None:
             message = f"{node.name} has no IPv6 address, and the node network is {cidr}"
-            yield Finding(at=("nodes", index), also=also, message=message, fix="add `address6`")
+            yield Finding(at=at, also=also, message=message, fix="add `address6`")
         elif node.address6 and (cidr is None or node.address6 not in cidr):
             where = f"is not in the node network {cidr}" if cidr else "needs networks.node.cidr6"
             message = f"{node.name}'s address {node.address6} {where}"
             fix = f"take an address of {cidr}" if cidr else "add networks.node.cidr6, or remove `address6`"
-            yield Finding(at=("nodes", index, "address6"), also=also if cidr else None, message=message, fix=fix)
-    items = ((node.address6, ("nodes", i, "address6")) for i, node in enumerate(cluster.nodes) if node.address6)
-    for address, at, first in repeats(items):
-        yield Finding(at=at, also=first, message=f"two nodes have the address {address}", fix="change one of them")
+            yield Finding(at=(*at, "address6"), also=also if cidr else None, message=message, fix=fix)
+    items = ((node.address6, (*at, "address6")) for at, node in entries(cluster.nodes, "nodes") if node.address6)
+    yield from given_twice(items, "two nodes have the address {}", "change one of them")
 
 
 @rule(
@@ -167,20 +167,19 @@ def address6_in_network(cluster: Cluster) -> Iterator[Finding]:
 )
 def known_pool(cluster: Cluster) -> Iterator[Finding]:
     """A node's hardware, role and taints come from its pool."""
-    for index, node in enumerate(cluster.nodes):
+    known = ", ".join(cluster.pools) or "pools, which is empty"
+    for at, node in entries(cluster.nodes, "nodes"):
         if node.pool not in cluster.pools:
-            near = meant(node.pool, cluster.pools)
-            fix = f"did you mean {near}?" if near else f"one of {', '.join(cluster.pools) or 'pools, which is empty'}"
             message = f"{node.name} is in pool {node.pool}, which is not described"
-            yield Finding(at=("nodes", index, "pool"), also=("pools",), message=message, fix=fix)
+            fix = suggest(node.pool, cluster.pools, f"one of {known}")
+            yield Finding(at=(*at, "pool"), also=("pools",), message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-NODE-009",
     "pools that are used",
     wrong="pools:\n  gpu-inference: {hardware: {cpu: 128, memory: 1Ti}}   # and no node in it\n",
     right="- {name: gpu-13, pool: gpu-inference, address: 10.10.0.113}\n",
-    severity=Severity.WARNING,
 )
 def pool_used(cluster: Cluster) -> Iterator[Finding]:
     """A pool without nodes is left over, or its nodes were put into another one."""
@@ -199,17 +198,14 @@ def pool_used(cluster: Cluster) -> Iterator[Finding]:
 )
 def hardware_beyond_reserved(cluster: Cluster) -> Iterator[Finding]:
     """The kubelet does not start when more is reserved than the node has, and runs no pod when all is."""
-    reserved = cluster.kubernetes.reserved
-    seen: set[Path] = set()
-    for machine in cluster.machines:
-        parts = {
-            "cpu": (machine.cpu * 1000 > reserved.cpu.milli, reserved.cpu, machine.cpu),
-            "memory": (machine.memory > reserved.memory, reserved.memory, machine.memory),
-        }
-        for field, (enough, kept, whole) in parts.items():
-            at = hardware_path(cluster, machine, field)
-            if not enough and at not in seen:
-                seen.add(at)
-                message = f"kubernetes.reserved keeps {kept} of the {whole} {field} of {machine.name}: nothing is left"
-                fix = "reserve less, or leave such small nodes out"
-                yield Finding(at=at, also=("kubernetes", "reserved", field), message=message, fix=fix)
+    kept = cluster.kubernetes.reserved
+    small = {
+        "cpu": [machine for machine in cluster.machines if machine.cpu * 1000 <= kept.cpu.milli],
+        "memory": [machine for machine in cluster.machines if machine.memory.milli <= kept.memory.milli],
+    }
+    for field, machines in small.items():
+        for at, (first, *_) in by_place(cluster, machines, field).items():
+            part, whole = getattr(kept, field), getattr(first, field)
+            message = f"kubernetes.reserved keeps {part} of the {whole} {field} of {first.name}: nothing is left"
+            fix = "reserve less, or leave such small nodes out"
+            yield Finding(at=at, also=("kubernetes", "reserved", field), message=message, fix=fix)

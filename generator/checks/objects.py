@@ -4,12 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from generator.checks.places import hardware_path, meant
-from generator.checks.rule import rule
-from generator.checks.tiers import OBJECTS, disk_lists
+from generator.checks.places import by_place, hardware_path, human, suggest
+from generator.checks.rule import rule, warning
+from generator.checks.tiers import OBJECTS, buckets, disks, idle_disks
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, Severity
+from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine
 
 __all__: list[str] = []
@@ -37,8 +37,7 @@ def pool_known(cluster: Cluster) -> Iterator[Finding]:
     """MinIO takes the disks with `use: objects` of this pool's nodes."""
     objects = cluster.storage.objects
     if objects and objects.pool not in cluster.pools:
-        near = meant(objects.pool, cluster.pools)
-        fix = f"did you mean {near}?" if near else f"one of {', '.join(cluster.pools)}"
+        fix = suggest(objects.pool, cluster.pools, f"one of {', '.join(cluster.pools)}")
         yield Finding(at=POOL, also=("pools",), message=f"there is no pool {objects.pool}", fix=fix)
 
 
@@ -56,8 +55,7 @@ def four_nodes(cluster: Cluster) -> Iterator[Finding]:
     objects, count = cluster.storage.objects, len(_machines(cluster))
     if objects and objects.pool in cluster.pools and count != 4:
         message = f"MinIO runs on 4 nodes, and pool {objects.pool} has {count}"
-        promise = "so that two lost nodes lose no data"
-        fix = f"{'add' if count < 4 else 'take away'} {abs(4 - count)}, {promise}"
+        fix = f"{'add' if count < 4 else 'take away'} {abs(4 - count)}, so that two lost nodes lose no data"
         yield Finding(at=POOL, also=("pools", objects.pool), message=message, fix=fix)
 
 
@@ -72,31 +70,29 @@ def drives_alike(cluster: Cluster) -> Iterator[Finding]:
     for two lost nodes would no longer hold.
     """
     machines = _machines(cluster)
-    usual = Counter(_drives(machine) for machine in machines).most_common(1)
+    usual = next((count for count, _ in Counter(_drives(machine) for machine in machines).most_common(1)), 0)
     for machine in machines:
-        if 0 < (count := _drives(machine)) != usual[0][0] > 0:
-            message = f"{machine.name} has {count} drives for MinIO, and other nodes have {usual[0][0]}"
+        if 0 < (count := _drives(machine)) != usual > 0:
+            message = f"{machine.name} has {count} drives for MinIO, and other nodes have {usual}"
             at = hardware_path(cluster, machine, "disks")
-            yield Finding(at=at, also=POOL, message=message, fix=f"have {usual[0][0]}")
+            yield Finding(at=at, also=POOL, message=message, fix=f"have {usual}")
 
 
-@rule(
+@warning(
     "GEN-OBJ-004",
     "MinIO's drives are of one size",
     wrong="disks: [{use: objects, size: 24T, ...}, {use: objects, size: 20T, ...}]\n",
     right="disks: [{use: objects, size: 24T, count: 16, ...}]\n",
-    severity=Severity.WARNING,
 )
 def sizes_alike(cluster: Cluster) -> Iterator[Finding]:
     """MinIO uses as much of each drive as its smallest one has."""
-    disks = [disk for machine in _machines(cluster) for disk in machine.disks_for("objects")]
-    smallest = min((disk.size for disk in disks), default=None)
     pool = cluster.storage.objects.pool if cluster.storage.objects else ""
-    for each in disk_lists(cluster):
-        for index, disk in enumerate(each.disks if each.machines[0].pool == pool else ()):
-            if disk.use == "objects" and smallest and disk.size > smallest:
-                message = f"of this drive's {disk.size} MinIO uses {smallest}: its smallest drive has no more"
-                yield Finding(at=(*each.at, index, "size"), message=message, fix="use drives of one size")
+    drives = [(at, disk) for at, disk, machines in disks(cluster) if disk.use == "objects" and machines[0].pool == pool]
+    smallest = min((disk.size for _, disk in drives), default=None)
+    for at, disk in drives:
+        if smallest and disk.size > smallest:
+            message = f"of this drive's {disk.size} MinIO uses {smallest}: its smallest drive has no more"
+            yield Finding(at=(*at, "size"), message=message, fix="use drives of one size")
 
 
 @rule(
@@ -107,18 +103,11 @@ def sizes_alike(cluster: Cluster) -> Iterator[Finding]:
 )
 def drives_present(cluster: Cluster) -> Iterator[Finding]:
     """MinIO is laid out over the drives of its four nodes; with none on one of them there is nothing to lay out."""
-    seen: set[Path] = set()
-    for machine in _machines(cluster):
-        at = _disks_path(cluster, machine)
-        if not _drives(machine) and at not in seen:
-            seen.add(at)
-            message = f"{machine.name} has no disks with `use: objects`"
-            yield Finding(at=at, also=POOL, message=message, fix="add them to `disks`")
-
-
-def _disks_path(cluster: Cluster, machine: Machine) -> Path:
-    at = hardware_path(cluster, machine, "disks")
-    return at if machine.disks else at[:-1]
+    without = [machine for machine in _machines(cluster) if not _drives(machine)]
+    for at, (first, *_) in by_place(cluster, without, "disks").items():
+        where = at if first.disks else at[:-1]
+        message = f"{first.name} has no disks with `use: objects`"
+        yield Finding(at=where, also=POOL, message=message, fix="add them to `disks`")
 
 
 @rule(
@@ -138,10 +127,8 @@ def apart_from_ceph(cluster: Cluster) -> Iterator[Finding]:
 
 def _images(cluster: Cluster) -> Iterator[tuple[str, Path]]:
     objects = cluster.storage.objects
-    if objects and objects.image:
-        yield objects.image, (*OBJECTS, "image")
-    if objects and objects.client_image:
-        yield objects.client_image, (*OBJECTS, "clientImage")
+    given = {"image": objects.image, "clientImage": objects.client_image} if objects else {}
+    yield from ((image, (*OBJECTS, key)) for key, image in given.items() if image)
 
 
 @rule(
@@ -172,31 +159,27 @@ def images_available(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=message, fix=f"remove `{at[-1]}`, or name your mirror of a maintained build")
 
 
-@rule(
+@warning(
     "GEN-OBJ-009",
     "disks for MinIO are used",
     wrong="disks: [{use: objects, ...}]   # in pool cpu\n# and\nobjects: {pool: nas}\n",
     right="disks: [{use: objects, ...}]   # in pool nas\n",
-    severity=Severity.WARNING,
 )
 def disks_used(cluster: Cluster) -> Iterator[Finding]:
     """Only the pool that `storage.objects` names gives its disks; others stay empty."""
     objects = cluster.storage.objects
-    for each in disk_lists(cluster):
-        index = next((index for index, disk in enumerate(each.disks) if disk.use == "objects"), None)
-        if index is not None and not (objects and objects.pool == each.machines[0].pool):
-            why = f"storage.objects is on pool {objects.pool}" if objects else "there is no storage.objects"
-            fix = "remove them, or use them otherwise" if objects else "add storage.objects"
-            message, also = f"nobody uses disks for objects: {why}", POOL if objects else None
-            yield Finding(at=(*each.at, index), also=also, message=message, fix=fix)
+    why = f"storage.objects is on pool {objects.pool}" if objects else "there is no storage.objects"
+    fix = "remove them, or use them otherwise" if objects else "add storage.objects"
+    for at, _ in idle_disks(cluster, "objects", (objects.pool,) if objects else ()):
+        message, also = f"nobody uses disks for objects: {why}", POOL if objects else None
+        yield Finding(at=at, also=also, message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-OBJ-010",
     "MinIO's nodes in several racks",
     wrong="# nas-1 to nas-3 in rack r11, nas-4 in rack r12\n",
     right="# nas-1 and nas-2 in rack r11, nas-3 and nas-4 in rack r12\n",
-    severity=Severity.WARNING,
 )
 def racks(cluster: Cluster) -> Iterator[Finding]:
     """Two nodes may be lost, not three: a rack with three of four takes the data with it."""
@@ -219,13 +202,11 @@ def quotas_fit(cluster: Cluster) -> Iterator[Finding]:
     """Half of the drives is parity. When quotas promise more than the other half, drives are full before any quota
     is reached, and all buckets stop taking writes.
     """
-    objects, usable = cluster.storage.objects, objects_usable(cluster)
-    quotas = {index: bucket.quota for index, bucket in enumerate(objects.buckets if objects else ()) if bucket.quota}
-    total = 0
-    for index, quota in quotas.items():
-        before, total = total, total + quota.value
-        if usable.value and before <= usable.value < total:
-            promised = type(quota).of(sum(each.value for each in quotas.values()))
-            message = f"quotas add up to {promised.human()}, and MinIO holds {usable.human()}"
-            fix = f"take {type(quota).of(promised.value - usable.value).human()} off"
-            yield Finding(at=(*OBJECTS, "buckets", index, "quota"), also=POOL, message=message, fix=fix)
+    usable, total = objects_usable(cluster).value, 0
+    quotas = {(*at, "quota"): bucket.quota.value for at, bucket in buckets(cluster) if bucket.quota}
+    for at, quota in quotas.items():
+        before, total = total, total + quota
+        if usable and before <= usable < total:
+            promised = sum(quotas.values())
+            message = f"quotas add up to {human(promised)}, and MinIO holds {human(usable)}"
+            yield Finding(at=at, also=POOL, message=message, fix=f"take {human(promised - usable)} off")

@@ -5,19 +5,22 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from generator.model.cluster import Cluster
-from generator.model.finding import Path
-from generator.model.nodes import Machine, Network, NetworkOverride
+from generator.model.finding import Finding, Path
+from generator.model.nodes import Machine, Network, NetworkOverride, Node, Pool
+from generator.model.quantity import Quantity
 
 __all__ = [
-    "ENDPOINT", "Block", "Claim", "addresses", "blocks", "claims", "declared", "endpoint", "endpoint_address",
-    "free_address", "free_network", "hardware_path", "is_host", "meant", "network_path", "overlap", "overrides",
-    "repeats",
+    "ENDPOINT", "POD", "Block", "Claim", "addresses", "blocks", "by_place", "claims", "declared", "edges", "endpoint",
+    "endpoint_address", "entries", "free_address", "free_network", "given_twice", "hardware_path", "human", "is_host",
+    "meant", "network_path", "overlap", "overrides", "pods", "repeats", "sections", "services", "suggest",
 ]  # fmt: skip
 
 Key = TypeVar("Key", bound=Hashable)
+Entry = TypeVar("Entry")
 Cidr: TypeAlias = IPv4Network | IPv6Network
 
 ENDPOINT: Path = ("kubernetes", "endpoint", "address")
+POD: Path = ("kubernetes", "podCIDR")
 NETWORKS = ("node", "storage", "ipoib", "bmc")
 # Where a free network is looked for: private addresses (RFC 1918).
 PRIVATE = tuple(IPv4Network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
@@ -40,6 +43,17 @@ class Claim(NamedTuple):
     address: IPv4Address
 
 
+def entries(found: Iterable[Entry], *at: str | int) -> list[tuple[Path, Entry]]:
+    """Return what a list of the file holds, each entry with its place."""
+    return [((*at, index), each) for index, each in enumerate(found)]
+
+
+def sections(cluster: Cluster) -> list[tuple[Path, Pool | Node]]:
+    """Return what the file says of machines: pools, then nodes, each with its place."""
+    pools: list[tuple[Path, Pool | Node]] = [(("pools", name), pool) for name, pool in cluster.pools.items()]
+    return [*pools, *entries(cluster.nodes, "nodes")]
+
+
 def declared(cluster: Cluster) -> dict[str, Network]:
     """Return the networks that the file has, by name."""
     found = {name: getattr(cluster.networks, name) for name in NETWORKS}
@@ -54,12 +68,27 @@ def blocks(cluster: Cluster) -> Iterator[Block]:
             yield Block(f"the {name} network", ("networks", name, "cidr6"), network.cidr6)
 
 
+def pods(cluster: Cluster) -> list[Block]:
+    """Return the pod network, in both families."""
+    return _inner("podCIDR", cluster.kubernetes.pod_cidr, cluster.kubernetes.pod_cidr6)
+
+
+def services(cluster: Cluster) -> list[Block]:
+    """Return the service network, in both families."""
+    return _inner("serviceCIDR", cluster.kubernetes.service_cidr, cluster.kubernetes.service_cidr6)
+
+
+def _inner(name: str, cidr: IPv4Network, cidr6: IPv6Network | None) -> list[Block]:
+    given: dict[str, Cidr | None] = {name: cidr, f"{name}6": cidr6}
+    return [Block(key, ("kubernetes", key), each) for key, each in given.items() if each]
+
+
 def addresses(cluster: Cluster) -> Iterator[Claim]:
     """Yield the IPv4 addresses of all nodes, in the order of the file."""
-    for index, node in enumerate(cluster.nodes):
-        yield Claim(node.name, ("nodes", index, "address"), "node", node.address)
+    for at, node in entries(cluster.nodes, "nodes"):
+        yield Claim(node.name, (*at, "address"), "node", node.address)
         for network, address in node.addresses.items():
-            yield Claim(node.name, ("nodes", index, "addresses", network), network, address)
+            yield Claim(node.name, (*at, "addresses", network), network, address)
 
 
 def endpoint(cluster: Cluster) -> tuple[str, int]:
@@ -80,12 +109,9 @@ def overrides(cluster: Cluster) -> Iterator[tuple[str, Path, NetworkOverride]]:
     """Yield all that the file says of networks, with its place: of the cluster, then of pools, then of nodes."""
     for name, network in declared(cluster).items():
         yield name, ("networks", name), network
-    for pool, each in cluster.pools.items():
-        for name, override in each.networks.items():
-            yield name, ("pools", pool, "networks", name), override
-    for index, node in enumerate(cluster.nodes):
-        for name, override in node.networks.items():
-            yield name, ("nodes", index, "networks", name), override
+    for at, section in sections(cluster):
+        for name, override in section.networks.items():
+            yield name, (*at, "networks", name), override
 
 
 def claims(cluster: Cluster) -> Iterator[Claim]:
@@ -106,10 +132,16 @@ def overlap(one: Cidr, other: Cidr) -> bool:
     return isinstance(other, IPv6Network) and one.overlaps(other)
 
 
+def edges(network: IPv4Network) -> tuple[IPv4Address, ...]:
+    """Return the addresses that no host may have: the first names the network, the last is for broadcasts. A network
+    of one or two addresses (/32, /31) has none.
+    """
+    return () if network.prefixlen > 30 else (network.network_address, network.broadcast_address)
+
+
 def is_host(address: IPv4Address, network: IPv4Network) -> bool:
-    """Tell whether a host may have this address: it is neither the network's first nor its last one."""
-    edges = () if network.prefixlen > 30 else (network.network_address, network.broadcast_address)
-    return address in network and address not in edges
+    """Tell whether a host of the network may have this address."""
+    return address in network and address not in edges(network)
 
 
 def free_address(cluster: Cluster, network: str) -> str:
@@ -135,14 +167,12 @@ def _after(start: int, cidr: IPv4Network) -> range:
     return range(start + 1, min(start + 4096, int(cidr.broadcast_address) + 1))
 
 
-def free_network(cluster: Cluster, prefix: int, wanted: str, besides: Iterable[Path]) -> str:
+def free_network(cluster: Cluster, prefix: int, wanted: str, besides: Path) -> str:
     """Return a network of this prefix length that no other overlaps, at `wanted` if it can be; empty where
-    there is none. The networks that stand at `besides` do not count: they are to be replaced.
+    there is none. The network that stands at `besides` does not count: it is to be replaced.
     """
-    kubernetes = cluster.kubernetes
-    pods = Block("", ("kubernetes", "podCIDR"), kubernetes.pod_cidr)
-    services = Block("", ("kubernetes", "serviceCIDR"), kubernetes.service_cidr)
-    taken = [each.cidr for each in (pods, services, *blocks(cluster)) if each.at not in besides]
+    found = (*pods(cluster), *services(cluster), *blocks(cluster))
+    taken = [each.cidr for each in found if each.at != besides]
     for candidate in _candidates(prefix, wanted):
         if not any(overlap(candidate, each) for each in taken):
             return str(candidate)
@@ -163,6 +193,14 @@ def hardware_path(cluster: Cluster, machine: Machine, field: str) -> Path:
     if own is not None and getattr(own, field) is not None:
         return ("nodes", machine.index, "hardware", field)
     return ("pools", machine.pool, "hardware", field)
+
+
+def by_place(cluster: Cluster, machines: Iterable[Machine], field: str) -> dict[Path, list[Machine]]:
+    """Return these nodes by the place where their hardware says this: what is wrong there is told once."""
+    found: dict[Path, list[Machine]] = {}
+    for machine in machines:
+        found.setdefault(hardware_path(cluster, machine, field), []).append(machine)
+    return found
 
 
 def network_path(cluster: Cluster, machine: Machine, network: str, field: str) -> Path:
@@ -188,8 +226,25 @@ def repeats(items: Iterable[tuple[Key, Path]]) -> Iterator[tuple[Key, Path, Path
             first[key] = at
 
 
+def given_twice(items: Iterable[tuple[Hashable, Path]], message: str, fix: str) -> Iterator[Finding]:
+    """Yield a finding for each key that came before; `message` has `{}` where the key goes."""
+    for key, at, first in repeats(items):
+        yield Finding(at=at, also=first, message=message.format(key), fix=fix)
+
+
 def meant(word: str, known: Iterable[str]) -> str:
     """Return the known name that is nearest to a wrong one; empty where none is near."""
     from difflib import get_close_matches  # noqa: PLC0415 - only needed when something is wrong
 
     return next(iter(get_close_matches(word, list(known), n=1, cutoff=0.6)), "")
+
+
+def suggest(word: str, known: Iterable[str], otherwise: str) -> str:
+    """Return a fix for a wrong name: the known one that is near, else what else helps."""
+    near = meant(word, known)
+    return f"did you mean {near}?" if near else otherwise
+
+
+def human(size: int) -> str:
+    """Return bytes as people write them."""
+    return Quantity.of(size).human()

@@ -1,12 +1,12 @@
 """Rules about what pools say of their nodes: labels, taints, GPUs."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
-from generator.checks.places import hardware_path, repeats
-from generator.checks.rule import rule
+from generator.checks.places import by_place, entries, given_twice, sections
+from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, Severity
+from generator.model.finding import Finding, Path
 from generator.model.nodes import Gpu
 from generator.model.quantity import Quantity
 from generator.model.text import Taint
@@ -30,18 +30,15 @@ _MODELS = {
 }  # fmt: skip
 
 
-def _labels(cluster: Cluster) -> Iterator[tuple[Path, Mapping[str, str]]]:
-    for name, pool in cluster.pools.items():
-        yield ("pools", name, "labels"), pool.labels
-    for index, node in enumerate(cluster.nodes):
-        yield ("nodes", index, "labels"), node.labels
+def _labels(cluster: Cluster) -> Iterator[tuple[Path, str]]:
+    """Yield the keys of labels."""
+    for at, section in sections(cluster):
+        yield from (((*at, "labels", key), key) for key in section.labels)
 
 
-def _taints(cluster: Cluster) -> Iterator[tuple[Path, Sequence[Taint]]]:
-    for name, pool in cluster.pools.items():
-        yield ("pools", name, "taints"), pool.taints or ()
-    for index, node in enumerate(cluster.nodes):
-        yield ("nodes", index, "taints"), node.taints or ()
+def _taints(cluster: Cluster) -> Iterator[tuple[Path, Taint]]:
+    for at, section in sections(cluster):
+        yield from entries(section.taints or (), *at, "taints")
 
 
 def _is_key(key: str) -> bool:
@@ -57,12 +54,10 @@ def _is_key(key: str) -> bool:
 )
 def label_keys(cluster: Cluster) -> Iterator[Finding]:
     """A kubelet that is told a label with a wrong key does not start."""
-    for at, labels in _labels(cluster):
-        for key in labels:
-            if not _is_key(key):
-                message = f"`{key}` is not a label key"
-                fix = "letters, digits, - _ . (63 at most), after a DNS name and / if you like"
-                yield Finding(at=(*at, key), key=True, message=message, fix=fix)
+    for at, key in _labels(cluster):
+        if not _is_key(key):
+            fix = "letters, digits, - _ . (63 at most), after a DNS name and / if you like"
+            yield Finding(at=at, key=True, message=f"`{key}` is not a label key", fix=fix)
 
 
 @rule(
@@ -75,13 +70,11 @@ def label_allowed(cluster: Cluster) -> Iterator[Finding]:
     """A kubelet must not give itself labels of Kubernetes' own name spaces (kubernetes.io, k8s.io): it refuses to
     start. Labels below gen.internal, and the rack's label, are written by gen.
     """
-    for at, labels in _labels(cluster):
-        for key in labels:
-            owner = _owner(key)
-            if owner:
-                message = f"the label {key} belongs to {owner}"
-                fix = "use `rack`" if key == "topology.rook.io/rack" else f"{cluster.site.domain}/{key.split('/')[-1]}"
-                yield Finding(at=(*at, key), key=True, message=message, fix=fix)
+    for at, key in _labels(cluster):
+        if owner := _owner(key):
+            message = f"the label {key} belongs to {owner}"
+            fix = "use `rack`" if key == "topology.rook.io/rack" else f"{cluster.site.domain}/{key.split('/')[-1]}"
+            yield Finding(at=at, key=True, message=message, fix=fix)
 
 
 def _owner(key: str) -> str:
@@ -100,17 +93,13 @@ def _owner(key: str) -> str:
 )
 def taint_syntax(cluster: Cluster) -> Iterator[Finding]:
     """The key and value of a taint follow the rules for labels; node.kubernetes.io is the node controller's."""
-    for at, taints in _taints(cluster):
-        for index, taint in enumerate(taints):
-            wrong = not _is_key(taint.key) or (taint.value and not _NAME.fullmatch(taint.value))
-            if wrong or taint.key.startswith("node.kubernetes.io/"):
-                why = "has a wrong key or value" if wrong else "is set and removed by Kubernetes itself"
-                fix = (
-                    f"{cluster.site.domain}/{taint.key.split('/')[-1]}:{taint.effect}"
-                    if not wrong
-                    else "as in nvidia.com/gpu=present:NoSchedule"
-                )
-                yield Finding(at=(*at, index), message=f"the taint {taint} {why}", fix=fix)
+    for at, taint in _taints(cluster):
+        if not _is_key(taint.key) or (taint.value and not _NAME.fullmatch(taint.value)):
+            fix = "as in nvidia.com/gpu=present:NoSchedule"
+            yield Finding(at=at, message=f"the taint {taint} has a wrong key or value", fix=fix)
+        elif taint.key.startswith("node.kubernetes.io/"):
+            fix = f"{cluster.site.domain}/{taint.key.split('/')[-1]}:{taint.effect}"
+            yield Finding(at=at, message=f"the taint {taint} is set and removed by Kubernetes itself", fix=fix)
 
 
 @rule(
@@ -121,21 +110,17 @@ def taint_syntax(cluster: Cluster) -> Iterator[Finding]:
 )
 def taints_unique(cluster: Cluster) -> Iterator[Finding]:
     """The API server refuses a node that has two taints of one key and effect."""
-    for at, taints in _taints(cluster):
-        items = (((taint.key, taint.effect), (*at, index)) for index, taint in enumerate(taints))
-        for (key, effect), place, first in repeats(items):
-            message = f"the taint {key}:{effect} is given twice"
-            yield Finding(at=place, also=first, message=message, fix="remove one")
+    for place, section in sections(cluster):
+        taints = entries(section.taints or (), *place, "taints")
+        items = ((f"{taint.key}:{taint.effect}", at) for at, taint in taints)
+        yield from given_twice(items, "the taint {} is given twice", "remove one")
 
 
 def _gpus(cluster: Cluster) -> Iterator[tuple[Path, Gpu]]:
     """Yield what the file says of GPUs, once for each place."""
-    for name, pool in cluster.pools.items():
-        if pool.hardware.gpu:
-            yield ("pools", name, "hardware", "gpu"), pool.hardware.gpu
-    for index, node in enumerate(cluster.nodes):
-        if node.hardware and node.hardware.gpu:
-            yield ("nodes", index, "hardware", "gpu"), node.hardware.gpu
+    for at, section in sections(cluster):
+        if section.hardware and section.hardware.gpu:
+            yield (*at, "hardware", "gpu"), section.hardware.gpu
 
 
 def _model(gpu: Gpu) -> tuple[int, bool] | None:
@@ -144,12 +129,11 @@ def _model(gpu: Gpu) -> tuple[int, bool] | None:
     return next((_MODELS[word] for word in words if word in _MODELS), None)
 
 
-@rule(
+@warning(
     "GEN-NODE-030",
     "a GPU section means GPUs",
     wrong="gpu: {model: H100, count: 0, memory: 80Gi}\n",
     right="# no gpu section\n",
-    severity=Severity.WARNING,
 )
 def gpu_count(cluster: Cluster) -> Iterator[Finding]:
     """Nodes without GPUs need no section; on a node that overrides its pool, 0 says that it has none."""
@@ -158,12 +142,11 @@ def gpu_count(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "count"), message="a gpu section with no GPUs", fix="remove it, or give the count")
 
 
-@rule(
+@warning(
     "GEN-NODE-031",
     "MIG on GPUs that can be split",
     wrong="gpu: {model: L40S, count: 4, memory: 48Gi, mig: {profile: all-1g.12gb}}\n",
     right="gpu: {model: H100, count: 4, memory: 80Gi, mig: {profile: all-1g.10gb}}\n",
-    severity=Severity.WARNING,
 )
 def mig_possible(cluster: Cluster) -> Iterator[Finding]:
     """Only some models can be split into instances; on others the MIG manager reports `failed` for ever."""
@@ -176,12 +159,11 @@ def mig_possible(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "mig"), key=True, also=(*at, "model"), message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-NODE-032",
     "the memory of one GPU",
     wrong="gpu: {model: H100, count: 8, memory: 640Gi}\n",
     right="gpu: {model: H100, count: 8, memory: 80Gi}\n",
-    severity=Severity.WARNING,
 )
 def gpu_memory(cluster: Cluster) -> Iterator[Finding]:
     """`memory` is that of one GPU, not of the node's GPUs together."""
@@ -194,21 +176,17 @@ def gpu_memory(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "memory"), message=message, fix=f"memory: {each if fits else f'{known[0]}Gi'}")
 
 
-@rule(
+@warning(
     "GEN-NODE-033",
     "GPU nodes keep other pods off",
     wrong="gpu-training:\n  hardware: {gpu: {model: H100, count: 8, memory: 80Gi}, ...}\n",
     right="gpu-training:\n  hardware: {gpu: {model: H100, count: 8, memory: 80Gi}, ...}\n"
     "  taints: [nvidia.com/gpu=present:NoSchedule]\n",
-    severity=Severity.WARNING,
 )
 def gpu_tainted(cluster: Cluster) -> Iterator[Finding]:
     """Pods that need no GPU fill the CPUs and memory of GPU nodes, and GPUs stay idle for the lack of them."""
     mixed = any(not machine.gpus and machine.role == "worker" for machine in cluster.machines)
-    seen: set[Path] = set()
-    for machine in cluster.gpu_nodes if mixed else ():
-        at = hardware_path(cluster, machine, "gpu")
-        if not machine.taints and at not in seen:
-            seen.add(at)
-            message = f"{machine.name} has GPUs and no taint"
-            yield Finding(at=at, message=message, fix="taints: [nvidia.com/gpu=present:NoSchedule]")
+    untainted = [machine for machine in cluster.gpu_nodes if mixed and not machine.taints]
+    for at, (first, *_) in by_place(cluster, untainted, "gpu").items():
+        message = f"{first.name} has GPUs and no taint"
+        yield Finding(at=at, message=message, fix="taints: [nvidia.com/gpu=present:NoSchedule]")

@@ -1,12 +1,12 @@
 """Rules about the ports of fabric switches."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import count
 from math import ceil
 from typing import NamedTuple
 
-from generator.checks.places import meant, repeats
+from generator.checks.places import entries, meant, repeats
 from generator.checks.rule import rule
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
@@ -28,23 +28,23 @@ class Cable(NamedTuple):
 def cables(cluster: Cluster) -> list[Cable]:
     """Return all cables, in the order of the file."""
     return [
-        Cable(node.name, hca, port, ("nodes", index, "fabric", hca))
-        for index, node in enumerate(cluster.nodes)
+        Cable(node.name, hca, port, (*at, "fabric", hca))
+        for at, node in entries(cluster.nodes, "nodes")
         for hca, port in node.fabric.items()
     ]
 
 
-def switches(cluster: Cluster) -> dict[str, tuple[int, Switch]]:
+def switches(cluster: Cluster) -> dict[str, tuple[Path, Switch]]:
     """Return the switches by name, each with its place; of two with one name the first."""
-    found = cluster.fabric.switches if cluster.fabric else ()
-    return {switch.name: (index, switch) for index, switch in reversed(list(enumerate(found)))}
+    found = entries(cluster.fabric.switches if cluster.fabric else (), "fabric", "switches")
+    return {switch.name: (at, switch) for at, switch in reversed(found)}
 
 
 def free_ports(cluster: Cluster) -> dict[str, str]:
     """Return the first port without a cable of each switch that has one left beside its uplinks."""
-    used: dict[str, set[int]] = {name: set() for name in switches(cluster)}
+    used = defaultdict[str, set[int]](set)
     for cable in cables(cluster):
-        used.setdefault(cable.port.switch, set()).add(cable.port.number)
+        used[cable.port.switch].add(cable.port.number)
     free = {}
     for name, (_, switch) in switches(cluster).items():
         number = next(number for number in count(1) if number not in used[name])
@@ -81,15 +81,12 @@ def port_exists(cluster: Cluster) -> Iterator[Finding]:
     """Ports count from 1 to the number of ports of the switch."""
     known, ports = switches(cluster), free_ports(cluster)
     for cable in cables(cluster):
-        index, switch = known.get(cable.port.switch, (0, None))
+        at, switch = known.get(cable.port.switch, ((), None))
         if switch and cable.port.number > switch.ports:
             free = ports.get(switch.name)
-            yield Finding(
-                at=cable.at,
-                also=("fabric", "switches", index, "ports"),
-                message=f"{switch.name} has {switch.ports} ports, and {cable.node} is on port {cable.port.number}",
-                fix=f"{free} is free" if free else f"{switch.name} has no free port",
-            )
+            message = f"{switch.name} has {switch.ports} ports, and {cable.node} is on port {cable.port.number}"
+            fix = f"{free} is free" if free else f"{switch.name} has no free port"
+            yield Finding(at=cable.at, also=(*at, "ports"), message=message, fix=fix)
 
 
 @rule(
@@ -122,15 +119,12 @@ def node_ports(cluster: Cluster) -> Counter[str]:
 def ports_suffice(cluster: Cluster) -> Iterator[Finding]:
     """A port leads to a node or to a spine, not to both."""
     nodes = node_ports(cluster)
-    for index, switch in switches(cluster).values():
-        needed = nodes[switch.name] + switch.uplinks
-        if needed > switch.ports:
-            yield Finding(
-                at=("fabric", "switches", index, "uplinks" if switch.uplinks else "ports"),
-                message=f"{switch.name} has {switch.ports} ports: {nodes[switch.name]} for nodes and "
-                f"{switch.uplinks} uplinks are {needed}",
-                fix=f"uplinks: {max(0, switch.ports - nodes[switch.name])}, or move nodes to another switch",
-            )
+    for at, switch in switches(cluster).values():
+        used, field = nodes[switch.name], "uplinks" if switch.uplinks else "ports"
+        if (needed := used + switch.uplinks) > switch.ports:
+            sum_ = f"{used} for nodes and {switch.uplinks} uplinks are {needed}"
+            fix = f"uplinks: {max(0, switch.ports - used)}, or move nodes to another switch"
+            yield Finding(at=(*at, field), message=f"{switch.name} has {switch.ports} ports: {sum_}", fix=fix)
 
 
 @rule(
@@ -142,14 +136,11 @@ def ports_suffice(cluster: Cluster) -> Iterator[Finding]:
 def oversubscription(cluster: Cluster) -> Iterator[Finding]:
     """With more node ports than uplinks, jobs that span leaf switches wait for each other."""
     nodes, fabric = node_ports(cluster), cluster.fabric
-    for index, switch in switches(cluster).values():
+    for at, switch in switches(cluster).values():
         used = nodes[switch.name]
         if fabric and switch.uplinks and used > switch.uplinks * fabric.oversubscription:
             ratio, needed = used / switch.uplinks, ceil(used / fabric.oversubscription)
-            yield Finding(
-                at=("fabric", "switches", index, "uplinks"),
-                also=("fabric", "oversubscription"),
-                message=f"{switch.name} has {used} node ports for {switch.uplinks} uplinks: {ratio:.3g} to 1, "
-                f"more than {fabric.oversubscription:g} to 1",
-                fix=f"uplinks: {needed}, or oversubscription: {ceil(ratio * 10) / 10:g}",
-            )
+            over = f"{ratio:.3g} to 1, more than {fabric.oversubscription:g} to 1"
+            message = f"{switch.name} has {used} node ports for {switch.uplinks} uplinks: {over}"
+            fix = f"uplinks: {needed}, or oversubscription: {ceil(ratio * 10) / 10:g}"
+            yield Finding(at=(*at, "uplinks"), also=("fabric", "oversubscription"), message=message, fix=fix)

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from generator.checks.places import meant
-from generator.checks.rule import rule
+from generator.checks.places import entries, human, suggest
+from generator.checks.rule import rule, warning
 from generator.model.capacity import Share, flavor_capacity, quota_share
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, Severity
-from generator.model.quantity import Quantity
+from generator.model.finding import Finding, Path
 from generator.model.teams import Quota
 
 __all__: list[str] = []
@@ -38,8 +37,8 @@ def _has_gpus(cluster: Cluster, pool: str) -> bool:
 def _quotas(cluster: Cluster) -> list[Owned]:
     units = {pool: "gpus" if _has_gpus(cluster, pool) else "cpus" for pool in cluster.pools}
     return [
-        Owned(team.name, pool, ("teams", index, "quotas", pool), quota, units[pool])
-        for index, team in enumerate(cluster.teams)
+        Owned(team.name, pool, (*at, "quotas", pool), quota, units[pool])
+        for at, team in entries(cluster.teams, "teams")
         for pool, quota in team.quotas.items()
         if pool in units
     ]
@@ -68,14 +67,12 @@ def _words(unit: str, amount: int) -> str:
 )
 def pools_known(cluster: Cluster) -> Iterator[Finding]:
     """A quota is a part of a pool's nodes."""
-    for index, team in enumerate(cluster.teams):
+    for at, team in entries(cluster.teams, "teams"):
         for pool in team.quotas:
             if pool not in cluster.pools:
-                near = meant(pool, cluster.pools)
-                fix = f"did you mean {near}?" if near else f"one of {', '.join(cluster.pools)}"
                 message = f"team {team.name} has a quota on pool {pool}, which is not described"
-                at = ("teams", index, "quotas", pool)
-                yield Finding(at=at, key=True, also=("pools",), message=message, fix=fix)
+                fix = suggest(pool, cluster.pools, f"one of {', '.join(cluster.pools)}")
+                yield Finding(at=(*at, "quotas", pool), key=True, also=("pools",), message=message, fix=fix)
 
 
 @rule(
@@ -92,20 +89,18 @@ def quotas_fit(cluster: Cluster) -> Iterator[Finding]:
     for jobs.
     """
     for pool, all_owned in _by_pool(cluster).items():
-        capacity, count = flavor_capacity(cluster, pool), len(cluster.in_pools(pool))
-        shares = [quota_share(cluster, pool, owned.quota) for owned in all_owned]
-        unit = all_owned[0].unit
+        capacity, unit = flavor_capacity(cluster, pool), all_owned[0].unit
+        whose = f"of pool {pool}, whose {len(cluster.in_pools(pool))} nodes give"
         # Without GPUs a share has none, so what was asked for is counted as it stands.
         total, most = sum(owned.amount for owned in all_owned), _count(capacity, unit)
         if total > most:
-            asked, has, over = _words(unit, total), _words(unit, most), total - most
-            yield _too_much(all_owned, unit, f"{asked} of pool {pool}, whose {count} nodes give {has}", f"{over} less")
-        memory = sum(share.memory for share in shares)
-        if unit == "cpus" and memory > capacity.memory and any(owned.quota.memory for owned in all_owned):
-            size, there, more = (_human(each) for each in (memory, capacity.memory, memory - capacity.memory))
-            yield _too_much(
-                all_owned, "memory", f"{size} of pool {pool}, whose {count} nodes give {there}", f"{more} less"
-            )
+            what = f"{_words(unit, total)} {whose} {_words(unit, most)}"
+            yield _too_much(all_owned, unit, what, f"{total - most} less")
+        if unit == "cpus" and any(owned.quota.memory for owned in all_owned):
+            memory = sum(quota_share(cluster, pool, owned.quota).memory for owned in all_owned)
+            if memory > capacity.memory:
+                what = f"{human(memory)} {whose} {human(capacity.memory)}"
+                yield _too_much(all_owned, "memory", what, f"{human(memory - capacity.memory)} less")
 
 
 def _too_much(owners: list[Owned], field: str, what: str, fix: str) -> Finding:
@@ -116,16 +111,11 @@ def _too_much(owners: list[Owned], field: str, what: str, fix: str) -> Finding:
     return Finding(at=at, also=("pools", owners[0].pool, "hardware"), message=f"teams own {what}", fix=fix)
 
 
-def _human(size: int) -> str:
-    return Quantity.of(size).human()
-
-
-@rule(
+@warning(
     "GEN-TEAM-003",
     "quotas of whole GPU nodes",
     wrong="# 8 GPUs in a node, and\n- {name: vision, quotas: {gpu-training: {gpus: 12}}}\n",
     right="- {name: vision, quotas: {gpu-training: {gpus: 16}}}\n",
-    severity=Severity.WARNING,
 )
 def whole_nodes(cluster: Cluster) -> Iterator[Finding]:
     """Big jobs take all GPUs of each of their nodes: what is left of a quota serves small jobs only, or has to be
@@ -134,19 +124,17 @@ def whole_nodes(cluster: Cluster) -> Iterator[Finding]:
     for owned in _quotas(cluster):
         sizes = {machine.gpus for machine in cluster.in_pools(owned.pool)}
         each = next(iter(sizes), 0)
-        if owned.unit == "gpus" and len(sizes) == 1 and owned.amount % each:
-            rest = owned.amount % each
+        if owned.unit == "gpus" and len(sizes) == 1 and (rest := owned.amount % each):
             message = f"{owned.amount} GPUs are not whole nodes of {each}: {rest} are left over"
             fix = " or ".join(str(size) for size in (owned.amount - rest, owned.amount - rest + each) if size)
             yield Finding(at=(*owned.at, "gpus"), also=("pools", owned.pool, "hardware"), message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-TEAM-004",
     "borrowing what there is",
     wrong="# 16 GPUs in all, and\n- {name: vision, quotas: {gpu: {gpus: 8, borrow: 16}}}\n",
     right="- {name: vision, quotas: {gpu: {gpus: 8, borrow: 8}}}\n",
-    severity=Severity.WARNING,
 )
 def borrow_possible(cluster: Cluster) -> Iterator[Finding]:
     """A team borrows what no team owns and what others lend; a limit beyond that limits nothing."""
@@ -215,21 +203,20 @@ def gpus_only(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(at=(*owned.at, field), key=True, also=("pools", owned.pool), message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-TEAM-008",
     "quotas own something",
     wrong="- {name: vision, quotas: {cpu: {memory: 512Gi}}}\n",
     right="- {name: vision, quotas: {cpu: {cpus: 64, memory: 512Gi}}}\n",
-    severity=Severity.WARNING,
 )
 def something_owned(cluster: Cluster) -> Iterator[Finding]:
     """A team that owns nothing of a pool runs there only while others leave it idle, and is stopped first. `gpus: 0`
     or `cpus: 0` says that this is meant.
     """
-    for index, team in enumerate(cluster.teams):
+    for at, team in entries(cluster.teams, "teams"):
         if not team.quotas:
             message, fix = f"team {team.name} owns nothing: it only uses what others leave idle", "add quotas"
-            yield Finding(at=("teams", index, "name"), message=message, fix=fix)
+            yield Finding(at=(*at, "name"), message=message, fix=fix)
     for owned in _quotas(cluster):
         if owned.quota.gpus is None and (owned.quota.cpus is None or owned.unit == "gpus"):
             message = f"team {owned.team}'s quota on {owned.pool} gives no {owned.unit[:-1].upper()}s"
@@ -237,12 +224,11 @@ def something_owned(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=owned.at, key=True, message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-TEAM-009",
     "no quotas on the control plane",
     wrong="- {name: vision, quotas: {system: {cpus: 16}}}\n",
     right="- {name: vision, quotas: {cpu: {cpus: 16}}}\n",
-    severity=Severity.WARNING,
 )
 def not_control_plane(cluster: Cluster) -> Iterator[Finding]:
     """A quota is a permission to run there: jobs would share their nodes with etcd and the API server."""

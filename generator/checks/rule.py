@@ -1,6 +1,7 @@
 """What a rule is: a small function that yields findings, and what `gen explain` tells about it."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TypeAlias
 
 from msgspec import structs
@@ -9,7 +10,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Severity
 from generator.spec.codes import Explained
 
-__all__ = ["FleetRule", "Rule", "fleet_rule", "rule"]
+__all__ = ["FleetRule", "Rule", "fleet_rule", "rule", "warning"]
 
 Check: TypeAlias = Callable[[Cluster], Iterator[Finding]]
 FleetCheck: TypeAlias = Callable[[Mapping[str, Cluster]], Iterator[tuple[str, Finding]]]
@@ -48,6 +49,10 @@ def rule(
         return Rule(code=code, title=title, why=_why(check), wrong=wrong, right=right, severity=severity, check=check)
 
     return make
+
+
+warning = partial(rule, severity=Severity.WARNING)
+"""`rule` for what is only shown."""
 
 
 def fleet_rule(

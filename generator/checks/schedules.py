@@ -1,24 +1,25 @@
 """Rules about when backups run, and how much they say they copy."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
-from generator.checks.backups import LONGEST
 from generator.checks.cron import Schedule, parse
-from generator.checks.places import repeats
-from generator.checks.rule import rule
+from generator.checks.places import entries, given_twice
+from generator.checks.rule import rule, warning
 from generator.model.cluster import Backup, Cluster
-from generator.model.finding import Finding, Severity
+from generator.model.finding import Finding, Path
 
 __all__: list[str] = []
 
+# `backup-` before the name, and Argo's limit for the name of a schedule: 11 characters follow for each run.
+LONGEST = 52 - len("backup-")
 
-def _schedules(cluster: Cluster) -> Iterator[tuple[int, Backup, Schedule]]:
+
+def _schedules(cluster: Cluster) -> Iterator[tuple[Path, Backup, Schedule]]:
     """Yield the backups whose schedule can be read."""
-    for index, backup in enumerate(cluster.backups):
-        try:
-            yield index, backup, parse(backup.schedule)
-        except ValueError:
-            continue
+    for at, backup in entries(cluster.backups, "backups"):
+        with suppress(ValueError):
+            yield (*at, "schedule"), backup, parse(backup.schedule)
 
 
 @rule(
@@ -31,8 +32,8 @@ def schedule_valid(cluster: Cluster) -> Iterator[Finding]:
     """Five fields: minute, hour, day of the month, month, day of the week, in UTC. What the controller cannot read
     never runs, and it says so only in its log.
     """
-    for index, backup in enumerate(cluster.backups):
-        at = ("backups", index, "schedule")
+    for place, backup in entries(cluster.backups, "backups"):
+        at = (*place, "schedule")
         try:
             never = parse(backup.schedule).never
         except ValueError as wrong:
@@ -43,42 +44,36 @@ def schedule_valid(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(at=at, message=message, fix="take a day that the month has")
 
 
-@rule(
+@warning(
     "GEN-BKP-009",
     "backups an hour apart",
     wrong='schedule: "*/15 * * * *"\n',
     right='schedule: "0 * * * *"\n',
-    severity=Severity.WARNING,
 )
 def schedule_rare(cluster: Cluster) -> Iterator[Finding]:
     """Each run lists both buckets whole and compares them; while one still copies, the next is left out."""
-    for index, backup, schedule in _schedules(cluster):
+    for at, backup, schedule in _schedules(cluster):
         if (runs := len(schedule.minutes)) > 1:
             message = f"backup {backup.name} starts {runs} times an hour"
             hours = " ".join(backup.schedule.split()[1:])
-            fix = f'"{min(schedule.minutes)} {hours}"'
-            yield Finding(at=("backups", index, "schedule"), message=message, fix=fix)
+            yield Finding(at=at, message=message, fix=f'"{min(schedule.minutes)} {hours}"')
 
 
-@rule(
+@warning(
     "GEN-BKP-010",
     "backups start one after the other",
     wrong='- {name: a, schedule: "0 17 * * *", ...}\n- {name: b, schedule: "0 17 * * *", ...}\n',
     right='- {name: a, schedule: "0 17 * * *", ...}\n- {name: b, schedule: "0 19 * * *", ...}\n',
-    severity=Severity.WARNING,
 )
 def schedules_apart(cluster: Cluster) -> Iterator[Finding]:
     """Two copies at once share the gateways and the drives, and both take longer."""
-    earlier: list[tuple[int, Backup, Schedule]] = []
-    for index, backup, schedule in _schedules(cluster):
-        if backup.suspended:
-            continue
-        other = next((each for each in earlier if schedule.meets(each[2])), None)
-        earlier.append((index, backup, schedule))
-        if other:
-            message = f"backups {other[1].name} and {backup.name} start at the same minute"
-            at, also = ("backups", index, "schedule"), ("backups", other[0], "schedule")
-            yield Finding(at=at, also=also, message=message, fix="take another hour for one")
+    active = [each for each in _schedules(cluster) if not each[1].suspended]
+    for number, (at, backup, schedule) in enumerate(active):
+        for also, other, earlier in active[:number]:
+            if schedule.meets(earlier):
+                message = f"backups {other.name} and {backup.name} start at the same minute"
+                yield Finding(at=at, also=also, message=message, fix="take another hour for one")
+                break
 
 
 @rule(
@@ -89,26 +84,25 @@ def schedules_apart(cluster: Cluster) -> Iterator[Finding]:
 )
 def size_given(cluster: Cluster) -> Iterator[Finding]:
     """`size` is what the source may hold: the room for its copies is counted with it."""
-    for index, backup in enumerate(cluster.backups):
+    for at, backup in entries(cluster.backups, "backups"):
         if not backup.size.value:
             message = f"backup {backup.name} is of nothing: its size is 0"
-            yield Finding(at=("backups", index, "size"), message=message, fix="what the bucket may hold, as in 150T")
+            yield Finding(at=(*at, "size"), message=message, fix="what the bucket may hold, as in 150T")
 
 
-@rule(
+@warning(
     "GEN-BKP-017",
     "a day changes no more than there is",
     wrong="size: 2T\ndailyChange: 150T\n",
     right="size: 150T\ndailyChange: 2T\n",
-    severity=Severity.WARNING,
 )
 def change_plausible(cluster: Cluster) -> Iterator[Finding]:
     """More than everything in a day: mostly the two are exchanged."""
-    for index, backup in enumerate(cluster.backups):
-        if backup.daily_change > backup.size > type(backup.size).of(0):
+    for at, backup in entries(cluster.backups, "backups"):
+        if backup.daily_change.milli > backup.size.milli > 0:
             message = f"{backup.daily_change} of {backup.size} change in a day"
-            at, also = ("backups", index, "dailyChange"), ("backups", index, "size")
-            yield Finding(at=at, also=also, message=message, fix="what is written anew in a day")
+            where, also = (*at, "dailyChange"), (*at, "size")
+            yield Finding(at=where, also=also, message=message, fix="what is written anew in a day")
 
 
 @rule(
@@ -121,9 +115,8 @@ def names_good(cluster: Cluster) -> Iterator[Finding]:
     """A backup is an object of its name, of which the controller makes the names of runs: it takes 52 characters,
     seven of which are `backup-`.
     """
-    items = [(backup.name, ("backups", index, "name")) for index, backup in enumerate(cluster.backups)]
-    for name, at, first in repeats(items):
-        yield Finding(at=at, also=first, message=f"two backups are named {name}", fix="rename one")
+    items = [(backup.name, (*at, "name")) for at, backup in entries(cluster.backups, "backups")]
+    yield from given_twice(items, "two backups are named {}", "rename one")
     for name, at in items:
         if len(name) > LONGEST:
             message = f"the name has {len(name)} characters, and a backup's may have {LONGEST}"

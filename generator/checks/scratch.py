@@ -3,27 +3,26 @@
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from generator.checks.rule import rule
-from generator.checks.tiers import OBJECTS, disk_lists
+from generator.checks.rule import rule, warning
+from generator.checks.tiers import OBJECTS, idle_disks
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, Severity
+from generator.model.finding import Finding, Path
 
 __all__: list[str] = []
 
 SCRATCH: Path = ("storage", "scratch")
 # Folders of the system: a mount over one of them hides what it needs.
-SYSTEM = (
+SYSTEM = frozenset({
     "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/usr",
     "/var/lib/containerd", "/var/lib/etcd", "/var/lib/kubelet", "/var/lib/rook", "/var/log",
-)  # fmt: skip
+})  # fmt: skip
 
 
-@rule(
+@warning(
     "GEN-SCR-001",
     "scratch has disks",
     wrong="storage:\n  scratch: {}\n# and no disk with `use: scratch`\n",
     right="disks: [{use: scratch, model: SAMSUNG_MZQL23T8HCLS-00A07, count: 2, size: 3840G}]\n",
-    severity=Severity.WARNING,
 )
 def scratch_disks(cluster: Cluster) -> Iterator[Finding]:
     """Without disks nothing is installed, and claims of the class wait for ever."""
@@ -32,20 +31,17 @@ def scratch_disks(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=SCRATCH, key=True, message="no node has disks with `use: scratch`", fix=fix)
 
 
-@rule(
+@warning(
     "GEN-SCR-002",
     "disks for scratch are used",
     wrong="disks: [{use: scratch, ...}]\n# and no storage.scratch\n",
     right="storage:\n  scratch: {}\n",
-    severity=Severity.WARNING,
 )
 def disks_used(cluster: Cluster) -> Iterator[Finding]:
     """Without `storage.scratch` nobody mounts the disks or makes volumes of them."""
-    for each in disk_lists(cluster) if not cluster.storage.scratch else ():
-        index = next((index for index, disk in enumerate(each.disks) if disk.use == "scratch"), None)
-        if index is not None:
-            message = "nobody uses disks for scratch: there is no storage.scratch"
-            yield Finding(at=(*each.at, index), message=message, fix="add storage.scratch")
+    for at, _ in idle_disks(cluster, "scratch", cluster.pools if cluster.storage.scratch else ()):
+        message = "nobody uses disks for scratch: there is no storage.scratch"
+        yield Finding(at=at, message=message, fix="add storage.scratch")
 
 
 @rule(
@@ -64,9 +60,8 @@ def apart_from_objects(cluster: Cluster) -> Iterator[Finding]:
         if one.is_relative_to(other) or other.is_relative_to(one):
             message = f"scratch wipes volumes below {one}, and MinIO's drives are below {other}"
             at, also = (*SCRATCH, "hostDir"), (*OBJECTS, "hostDir")
-            yield Finding(
-                at=at, also=also, message=message, fix="hostDir: /mnt/scratch for scratch, /mnt/minio for objects"
-            )
+            fix = "hostDir: /mnt/scratch for scratch, /mnt/minio for objects"
+            yield Finding(at=at, also=also, message=message, fix=fix)
 
 
 @rule(
@@ -78,13 +73,8 @@ def apart_from_objects(cluster: Cluster) -> Iterator[Finding]:
 def outside_system(cluster: Cluster) -> Iterator[Finding]:
     """What lies below the folder belongs to the tier: it is mounted over, given away and, for scratch, wiped."""
     storage = cluster.storage
-    given = {
-        SCRATCH: storage.scratch and storage.scratch.host_dir,
-        OBJECTS: storage.objects and storage.objects.host_dir,
-    }
-    for at, folder in given.items():
-        taken = folder and next((each for each in SYSTEM if PurePosixPath(folder).is_relative_to(each)), None)
-        if taken or (folder and len(PurePosixPath(folder).parts) < 2):
-            message = f"hostDir {folder} is a folder of the system"
-            fix = f"hostDir: /mnt/{'scratch' if at == SCRATCH else 'minio'}"
-            yield Finding(at=(*at, "hostDir"), message=message, fix=fix)
+    for at, tier, usual in ((SCRATCH, storage.scratch, "scratch"), (OBJECTS, storage.objects, "minio")):
+        folder = PurePosixPath(tier.host_dir) if tier else None
+        if tier and folder and (not folder.name or SYSTEM & {str(each) for each in (folder, *folder.parents)}):
+            message = f"hostDir {tier.host_dir} is a folder of the system"
+            yield Finding(at=(*at, "hostDir"), message=message, fix=f"hostDir: /mnt/{usual}")

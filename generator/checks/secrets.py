@@ -38,7 +38,7 @@ def no_secrets(cluster: Cluster) -> Iterator[Finding]:
     by operators, and named here.
     """
     parts = {name: getattr(cluster, name) for name in Spec.__struct_fields__}
-    for at, text in _walk((), msgspec.to_builtins(parts, enc_hook=str)):
+    for at, text in _texts(msgspec.to_builtins(parts, enc_hook=str)):
         if _ANY.search(text):
             found = next(what for what, form in _FORMS.items() if re.search(form, text))
             yield Finding(at=at, message=f"this is {found}", fix="remove it, and replace it where it is used")
@@ -47,13 +47,14 @@ def no_secrets(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=f"{at[-1]} is written out", fix=fix)
 
 
-def _walk(at: Path, value: Any) -> Iterator[tuple[Path, str]]:
-    # The reader bounds the depth of a file.
-    if isinstance(value, str) and value:
-        yield at, value
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            yield from _walk((*at, key), each)
-    elif isinstance(value, (list, tuple)):
-        for index, each in enumerate(value):
-            yield from _walk((*at, index), each)
+def _texts(whole: dict[str, Any]) -> list[tuple[Path, str]]:
+    """Return all texts that are not empty, each with its place."""
+    found: list[tuple[Path, str]] = []
+    inside: list[tuple[Path, Any]] = [((), whole)]
+    for at, value in inside:  # which grows
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            if each and isinstance(each, str):
+                found.append(((*at, key), each))
+            elif isinstance(each, (dict, list, tuple)):
+                inside.append(((*at, key), each))
+    return found

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from generator.checks.places import repeats
-from generator.checks.rule import rule
+from generator.checks.places import entries, given_twice
+from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, Severity
+from generator.model.finding import Finding, Path
 
 __all__: list[str] = []
 
@@ -47,12 +47,11 @@ def repository_is_git(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=REPOSITORY, message=f"{cluster.repository.url} is {why}", fix=fix)
 
 
-@rule(
+@warning(
     "GEN-SITE-004",
     "servers are reached over TLS",
     wrong="repository: {url: http://git.example.org/clusters.git}\n",
     right="repository: {url: https://git.example.org/clusters.git}\n",
-    severity=Severity.WARNING,
 )
 def urls_encrypted(cluster: Cluster) -> Iterator[Finding]:
     """Whoever is on the way can change what is installed, or read the password that goes with the request."""
@@ -90,11 +89,11 @@ def mirrors_are_servers(cluster: Cluster) -> Iterator[Finding]:
     """`gen vendor` asks for charts over HTTP or OCI and for manifests over HTTP, and so does Argo CD before they are
     vendored: a folder of some machine is not there.
     """
-    schemes = {"charts": ("https", "http", "oci"), "manifests": ("https", "http")}
-    given = {"charts": cluster.site.charts, "manifests": cluster.site.manifests}
-    for key, url in given.items():
-        if url and url.partition("://")[0] not in schemes[key]:
-            fix = f"an address with {' or '.join(f'{scheme}://' for scheme in schemes[key] if scheme != 'http')}"
+    site = cluster.site
+    given = (("charts", site.charts, ("https://", "oci://")), ("manifests", site.manifests, ("https://",)))
+    for key, url, schemes in given:
+        if url and not url.startswith(("http://", *schemes)):
+            fix = f"an address with {' or '.join(schemes)}"
             yield Finding(at=("site", key), message=f"{url} is no address that {key} can be asked of", fix=fix)
 
 
@@ -111,12 +110,10 @@ def git_host_known(cluster: Cluster) -> Iterator[Finding]:
     server = (match[1] or match[2]) if match else ""
     known = cluster.site.git.known_hosts
     if server and server not in KNOWN_SERVERS and not any(_names(line, server) for line in known):
-        yield Finding(
-            at=REPOSITORY,
-            also=("site", "git", "knownHosts") if known else None,
-            message=f"the SSH key of {server} is not in site.git.knownHosts",
-            fix=f"add what `ssh-keyscan {server}` prints, after comparing it with the server's",
-        )
+        also = ("site", "git", "knownHosts") if known else None
+        message = f"the SSH key of {server} is not in site.git.knownHosts"
+        fix = f"add what `ssh-keyscan {server}` prints, after comparing it with the server's"
+        yield Finding(at=REPOSITORY, also=also, message=message, fix=fix)
 
 
 def _names(line: str, server: str) -> bool:
@@ -147,19 +144,19 @@ def oidc_over_tls(cluster: Cluster) -> Iterator[Finding]:
 )
 def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
     """An image is rewritten to one place; a registry is a host, and its mirror another."""
-    mirrors = cluster.site.mirrors
-    items = ((each.registry, ("site", "mirrors", index, "registry")) for index, each in enumerate(mirrors))
-    for registry, at, first in repeats(items):
-        yield Finding(at=at, also=first, message=f"two mirrors for {registry}", fix="remove one")
-    for index, each in enumerate(mirrors):
-        for field, text in (("registry", each.registry), ("mirror", each.mirror)):
-            if not re.fullmatch(r"[\w.-]+(:\d+)?(/[\w./-]+)?" if field == "mirror" else r"[\w.-]+(:\d+)?", text):
-                message = f"`{text}` is not a registry's host"
-                fix = "as in docker.io or registry.example.org:5000" + ("/docker" if field == "mirror" else "")
-                yield Finding(at=("site", "mirrors", index, field), message=message, fix=fix)
+    mirrors = entries(cluster.site.mirrors, "site", "mirrors")
+    items = ((each.registry, (*at, "registry")) for at, each in mirrors)
+    yield from given_twice(items, "two mirrors for {}", "remove one")
+    host, example = r"[\w.-]+(:\d+)?", "as in docker.io or registry.example.org:5000"
+    for at, each in mirrors:
+        if not re.fullmatch(host, each.registry):
+            yield Finding(at=(*at, "registry"), message=f"`{each.registry}` is not a registry's host", fix=example)
+        if not re.fullmatch(rf"{host}(/[\w./-]+)?", each.mirror):
+            message, fix = f"`{each.mirror}` is not a registry's host", f"{example}/docker"
+            yield Finding(at=(*at, "mirror"), message=message, fix=fix)
         if each.registry == each.mirror:
             message = f"{each.registry} would be its own mirror"
-            yield Finding(at=("site", "mirrors", index, "mirror"), message=message, fix="remove it")
+            yield Finding(at=(*at, "mirror"), message=message, fix="remove it")
 
 
 @rule(
@@ -170,11 +167,10 @@ def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
 )
 def no_proxy_entries(cluster: Cluster) -> Iterator[Finding]:
     """Programs take each entry as a host, a domain or a network; others match nothing."""
-    entries = cluster.site.proxy.no_proxy if cluster.site.proxy else ()
-    for index, entry in enumerate(entries):
+    given = cluster.site.proxy.no_proxy if cluster.site.proxy else ()
+    for at, entry in entries(given, "site", "proxy", "noProxy"):
         if not re.fullmatch(r"[.*]{0,2}[\w.:-]+(/\d+)?|\*", entry):
             parts = [part for part in re.split(r"[,\s]+", re.sub(r"\w+://", "", entry)) if part]
-            at: Path = ("site", "proxy", "noProxy", index)
             yield Finding(at=at, message=f"`{entry}` is not one name or network", fix=", ".join(parts))
 
 

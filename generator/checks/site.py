@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from generator.checks.places import meant, repeats
-from generator.checks.rule import rule
+from generator.checks.places import entries, given_twice, meant, repeats
+from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, Severity
+from generator.model.finding import Finding, Path
 
 __all__ = ["hosts"]
 
@@ -28,28 +28,26 @@ def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
     yield from ((at, host) for at, host in given.items() if host)
 
 
-@rule(
+@warning(
     "GEN-SITE-001",
     "clocks are set",
     wrong="site: {domain: ml.example.org}\n# and storage with ceph or objects\n",
     right="site: {domain: ml.example.org, ntp: [ntp.example.org]}\n",
-    severity=Severity.WARNING,
 )
 def clocks_set(cluster: Cluster) -> Iterator[Finding]:
     """Ceph's monitors complain from 50 ms of difference, and S3 refuses requests with a clock 15 minutes off."""
     storage = cluster.storage
-    if not cluster.site.ntp and (storage.ceph or storage.objects):
-        who = " and ".join(name for name, it in (("Ceph", storage.ceph), ("MinIO", storage.objects)) if it)
-        message = f"no NTP servers, and {who} need{'s' if who.count(' ') == 0 else ''} clocks that agree"
+    who = [name for name, tier in (("Ceph", storage.ceph), ("MinIO", storage.objects)) if tier]
+    if who and not cluster.site.ntp:
+        message = f"no NTP servers, and {' and '.join(who)} need{'' if who[1:] else 's'} clocks that agree"
         yield Finding(at=("site",), key=True, message=message, fix="add site.ntp")
 
 
-@rule(
+@warning(
     "GEN-SITE-002",
     "at most three name servers, each once",
     wrong="dns: [10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4]\n",
     right="dns: [10.0.0.1, 10.0.0.2, 10.0.0.3]\n",
-    severity=Severity.WARNING,
 )
 def name_servers(cluster: Cluster) -> Iterator[Finding]:
     """The resolver asks the first three only, and the kubelet drops the others with a warning in each pod."""
@@ -57,8 +55,8 @@ def name_servers(cluster: Cluster) -> Iterator[Finding]:
     if len(servers) > 3:
         message = f"the name server {servers[3]} is the fourth, and three are asked"
         yield Finding(at=("site", "dns", 3), message=message, fix="keep three")
-    for server, at, first in repeats((each, ("site", "dns", index)) for index, each in enumerate(servers)):
-        yield Finding(at=at, also=first, message=f"the name server {server} is given twice", fix="remove one")
+    items = ((server, at) for at, server in entries(servers, "site", "dns"))
+    yield from given_twice(items, "the name server {} is given twice", "remove one")
 
 
 @rule(
@@ -99,17 +97,15 @@ def admins_known(cluster: Cluster) -> Iterator[Finding]:
 def hosts_unique(cluster: Cluster) -> Iterator[Finding]:
     """Two services behind one name: the ingress controller takes one of them, and not always the same."""
     for host, at, first in repeats((host, at) for at, host in hosts(cluster)):
-        yield Finding(
-            at=at, also=first, message=f"two services have the host {host}", fix=f"{at[-2]}.{cluster.site.domain}"
-        )
+        message = f"two services have the host {host}"
+        yield Finding(at=at, also=first, message=message, fix=f"{at[-2]}.{cluster.site.domain}")
 
 
-@rule(
+@warning(
     "GEN-SITE-011",
     "hosts within the site's domain",
     wrong="domain: ml.example.org\n# and\nzabbix: {host: zabbix.ml.example.com}\n",
     right="domain: ml.example.org\n# and\nzabbix: {host: zabbix.ml.example.org}\n",
-    severity=Severity.WARNING,
 )
 def hosts_in_domain(cluster: Cluster) -> Iterator[Finding]:
     """Names elsewhere need a DNS entry of their own, and are mostly typing errors."""
@@ -120,12 +116,11 @@ def hosts_in_domain(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, also=("site", "domain"), message=message, fix=f"{host.partition('.')[0]}.{domain}")
 
 
-@rule(
+@warning(
     "GEN-SITE-012",
     "hosts need an ingress class",
     wrong="zabbix: {host: zabbix.ml.example.org}\n# and no site.ingressClass\n",
     right="site: {ingressClass: cilium}\n",
-    severity=Severity.WARNING,
 )
 def hosts_served(cluster: Cluster) -> Iterator[Finding]:
     """Without `ingressClass` no Ingress is written, and the service is reached inside the cluster only."""
@@ -163,12 +158,11 @@ def domain_outside_cluster(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=("site", "domain"), also=("kubernetes", "dnsDomain"), message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-SITE-017",
     "a timezone by its IANA name",
     wrong="timezone: KST\n",
     right="timezone: Asia/Seoul\n",
-    severity=Severity.WARNING,
 )
 def timezone_named(cluster: Cluster) -> Iterator[Finding]:
     """Abbreviations mean several zones, and programs fall back to UTC without a word."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import repeats
-from generator.checks.rule import rule
+from generator.checks.places import entries, given_twice, repeats
+from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, Severity
+from generator.model.finding import Finding
 
 __all__ = ["NAMESPACES"]
 
@@ -26,9 +26,8 @@ NAMESPACES = frozenset({
 )
 def names_unique(cluster: Cluster) -> Iterator[Finding]:
     """A team has one namespace and one queue of its name."""
-    items = ((team.name, ("teams", index, "name")) for index, team in enumerate(cluster.teams))
-    for name, at, first in repeats(items):
-        yield Finding(at=at, also=first, message=f"two teams are named {name}", fix="rename one, or make them one")
+    items = ((team.name, (*at, "name")) for at, team in entries(cluster.teams, "teams"))
+    return given_twice(items, "two teams are named {}", "rename one, or make them one")
 
 
 @rule(
@@ -41,10 +40,10 @@ def names_free(cluster: Cluster) -> Iterator[Finding]:
     """A team's namespace has its name: its people would get rights on what runs there, and its rules would hold for
     that.
     """
-    for index, team in enumerate(cluster.teams):
+    for at, team in entries(cluster.teams, "teams"):
         if team.name in NAMESPACES or team.name.startswith("kube-"):
             message = f"the namespace {team.name} is not a team's: the system uses it"
-            yield Finding(at=("teams", index, "name"), message=message, fix=f"team-{team.name}")
+            yield Finding(at=(*at, "name"), message=message, fix=f"team-{team.name}")
 
 
 @rule(
@@ -55,61 +54,54 @@ def names_free(cluster: Cluster) -> Iterator[Finding]:
 )
 def members_one(cluster: Cluster) -> Iterator[Finding]:
     """One entry names one of the two."""
-    for index, team in enumerate(cluster.teams):
-        for number, member in enumerate(team.members):
+    for place, team in entries(cluster.teams, "teams"):
+        for at, member in entries(team.members, *place, "members"):
             if bool(member.group) == bool(member.user):
                 what = "both a group and a user" if member.group else "neither a group nor a user"
                 fix = "make two entries" if member.group else "add `group` or `user`"
-                at = ("teams", index, "members", number)
                 yield Finding(at=at, message=f"a member of team {team.name} is {what}", fix=fix)
 
 
-@rule(
+@warning(
     "GEN-TEAM-023",
     "members that somebody knows",
     wrong="members: [{group: vision}]\n# and no site.oidc\n",
     right="site:\n  oidc: {issuer: https://id.example.org, client: ml}\n",
-    severity=Severity.WARNING,
 )
 def members_known(cluster: Cluster) -> Iterator[Finding]:
     """Groups and users come from the site's identity provider. Without one, only who holds a client certificate with
     such a name is in them.
     """
-    with_members = [index for index, team in enumerate(cluster.teams) if team.members]
-    if with_members and not cluster.site.oidc:
-        at: Path = ("teams", with_members[0], "members")
-        message = f"{len(with_members)} teams have members" if with_members[1:] else "a team has members"
-        message += ", and there is no site.oidc that knows them"
-        yield Finding(at=at, also=("site",), message=message, fix="add site.oidc")
+    found = [(*at, "members") for at, team in entries(cluster.teams, "teams") if team.members]
+    if found and not cluster.site.oidc:
+        have = f"{len(found)} teams have members" if found[1:] else "a team has members"
+        message = f"{have}, and there is no site.oidc that knows them"
+        yield Finding(at=found[0], also=("site",), message=message, fix="add site.oidc")
 
 
-@rule(
+@warning(
     "GEN-TEAM-024",
     "a member is listed once",
     wrong="members: [{group: vision}, {group: vision, role: viewer}]\n",
     right="members: [{group: vision}]\n",
-    severity=Severity.WARNING,
 )
 def members_unique(cluster: Cluster) -> Iterator[Finding]:
     """Rights add up: who is a member stays one, also as a viewer."""
-    for index, team in enumerate(cluster.teams):
+    for place, team in entries(cluster.teams, "teams"):
         items = (
-            ((kind, name), ("teams", index, "members", number))
-            for number, member in enumerate(team.members)
+            (f"{kind} {name}", at)
+            for at, member in entries(team.members, *place, "members")
             for kind, name in (("group", member.group), ("user", member.user))
             if name
         )
-        for (kind, name), at, first in repeats(items):
-            message = f"team {team.name} lists the {kind} {name} twice"
-            yield Finding(at=at, also=first, message=message, fix="remove one")
+        yield from given_twice(items, f"team {team.name} lists the {{}} twice", "remove one")
 
 
-@rule(
+@warning(
     "GEN-TEAM-025",
     "priorities differ",
     wrong="priorities: {normal: 1000, high: 1000}\n",
     right="priorities: {normal: 1000, high: 5000}\n",
-    severity=Severity.WARNING,
 )
 def priorities_differ(cluster: Cluster) -> Iterator[Finding]:
     """Neither of two equal classes goes before the other, or stops its jobs."""
@@ -120,32 +112,30 @@ def priorities_differ(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=at, also=first, message=message, fix="give another number, or remove one")
 
 
-@rule(
+@warning(
     "GEN-TEAM-026",
     "teams are not privileged",
     wrong="- {name: vision, security: privileged, ...}\n",
     right="- {name: vision, security: baseline, ...}\n",
-    severity=Severity.WARNING,
 )
 def not_privileged(cluster: Cluster) -> Iterator[Finding]:
     """A privileged pod is root on its node: it reads all Secrets there and takes GPUs without a quota."""
-    for index, team in enumerate(cluster.teams):
+    for at, team in entries(cluster.teams, "teams"):
         if team.security == "privileged":
             message = f"every member of {team.name} can become root on the nodes"
-            yield Finding(at=("teams", index, "security"), message=message, fix="security: baseline")
+            yield Finding(at=(*at, "security"), message=message, fix="security: baseline")
 
 
-@rule(
+@warning(
     "GEN-TEAM-027",
     "storage quotas need storage",
     wrong="- {name: vision, storage: 10Ti}\n# and no storage tier with volumes\n",
     right="storage:\n  ceph: {pools: [cpu], blockPools: [{name: rbd, deviceClass: nvme, default: true}]}\n",
-    severity=Severity.WARNING,
 )
 def storage_exists(cluster: Cluster) -> Iterator[Finding]:
     """The quota bounds volume claims, and without Ceph, NFS or scratch there is nothing to claim."""
     storage = cluster.storage
-    for index, team in enumerate(cluster.teams):
+    for at, team in entries(cluster.teams, "teams"):
         if team.storage and not (storage.ceph or storage.nfs or storage.scratch):
             message = f"team {team.name} may claim {team.storage}, and no tier gives volumes"
-            yield Finding(at=("teams", index, "storage"), message=message, fix="add a storage tier, or remove it")
+            yield Finding(at=(*at, "storage"), message=message, fix="add a storage tier, or remove it")

@@ -1,24 +1,20 @@
 """What rules about storage share: where disks, Ceph's pools and storage classes stand in the file."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from generator.checks.places import hardware_path
-from generator.model.capacity import ceph_hosts, ceph_raw
+from generator.checks.places import by_place, entries
+from generator.model.capacity import ceph_raw
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 from generator.model.nodes import Disk, Machine
-from generator.model.storage import CephPool
+from generator.model.storage import Bucket, CephFilesystem, CephObjectStore, CephPool, ObjectUser
 
 __all__ = [
-    "DiskList",
-    "PlacedPool",
-    "ceph_pools",
-    "default_classes",
-    "disk_lists",
-    "failure_domains",
-    "storage_classes",
-]
+    "CEPH", "OBJECTS", "DiskList", "PlacedDisk", "PlacedPool", "block_pools", "buckets", "ceph_pools",
+    "default_classes", "disk_lists", "disks", "failure_domains", "filesystems", "idle_disks", "object_stores",
+    "storage_classes", "users",
+]  # fmt: skip
 
 CEPH: Path = ("storage", "ceph")
 OBJECTS: Path = ("storage", "objects")
@@ -29,7 +25,15 @@ class DiskList(NamedTuple):
 
     at: Path
     disks: tuple[Disk, ...]
-    machines: tuple[Machine, ...]
+    machines: list[Machine]
+
+
+class PlacedDisk(NamedTuple):
+    """A disk, or several of one model: where it stands, and the nodes that have it."""
+
+    at: Path
+    disk: Disk
+    machines: list[Machine]
 
 
 class PlacedPool(NamedTuple):
@@ -43,31 +47,72 @@ class PlacedPool(NamedTuple):
 
 def disk_lists(cluster: Cluster) -> list[DiskList]:
     """Return each list of disks once, in the order in which nodes use them."""
-    found: dict[Path, list[Machine]] = {}
-    for machine in cluster.machines:
-        found.setdefault(hardware_path(cluster, machine, "disks"), []).append(machine)
-    return [DiskList(at, machines[0].disks, tuple(machines)) for at, machines in found.items()]
+    found = by_place(cluster, cluster.machines, "disks")
+    return [DiskList(at, machines[0].disks, machines) for at, machines in found.items()]
+
+
+def disks(cluster: Cluster) -> Iterator[PlacedDisk]:
+    """Yield the disks of all lists."""
+    for at, found, machines in disk_lists(cluster):
+        yield from (PlacedDisk(place, disk, machines) for place, disk in entries(found, *at))
+
+
+def idle_disks(cluster: Cluster, use: str, pools: Collection[str]) -> Iterator[tuple[Path, str]]:
+    """Yield the first disk for this use in each list of nodes that are not in these pools, with their pool."""
+    for at, found, machines in disk_lists(cluster):
+        first = next((index for index, disk in enumerate(found) if disk.use == use), None)
+        if first is not None and machines[0].pool not in pools:
+            yield (*at, first), machines[0].pool
+
+
+def block_pools(cluster: Cluster) -> list[tuple[Path, CephPool]]:
+    """Return Ceph's pools of block devices, each with its place."""
+    ceph = cluster.storage.ceph
+    return entries(ceph.block_pools if ceph else (), *CEPH, "blockPools")
+
+
+def filesystems(cluster: Cluster) -> list[tuple[Path, CephFilesystem]]:
+    """Return Ceph's filesystems, each with its place."""
+    ceph = cluster.storage.ceph
+    return entries(ceph.filesystems if ceph else (), *CEPH, "filesystems")
+
+
+def object_stores(cluster: Cluster) -> list[tuple[Path, CephObjectStore]]:
+    """Return Ceph's object stores, each with its place."""
+    ceph = cluster.storage.ceph
+    return entries(ceph.object_stores if ceph else (), *CEPH, "objectStores")
+
+
+def buckets(cluster: Cluster) -> list[tuple[Path, Bucket]]:
+    """Return MinIO's buckets, each with its place."""
+    objects = cluster.storage.objects
+    return entries(objects.buckets if objects else (), *OBJECTS, "buckets")
+
+
+def users(cluster: Cluster) -> list[tuple[Path, ObjectUser]]:
+    """Return MinIO's users, each with its place."""
+    objects = cluster.storage.objects
+    return entries(objects.users if objects else (), *OBJECTS, "users")
 
 
 def ceph_pools(cluster: Cluster) -> Iterator[PlacedPool]:
     """Yield Ceph's pools; `use` is block, file, bucket, or metadata."""
-    ceph = cluster.storage.ceph
-    for index, pool in enumerate(ceph.block_pools if ceph else ()):
-        yield PlacedPool(f"block pool {pool.name}", (*CEPH, "blockPools", index), pool, "block")
-    for index, each in enumerate(ceph.filesystems if ceph else ()):
-        at, of = (*CEPH, "filesystems", index), f"of filesystem {each.name}"
+    for at, pool in block_pools(cluster):
+        yield PlacedPool(f"block pool {pool.name}", at, pool, "block")
+    for at, each in filesystems(cluster):
+        of = f"of filesystem {each.name}"
         yield PlacedPool(f"metadata pool {of}", (*at, "metadata"), each.metadata, "metadata")
-        for number, pool in enumerate(each.data):
-            yield PlacedPool(f"data pool {pool.name} {of}", (*at, "data", number), pool, "file")
-    for index, store in enumerate(ceph.object_stores if ceph else ()):
-        at, of = (*CEPH, "objectStores", index), f"of object store {store.name}"
+        for place, pool in entries(each.data, *at, "data"):
+            yield PlacedPool(f"data pool {pool.name} {of}", place, pool, "file")
+    for at, store in object_stores(cluster):
+        of = f"of object store {store.name}"
         yield PlacedPool(f"metadata pool {of}", (*at, "metadata"), store.metadata, "metadata")
         yield PlacedPool(f"data pool {of}", (*at, "data"), store.data, "bucket")
 
 
 def failure_domains(cluster: Cluster, pool: CephPool) -> int:
     """Return how many hosts or racks have disks of the pool's class."""
-    hosts = [machine for machine in ceph_hosts(cluster) if ceph_raw(machine, pool.device_class)]
+    hosts = [machine for machine in cluster.ceph_hosts if ceph_raw(machine, pool.device_class)]
     return len({machine.rack for machine in hosts if machine.rack} if pool.failure_domain == "rack" else hosts)
 
 
@@ -78,23 +123,20 @@ def storage_classes(cluster: Cluster) -> Iterator[tuple[str, Path]]:
         yield "minio-local", OBJECTS
     if storage.scratch:
         yield storage.scratch.storage_class, ("storage", "scratch", "storageClass")
-    for placed in ceph_pools(cluster):
-        if placed.use != "metadata":
-            yield _ceph_class(cluster, placed)
+    for at, pool in block_pools(cluster):
+        yield _class(at, pool, pool.name, (*at, "name"))
+    for at, each in filesystems(cluster):
+        for place, pool in entries(each.data, *at, "data"):
+            yield _class(place, pool, f"{each.name}-{pool.name}", (*place, "name"))
+    for at, store in object_stores(cluster):
+        yield _class((*at, "data"), store.data, f"{store.name}-bucket", (*at, "name"))
     if storage.nfs:
         yield storage.nfs.storage_class, ("storage", "nfs", "storageClass")
 
 
-def _ceph_class(cluster: Cluster, placed: PlacedPool) -> tuple[str, Path]:
-    pool, ceph = placed.pool, cluster.storage.ceph
-    if pool.storage_class:
-        return pool.storage_class, (*placed.at, "storageClass")
-    if placed.use == "block" or ceph is None:
-        return pool.name, (*placed.at, "name")
-    index = int(placed.at[3])
-    if placed.use == "file":
-        return f"{ceph.filesystems[index].name}-{pool.name}", (*placed.at, "name")
-    return f"{ceph.object_stores[index].name}-bucket", (*placed.at[:4], "name")
+def _class(at: Path, pool: CephPool, name: str, named: Path) -> tuple[str, Path]:
+    """Return a pool's storage class: the one it names, else `name`, which follows from what stands at `named`."""
+    return (pool.storage_class, (*at, "storageClass")) if pool.storage_class else (name, named)
 
 
 def default_classes(cluster: Cluster) -> list[PlacedPool]:

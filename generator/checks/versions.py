@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import meant
-from generator.checks.rule import rule
+from generator.checks.places import suggest
+from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster, ComponentSettings
-from generator.model.finding import Finding, Path, Severity
+from generator.model.finding import Finding
 from generator.model.versions import CATALOGUE, version_of
 
 __all__ = ["COMPONENTS", "absent"]
@@ -43,10 +43,6 @@ def _conditions(cluster: Cluster) -> Iterator[tuple[object, str, tuple[str, ...]
     yield monitoring.prometheus, "there is no monitoring.prometheus", prometheus
 
 
-def _version_path(component: str) -> Path:
-    return ("components", component, "version")
-
-
 @rule(
     "GEN-K8S-020",
     "a Kubernetes version that every component supports",
@@ -56,16 +52,17 @@ def _version_path(component: str) -> Path:
 def supported_version(cluster: Cluster) -> Iterator[Finding]:
     """Each component's maintainers test it on some minors of Kubernetes and support no others."""
     minor = int(cluster.kubernetes.version.split(".")[1][:9])  # Python refuses to read thousands of digits
-    used = [name for name in CATALOGUE if name not in absent(cluster) and cluster.settings(name).managed]
-    ranges = {f"{name} {version_of(name, cluster).version}": version_of(name, cluster).kubernetes for name in used}
-    wrong = [f"{name} (1.{low} to 1.{high})" for name, (low, high) in ranges.items() if not low <= minor <= high]
+    without = absent(cluster)
+    used = [name for name in CATALOGUE if name not in without and cluster.settings(name).managed]
+    versions = {name: version_of(name, cluster) for name in used}
+    ranges = [(f"{name} {version.version}", *version.kubernetes) for name, version in versions.items()]
+    wrong = [f"{name} (1.{low} to 1.{high})" for name, low, high in ranges if not low <= minor <= high]
     if wrong:
-        lowest, highest = max(low for low, _ in ranges.values()), min(high for _, high in ranges.values())
-        yield Finding(
-            at=("kubernetes", "version"),
-            message=f"Kubernetes 1.{minor} is not supported by {', '.join(wrong)}",
-            fix=f"1.{lowest} to 1.{highest} suits all" if lowest <= highest else "take other versions in `components`",
-        )
+        lowest, highest = max(low for _, low, _ in ranges), min(high for _, _, high in ranges)
+        suits = f"1.{lowest} to 1.{highest} suits all"
+        fix = suits if lowest <= highest else "take other versions in `components`"
+        message = f"Kubernetes 1.{minor} is not supported by {', '.join(wrong)}"
+        yield Finding(at=("kubernetes", "version"), message=message, fix=fix)
 
 
 @rule(
@@ -78,8 +75,7 @@ def known_component(cluster: Cluster) -> Iterator[Finding]:
     """Settings for a name that no component has would change nothing."""
     for name in cluster.components:
         if name not in COMPONENTS:
-            near = meant(name, COMPONENTS)
-            fix = f"did you mean {near}?" if near else f"one of {', '.join(sorted(COMPONENTS))}"
+            fix = suggest(name, COMPONENTS, f"one of {', '.join(sorted(COMPONENTS))}")
             yield Finding(at=("components", name), key=True, message=f"there is no component {name}", fix=fix)
 
 
@@ -96,34 +92,32 @@ def known_version(cluster: Cluster) -> Iterator[Finding]:
         if settings.version is not None and name in COMPONENTS and settings.version not in known:
             has = f"known are {', '.join(known)}" if known else "it comes with gen"
             message = f"{name} has no version {settings.version}: {has}"
-            yield Finding(at=_version_path(name), message=message, fix=known[0] if known else "remove `version`")
+            fix = known[0] if known else "remove `version`"
+            yield Finding(at=("components", name, "version"), message=message, fix=fix)
 
 
-@rule(
+@warning(
     "GEN-K8S-023",
     "no settings for what somebody else installs",
     wrong="components: {cilium: {managed: false, values: {debug: {enabled: true}}}}\n",
     right="components: {cilium: {managed: false}}\n",
-    severity=Severity.WARNING,
 )
 def unmanaged_settings(cluster: Cluster) -> Iterator[Finding]:
     """With `managed: false` nothing is written for a component, so its other settings have no effect."""
     default = ComponentSettings()
     for name, settings in cluster.components.items():
-        fields = ("values", "adopt", "sync")
-        idle = [field for field in fields if getattr(settings, field) != getattr(default, field)]
+        idle = [key for key in ("values", "adopt", "sync") if getattr(settings, key) != getattr(default, key)]
         if not settings.managed and idle:
             message = f"{name} is not managed here, so {' and '.join(idle)} have no effect"
-            also: Path = ("components", name, "managed")
-            yield Finding(at=("components", name, idle[0]), key=True, also=also, message=message, fix="remove them")
+            at, also = ("components", name, idle[0]), ("components", name, "managed")
+            yield Finding(at=at, key=True, also=also, message=message, fix="remove them")
 
 
-@rule(
+@warning(
     "GEN-K8S-024",
     "no settings for components that the cluster does not have",
     wrong="cni: cilium\n# and\ncomponents: {calico: {sync: manual}}\n",
     right="cni: cilium\n# and\ncomponents: {cilium: {sync: manual}}\n",
-    severity=Severity.WARNING,
 )
 def settings_in_use(cluster: Cluster) -> Iterator[Finding]:
     """The settings have no effect; mostly the part of the file that asks for the component is missing."""
@@ -132,3 +126,22 @@ def settings_in_use(cluster: Cluster) -> Iterator[Finding]:
         if name in reasons:
             message = f"the cluster has no {name}: {reasons[name]}"
             yield Finding(at=("components", name), key=True, message=message, fix="remove it, or ask for the component")
+
+
+@warning(
+    "GEN-COMP-001",
+    "chart values for components with a chart",
+    wrong="components: {minio: {values: {replicas: 8}}}\n",
+    right="components: {cilium: {values: {debug: {enabled: true}}}}\n",
+)
+def values_taken(cluster: Cluster) -> Iterator[Finding]:
+    """Some components are plain objects without a chart: values change nothing there, and there is no Helm release to
+    adopt.
+    """
+    for name, settings in cluster.components.items():
+        charts = any(version.charts for version in CATALOGUE.get(name, ()))
+        given = [field for field in ("values", "adopt") if getattr(settings, field)]
+        if settings.managed and name in COMPONENTS and given and not charts:
+            message = f"{name} has no chart, so {' and '.join(given)} {'have' if given[1:] else 'has'} no effect"
+            fix = f"patch its objects in overlays/{cluster.name}/{name}/custom"
+            yield Finding(at=("components", name, given[0]), key=True, message=message, fix=fix)

@@ -9,7 +9,7 @@ from generator.model.storage import CephPool
 from generator.model.teams import Quota
 
 __all__ = [
-    "ErasureSet", "Share", "allocatable", "ceph_hosts", "ceph_raw", "ceph_usable", "erasure_set",
+    "ErasureSet", "Share", "allocatable", "ceph_raw", "ceph_usable", "erasure_set",
     "flavor_capacity", "objects_usable", "osd_requests", "osds", "quota_share",
 ]  # fmt: skip
 
@@ -66,13 +66,16 @@ def osd_requests(machine: Machine, cluster: Cluster) -> tuple[int, int]:
 
 def flavor_capacity(cluster: Cluster, pool: str) -> Share:
     """Return what all nodes of a pool give together: the most that quotas on its flavor may add up to."""
-    shares = [allocatable(machine, cluster) for machine in cluster.in_pools(pool)]
-    return Share(
-        gpus=sum(share.gpus for share in shares),
-        milli_cpu=sum(share.milli_cpu for share in shares),
-        memory=sum(share.memory for share in shares),
-        pods=sum(share.pods for share in shares),
-    )
+    known: dict[str, Share] = cluster.__dict__.setdefault("flavor_capacity", {})  # asked for 50 times in a render
+    if pool not in known:
+        shares = [allocatable(machine, cluster) for machine in cluster.in_pools(pool)]
+        known[pool] = Share(
+            gpus=sum(share.gpus for share in shares),
+            milli_cpu=sum(share.milli_cpu for share in shares),
+            memory=sum(share.memory for share in shares),
+            pods=sum(share.pods for share in shares),
+        )
+    return known[pool]
 
 
 def quota_share(cluster: Cluster, pool: str, quota: Quota, amount: int | None = None) -> Share:
@@ -103,14 +106,6 @@ def _proportion(capacity: Share, part: int, whole: int) -> Share:
     )
 
 
-def ceph_hosts(cluster: Cluster) -> tuple[Machine, ...]:
-    """Return the nodes that hold Ceph's disks."""
-    ceph = cluster.storage.ceph
-    if ceph is None:
-        return ()
-    return tuple(machine for machine in cluster.in_pools(*ceph.pools) if machine.disks_for("ceph"))
-
-
 def ceph_raw(machine: Machine, device_class: str) -> int:
     """Return the bytes of one node's Ceph disks of a class."""
     return sum(disk.size.value * disk.count for disk in machine.disks_for("ceph") if disk.class_ == device_class)
@@ -120,7 +115,7 @@ def ceph_usable(cluster: Cluster, pool: CephPool) -> Quantity:
     """Return the bytes a pool can hold if it has its disk class to itself, with the largest host lost and
     rebuilt on the others without passing nearfull (facts: storage 3).
     """
-    sizes = sorted(ceph_raw(machine, pool.device_class) for machine in ceph_hosts(cluster))
+    sizes = sorted(ceph_raw(machine, pool.device_class) for machine in cluster.ceph_hosts)
     raw = sum(sizes[:-1])
     if pool.erasure:
         data, coding = pool.erasure.data, pool.erasure.coding

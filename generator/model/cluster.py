@@ -1,5 +1,6 @@
 """The cluster file: everything that one `clusters/<cluster>/cluster.yaml` may say."""
 
+from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from typing import Annotated, Any, Literal
 
@@ -287,22 +288,30 @@ class ClusterFile(Section, frozen=True, kw_only=True):
     spec: Spec
 
 
-class Cluster(Spec, frozen=True, kw_only=True):
-    """A decoded cluster: the spec, its name, and its nodes with their pools' keys filled in."""
+class Cluster(Spec, frozen=True, kw_only=True, dict=True):
+    """A decoded cluster: the spec, its name, and its nodes with their pools' keys filled in. What many rules and
+    components ask for is computed once.
+    """
 
     name: str
     machines: tuple[Machine, ...]
     labels: dict[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def control_plane(self) -> tuple[Machine, ...]:
         """The control-plane nodes."""
         return tuple(machine for machine in self.machines if machine.role == "control-plane")
 
-    @property
+    @cached_property
     def gpu_nodes(self) -> tuple[Machine, ...]:
         """The nodes with GPUs."""
         return tuple(machine for machine in self.machines if machine.gpus)
+
+    @cached_property
+    def ceph_hosts(self) -> tuple[Machine, ...]:
+        """The nodes that hold Ceph's disks."""
+        ceph = self.storage.ceph
+        return tuple(machine for machine in self.in_pools(*ceph.pools) if machine.disks_for("ceph")) if ceph else ()
 
     def in_pools(self, *pools: str) -> tuple[Machine, ...]:
         """Return the nodes of these pools."""

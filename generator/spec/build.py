@@ -6,11 +6,9 @@ import yaml
 from msgspec import Struct
 
 from generator.model.finding import Finding
-from generator.spec.document import Lines, Node
+from generator.spec.document import Lines, Node, Span
 from generator.spec.flood import MOST
 from generator.spec.scalars import in_range, resolve
-from generator.spec.slip import INVISIBLE, Slip, printable
-from generator.spec.syntax import explain_slip
 
 __all__ = ["DEPTH", "Builder"]
 
@@ -19,8 +17,6 @@ DEPTH = 64
 
 _STARTS: dict[type, type] = {yaml.MappingStartEvent: dict, yaml.SequenceStartEvent: list}
 _ENDS = frozenset({yaml.MappingEndEvent, yaml.SequenceEndEvent})
-
-Span = tuple[int, int]
 
 
 class _Frame(Struct, gc=False):
@@ -54,7 +50,7 @@ class Builder:
         try:
             whole = self._events()
         except yaml.MarkedYAMLError as error:
-            self.findings.append(explain_slip(self._slip(error), self.lines))
+            self.findings.append(self._slip(error))
             whole = False
         if whole and not isinstance(self.value, dict):
             self._no_mapping()
@@ -80,11 +76,13 @@ class Builder:
                 break
         return True
 
-    def _slip(self, error: yaml.MarkedYAMLError) -> Slip:
+    def _slip(self, error: yaml.MarkedYAMLError) -> Finding:
+        from generator.spec.syntax import Slip, explain_slip  # noqa: PLC0415 - only for files that are wrong
+
         text = self.lines.text
         at = error.problem_mark.index if error.problem_mark else len(text)
         opened = [frame.node.start for frame in self._stack if frame.node.flow]
-        return Slip(
+        slip = Slip(
             text=text,
             problem=error.problem or "",
             context=error.context or "",
@@ -93,17 +91,10 @@ class Builder:
             opened=opened[-1] if opened else None,
             quoted=self._quoted,
         )
+        return explain_slip(slip)
 
     def _report(self, code: int, message: str, fix: str, span: Span, also: Span | None = None) -> None:
-        self.findings.append(
-            Finding(
-                code=f"GEN-YAML-{code:03}",
-                message=printable(message),
-                fix=printable(fix),
-                at=self.lines.position(*span),
-                also=also and self.lines.position(*also),
-            )
-        )
+        self.findings.append(self.lines.finding(code, message, fix, span, also))
 
     def _document(self, event: Any) -> bool:
         """Note the start of a document; false for a second one."""
@@ -157,7 +148,13 @@ class Builder:
         elif not isinstance(value, str):
             fix = f'write "{key}"' if key else "write the key before the colon"
             self._report(9, f"the key {key} is not text" if key else "a value without a key", fix, span)
-        elif not key.isascii() and INVISIBLE.search(key):
+        elif not key.isascii():
+            self._strange(key, span)
+
+    def _strange(self, key: str, span: Span) -> None:
+        from generator.spec.syntax import INVISIBLE  # noqa: PLC0415 - hardly ever
+
+        if INVISIBLE.search(key):
             self._report(3, "the key has a character that looks like a blank or like nothing", "type it again", span)
 
     def _refuse_properties(self, event: Any) -> None:

@@ -2,16 +2,19 @@
 
 from bisect import bisect_right
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from generator.model.finding import Finding, Path, Position
 
-__all__ = ["BESIDE_SPEC", "Document", "Lines", "Node"]
+__all__ = ["BESIDE_SPEC", "Document", "Lines", "Node", "Span", "line_start", "printable"]
 
 BESIDE_SPEC = frozenset({"metadata", "kind", "apiVersion"})
 """What a cluster file holds beside `spec`."""
+
+Span: TypeAlias = tuple[int, int]
+"""Offsets of the first character and of the one behind the last."""
 
 
 class Node(Struct, gc=False):
@@ -25,7 +28,7 @@ class Node(Struct, gc=False):
     end: int
     flow: bool = False
     children: "dict[str, Node] | list[Node] | None" = None
-    keys: dict[str, tuple[int, int]] = {}
+    keys: dict[str, Span] = {}
 
     @property
     def block(self) -> bool:
@@ -56,7 +59,7 @@ class Lines:
             found = self.text.find("\n", found + 1)
         return starts
 
-    def span(self, number: int) -> tuple[int, int]:
+    def span(self, number: int) -> Span:
         """Return where line `number` (from 1) begins and ends, its line end left out; empty when there is none."""
         if not 1 <= number <= len(self.starts):
             return len(self.text), len(self.text)
@@ -69,6 +72,27 @@ class Lines:
         number = bisect_right(self.starts, start)
         begin, stop = self.span(number)
         return Position(number, start - begin + 1, max(start, min(end, stop)) - begin + 1)
+
+    def finding(self, code: int, message: str, fix: str, span: Span, also: Span | None = None) -> Finding:
+        """Return what is wrong as YAML with the characters of a span, and with others."""
+        return Finding(
+            code=f"GEN-YAML-{code:03}",
+            message=printable(message),
+            fix=printable(fix),
+            at=self.position(*span),
+            also=also and self.position(*also),
+        )
+
+
+def line_start(text: str, offset: int) -> int:
+    """Return where the line of a character begins."""
+    return text.rfind("\n", 0, offset) + 1
+
+
+def printable(text: str) -> str:
+    """Return words of a message with escapes for what a terminal would not show, cut off where they are very long."""
+    text = text if len(text) <= 300 else f"{text[:300]}..."
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 class Document:
@@ -137,7 +161,7 @@ class Document:
         return self.position(at if not at or at[0] in BESIDE_SPEC else ("spec", *at), key=key)
 
 
-def _extent(node: Node) -> tuple[int, int]:
+def _extent(node: Node) -> Span:
     """Return the offsets that show a value; of a block collection its first entry."""
     start = node.start
     while node.block and isinstance(node.children, list):

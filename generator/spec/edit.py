@@ -12,7 +12,7 @@ import msgspec
 
 from generator.errors import UsageError
 from generator.model.finding import Path
-from generator.spec.document import Document, Node
+from generator.spec.document import Document, Node, line_start
 from generator.spec.reader import read
 from generator.spec.scalars import Scalar, inline
 
@@ -47,7 +47,7 @@ def remove_item(text: str, path: Path, index: int) -> str:
         _refuse(document, path, "it is the only item of the list")
     value = deepcopy(document.value)
     del _at(value, path)[index]
-    start = _line_start(document.text, _dash(document.text, _node(document, path), items[index]))
+    start = line_start(document.text, _dash(document.text, _node(document, path), items[index]))
     end = _line_after(document.text, items[index])
     return _proven(document, path, _without(document.text, start, end), value, text)
 
@@ -113,10 +113,6 @@ def _at(value: Any, path: Path) -> Any:
     return value
 
 
-def _line_start(text: str, offset: int) -> int:
-    return text.rfind("\n", 0, offset) + 1
-
-
 def _line_after(text: str, node: Node) -> int:
     """Return where the line behind a value begins. The `end` of a block collection would be too late."""
     while node.block and node.children:
@@ -129,10 +125,10 @@ def _line_after(text: str, node: Node) -> int:
 
 def _dash(text: str, items: Node, item: Node) -> int:
     """Return the offset of an item's dash, which stands in the column of the first one, maybe lines above."""
-    column = items.start - _line_start(text, items.start)
-    line = _line_start(text, item.start)
+    column = items.start - line_start(text, items.start)
+    line = line_start(text, item.start)
     while line + column > items.start and text[line : line + column + 1] != " " * column + "-":
-        line = _line_start(text, line - 1)
+        line = line_start(text, line - 1)
     return line + column
 
 
@@ -140,7 +136,7 @@ def _lines_like(text: str, items: Node, neighbour: Node, item: dict[str, Any]) -
     dash = _dash(text, items, neighbour)
     gap = text[dash + 1 : neighbour.start]
     gap = gap if gap and not gap.strip(" ") else " "
-    indent = " " * (dash - _line_start(text, dash))
+    indent = " " * (dash - line_start(text, dash))
     if neighbour.flow or not neighbour.block or not item:
         padding = " " if text[neighbour.start : neighbour.start + 2] == "{ " else ""
         return [f"{indent}-{gap}{inline(item, padding=padding)}"]

@@ -13,12 +13,11 @@ from msgspec import Struct
 
 from generator.model.finding import Finding, Path, Position
 from generator.model.quantity import Quantity
-from generator.spec.document import BESIDE_SPEC, Document
+from generator.spec.document import BESIDE_SPEC, Document, printable
 from generator.spec.flood import MOST, capped
 from generator.spec.near import near
 from generator.spec.scalars import resolve
 from generator.spec.schema import FORMATS, schema
-from generator.spec.slip import printable
 from generator.spec.words import either, form, kinds, named, of_kind, reason, short, unquoted
 
 __all__ = ["explain"]

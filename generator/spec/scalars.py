@@ -25,9 +25,10 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _PREFIXED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER_STARTS = frozenset("0123456789+-.")
 
-_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*|[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2})?")
+# Compiled when a value is written, which reading and rendering do not.
+_PLAIN = r"[A-Za-z/][A-Za-z0-9_./-]*|[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2})?"
 _RESERVED = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
-_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_UNSAFE = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
 def resolve(text: str) -> Scalar:
@@ -60,14 +61,11 @@ def inline(value: Any, *, padding: str = "") -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return f"[{', '.join(inline(each, padding=padding) for each in value)}]"
     if isinstance(value, str):
-        return value if _is_plain(value) else _quoted(value)
+        plain = re.fullmatch(_PLAIN, value) and value.lower() not in _RESERVED
+        return value if plain else _quoted(value)
     written = json.dumps(value)
     return written if "." in written else written.replace("e+", ".0e+").replace("e-", ".0e-")  # as YAML 1.1 wants
 
 
-def _is_plain(text: str) -> bool:
-    return _PLAIN.fullmatch(text) is not None and text.lower() not in _RESERVED
-
-
 def _quoted(text: str) -> str:
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return re.sub(_UNSAFE, lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))

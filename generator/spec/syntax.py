@@ -3,96 +3,113 @@
 import re
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.model.finding import Finding
-from generator.spec.document import Lines
-from generator.spec.slip import INVISIBLE, Slip, printable
+from generator.spec.document import Lines, Span, line_start
 
-__all__ = ["explain_slip"]
+__all__ = ["INVISIBLE", "Slip", "explain_slip"]
 
+INVISIBLE = re.compile("[\xa0\xad\u2000-\u200f\u202a-\u202f\u205f-\u2064\u3000]")
+"""Characters that look like a blank or like nothing, and are neither to YAML."""
+
+_COMMENT = re.compile(r"(?<!\s)\s+#.*$")  # from where a run of blanks begins: else quadratic
 _KEY_END = re.compile(r":(?:\s|$)")
 _TIGHT_KEY = re.compile(r"\s*(?:- +)*([\w./-]+):(\S.*)")
 
 
-class _Words(Struct, frozen=True, kw_only=True):
-    """A finding whose places are still offsets."""
+class Slip(Struct, frozen=True, kw_only=True):
+    """Where and why the parser stopped; all places are offsets into `text`.
 
-    code: str
-    message: str
-    fix: str
+    `since` is where the parser began what it could not finish, `opened` the innermost bracket or brace
+    still open, and `quoted` the last text in quotes, all as far as known.
+    """
+
+    text: str
+    problem: str
+    context: str = ""
     at: int
-    end: int = 0
-    also: int | None = None
+    since: int | None = None
+    opened: int | None = None
+    quoted: Span | None = None
+
+    @property
+    def begun(self) -> int:
+        """Where the parser began what it could not finish, or stopped."""
+        return self.at if self.since is None else self.since
+
+    @property
+    def char(self) -> str:
+        """The character at which the parser stopped; empty at the end of the file."""
+        return self.text[self.at : self.at + 1]
+
+    @property
+    def before(self) -> str:
+        """The part of the line before the place."""
+        return self.text[line_start(self.text, self.at) : self.at]
+
+    @property
+    def line_above(self) -> Span:
+        """The nearest line above that is neither blank nor a comment, from its first character; may be empty."""
+        stop = self.at - len(self.before) - 1
+        while stop > 0:
+            start = line_start(self.text, stop)
+            line = self.text[start:stop]
+            if line.strip() and not line.lstrip().startswith("#"):
+                return start + len(line) - len(line.lstrip()), start + len(line.rstrip())
+            stop = start - 1
+        return 0, 0
+
+    def rest(self, start: int) -> str:
+        """Return the line from `start` on, without a comment and trailing blanks."""
+        return _COMMENT.sub("", self.text[start:].partition("\n")[0].rstrip("\r")).rstrip()
+
+    def span(self, start: int) -> Span:
+        """Return where `rest` begins and ends."""
+        return start, start + len(self.rest(start))
+
+    def finding(self, code: int, message: str, fix: str, span: Span | None = None, also: int | None = None) -> Finding:
+        """Return a finding at a span, or where the parser stopped; one character at least. `also` is another place."""
+        at, end = span or (self.at, self.at)
+        other = None if also is None or also == at else (also, also + 1)
+        return Lines(self.text).finding(code, message, fix, (at, max(end, at + 1)), other)
 
 
-def explain_slip(slip: Slip, lines: Lines) -> Finding:
+def explain_slip(slip: Slip) -> Finding:
     """Return the one finding that a syntax error makes."""
-    words = _hidden(slip) or _words(slip)
-    also = None if words.also is None or words.also == words.at else lines.position(words.also, words.also + 1)
-    return Finding(
-        code=words.code,
-        message=printable(words.message),
-        fix=printable(words.fix),
-        at=lines.position(words.at, max(words.end, words.at + 1)),
-        also=also,
-    )
+    words = f"{slip.context}: {slip.problem}"
+    tell = next((tell for part, tell in _TELLERS if part in words), _other)
+    return _hidden(slip) or tell(slip)
 
 
-def _hidden(slip: Slip) -> _Words | None:
-    for start in (slip.at if slip.since is None else slip.since, slip.line_above[0], slip.at):
-        begin = slip.text.rfind("\n", 0, start) + 1
-        found = INVISIBLE.search(slip.text, begin, begin + len(slip.rest(begin)))
+def _hidden(slip: Slip) -> Finding | None:
+    for start in (slip.begun, slip.line_above[0], slip.at):
+        begin = line_start(slip.text, start)
+        found = INVISIBLE.search(slip.text, *slip.span(begin))
         if found:
-            return _Words(
-                code="GEN-YAML-003",
-                message=f"the character U+{ord(found[0]):04X} looks like a blank or like nothing and is neither",
-                fix="type this place again, with plain spaces",
-                at=found.start(),
-            )
+            what = f"the character U+{ord(found[0]):04X} looks like a blank or like nothing and is neither"
+            return slip.finding(3, what, "type this place again, with plain spaces", found.span())
     return None
 
 
-def _words(slip: Slip) -> _Words:
-    for part, tell in _TELLERS:
-        if part in f"{slip.context}: {slip.problem}":
-            return tell(slip)
-    return _other(slip)
+def _other(slip: Slip) -> Finding:
+    what = f"this is not YAML: {' '.join(filter(None, (slip.context, slip.problem)))}"
+    return slip.finding(25, what, "look at this line and the one above", also=slip.since)
 
 
-def _other(slip: Slip) -> _Words:
-    return _Words(
-        code="GEN-YAML-025",
-        message=f"this is not YAML: {' '.join(filter(None, (slip.context, slip.problem)))}",
-        fix="look at this line and the one above",
-        at=slip.at,
-        also=slip.since,
-    )
+def _tab(slip: Slip) -> Finding:
+    return slip.finding(14, "a tab where YAML allows only spaces", "indent with spaces")
 
 
-def _tab(slip: Slip) -> _Words:
-    return _Words(
-        code="GEN-YAML-014",
-        message="a tab where YAML allows only spaces",
-        fix="indent with spaces",
-        at=slip.at,
-    )
-
-
-def _start(slip: Slip) -> _Words:
+def _start(slip: Slip) -> Finding:
     return _tab(slip) if slip.char == "\t" else _unquoted(slip)
 
 
-def _unquoted(slip: Slip) -> _Words:
-    start = slip.at if slip.since is None else slip.since
-    text = slip.rest(start)
-    return _Words(
-        code="GEN-YAML-017",
-        message=f"plain text cannot begin with {text[:1]}, which means something else in YAML",
-        fix=_quoting(slip, text),
-        at=start,
-        end=start + len(text) if slip.opened is None else start + 1,
-    )
+def _unquoted(slip: Slip) -> Finding:
+    start, text = slip.begun, slip.rest(slip.begun)
+    what = f"plain text cannot begin with {text[:1]}, which means something else in YAML"
+    end = start + len(text) if slip.opened is None else start + 1
+    return slip.finding(17, what, _quoting(slip, text), (start, end))
 
 
 def _quoting(slip: Slip, text: str) -> str:
@@ -102,176 +119,111 @@ def _quoting(slip: Slip, text: str) -> str:
     return f'quote it: "{text}"'
 
 
-def _colon(slip: Slip) -> _Words:
+def _colon(slip: Slip) -> Finding:
     key = _KEY_END.search(slip.before)
     if key:
-        return _Words(
-            code="GEN-YAML-019",
-            message="a colon and a blank inside a plain value",
-            fix=_quoting(slip, slip.rest(slip.at - len(slip.before) + key.end()).lstrip()),
-            at=slip.at,
-        )
+        value = slip.rest(slip.at - len(slip.before) + key.end()).lstrip()
+        return slip.finding(19, "a colon and a blank inside a plain value", _quoting(slip, value))
     above = slip.text[slice(*slip.line_above)]
     if above and not _KEY_END.search(above) and above != "---":
-        return _no_colon(slip, *slip.line_above)
-    return _Words(
-        code="GEN-YAML-018",
-        message=f"{slip.before.strip() or 'this'} is indented as if it belonged to the value above",
-        fix="begin it in the column of the key above",
-        at=slip.at - len(slip.before.lstrip()),
-        end=slip.at,
-        also=slip.line_above[0],
-    )
+        return _no_colon(slip, slip.line_above)
+    what = f"{slip.before.strip() or 'this'} is indented as if it belonged to the value above"
+    span = slip.at - len(slip.before.lstrip()), slip.at
+    return slip.finding(18, what, "begin it in the column of the key above", span, slip.line_above[0])
 
 
-def _no_colon(slip: Slip, start: int, end: int) -> _Words:
-    tight = _TIGHT_KEY.fullmatch(slip.text[start:end])
-    return _Words(
-        code="GEN-YAML-020",
-        message="no blank behind the colon" if tight else "a key and its colon are expected here",
-        fix=f"write `{tight[1]}: {tight[2]}`" if tight else "write `key: value`",
-        at=start,
-        end=end,
-    )
+def _no_colon(slip: Slip, span: Span) -> Finding:
+    tight = _TIGHT_KEY.fullmatch(slip.text[slice(*span)])
+    if tight:
+        return slip.finding(20, "no blank behind the colon", f"write `{tight[1]}: {tight[2]}`", span)
+    return slip.finding(20, "a key and its colon are expected here", "write `key: value`", span)
 
 
-def _key_missing(slip: Slip) -> _Words:
-    start = slip.at if slip.since is None else slip.since
-    return _no_colon(slip, start, start + len(slip.rest(start)))
+def _key_missing(slip: Slip) -> Finding:
+    return _no_colon(slip, slip.span(slip.begun))
 
 
-def _dash(slip: Slip) -> _Words:
-    return _Words(
-        code="GEN-YAML-018",
-        message="a list cannot begin on the line of its key",
-        fix="put the `-` on a line of its own below the key, or quote the value if it is text",
-        at=slip.at,
-    )
+def _dash(slip: Slip) -> Finding:
+    fix = "put the `-` on a line of its own below the key, or quote the value if it is text"
+    return slip.finding(18, "a list cannot begin on the line of its key", fix)
 
 
-def _entry(slip: Slip) -> _Words:
+def _entry(slip: Slip) -> Finding:
     """Something stands where the next key or item should: wrong indentation, or text behind a closing quote."""
     if slip.char in {"]", "}"}:
         return _bracket(slip)
     if slip.before.strip():
         return _trailing(slip)
     wanted = "an item that begins with `-`" if "'-'" in slip.problem else "a key"
-    return _Words(
-        code="GEN-YAML-018",
-        message=f"{wanted} is expected here; if this is one, it is indented like none of the lines above",
-        fix="begin it in the same column as the entries it belongs to",
-        at=slip.at,
-        end=slip.at + len(slip.rest(slip.at)),
-        also=slip.line_above[0],
-    )
+    what = f"{wanted} is expected here; if this is one, it is indented like none of the lines above"
+    fix = "begin it in the same column as the entries it belongs to"
+    return slip.finding(18, what, fix, slip.span(slip.at), slip.line_above[0])
 
 
-def _trailing(slip: Slip) -> _Words:
+def _trailing(slip: Slip) -> Finding:
     if slip.quoted and "\n" in slip.text[slice(*slip.quoted)] and not slip.text[slip.quoted[1] : slip.at].strip():
         return _unclosed(slip, slip.quoted[0], also=slip.quoted[1] - 1)
-    return _Words(
-        code="GEN-YAML-017",
-        message=f"nothing may follow {slip.before.rstrip()[-1]} on this line",
-        fix="put quotes around the whole value, or a comma or a line end between two values",
-        at=slip.at,
-        end=slip.at + len(slip.rest(slip.at)),
-    )
+    what = f"nothing may follow {slip.before.rstrip()[-1]} on this line"
+    fix = "put quotes around the whole value, or a comma or a line end between two values"
+    return slip.finding(17, what, fix, slip.span(slip.at))
 
 
-def _quote(slip: Slip) -> _Words:
-    return _unclosed(slip, slip.at if slip.since is None else slip.since)
+def _quote(slip: Slip) -> Finding:
+    return _unclosed(slip, slip.begun)
 
 
-def _unclosed(slip: Slip, start: int, also: int | None = None) -> _Words:
-    return _Words(
-        code="GEN-YAML-016",
-        message="the quote that opens here is not closed on its line",
-        fix=f"close it with {slip.text[start : start + 1]}",
-        at=start,
-        end=start + len(slip.rest(start)),
-        also=also,
-    )
+def _unclosed(slip: Slip, start: int, also: int | None = None) -> Finding:
+    what = "the quote that opens here is not closed on its line"
+    return slip.finding(16, what, f"close it with {slip.text[start : start + 1]}", slip.span(start), also)
 
 
-def _bracket(slip: Slip) -> _Words:
+def _bracket(slip: Slip) -> Finding:
     opened = slip.opened
     if opened is None:
-        return _Words(
-            code="GEN-YAML-015",
-            message=f"{slip.char} has no bracket or brace that it belongs to" if slip.char else "a value is missing",
-            fix="remove it, or quote it if it is text",
-            at=slip.at,
-        )
+        what = f"{slip.char} has no bracket or brace that it belongs to" if slip.char else "a value is missing"
+        return slip.finding(15, what, "remove it, or quote it if it is text")
     sign = slip.text[opened]
-    close = "]" if sign == "[" else "}"
-    misfit = slip.char in {"]", "}", ","} or (slip.char.strip() and "content" in slip.problem)
-    earlier = not misfit and (not slip.char.strip() or "\n" in slip.text[opened : slip.at])
-    return _Words(
-        code="GEN-YAML-015",
-        message=f"{slip.char} does not fit here: {sign} is still open" if misfit else f"{sign} is not closed",
-        fix=f"close it with {close}, or put a comma between two values",
-        at=opened if earlier else slip.at,
-        also=slip.at if earlier else opened,
-    )
+    fix = f"close it with {']' if sign == '[' else '}'}, or put a comma between two values"
+    if slip.char in {"]", "}", ","} or (slip.char.strip() and "content" in slip.problem):
+        return slip.finding(15, f"{slip.char} does not fit here: {sign} is still open", fix, also=opened)
+    earlier = not slip.char.strip() or "\n" in slip.text[opened : slip.at]
+    at, also = (opened, slip.at) if earlier else (slip.at, opened)
+    return slip.finding(15, f"{sign} is not closed", fix, (at, at), also)
 
 
-def _escape(slip: Slip) -> _Words:
+def _escape(slip: Slip) -> Finding:
     start = slip.text.rfind("\\", 0, slip.at + 1)
-    return _Words(
-        code="GEN-YAML-021",
-        message=f"{slip.text[start : start + 2]} is not an escape that YAML knows",
-        fix="use single quotes, or write the backslash twice",
-        at=start,
-        end=start + 2,
-    )
+    what = f"{slip.text[start : start + 2]} is not an escape that YAML knows"
+    return slip.finding(21, what, "use single quotes, or write the backslash twice", (start, start + 2))
 
 
-def _block_text(slip: Slip) -> _Words:
-    return _Words(
-        code="GEN-YAML-022",
-        message="text stands on the line of | or >" if slip.char not in "0123456789" else "this is no indentation",
-        fix="begin the text on the next line, indented, or quote the value",
-        at=slip.at,
-        end=slip.at + len(slip.rest(slip.at)),
-    )
+def _block_text(slip: Slip) -> Finding:
+    what = "text stands on the line of | or >" if slip.char not in "0123456789" else "this is no indentation"
+    fix = "begin the text on the next line, indented, or quote the value"
+    return slip.finding(22, what, fix, slip.span(slip.at))
 
 
-def _directive(slip: Slip) -> _Words:
-    start = slip.at if slip.since is None else slip.since
-    begin = slip.text.rfind("\n", 0, start) + 1
-    return _Words(
-        code="GEN-YAML-023",
-        message="a line that begins with % is a directive to the YAML reader",
-        fix="remove the line",
-        at=begin,
-        end=begin + len(slip.rest(begin)),
-    )
+def _directive(slip: Slip) -> Finding:
+    begin = line_start(slip.text, slip.begun)
+    what = "a line that begins with % is a directive to the YAML reader"
+    return slip.finding(23, what, "remove the line", slip.span(begin))
 
 
-def _tag(slip: Slip) -> _Words:
-    start = slip.at if slip.since is None else slip.since
-    return _Words(
-        code="GEN-YAML-011",
-        message="a value that begins with ! is a tag to YAML",
-        fix="remove the tag, or quote the value if it is text",
-        at=start,
-        end=start + len(slip.rest(start).split(" ")[0]),
-    )
+def _tag(slip: Slip) -> Finding:
+    end = slip.begun + len(slip.rest(slip.begun).split(" ")[0])
+    fix = "remove the tag, or quote the value if it is text"
+    return slip.finding(11, "a value that begins with ! is a tag to YAML", fix, (slip.begun, end))
 
 
-def _document_start(slip: Slip) -> _Words:
+def _document_start(slip: Slip) -> Finding:
     if slip.text.startswith("%"):
-        return _directive(Slip(text=slip.text, problem=slip.problem, at=0))
-    return _Words(
-        code="GEN-YAML-025",
-        message="the document has ended above this line",
-        fix="write the file as `key: value` lines, without braces around it and without `...`",
-        at=slip.at,
-        end=slip.at + len(slip.rest(slip.at)),
-    )
+        return _directive(structs.replace(slip, at=0, since=None))
+    fix = "write the file as `key: value` lines, without braces around it and without `...`"
+    return slip.finding(25, "the document has ended above this line", fix, slip.span(slip.at))
 
 
-_TELLERS: tuple[tuple[str, Callable[[Slip], _Words]], ...] = (
+# The first that is part of the parser's words tells.
+_TELLERS: tuple[tuple[str, Callable[[Slip], Finding]], ...] = (
     ("tab character", _tab),
     ("directive", _directive),
     ("incompatible YAML document", _directive),

@@ -66,14 +66,12 @@ def kinds(names: list[str]) -> str:
     return either(_KINDS[name] for name in names)
 
 
-def unquoted(raw: str, value: Any) -> str:
-    """Say what YAML made of something that was to be text, written as `raw`."""
+def unquoted(raw: str, value: float) -> str:
+    """Say what YAML made of something that was to be text, written as `raw`; `value` is a number or truth value."""
     if isinstance(value, bool):
         what = "a truth value"
-    elif isinstance(value, (int, float)):
-        what = "a number" if raw == str(value) else f"the number {short(value)}"
     else:
-        return f", not {of_kind(value)}"
+        what = "a number" if raw == str(value) else f"the number {short(value)}"
     return f"; without quotes YAML reads {short(raw)} as {what}"
 
 

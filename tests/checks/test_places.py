@@ -4,16 +4,22 @@ import pytest
 from msgspec import structs
 
 from generator.checks.places import (
+    POD,
+    by_place,
     free_address,
     free_network,
+    given_twice,
     hardware_path,
     is_host,
     meant,
     network_path,
     overlap,
     repeats,
+    sections,
+    suggest,
 )
 from generator.model.cluster import Cluster
+from generator.model.finding import Finding
 from generator.model.nodes import HardwareOverride, Network, NetworkOverride, Networks
 
 
@@ -63,7 +69,7 @@ def test_a_free_network_overlaps_none(prefix: int, ml50: Cluster) -> None:
 
 def test_the_wished_network_is_taken_where_it_is_free(ml50: Cluster) -> None:
     assert free_network(ml50, 16, "10.200.0.0", besides=()) == "10.200.0.0/16"
-    assert free_network(ml50, 16, "10.244.0.0", besides=(("kubernetes", "podCIDR"),)) == "10.244.0.0/16"
+    assert free_network(ml50, 16, "10.244.0.0", besides=POD) == "10.244.0.0/16"
 
 
 def test_a_network_too_large_for_private_addresses_is_not_found(ml50: Cluster) -> None:
@@ -97,6 +103,28 @@ def test_each_repeat_names_the_first() -> None:
     assert list(repeats(items)) == [("a", (2,), (0,)), ("a", (3,), (0,))]
 
 
+def test_what_is_given_twice_is_told_with_both_places() -> None:
+    items: list[tuple[str, tuple[str | int, ...]]] = [("{a}", ("x", 0)), ("b", ("x", 1)), ("{a}", ("x", 2))]
+    finding = Finding(at=("x", 2), also=("x", 0), message="two are named {a}", fix="rename one")
+    assert list(given_twice(items, "two are named {}", "rename one")) == [finding]
+
+
+def test_pools_come_before_nodes_each_at_its_place(a30: Cluster) -> None:
+    places = [at for at, _ in sections(a30)]
+    assert places == [*(("pools", name) for name in a30.pools), *(("nodes", index) for index in range(3))]
+
+
+def test_nodes_are_grouped_by_the_place_of_their_hardware(a30: Cluster) -> None:
+    node = structs.replace(a30.nodes[2], hardware=HardwareOverride(cpu=8))
+    cluster = structs.replace(a30, nodes=(*a30.nodes[:2], node))
+    found = by_place(cluster, cluster.machines[1:], "cpu")
+    assert found == {
+        ("pools", "bench", "hardware", "cpu"): [cluster.machines[1]],
+        ("nodes", 2, "hardware", "cpu"): [cluster.machines[2]],
+    }
+    assert list(by_place(cluster, cluster.machines[1:], "memory")) == [("pools", "bench", "hardware", "memory")]
+
+
 def test_hardware_stands_on_the_node_that_overrides_it(a30: Cluster) -> None:
     node = structs.replace(a30.nodes[1], hardware=HardwareOverride(cpu=8))
     cluster = structs.replace(a30, nodes=(a30.nodes[0], node, a30.nodes[2]))
@@ -119,3 +147,8 @@ def test_a_network_key_stands_where_it_is_said_last(a30: Cluster) -> None:
 @pytest.mark.parametrize(("word", "near"), [("gpu-trainig", "gpu-training"), ("zzz", ""), ("", "")])
 def test_only_a_near_name_is_suggested(word: str, near: str) -> None:
     assert meant(word, ["gpu-training", "cpu"]) == near
+
+
+def test_without_a_near_name_the_other_fix_is_given() -> None:
+    assert suggest("gpu-trainig", ["gpu-training", "cpu"], "one of them") == "did you mean gpu-training?"
+    assert suggest("zzz", ["gpu-training", "cpu"], "one of them") == "one of them"

@@ -4,7 +4,15 @@ from msgspec import structs
 
 from generator.checks import check
 from generator.checks.teams import NAMESPACES
-from generator.checks.tiers import ceph_pools, default_classes, disk_lists, failure_domains, storage_classes
+from generator.checks.tiers import (
+    ceph_pools,
+    default_classes,
+    disk_lists,
+    disks,
+    failure_domains,
+    idle_disks,
+    storage_classes,
+)
 from generator.components import compose
 from generator.model.cluster import Cluster
 from generator.model.storage import CephPool, Nfs, Storage
@@ -73,3 +81,14 @@ def test_a_count_beyond_all_reason_is_told_at_once(ml50: Cluster) -> None:
     disks = tuple(structs.replace(disk, count=2**31 - 1) for disk in node.disks)
     cluster = structs.replace(ml50, machines=(structs.replace(node, disks=disks), *ml50.machines))
     assert {"GEN-DISK-005", "GEN-CEPH-013"} <= {finding.code for finding in check(cluster)}
+
+
+def test_every_disk_is_found_at_its_place(ml50: Cluster) -> None:
+    found = {each.at: each.disk for each in disks(ml50)}
+    assert found[("pools", "nas", "hardware", "disks", 0)] == ml50.pools["nas"].hardware.disks[0]
+    assert len(found) == sum(len(pool.hardware.disks) for pool in ml50.pools.values())
+
+
+def test_disks_are_idle_where_no_tier_takes_their_pool(ml50: Cluster) -> None:
+    assert list(idle_disks(ml50, "objects", ["nas"])) == []
+    assert list(idle_disks(ml50, "objects", ["cpu"])) == [(("pools", "nas", "hardware", "disks", 0), "nas")]

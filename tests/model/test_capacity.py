@@ -7,7 +7,6 @@ from generator.model.capacity import (
     ErasureSet,
     Share,
     allocatable,
-    ceph_hosts,
     ceph_raw,
     ceph_usable,
     erasure_set,
@@ -111,7 +110,7 @@ def test_a_pool_without_nodes_gives_no_memory(ml50: Cluster) -> None:
 
 
 def test_what_ceph_can_hold_leaves_out_the_largest_host_and_stops_before_nearfull(ml50: Cluster) -> None:
-    hosts = ceph_hosts(ml50)
+    hosts = ml50.ceph_hosts
     assert [each.pool for each in hosts] == ["cpu"] * len(hosts)
     raw = ceph_raw(hosts[0], "nvme") * (len(hosts) - 1)
     pool = CephPool(name="x", device_class="nvme")
@@ -123,7 +122,7 @@ def test_what_ceph_can_hold_leaves_out_the_largest_host_and_stops_before_nearful
 
 def test_without_ceph_there_are_no_hosts(ml50: Cluster) -> None:
     without = structs.replace(ml50, storage=Storage())
-    assert ceph_hosts(without) == ()
+    assert without.ceph_hosts == ()
     assert ceph_usable(without, CephPool(name="x", device_class="nvme")).value == 0
 
 

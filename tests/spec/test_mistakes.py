@@ -10,11 +10,11 @@ import pytest
 from generator.checks.explain import explanations
 from generator.model.cluster import Cluster
 from generator.repository.project import examine
+from generator.spec.codes import explanations as of_reader
 from generator.spec.decode import decode, hook
 from generator.spec.flood import MOST
 from generator.spec.mistakes import explain
 from generator.spec.reader import read
-from generator.spec.schema_codes import SCHEMA_CODES
 
 WRONG = Path(__file__).parent.parent / "wrong"
 FILES = sorted((WRONG / "schema").glob("*.yaml"))
@@ -254,6 +254,6 @@ def test_the_limit_itself_is_no_flood() -> None:
 
 
 def test_the_schemas_codes_are_explained_with_what_they_refuse() -> None:
-    for code, each in SCHEMA_CODES.items():
+    for code, each in of_reader().items():
         assert each.code == code
         assert all((each.title, each.why, each.wrong, each.right))

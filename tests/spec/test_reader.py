@@ -10,13 +10,13 @@ from ruamel.yaml import YAML
 from yaml_styles import Styled, styled
 
 from generator.model.finding import Position
-from generator.spec.codes import CODES
-from generator.spec.document import Document, Lines
+from generator.spec.codes import explanations
+from generator.spec.document import Document
 from generator.spec.flood import MOST
 from generator.spec.reader import SIZE, read
-from generator.spec.slip import Slip
-from generator.spec.syntax import explain_slip
+from generator.spec.syntax import Slip, explain_slip
 
+CODES = {code: each for code, each in explanations().items() if code.startswith("GEN-YAML-")}
 WRONG = sorted((Path(__file__).parent.parent / "wrong/yaml").glob("*.yaml"))
 PIECES = [
     *"\n\n\n  :,-[]{}#&*!|>'\"%@`?~<=.\t\r\\",
@@ -133,7 +133,7 @@ def test_a_finding_names_the_other_place_and_the_smallest_fix(text: str, also: A
 
 def test_an_error_that_no_one_has_met_is_told_in_the_words_of_the_parser() -> None:
     slip = Slip(text="a: 1\nb", problem="found a \x07 thing", context="while doing so", at=5, since=0)
-    finding = explain_slip(slip, Lines(slip.text))
+    finding = explain_slip(slip)
     assert (finding.code, finding.at, finding.also) == ("GEN-YAML-025", (2, 1, 2), (1, 1, 2))
     assert finding.message == r"this is not YAML: while doing so found a \x07 thing"
 

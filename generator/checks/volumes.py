@@ -1,0 +1,140 @@
+"""Rules about what Ceph's pools are named and hold, and about the storage classes of all tiers."""
+
+from collections.abc import Iterator
+
+from generator.checks.places import entries, given_twice
+from generator.checks.rule import rule, warning
+from generator.checks.tiers import (
+    CEPH,
+    block_pools,
+    ceph_pools,
+    default_classes,
+    filesystems,
+    object_stores,
+    storage_classes,
+)
+from generator.model.capacity import ceph_usable
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path
+
+__all__: list[str] = []
+
+
+def _ceph_names(cluster: Cluster) -> Iterator[tuple[str, Path]]:
+    """Yield the names of Ceph's own pools: Rook puts a filesystem's name before its pools'."""
+    yield "builtin-mgr", CEPH
+    for at, pool in block_pools(cluster):
+        yield pool.name, (*at, "name")
+        if pool.erasure:
+            yield f"{pool.name}-metadata", (*at, "name")
+    for at, filesystem in filesystems(cluster):
+        yield f"{filesystem.name}-metadata", (*at, "name")
+        for place, pool in entries(filesystem.data, *at, "data"):
+            yield f"{filesystem.name}-{pool.name}", (*place, "name")
+
+
+@rule(
+    "GEN-CEPH-029",
+    "quotas that the disks can hold",
+    wrong="- {name: rbd, deviceClass: nvme, quota: 500T}\n# and 100T of nvme in all\n",
+    right="- {name: rbd, deviceClass: nvme, quota: 20T}\n",
+)
+def quota_fits(cluster: Cluster) -> Iterator[Finding]:
+    """What a pool can hold is what stays when its largest host is lost and made good on the others, below the 85 % at
+    which Ceph warns. Beyond, the disks are full before the quota is, and then all writes stop.
+    """
+    for name, at, pool, _ in ceph_pools(cluster):
+        if pool.quota and 0 < (usable := ceph_usable(cluster, pool)).value < pool.quota.value:
+            message = f"{name} may grow to {pool.quota.human()}, and its disks hold {usable.human()}"
+            yield Finding(at=(*at, "quota"), message=message, fix=f"quota: {usable.value // 2**30}Gi at most")
+
+
+@rule(
+    "GEN-CEPH-030",
+    "names in Ceph are given once",
+    wrong="blockPools: [{name: rbd, deviceClass: nvme}, {name: rbd, deviceClass: hdd}]\n",
+    right="blockPools: [{name: rbd-nvme, deviceClass: nvme}, {name: rbd-hdd, deviceClass: hdd}]\n",
+)
+def names_unique(cluster: Cluster) -> Iterator[Finding]:
+    """Two pools of one name are one pool, with the settings of whichever was written last. A filesystem's pools are
+    named after it (`shared-metadata`, `shared-fast`).
+    """
+    yield from given_twice(_ceph_names(cluster), "two pools in Ceph would be named {}", "rename one")
+    stores = ((store.name, (*at, "name")) for at, store in object_stores(cluster))
+    yield from given_twice(stores, "two object stores are named {}", "rename one")
+
+
+@rule(
+    "GEN-CEPH-031",
+    "buckets in Ceph are given once",
+    wrong="- {name: a, buckets: [datasets], ...}\n- {name: b, buckets: [datasets], ...}\n",
+    right="- {name: a, buckets: [datasets], ...}\n- {name: b, buckets: [archive], ...}\n",
+)
+def buckets_unique(cluster: Cluster) -> Iterator[Finding]:
+    """A bucket is claimed by an object of its name, and all claims are in one namespace, whatever their store."""
+    stores = object_stores(cluster)
+    items = ((bucket, at) for place, store in stores for at, bucket in entries(store.buckets, *place, "buckets"))
+    return given_twice(items, "the bucket {} is claimed twice", "rename or remove one")
+
+
+@warning(
+    "GEN-CEPH-032",
+    "two gateways",
+    wrong="- {name: datasets, gateways: 1, ...}\n",
+    right="- {name: datasets, gateways: 2, ...}\n",
+)
+def gateways_several(cluster: Cluster) -> Iterator[Finding]:
+    """With one gateway S3 is gone while its node restarts, and a backup that runs then fails."""
+    for at, store in object_stores(cluster):
+        if store.gateways < 2:
+            message = f"object store {store.name} has one gateway"
+            yield Finding(at=(*at, "gateways"), message=message, fix="gateways: 2")
+
+
+@warning(
+    "GEN-CEPH-034",
+    "quotas that the disks can hold together",
+    wrong="- {name: a, deviceClass: nvme, quota: 60T}\n- {name: b, deviceClass: nvme, quota: 60T}\n"
+    "# and room for 100T\n",
+    right="- {name: a, deviceClass: nvme, quota: 60T}\n- {name: b, deviceClass: nvme, quota: 40T}\n",
+)
+def quotas_fit_together(cluster: Cluster) -> Iterator[Finding]:
+    """Pools of one class share its disks: when those are full, writes stop in all of them, whatever their quotas."""
+    taken: dict[str, int] = {}
+    for name, at, pool, _ in ceph_pools(cluster):
+        quota = pool.quota.value if pool.quota else 0
+        if quota and quota <= (usable := ceph_usable(cluster, pool).value):
+            before = taken.get(pool.device_class, 0)
+            # In millionths of the class.
+            after = taken[pool.device_class] = before + quota * 10**6 // usable
+            if before <= 10**6 < after:
+                message = f"with {name}, quotas promise {after // 10**4} % of what {pool.device_class} can hold"
+                yield Finding(at=(*at, "quota"), message=message, fix="lower quotas of pools on it")
+
+
+@rule(
+    "GEN-CEPH-040",
+    "one default storage class",
+    wrong="- {name: a, deviceClass: nvme, default: true}\n- {name: b, deviceClass: hdd, default: true}\n",
+    right="- {name: a, deviceClass: nvme, default: true}\n- {name: b, deviceClass: hdd}\n",
+)
+def one_default(cluster: Cluster) -> Iterator[Finding]:
+    """Of several defaults Kubernetes takes the one that was made last, which after a restore is another one."""
+    found = default_classes(cluster)
+    for placed in found[1:]:
+        message = f"{placed.name} and {found[0].name} both have the default storage class"
+        also = (*found[0].at, "default")
+        yield Finding(at=(*placed.at, "default"), also=also, message=message, fix="remove `default` from one")
+
+
+@rule(
+    "GEN-CEPH-041",
+    "storage classes are named once",
+    wrong="scratch: {storageClass: fast}\n# and\nblockPools: [{name: fast, deviceClass: nvme}]\n",
+    right="scratch: {storageClass: scratch-nvme}\n",
+)
+def classes_unique(cluster: Cluster) -> Iterator[Finding]:
+    """All tiers' classes are in one list: of two with one name, the one that is applied last wins, and volumes land
+    where nobody expects them.
+    """
+    return given_twice(storage_classes(cluster), "two storage classes are named {}", "set storageClass to another")
