@@ -3,7 +3,9 @@
 import json
 from typing import Any
 
+from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Manifest, Namespace, Patch, Tier
+from generator.components.parts import UNPRIVILEGED, pod_security, resources
 from generator.model.cluster import Cluster
 from generator.model.versions import Version, version_of
 
@@ -25,15 +27,10 @@ def argo_workflows(cluster: Cluster) -> Component | None:
         summary="Argo Workflows: runs backups and other day-2 operations",
         version=version.version,
         namespaces=(Namespace("argo", security="restricted"),),
-        base=(network_policy(), *metrics_service()),
+        base=(network_policy(), metrics_service()),
         manifests=version.manifests,
         patches=(configuration(version), *deployments()),
-        kinds=(
-            "apiextensions.k8s.io/CustomResourceDefinition",
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
-            "scheduling.k8s.io/PriorityClass",
-        ),
+        kinds=(CRD, *CLUSTER_ROLES, "scheduling.k8s.io/PriorityClass"),
     )
 
 
@@ -43,29 +40,22 @@ def configuration(version: Version) -> Patch:
         # Workflows run with the rights of a namespace's ServiceAccounts: only reviewed templates may be run.
         "workflowRestrictions": {"templateReferencing": "Strict"},
         "workflowDefaults": {"spec": defaults()},
-        "mainContainer": {"securityContext": CONTAINER_SECURITY},
+        "mainContainer": {"securityContext": UNPRIVILEGED},
         "executor": {
             "image": version.images["argoexec"],
             "imagePullPolicy": "IfNotPresent",
-            "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
-            "securityContext": CONTAINER_SECURITY,
+            "resources": resources("50m", "64Mi", "512Mi"),
+            "securityContext": UNPRIVILEGED,
         },
         "metricsConfig": {"enabled": True, "path": "/metrics", "port": 9090, "secure": False},
         "nodeEvents": {"enabled": False},
         "parallelism": 50,
     }
-    data = {name: value if isinstance(value, str) else json.dumps(value) for name, value in settings.items()}
+    data = {name: json.dumps(value) for name, value in settings.items()}
     return Patch(
         target={"version": "v1", "kind": "ConfigMap", "name": "workflow-controller-configmap"},
         operations=({"op": "add", "path": "/data", "value": data},),
     )
-
-
-CONTAINER_SECURITY: Manifest = {
-    "allowPrivilegeEscalation": False,
-    "capabilities": {"drop": ["ALL"]},
-    "readOnlyRootFilesystem": True,
-}
 
 
 def defaults() -> Manifest:
@@ -74,34 +64,24 @@ def defaults() -> Manifest:
         "activeDeadlineSeconds": DAY,
         "ttlStrategy": {"secondsAfterSuccess": 7 * DAY, "secondsAfterFailure": 28 * DAY},
         "podGC": {"strategy": "OnWorkflowSuccess"},
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": 8737,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": pod_security(8737),
     }
 
 
 def deployments() -> tuple[Patch, ...]:
     """Make both Deployments fit a restricted namespace and give them requests: upstream has neither."""
-    sizes = {"workflow-controller": ("100m", "256Mi", "2Gi"), "argo-server": ("50m", "128Mi", "512Mi")}
+    sizes = {
+        "workflow-controller": resources("100m", "256Mi", "2Gi"),
+        "argo-server": resources("50m", "128Mi", "512Mi"),
+    }
+    pod = "/spec/template/spec"
+    profile = {"op": "add", "path": f"{pod}/securityContext/seccompProfile", "value": {"type": "RuntimeDefault"}}
     return tuple(
         Patch(
             target={"group": "apps", "version": "v1", "kind": "Deployment", "name": name},
-            operations=(
-                {
-                    "op": "add",
-                    "path": "/spec/template/spec/securityContext/seccompProfile",
-                    "value": {"type": "RuntimeDefault"},
-                },
-                {
-                    "op": "add",
-                    "path": "/spec/template/spec/containers/0/resources",
-                    "value": {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": limit}},
-                },
-            ),
+            operations=(profile, {"op": "add", "path": f"{pod}/containers/0/resources", "value": size}),
         )
-        for name, (cpu, memory, limit) in sizes.items()
+        for name, size in sizes.items()
     )
 
 
@@ -109,6 +89,10 @@ def network_policy() -> Manifest:
     """Let nobody in but scrapers of the controller's metrics. The server is reached by port-forward, which comes from
     the node.
     """
+    scrapers = [
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+        for name in ("monitoring", "zabbix")
+    ]
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -116,33 +100,18 @@ def network_policy() -> Manifest:
         "spec": {
             "podSelector": {},
             "policyTypes": ["Ingress"],
-            "ingress": [
-                {
-                    "from": [
-                        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
-                        for name in ("monitoring", "zabbix")
-                    ],
-                    "ports": [{"protocol": "TCP", "port": 9090}],
-                },
-            ],
+            "ingress": [{"from": scrapers, "ports": [{"protocol": "TCP", "port": 9090}]}],
         },
     }
 
 
-def metrics_service() -> tuple[Manifest, ...]:
+def metrics_service() -> Manifest:
     """Give the controller's metrics a name: upstream's manifest has no Service for them."""
-    return (
-        {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": {
-                "name": "workflow-controller-metrics",
-                "namespace": "argo",
-                "labels": {"app": "workflow-controller"},
-            },
-            "spec": {
-                "selector": {"app": "workflow-controller"},
-                "ports": [{"name": "metrics", "port": 9090, "targetPort": 9090, "protocol": "TCP"}],
-            },
-        },
-    )
+    labels = {"app": "workflow-controller"}
+    ports = [{"name": "metrics", "port": 9090, "targetPort": 9090, "protocol": "TCP"}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "workflow-controller-metrics", "namespace": "argo", "labels": labels},
+        "spec": {"selector": labels, "ports": ports},
+    }

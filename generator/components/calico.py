@@ -2,15 +2,8 @@
 
 from ipaddress import IPv4Network, IPv6Network
 
-from generator.components.component import (
-    Component,
-    Health,
-    Manifest,
-    Namespace,
-    Release,
-    Tier,
-    protect,
-)
+from generator.components.common import CLUSTER_ROLES, CRD, replicas
+from generator.components.component import Component, Health, Manifest, Namespace, Release, Tier, protect
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
@@ -51,31 +44,23 @@ def calico(cluster: Cluster) -> Component | None:
         summary="Pod network and network policies",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
-        base=(api_server(),),
+        # Serves `projectcalico.org/v3`, which network policies of Calico's own need.
+        base=(custom("APIServer", {}),),
         objects=(installation(cluster),),
         releases=(
             Release(
-                chart=version.chart("tigera-operator"),
-                name="calico",
-                namespace=NAMESPACE,
-                values=values(),
+                version.chart("tigera-operator"),
+                "calico",
+                NAMESPACE,
+                values(),
                 # Runs before the chart is deleted and takes the whole network down with it.
                 hooks={"tigera-operator-uninstall": "drop"},
             ),
             # Since 3.32 the operator's chart has no CRDs.
-            Release(
-                chart=version.chart("crd.projectcalico.org.v1"), name="calico-crds", namespace=NAMESPACE, values={}
-            ),
+            Release(version.chart("crd.projectcalico.org.v1"), "calico-crds", NAMESPACE, {}),
         ),
-        health=(
-            Health("operator.tigera.io", "Installation", HEALTH),
-            Health("operator.tigera.io", "APIServer", HEALTH),
-        ),
-        kinds=(
-            "apiextensions.k8s.io/CustomResourceDefinition",
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
-        ),
+        health=tuple(Health("operator.tigera.io", kind, HEALTH) for kind in ("Installation", "APIServer")),
+        kinds=(CRD, *CLUSTER_ROLES),
     )
 
 
@@ -94,23 +79,22 @@ def values() -> Manifest:
 
 
 def installation(cluster: Cluster) -> Manifest:
-    """Return what the operator installs. Removing it takes the network down, so it is protected."""
-    return protect(
-        {
-            "apiVersion": "operator.tigera.io/v1",
-            "kind": "Installation",
-            "metadata": {"name": "default"},
-            "spec": {
-                "variant": "Calico",
-                **({"registry": f"{cluster.site.images}/quay.io/"} if cluster.site.images else {}),
-                "cni": {"type": "Calico", "ipam": {"type": "Calico"}},
-                "calicoNetwork": network(cluster),
-                "controlPlaneReplicas": min(2, len(cluster.control_plane)),
-                # No CSI driver: it serves only application-layer policies.
-                "kubeletVolumePluginPath": "None",
-            },
-        }
-    )
+    """Return what the operator installs."""
+    spec = {
+        "variant": "Calico",
+        **({"registry": f"{cluster.site.images}/quay.io/"} if cluster.site.images else {}),
+        "cni": {"type": "Calico", "ipam": {"type": "Calico"}},
+        "calicoNetwork": network(cluster),
+        "controlPlaneReplicas": replicas(cluster),
+        # No CSI driver: it serves only application-layer policies.
+        "kubeletVolumePluginPath": "None",
+    }
+    return custom("Installation", spec)
+
+
+def custom(kind: str, spec: Manifest) -> Manifest:
+    """Return one of the operator's objects. Removing it takes the network down, so it is protected."""
+    return protect({"apiVersion": "operator.tigera.io/v1", "kind": kind, "metadata": {"name": "default"}, "spec": spec})
 
 
 def network(cluster: Cluster) -> Manifest:
@@ -154,20 +138,5 @@ def mtu(cluster: Cluster) -> int | None:
     """Return the MTU of pods in bytes; None unless the file gives that of the node network for every node. Calico
     would look for itself, and at IP over InfiniBand too.
     """
-    sizes = [machine.networks["node"].mtu for machine in cluster.machines]
-    known = [size for size in sizes if size]
-    if not known or len(known) < len(sizes):
-        return None
-    return min(known) - (OVERHEAD6 if cluster.kubernetes.pod_cidr6 else OVERHEAD)
-
-
-def api_server() -> Manifest:
-    """Serve `projectcalico.org/v3`, which network policies of Calico's own need."""
-    return protect(
-        {
-            "apiVersion": "operator.tigera.io/v1",
-            "kind": "APIServer",
-            "metadata": {"name": "default"},
-            "spec": {},
-        }
-    )
+    smallest = min((machine.networks["node"].mtu or 0 for machine in cluster.machines), default=0)
+    return smallest - (OVERHEAD6 if cluster.kubernetes.pod_cidr6 else OVERHEAD) if smallest else None

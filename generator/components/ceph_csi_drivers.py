@@ -1,10 +1,10 @@
 """Ceph's CSI drivers: what mounts RBD images and CephFS on the nodes."""
 
-from generator.components.common import tolerations
+from generator.components.common import CLUSTER_ROLES, tolerations
 from generator.components.component import Component, Manifest, Release, Tier
 from generator.components.rook_ceph import NAMESPACE
-from generator.model.capacity import ceph_hosts
 from generator.model.cluster import Cluster
+from generator.model.storage import Ceph
 from generator.model.versions import version_of
 
 __all__ = ["CEPHFS_DRIVER", "RBD_DRIVER", "ceph_csi_drivers"]
@@ -17,7 +17,8 @@ def ceph_csi_drivers(cluster: Cluster) -> Component | None:
     """Install the drivers (facts: the second of three charts; without it no mount works). A Driver object has no
     status, so there is nothing for a health check to read.
     """
-    if cluster.storage.ceph is None:
+    ceph = cluster.storage.ceph
+    if ceph is None:
         return None
     version = version_of("ceph-csi-drivers", cluster)
     return Component(
@@ -25,25 +26,17 @@ def ceph_csi_drivers(cluster: Cluster) -> Component | None:
         tier=Tier.STORAGE,
         summary="CSI drivers for RBD and CephFS",
         version=version.version,
-        releases=(
-            Release(
-                chart=version.chart("ceph-csi-drivers"),
-                name="ceph-csi-drivers",
-                namespace=NAMESPACE,
-                values=values(cluster),
-            ),
-        ),
+        releases=(Release(version.chart("ceph-csi-drivers"), "ceph-csi-drivers", NAMESPACE, values(cluster, ceph)),),
         needs=("rook-ceph", "snapshot-controller"),
-        kinds=("rbac.authorization.k8s.io/ClusterRole", "rbac.authorization.k8s.io/ClusterRoleBinding"),
+        kinds=CLUSTER_ROLES,
     )
 
 
-def values(cluster: Cluster) -> Manifest:
+def values(cluster: Cluster, ceph: Ceph) -> Manifest:
     """Return the chart's values: tolerations for every taint of every node, because every node mounts Ceph."""
     node = {"tolerations": tolerations(cluster.machines)}
-    controller = {"tolerations": tolerations(ceph_hosts(cluster)), "replicas": min(2, len(ceph_hosts(cluster)))}
-    transit = cluster.storage.ceph is not None and cluster.storage.ceph.encryption.transit
-    mode = {"ms_mode": "secure" if transit else "prefer-crc"}
+    controller = {"tolerations": tolerations(cluster.ceph_hosts), "replicas": min(2, len(cluster.ceph_hosts))}
+    mode = {"ms_mode": "secure" if ceph.encryption.transit else "prefer-crc"}
     return {
         "operatorConfig": {
             "namespace": NAMESPACE,

@@ -1,13 +1,18 @@
 """cert-manager: makes and renews certificates; who signs them is in `issuers`."""
 
-from generator.components.common import tolerations
+from generator.components.common import CLUSTER_ROLES, CRD, replicas, tolerations
 from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
+from generator.components.parts import resources
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["NAMESPACE", "cert_manager"]
+__all__ = ["NAMESPACE", "WEBHOOKS", "cert_manager", "injected"]
 
 NAMESPACE = "cert-manager"
+WEBHOOKS = (
+    "admissionregistration.k8s.io/MutatingWebhookConfiguration",
+    "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+)
 
 
 def cert_manager(cluster: Cluster) -> Component:
@@ -19,28 +24,19 @@ def cert_manager(cluster: Cluster) -> Component:
         summary="Certificates",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
-        releases=(
-            Release(
-                chart=version.chart("cert-manager"), name="cert-manager", namespace=NAMESPACE, values=values(cluster)
-            ),
-        ),
+        releases=(Release(version.chart("cert-manager"), "cert-manager", NAMESPACE, values(cluster)),),
         needs=(cluster.networks.cni,),
         secrets=(webhook_ca(),),
-        ignore=tuple(
-            Ignore(
-                group="admissionregistration.k8s.io",
-                kind=kind,
-                expressions=(".webhooks[]?.clientConfig.caBundle",),
-            )
-            for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-        ),
-        kinds=(
-            "admissionregistration.k8s.io/MutatingWebhookConfiguration",
-            "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
-            "apiextensions.k8s.io/CustomResourceDefinition",
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
-        ),
+        ignore=injected(),
+        kinds=(*WEBHOOKS, CRD, *CLUSTER_ROLES),
+    )
+
+
+def injected() -> tuple[Ignore, ...]:
+    """Leave to cert-manager the CA that it writes into webhooks."""
+    kinds = (webhook.split("/") for webhook in WEBHOOKS)
+    return tuple(
+        Ignore(group=group, kind=kind, expressions=(".webhooks[]?.clientConfig.caBundle",)) for group, kind in kinds
     )
 
 
@@ -48,29 +44,26 @@ def values(cluster: Cluster) -> Manifest:
     """Return the chart's values. Leases stay out of kube-system; the start-up check, a hook, would run on every
     sync. No ServiceMonitor: Prometheus comes after what needs certificates.
     """
-    several = len(cluster.control_plane) > 1
+    two = replicas(cluster)
     return {
         "crds": {"enabled": True, "keep": True},
-        "global": {
-            "leaderElection": {"namespace": NAMESPACE},
-            "priorityClassName": "system-cluster-critical",
-        },
+        "global": {"leaderElection": {"namespace": NAMESPACE}, "priorityClassName": "system-cluster-critical"},
         "prometheus": {"enabled": cluster.monitoring.prometheus is not None},
         "startupapicheck": {"enabled": False},
-        **pods(cluster, replicas=2 if several else 1, memory="512Mi"),
+        **pods(cluster, two, "512Mi"),
         # Without an answer of the webhook no certificate can be made or changed.
-        "webhook": pods(cluster, replicas=3 if several else 1, memory="256Mi"),
+        "webhook": pods(cluster, 3 if two > 1 else 1, "256Mi"),
         # Holds every Secret and CRD of the cluster in memory.
-        "cainjector": pods(cluster, replicas=2 if several else 1, memory="1Gi"),
+        "cainjector": pods(cluster, two, "1Gi"),
     }
 
 
-def pods(cluster: Cluster, *, replicas: int, memory: str) -> Manifest:
-    """Return the part of the values that all three programs have in common; `memory` is the limit."""
+def pods(cluster: Cluster, count: int, limit: str) -> Manifest:
+    """Return the part of the values that all three programs have in common; `limit` is of the memory."""
     return {
-        "replicaCount": replicas,
-        "podDisruptionBudget": {"enabled": replicas > 1},
-        "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": memory}},
+        "replicaCount": count,
+        "podDisruptionBudget": {"enabled": count > 1},
+        "resources": resources("10m", "64Mi", limit),
         "tolerations": tolerations(cluster.control_plane),
     }
 

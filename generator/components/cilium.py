@@ -1,16 +1,20 @@
 """Cilium: the pod network, service load balancing without kube-proxy, network policies and, if wanted, Ingress."""
 
+from generator.components.common import CLUSTER_ROLES, UNWATCHED, replicas
 from generator.components.component import Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.parts import resources
 from generator.model.cluster import Cluster
 from generator.model.nodes import LoadBalancer
 from generator.model.versions import version_of
 
-__all__ = ["INGRESS_CLASS", "cilium"]
+__all__ = ["cilium"]
 
 NAMESPACE = "kube-system"
 SECRETS_NAMESPACE = "cilium-secrets"
+# Where Cilium keeps certificates; the chart would make a namespace of its own.
+OWN_SECRETS = {"create": False, "name": SECRETS_NAMESPACE}
+# The class that Cilium's own ingress controller serves; any other is somebody else's.
 INGRESS_CLASS = "cilium"
-"""The class that Cilium's own ingress controller serves; `site.ingressClass` asks for it by this name."""
 
 
 def cilium(cluster: Cluster) -> Component | None:
@@ -28,21 +32,16 @@ def cilium(cluster: Cluster) -> Component | None:
         summary="Pod network, services and network policies",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security=None), Namespace(SECRETS_NAMESPACE)),
-        releases=(Release(chart=version.chart("cilium"), name="cilium", namespace=NAMESPACE, values=values(cluster)),),
+        releases=(Release(version.chart("cilium"), "cilium", NAMESPACE, values(cluster)),),
         secrets=certificates(),
-        kinds=kinds(cluster),
+        # Its CRDs are made by the operator, not by Argo CD.
+        kinds=(*CLUSTER_ROLES, *(("networking.k8s.io/IngressClass",) if serves_ingress(cluster) else ())),
         reach=(SECRETS_NAMESPACE,),
     )
 
 
-def kinds(cluster: Cluster) -> tuple[str, ...]:
-    """Return the cluster-scoped kinds in the chart. Its CRDs are made by the operator, not by Argo CD."""
-    roles = ("rbac.authorization.k8s.io/ClusterRole", "rbac.authorization.k8s.io/ClusterRoleBinding")
-    return (*roles, "networking.k8s.io/IngressClass") if serves_ingress(cluster) else roles
-
-
 def serves_ingress(cluster: Cluster) -> bool:
-    """Tell whether the site's Ingress class is Cilium's own; any other class is somebody else's."""
+    """Tell whether the site's Ingress class is Cilium's own."""
     return cluster.site.ingress_class == INGRESS_CLASS
 
 
@@ -61,13 +60,8 @@ def values(cluster: Cluster) -> Manifest:
         **workloads(cluster),
         "hubble": hubble(),
         # The namespace is ours, whichever of these asks for it: two of the three are off until a user turns them on.
-        **{part: {"secretsNamespace": secrets_namespace()} for part in ("tls", "envoyConfig", "gatewayAPI")},
+        **{part: {"secretsNamespace": OWN_SECRETS} for part in ("tls", "envoyConfig", "gatewayAPI")},
     }
-
-
-def secrets_namespace() -> Manifest:
-    """Name the namespace that Cilium keeps certificates in; the chart would make one of its own."""
-    return {"create": False, "name": SECRETS_NAMESPACE}
 
 
 def addressing(cluster: Cluster) -> Manifest:
@@ -103,22 +97,15 @@ def datapath(cluster: Cluster) -> Manifest:
 
 def devices(cluster: Cluster) -> list[str]:
     """Return the interfaces of the node and storage networks, on any node. Empty: Cilium looks for itself."""
-    interfaces = (
-        machine.networks[name].interface
-        for machine in cluster.machines
-        for name in ("node", "storage")
-        if name in machine.networks
-    )
-    return sorted({interface for interface in interfaces if interface})
+    networks = (machine.networks.get(name) for machine in cluster.machines for name in ("node", "storage"))
+    return sorted({network.interface for network in networks if network and network.interface})
 
 
 def mtu(cluster: Cluster) -> int:
     """Return the smallest MTU of the node network in bytes, tunnel included; 0 (each node finds its own) unless
     the file gives it for every node.
     """
-    sizes = [machine.networks["node"].mtu for machine in cluster.machines]
-    known = [size for size in sizes if size]
-    return min(known) if known and len(known) == len(sizes) else 0
+    return min((machine.networks["node"].mtu or 0 for machine in cluster.machines), default=0)
 
 
 def announcements(balancer: LoadBalancer | None) -> Manifest:
@@ -144,10 +131,10 @@ def ingress(cluster: Cluster) -> Manifest:
             "enabled": True,
             "loadbalancerMode": "shared",
             "enforceHttps": True,
-            "secretsNamespace": {**secrets_namespace(), "sync": True},
+            "secretsNamespace": {**OWN_SECRETS, "sync": True},
             "service": {
                 "type": "LoadBalancer" if cluster.networks.load_balancer else "NodePort",
-                "annotations": {"argocd.argoproj.io/ignore-healthcheck": "true"},
+                "annotations": UNWATCHED,
             },
         },
     }
@@ -161,13 +148,13 @@ def workloads(cluster: Cluster) -> Manifest:
     watched = {"prometheus": {"enabled": cluster.monitoring.prometheus is not None}}
     return {
         **watched,
-        "resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}},
-        "envoy": {"resources": {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}}},
+        "resources": resources("100m", "512Mi", "2Gi"),
+        "envoy": {"resources": resources("50m", "128Mi", "1Gi")},
         "operator": {
             # Replicas refuse to share a node.
-            "replicas": min(2, len(cluster.control_plane)),
-            "podDisruptionBudget": {"enabled": len(cluster.control_plane) > 1},
-            "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}},
+            "replicas": replicas(cluster),
+            "podDisruptionBudget": {"enabled": replicas(cluster) > 1},
+            "resources": resources("50m", "128Mi", "1Gi"),
             **watched,
         },
     }
@@ -180,10 +167,7 @@ def hubble() -> Manifest:
     return {
         "enabled": True,
         "tls": {"enabled": True, "auto": {"enabled": True, "method": "cronJob", "certValidityDuration": 1095}},
-        "relay": {
-            "enabled": True,
-            "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
-        },
+        "relay": {"enabled": True, "resources": resources("10m", "64Mi", "512Mi")},
         "ui": {"enabled": False},
     }
 

@@ -8,19 +8,10 @@ from generator.model.nodes import Machine
 from generator.model.text import Taint
 
 __all__ = [
-    "CEPH",
-    "OBJECTS",
-    "OIDC_PREFIX",
-    "POOL",
-    "RACK",
-    "SCRATCH",
-    "UNWATCHED",
-    "class_owner",
-    "ethernet",
-    "fullname",
-    "release_of",
+    "CEPH", "CLUSTER_ROLES", "CRD", "OBJECTS", "OIDC_PREFIX", "POOL", "RACK", "SCRATCH", "UNWATCHED",
+    "class_owner", "ethernet", "fullname", "prometheus_crds", "release_of", "replicas", "rule", "spread", "toleration",
     "tolerations",
-]
+]  # fmt: skip
 
 # Labels that kubeadm puts on nodes (bootstrap) and components select by. `.internal` is reserved for private use.
 POOL = "gen.internal/pool"
@@ -33,6 +24,9 @@ RACK = "topology.rook.io/rack"
 OIDC_PREFIX = "oidc:"
 # On an Ingress: an ingress controller that publishes no address would hold the wave for ever.
 UNWATCHED = {"argocd.argoproj.io/ignore-healthcheck": "true"}
+# Kinds for `Component.kinds` that many charts bring.
+CRD = "apiextensions.k8s.io/CustomResourceDefinition"
+CLUSTER_ROLES = ("rbac.authorization.k8s.io/ClusterRole", "rbac.authorization.k8s.io/ClusterRoleBinding")
 
 
 def tolerations(machines: Iterable[Machine]) -> list[Manifest]:
@@ -44,6 +38,33 @@ def tolerations(machines: Iterable[Machine]) -> list[Manifest]:
 def toleration(taint: Taint) -> Manifest:
     """Tolerate one taint, whatever its value: the operators' own defaults do the same."""
     return {"key": taint.key, "operator": "Exists", "effect": taint.effect}
+
+
+def spread(labels: dict[str, str], over: str = "kubernetes.io/hostname") -> list[Manifest]:
+    """Return constraints that spread pods with these labels, where the nodes allow it."""
+    return [
+        {
+            "maxSkew": 1,
+            "topologyKey": over,
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": labels},
+        }
+    ]
+
+
+def replicas(cluster: Cluster) -> int:
+    """Return how many pods a controller has: a second one where it has another control-plane node to go to."""
+    return 2 if len(cluster.control_plane) > 1 else 1
+
+
+def rule(group: str, resources: list[str], verbs: list[str]) -> Manifest:
+    """Return a rule of a role: verbs on resources of one API group."""
+    return {"apiGroups": [group], "resources": resources, "verbs": verbs}
+
+
+def prometheus_crds(cluster: Cluster) -> tuple[str, ...]:
+    """Return what a component with a ServiceMonitor needs first. Only the kinds: Prometheus itself may come later."""
+    return ("prometheus-crds",) if cluster.monitoring.prometheus else ()
 
 
 def class_owner(cluster: Cluster, storage_class: str | None) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class Namespace(Struct, frozen=True):
     labels: dict[str, str] = {}
 
 
-class Release(Struct, frozen=True, kw_only=True):
+class Release(Struct, frozen=True):
     """A Helm chart with the values of this cluster, complete enough to stand alone.
 
     `hooks` decides for each of the chart's hooks by name (`drop`, `plain`, `keep`); `secrets` for each Secret the chart
@@ -113,8 +113,7 @@ class Component(Struct, frozen=True, kw_only=True):
     bytes: a test proves it), `objects` those of this cluster. `needs` are names of components that must be healthy
     first; names that the cluster does not have are an error of ours, so compute them. `reach` lists other namespaces
     and `kinds` cluster-scoped kinds ("group/Kind", core: "/Kind") that its charts will write, for the AppProject;
-    those of `base` and `objects` are found by themselves. The values of
-    the cluster file go to the first release.
+    those of `base` and `objects` are found by themselves. The values of the cluster file go to the first release.
     """
 
     name: str

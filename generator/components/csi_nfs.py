@@ -1,5 +1,6 @@
 """NFS from a server outside the cluster, as a storage class of its own."""
 
+from generator.components.common import CLUSTER_ROLES, replicas
 from generator.components.component import Component, Manifest, Namespace, Release, Tier
 from generator.model.cluster import Cluster
 from generator.model.storage import Nfs
@@ -8,7 +9,6 @@ from generator.model.versions import version_of
 __all__ = ["csi_nfs"]
 
 NAMESPACE = "csi-nfs"
-DRIVER = "nfs.csi.k8s.io"
 
 
 def csi_nfs(cluster: Cluster) -> Component | None:
@@ -24,29 +24,17 @@ def csi_nfs(cluster: Cluster) -> Component | None:
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
         objects=(storage_class(nfs),),
-        releases=(
-            Release(
-                chart=version.chart("csi-driver-nfs"),
-                name="csi-driver-nfs",
-                namespace=NAMESPACE,
-                values=values(several=len(cluster.control_plane) > 1),
-            ),
-        ),
-        needs=(cluster.networks.cni,),
-        kinds=(
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
-            "storage.k8s.io/CSIDriver",
-        ),
+        releases=(Release(version.chart("csi-driver-nfs"), "csi-driver-nfs", NAMESPACE, values(cluster)),),
+        kinds=(*CLUSTER_ROLES, "storage.k8s.io/CSIDriver"),
     )
 
 
-def values(*, several: bool) -> Manifest:
+def values(cluster: Cluster) -> Manifest:
     """Return the chart's values: its node plugin runs on every node whatever its taints, its resources are set. Its
     snapshots are tarballs on the same server, so they are off, as is its own snapshot controller.
     """
     return {
-        "controller": {"replicas": 2 if several else 1, "enableSnapshotter": False},
+        "controller": {"replicas": replicas(cluster), "enableSnapshotter": False},
         "externalSnapshotter": {"enabled": False},
     }
 
@@ -59,7 +47,7 @@ def storage_class(nfs: Nfs) -> Manifest:
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
         "metadata": {"name": nfs.storage_class},
-        "provisioner": DRIVER,
+        "provisioner": "nfs.csi.k8s.io",
         "parameters": {
             "server": nfs.server,
             "share": nfs.share,

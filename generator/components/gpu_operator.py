@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from generator.components.common import tolerations
+from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, tolerations
 from generator.components.component import Component, Health, Ignore, Manifest, Namespace, Release, Tier
+from generator.components.node_feature_discovery import feature_rule
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.model.versions import version_of
@@ -11,6 +12,8 @@ from generator.model.versions import version_of
 __all__ = ["NAMESPACE", "gpu_operator"]
 
 NAMESPACE = "gpu-operator"
+# The API server fills these in, and the chart never writes them.
+FILLED_IN = ("/spec/cdi/default", "/spec/hostPaths/kubeletRootDir")
 
 # `ignored` is the state of a second policy: there may be one.
 HEALTH = """\
@@ -32,7 +35,6 @@ def gpu_operator(cluster: Cluster) -> Component | None:
     if not cluster.gpu_nodes:
         return None
     version = version_of("gpu-operator", cluster)
-    prometheus = ("prometheus-crds",) if cluster.monitoring.prometheus else ()
     return Component(
         name="gpu-operator",
         tier=Tier.GPU,
@@ -42,30 +44,18 @@ def gpu_operator(cluster: Cluster) -> Component | None:
         objects=tuple(mig_rules(cluster.gpu_nodes)),
         releases=(
             Release(
-                chart=version.chart("gpu-operator"),
-                name="gpu-operator",
-                namespace=NAMESPACE,
-                values=values(cluster),
+                version.chart("gpu-operator"),
+                "gpu-operator",
+                NAMESPACE,
+                values(cluster),
                 # Deletes GPU claims when the chart goes; there are none, and nothing may go with an Application.
                 hooks={"gpu-operator-cleanup-gpucluster": "drop"},
             ),
         ),
-        needs=("node-feature-discovery", *prometheus),
+        needs=("node-feature-discovery", *prometheus_crds(cluster)),
         health=(Health("nvidia.com", "ClusterPolicy", HEALTH),),
-        # The API server fills these in, and the chart never writes them.
-        ignore=(
-            Ignore(
-                group="nvidia.com",
-                kind="ClusterPolicy",
-                pointers=("/spec/cdi/default", "/spec/hostPaths/kubeletRootDir"),
-            ),
-        ),
-        kinds=(
-            "apiextensions.k8s.io/CustomResourceDefinition",
-            "nvidia.com/ClusterPolicy",
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
-        ),
+        ignore=(Ignore(group="nvidia.com", kind="ClusterPolicy", pointers=FILLED_IN),),
+        kinds=(CRD, "nvidia.com/ClusterPolicy", *CLUSTER_ROLES),
     )
 
 
@@ -77,11 +67,7 @@ def values(cluster: Cluster) -> Manifest:
         "nfd": {"enabled": False},
         "psa": {"enabled": False},
         "cdi": {"enabled": True, "nriPluginEnabled": False},
-        "operator": {
-            "upgradeCRD": False,
-            "cleanupCRD": False,
-            "tolerations": tolerations(cluster.control_plane),
-        },
+        "operator": {"upgradeCRD": False, "cleanupCRD": False, "tolerations": tolerations(cluster.control_plane)},
         "daemonsets": {"tolerations": tolerations(cluster.gpu_nodes)},
         "driver": driver(),
         "toolkit": {"enabled": True},
@@ -134,27 +120,8 @@ def mig_rules(machines: tuple[Machine, ...]) -> Iterator[Manifest]:
         if machine.gpu and machine.gpu.mig:
             names.setdefault(machine.gpu.mig.profile, []).append(machine.name)
     for profile, nodes in sorted(names.items()):
-        yield mig_rule(profile, sorted(nodes))
-
-
-def mig_rule(profile: str, nodes: list[str]) -> Manifest:
-    """Label these nodes with a profile."""
-    return {
-        "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
-        "kind": "NodeFeatureRule",
-        "metadata": {"name": f"mig-{profile.lower()}"},
-        "spec": {
-            "rules": [
-                {
-                    "name": f"MIG {profile}",
-                    "labels": {"nvidia.com/mig.config": profile},
-                    "matchFeatures": [
-                        {"feature": "system.name", "matchExpressions": {"nodename": {"op": "In", "value": nodes}}}
-                    ],
-                }
-            ]
-        },
-    }
+        labels, named = {"nvidia.com/mig.config": profile}, {"nodename": sorted(nodes)}
+        yield feature_rule(f"mig-{profile.lower()}", f"MIG {profile}", labels, "system.name", named)
 
 
 def exporter(*, prometheus: bool) -> Manifest:

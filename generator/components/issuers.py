@@ -5,7 +5,7 @@ from generator.components.component import Component, Manifest, Namespace, Secre
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["ISSUER", "issuers"]
+__all__ = ["ISSUER", "issuers", "signed"]
 
 ISSUER = "site-ca"
 """The ClusterIssuer that everything else asks for certificates."""
@@ -14,12 +14,28 @@ OWN_CA = "site-ca"
 SELF_SIGNED = "self-signed"
 
 
+def signed(name: str, namespace: str, *readers: str) -> Secret:
+    """Declare a certificate with its key that cert-manager makes."""
+    return Secret(
+        name=name,
+        namespace=namespace,
+        keys=("ca.crt", "tls.crt", "tls.key"),
+        source="in-cluster",
+        by="cert-manager",
+        loss="harmless",
+        rotate="cert-manager renews it; delete it to have it made again",
+        readers=readers,
+    )
+
+
 def issuers(cluster: Cluster) -> Component:
     """Set up the ClusterIssuer that `site.issuer` describes. Its name is the same in both cases."""
     issuer = cluster.site.issuer
     given = issuer.kind == "ca"
     secret = (issuer.secret or OWN_CA) if given else OWN_CA
-    chain = () if given else (self_signed(), certificate(cluster.name))
+    # The issuer that signs nothing but the CA itself.
+    self_signed = cluster_issuer(SELF_SIGNED, {"selfSigned": {}})
+    chain = () if given else (self_signed, certificate(cluster.name))
     return Component(
         name="issuers",
         tier=Tier.PLATFORM,
@@ -35,11 +51,6 @@ def issuers(cluster: Cluster) -> Component:
 def cluster_issuer(name: str, spec: Manifest) -> Manifest:
     """Return a ClusterIssuer."""
     return {"apiVersion": "cert-manager.io/v1", "kind": "ClusterIssuer", "metadata": {"name": name}, "spec": spec}
-
-
-def self_signed() -> Manifest:
-    """Return the issuer that signs nothing but the CA itself."""
-    return cluster_issuer(SELF_SIGNED, {"selfSigned": {}})
 
 
 def certificate(cluster: str) -> Manifest:

@@ -1,8 +1,12 @@
 """Prometheus, Alertmanager and Grafana: the chart kube-prometheus-stack."""
 
-from generator.components.common import UNWATCHED, class_owner
-from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
-from generator.components.issuers import ISSUER
+from collections.abc import Iterator
+
+from generator.components.cert_manager import WEBHOOKS, injected
+from generator.components.common import CLUSTER_ROLES, UNWATCHED, class_owner
+from generator.components.component import Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.issuers import ISSUER, signed
+from generator.components.parts import exposed, resources
 from generator.model.cluster import Cluster, Prometheus
 from generator.model.quantity import Quantity
 from generator.model.versions import version_of
@@ -17,7 +21,6 @@ RELEASE = "kube-prometheus-stack"
 DASHBOARDS = f"{RELEASE}-grafana-dashboards"
 # Prometheus deletes the oldest blocks before its volume is full; the rest is for its write-ahead log.
 FULL = 0.85
-WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
 def kube_prometheus_stack(cluster: Cluster) -> Component | None:
@@ -35,34 +38,14 @@ def kube_prometheus_stack(cluster: Cluster) -> Component | None:
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="baseline"), Namespace(EXPORTER, security="privileged")),
         base=(dashboards_role(),),
-        objects=(gitops_monitor(), *((workflows_monitor(),) if cluster.backups else ())),
-        releases=(
-            Release(
-                chart=version.chart("kube-prometheus-stack"),
-                name=RELEASE,
-                namespace=NAMESPACE,
-                values=values(cluster, settings),
-            ),
-        ),
+        objects=tuple(monitors(cluster)),
+        releases=(Release(version.chart("kube-prometheus-stack"), RELEASE, NAMESPACE, values(cluster, settings)),),
         needs=needs(cluster, settings),
         secrets=secrets(cluster, settings),
-        ignore=tuple(webhook(kind) for kind in WEBHOOKS),
+        ignore=injected(),
         # Services that select kubeadm's static pods, and the operator's own Service of the kubelets.
         reach=("kube-system",),
-        kinds=(
-            *(f"admissionregistration.k8s.io/{kind}" for kind in WEBHOOKS),
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
-        ),
-    )
-
-
-def webhook(kind: str) -> Ignore:
-    """Leave to cert-manager the CA that it writes into the webhooks."""
-    return Ignore(
-        group="admissionregistration.k8s.io",
-        kind=kind,
-        expressions=(".webhooks[]?.clientConfig.caBundle",),
+        kinds=(*WEBHOOKS, *CLUSTER_ROLES),
     )
 
 
@@ -87,9 +70,7 @@ def values(cluster: Cluster, settings: Prometheus) -> Manifest:
         "grafana": grafana(cluster, settings),
         # kubeadm's static pods are found by the chart's selectors. Addresses would make Endpoints objects, a kind that
         # Argo CD leaves out (facts: Argo CD 3.0).
-        "kubeControllerManager": {"enabled": True, "endpoints": []},
-        "kubeScheduler": {"enabled": True, "endpoints": []},
-        "kubeEtcd": {"enabled": True, "endpoints": []},
+        **{part: {"enabled": True, "endpoints": []} for part in ("kubeControllerManager", "kubeScheduler", "kubeEtcd")},
         # Cilium replaces kube-proxy; kubeadm's listens for metrics on 127.0.0.1 only.
         "kubeProxy": {"enabled": False},
         "kube-state-metrics": {"resources": resources("50m", "256Mi", "1Gi")},
@@ -103,11 +84,6 @@ def values(cluster: Cluster, settings: Prometheus) -> Manifest:
         "prometheusOperator": operator(),
         "prometheus": {"prometheusSpec": prometheus(cluster, settings)},
     }
-
-
-def resources(cpu: str, memory: str, limit: str) -> Manifest:
-    """Return requests and a memory limit."""
-    return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": limit}}
 
 
 def operator() -> Manifest:
@@ -184,7 +160,7 @@ def grafana(cluster: Cluster, settings: Prometheus) -> Manifest:
         # Its tests are hooks that run a pod.
         "testFramework": {"enabled": False},
     }
-    if exposed(cluster, settings):
+    if exposed(cluster, settings.host):
         made["grafana.ini"] = {"server": {"root_url": f"https://{settings.host}"}}
         made["ingress"] = {
             "enabled": True,
@@ -195,11 +171,6 @@ def grafana(cluster: Cluster, settings: Prometheus) -> Manifest:
             "tls": [{"secretName": "grafana-tls", "hosts": [settings.host]}],
         }
     return made
-
-
-def exposed(cluster: Cluster, settings: Prometheus) -> bool:
-    """Return whether people reach Grafana by a name."""
-    return bool(settings.host and cluster.site.ingress_class)
 
 
 def secrets(cluster: Cluster, settings: Prometheus) -> tuple[Secret, ...]:
@@ -214,7 +185,7 @@ def secrets(cluster: Cluster, settings: Prometheus) -> tuple[Secret, ...]:
             rotate="replace it and restart Grafana: it keeps nothing, and takes the password when it starts",
             readers=("kube-prometheus-stack",),
         ),
-        certificate(f"{RELEASE}-admission"),
+        signed(f"{RELEASE}-admission", NAMESPACE, "kube-prometheus-stack"),
     ]
     if cluster.monitoring.zabbix is None:
         made.append(
@@ -228,23 +199,9 @@ def secrets(cluster: Cluster, settings: Prometheus) -> tuple[Secret, ...]:
                 readers=("kube-prometheus-stack",),
             ),
         )
-    if exposed(cluster, settings):
-        made.append(certificate("grafana-tls"))
+    if exposed(cluster, settings.host):
+        made.append(signed("grafana-tls", NAMESPACE, "kube-prometheus-stack"))
     return tuple(made)
-
-
-def certificate(name: str) -> Secret:
-    """Return a Secret that cert-manager makes."""
-    return Secret(
-        name=name,
-        namespace=NAMESPACE,
-        keys=("ca.crt", "tls.crt", "tls.key"),
-        source="in-cluster",
-        by="cert-manager",
-        loss="harmless",
-        rotate="cert-manager renews it; delete it to have it made again",
-        readers=("kube-prometheus-stack",),
-    )
 
 
 def dashboards_role() -> Manifest:
@@ -257,17 +214,16 @@ def dashboards_role() -> Manifest:
     }
 
 
-def gitops_monitor() -> Manifest:
-    """Watch Argo CD: its Services carry a port named metrics, and its NetworkPolicies let everybody scrape."""
-    return monitor("argo-cd", "argocd", {"matchLabels": {"app.kubernetes.io/part-of": "argocd"}})
+def monitors(cluster: Cluster) -> Iterator[Manifest]:
+    """Watch Argo CD, whose Services carry a port named metrics and whose NetworkPolicies let everybody scrape, and Argo
+    Workflows, with the backups' own metric of their last success.
+    """
+    yield monitor("argo-cd", "argocd", {"app.kubernetes.io/part-of": "argocd"})
+    if cluster.backups:
+        yield monitor("argo-workflows", "argo", {"app": "workflow-controller"})
 
 
-def workflows_monitor() -> Manifest:
-    """Watch Argo Workflows, with the backups' own metric of their last success."""
-    return monitor("argo-workflows", "argo", {"matchLabels": {"app": "workflow-controller"}})
-
-
-def monitor(name: str, namespace: str, selector: Manifest) -> Manifest:
+def monitor(name: str, namespace: str, labels: dict[str, str]) -> Manifest:
     """Return a ServiceMonitor on another namespace's ports named metrics."""
     return {
         "apiVersion": "monitoring.coreos.com/v1",
@@ -275,7 +231,7 @@ def monitor(name: str, namespace: str, selector: Manifest) -> Manifest:
         "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {
             "namespaceSelector": {"matchNames": [namespace]},
-            "selector": selector,
+            "selector": {"matchLabels": labels},
             "endpoints": [{"port": "metrics"}],
         },
     }

@@ -1,7 +1,8 @@
 """Kueue: decides which job may start, on whose quota, and which one must stop for it."""
 
-from generator.components.common import fullname, release_of
+from generator.components.common import CLUSTER_ROLES, CRD, fullname, prometheus_crds, release_of, replicas, spread
 from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
+from generator.components.parts import injected_ca
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
@@ -92,24 +93,23 @@ def kueue(cluster: Cluster) -> Component | None:
     if not cluster.teams:
         return None
     version = version_of("kueue", cluster)
-    monitored = cluster.monitoring.prometheus is not None
     secret = certificate(cluster)
     return Component(
         name="kueue",
         tier=Tier.SCHEDULING,
         summary="Job queues with quotas, borrowing and preemption",
         version=version.version,
-        namespaces=(Namespace(NAMESPACE, security="restricted"),),
+        namespaces=(Namespace(NAMESPACE),),
         releases=(
             Release(
-                chart=version.chart("kueue"),
-                name="kueue",
-                namespace=NAMESPACE,
-                values=values(cluster, version.version),
+                version.chart("kueue"),
+                "kueue",
+                NAMESPACE,
+                values(cluster, version.version),
                 secrets={secret.name: "placeholder"},
             ),
         ),
-        needs=("prometheus-crds",) if monitored else (),
+        needs=prometheus_crds(cluster),
         secrets=(secret,),
         ignore=injected(secret.name),
         # The visibility server reads the API server's client CA there.
@@ -117,10 +117,9 @@ def kueue(cluster: Cluster) -> Component | None:
         kinds=(
             "admissionregistration.k8s.io/MutatingWebhookConfiguration",
             "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
-            "apiextensions.k8s.io/CustomResourceDefinition",
+            CRD,
             "apiregistration.k8s.io/APIService",
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
+            *CLUSTER_ROLES,
         ),
     )
 
@@ -135,34 +134,22 @@ def values(cluster: Cluster, tag: str) -> Manifest:
     """Return the chart's values. The image is named because the chart in Git names a staging one; memory is for
     the pods and nodes it watches (facts: scheduling 2.5).
     """
-    replicas = 2 if len(cluster.control_plane) > 1 else 1
+    count = replicas(cluster)
+    labels = {"control-plane": "controller-manager", "app.kubernetes.io/name": "kueue"}
     return {
         "enablePrometheus": cluster.monitoring.prometheus is not None,
         "enableCertManager": False,
         "controllerManager": {
-            "replicas": replicas,
-            "podDisruptionBudget": {"enabled": replicas > 1, "minAvailable": 1},
-            "topologySpreadConstraints": [spread()] if replicas > 1 else [],
+            "replicas": count,
+            "podDisruptionBudget": {"enabled": count > 1, "minAvailable": 1},
+            "topologySpreadConstraints": spread(labels) if count > 1 else [],
             "manager": {
                 "priorityClassName": "system-cluster-critical",
                 "image": {"repository": "registry.k8s.io/kueue/kueue", "tag": tag, "pullPolicy": "IfNotPresent"},
-                "resources": {
-                    "requests": {"cpu": "500m", "memory": "512Mi"},
-                    "limits": {"cpu": "2", "memory": "1Gi"},
-                },
+                "resources": {"requests": {"cpu": "500m", "memory": "512Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}},
             },
         },
         "managerConfig": {"controllerManagerConfigYaml": configuration(cluster)},
-    }
-
-
-def spread() -> Manifest:
-    """Prefer another node for each replica."""
-    return {
-        "maxSkew": 1,
-        "topologyKey": "kubernetes.io/hostname",
-        "whenUnsatisfiable": "ScheduleAnyway",
-        "labelSelector": {"matchLabels": {"control-plane": "controller-manager", "app.kubernetes.io/name": "kueue"}},
     }
 
 
@@ -184,11 +171,9 @@ def certificate(cluster: Cluster) -> Secret:
 
 def injected(secret: str) -> tuple[Ignore, ...]:
     """Return what Kueue writes into the chart's objects: its certificate and who signed it."""
-    webhooks = (".webhooks[]?.clientConfig.caBundle",)
     return (
         Ignore(group="", kind="Secret", name=secret, pointers=("/data",)),
-        Ignore(group="admissionregistration.k8s.io", kind="MutatingWebhookConfiguration", expressions=webhooks),
-        Ignore(group="admissionregistration.k8s.io", kind="ValidatingWebhookConfiguration", expressions=webhooks),
+        *injected_ca("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
         Ignore(
             group="apiextensions.k8s.io",
             kind="CustomResourceDefinition",

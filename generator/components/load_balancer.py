@@ -11,7 +11,10 @@ from generator.model.versions import version_of
 __all__ = ["load_balancer"]
 
 # Cilium's operator makes the CRDs when it starts: they are in no chart, so a dry run may come before them.
-ANNOTATIONS = {"argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true"}
+METADATA = {
+    "name": "load-balancer",
+    "annotations": {"argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true"},
+}
 
 
 def load_balancer(cluster: Cluster) -> Component | None:
@@ -37,7 +40,7 @@ def pool(addresses: AddressRange) -> Manifest:
     return {
         "apiVersion": "cilium.io/v2",
         "kind": "CiliumLoadBalancerIPPool",
-        "metadata": {"name": "load-balancer", "annotations": ANNOTATIONS},
+        "metadata": METADATA,
         "spec": {
             "blocks": [{"start": str(addresses.first), "stop": str(addresses.last)}],
             "allowFirstLastIPs": "Yes",
@@ -52,7 +55,7 @@ def announcement(interfaces: list[str]) -> Manifest:
     return {
         "apiVersion": "cilium.io/v2alpha1",
         "kind": "CiliumL2AnnouncementPolicy",
-        "metadata": {"name": "load-balancer", "annotations": ANNOTATIONS},
+        "metadata": METADATA,
         "spec": {
             "interfaces": [f"^{re.escape(interface)}$" for interface in interfaces],
             "loadBalancerIPs": True,

@@ -1,7 +1,8 @@
 """metrics-server: what nodes and pods use right now, for `kubectl top` and autoscalers."""
 
-from generator.components.common import tolerations
+from generator.components.common import CLUSTER_ROLES, replicas, spread, tolerations
 from generator.components.component import Component, Manifest, Namespace, Release, Tier
+from generator.components.parts import resources
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
@@ -19,20 +20,9 @@ def metrics_server(cluster: Cluster) -> Component:
         summary="Resource metrics for kubectl top and autoscalers",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security=None),),
-        releases=(
-            Release(
-                chart=version.chart("metrics-server"),
-                name="metrics-server",
-                namespace=NAMESPACE,
-                values=values(cluster),
-            ),
-        ),
+        releases=(Release(version.chart("metrics-server"), "metrics-server", NAMESPACE, values(cluster)),),
         needs=(cluster.networks.cni,),
-        kinds=(
-            "apiregistration.k8s.io/APIService",
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
-        ),
+        kinds=("apiregistration.k8s.io/APIService", *CLUSTER_ROLES),
     )
 
 
@@ -40,23 +30,13 @@ def values(cluster: Cluster) -> Manifest:
     """Return the chart's values. Kubelets sign their own serving certificates (nothing approves requests for
     others, facts: network-gpu 9), so those are not verified.
     """
-    several = len(cluster.control_plane) > 1
+    pods = replicas(cluster)
     return {
-        "replicas": 2 if several else 1,
-        "podDisruptionBudget": {"enabled": True, "minAvailable": 1} if several else {"enabled": False},
+        "replicas": pods,
+        "podDisruptionBudget": {"enabled": True, "minAvailable": 1} if pods > 1 else {"enabled": False},
         "args": ["--kubelet-insecure-tls"],
         "tls": {"type": "metrics-server"},
-        "resources": {"requests": {"cpu": "100m", "memory": "200Mi"}, "limits": {"memory": "512Mi"}},
+        "resources": resources("100m", "200Mi", "512Mi"),
         "tolerations": tolerations(cluster.control_plane),
-        "topologySpreadConstraints": [spread()],
-    }
-
-
-def spread() -> Manifest:
-    """Keep replicas on different nodes where that is possible."""
-    return {
-        "maxSkew": 1,
-        "topologyKey": "kubernetes.io/hostname",
-        "whenUnsatisfiable": "ScheduleAnyway",
-        "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "metrics-server"}},
+        "topologySpreadConstraints": spread({"app.kubernetes.io/name": "metrics-server"}),
     }

@@ -1,7 +1,10 @@
 """NVIDIA's Network Operator: runs what the policy in `rdma` asks for."""
 
-from generator.components.common import fullname, release_of, tolerations
-from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
+from typing import Literal
+
+from generator.components.common import CLUSTER_ROLES, CRD, fullname, release_of, tolerations
+from generator.components.component import Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.parts import injected_ca
 from generator.components.rdma import NAMESPACE, hosts
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
@@ -16,48 +19,34 @@ def network_operator(cluster: Cluster) -> Component | None:
     if not hosts(cluster):
         return None
     version = version_of("network-operator", cluster)
+    chart = version.chart("network-operator")
     return Component(
         name="network-operator",
         tier=Tier.GPU,
         summary="NVIDIA Network Operator",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
-        releases=(
-            Release(
-                chart=version.chart("network-operator"),
-                name="network-operator",
-                namespace=NAMESPACE,
-                values=values(cluster),
-                hooks=dict.fromkeys(hooks(cluster), "drop"),
-            ),
-        ),
+        releases=(Release(chart, chart.name, NAMESPACE, values(cluster), hooks(cluster)),),
         needs=("cert-manager", "node-feature-discovery"),
         secrets=(webhook_certificate(),),
-        ignore=(
-            Ignore(
-                group="admissionregistration.k8s.io",
-                kind="ValidatingWebhookConfiguration",
-                expressions=(".webhooks[]?.clientConfig.caBundle",),
-            ),
-        ),
+        ignore=injected_ca("ValidatingWebhookConfiguration"),
         kinds=(
             "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
-            "apiextensions.k8s.io/CustomResourceDefinition",
+            CRD,
             "nfd.k8s-sigs.io/NodeFeatureRule",
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
+            *CLUSTER_ROLES,
         ),
     )
 
 
-def hooks(cluster: Cluster) -> tuple[str, ...]:
-    """Return the chart's hooks, which all run before every sync. The Job fails when its CRD is not there yet, and our
+def hooks(cluster: Cluster) -> dict[str, Literal["drop", "plain", "keep"]]:
+    """Drop the chart's hooks, which all run before every sync. The Job fails when its CRD is not there yet, and our
     CRDs are in Git: no hook is needed.
     """
     release, _ = release_of(cluster, "network-operator", NAMESPACE)
     name = fullname(release, "network-operator")
     own = (f"{name}-hooks-{what}" for what in ("keep-ncp-sa", "keep-ncp-role", "scale-binding"))
-    return ("network-operator-keep-ncp", *own)
+    return dict.fromkeys(("network-operator-keep-ncp", *own), "drop")
 
 
 def values(cluster: Cluster) -> Manifest:

@@ -1,13 +1,15 @@
 """Node Feature Discovery: labels that say what hardware a node has; the NVIDIA operators choose nodes by them."""
 
-from generator.components.common import tolerations
+from generator.components.common import CLUSTER_ROLES, CRD, tolerations
 from generator.components.component import Component, Manifest, Namespace, Release, Tier
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["INFINIBAND", "node_feature_discovery"]
+__all__ = ["INFINIBAND", "MELLANOX", "feature_rule", "node_feature_discovery"]
 
 NAMESPACE = "node-feature-discovery"
+MELLANOX = "15b3"
+"""The vendor's number on PCI."""
 INFINIBAND = "feature.node.kubernetes.io/ib-hca.present"
 """The label, with value "true", of nodes with an HCA whose link is InfiniBand."""
 
@@ -17,6 +19,7 @@ def node_feature_discovery(cluster: Cluster) -> Component | None:
     if not cluster.gpu_nodes and cluster.fabric is None:
         return None
     version = version_of("node-feature-discovery", cluster)
+    chart = version.chart("node-feature-discovery")
     return Component(
         name="node-feature-discovery",
         tier=Tier.GPU,
@@ -24,20 +27,8 @@ def node_feature_discovery(cluster: Cluster) -> Component | None:
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
         objects=(infiniband(),) if cluster.fabric else (),
-        releases=(
-            Release(
-                chart=version.chart("node-feature-discovery"),
-                name="node-feature-discovery",
-                namespace=NAMESPACE,
-                values=values(cluster),
-            ),
-        ),
-        needs=(cluster.networks.cni,),
-        kinds=(
-            "apiextensions.k8s.io/CustomResourceDefinition",
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
-        ),
+        releases=(Release(chart, chart.name, NAMESPACE, values(cluster)),),
+        kinds=(CRD, *CLUSTER_ROLES),
     )
 
 
@@ -46,20 +37,14 @@ def values(cluster: Cluster) -> Manifest:
     (network and display controllers). The clean-up Job would strip every label with the Application.
     """
     control_plane = tolerations(cluster.control_plane)
+    devices = {"deviceClassWhitelist": ["02", "0200", "0207", "0300", "0302"], "deviceLabelFields": ["vendor"]}
     return {
         "postDeleteCleanup": False,
         "priorityClassName": "system-cluster-critical",
         "master": {"config": {"extraLabelNs": ["nvidia.com"]}, "tolerations": control_plane},
         "gc": {"tolerations": control_plane},
         "worker": {
-            "config": {
-                "sources": {
-                    "pci": {
-                        "deviceClassWhitelist": ["02", "0200", "0207", "0300", "0302"],
-                        "deviceLabelFields": ["vendor"],
-                    }
-                }
-            },
+            "config": {"sources": {"pci": devices}},
             "priorityClassName": "system-node-critical",
             "tolerations": tolerations(cluster.machines),
         },
@@ -70,25 +55,19 @@ def infiniband() -> Manifest:
     """Label nodes with an InfiniBand link. The operators' own label has Ethernet cards of that vendor too; the
     class follows the mode of the link (0207 is InfiniBand, 0200 Ethernet).
     """
+    device = {"vendor": [MELLANOX], "class": ["0207"]}
+    return feature_rule("infiniband", "InfiniBand HCA", {INFINIBAND: "true"}, "pci.device", device)
+
+
+def feature_rule(
+    name: str, title: str, labels: dict[str, str], feature: str, expected: dict[str, list[str]]
+) -> Manifest:
+    """Return the rule that labels nodes where each attribute of a feature has one of the values expected of it."""
+    matched = {attribute: {"op": "In", "value": values} for attribute, values in expected.items()}
+    rule = {"name": title, "labels": labels, "matchFeatures": [{"feature": feature, "matchExpressions": matched}]}
     return {
         "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
         "kind": "NodeFeatureRule",
-        "metadata": {"name": "infiniband"},
-        "spec": {
-            "rules": [
-                {
-                    "name": "InfiniBand HCA",
-                    "labels": {INFINIBAND: "true"},
-                    "matchFeatures": [
-                        {
-                            "feature": "pci.device",
-                            "matchExpressions": {
-                                "vendor": {"op": "In", "value": ["15b3"]},
-                                "class": {"op": "In", "value": ["0207"]},
-                            },
-                        }
-                    ],
-                }
-            ]
-        },
+        "metadata": {"name": name},
+        "spec": {"rules": [rule]},
     }

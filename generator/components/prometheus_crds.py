@@ -1,5 +1,6 @@
 """The kinds of the Prometheus operator, before anything that is watched with them."""
 
+from generator.components.common import CRD
 from generator.components.component import Component, Tier
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
@@ -20,5 +21,5 @@ def prometheus_crds(cluster: Cluster) -> Component | None:
         summary="Custom resource definitions of the Prometheus operator",
         version=version.version,
         manifests=version.manifests,
-        kinds=("apiextensions.k8s.io/CustomResourceDefinition",),
+        kinds=(CRD,),
     )

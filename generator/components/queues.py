@@ -1,6 +1,6 @@
 """Quotas: a flavor for each shared pool, a queue for each team, one cohort in which teams lend to each other."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from generator.components.common import POOL, toleration
 from generator.components.component import Component, Health, Manifest, Tier
@@ -17,7 +17,6 @@ COHORT = "teams"
 BATCH = "batch-"
 """How the names of PriorityClasses for jobs begin."""
 
-GPU = "nvidia.com/gpu"
 GIB = 2**30
 NOTHING = Share(gpus=0, milli_cpu=0, memory=0, pods=0)
 
@@ -54,8 +53,7 @@ def queues(cluster: Cluster) -> Component | None:
             *(flavor(cluster, pool) for pool in pools),
             cohort(cluster, pools),
             *(cluster_queue(cluster, team, pools) for team in cluster.teams),
-            *workload_priorities(cluster.scheduling),
-            *pod_priorities(cluster.scheduling),
+            *priorities(cluster.scheduling),
         ),
         needs=("kueue",),
         health=(Health("kueue.x-k8s.io", "ClusterQueue", QUEUE_HEALTH),),
@@ -76,13 +74,10 @@ def flavor(cluster: Cluster, pool: str) -> Manifest:
     """
     spec: Manifest = {"nodeLabels": {POOL: pool}}
     if flavor_capacity(cluster, pool).gpus:
-        taints = common_taints(cluster, pool)
-        if taints:
+        if taints := common_taints(cluster, pool):
             spec["nodeTaints"] = [taint_entry(taint) for taint in taints]
-    else:
-        taints = hard(taint for machine in cluster.in_pools(pool) for taint in machine.taints)
-        if taints:
-            spec["tolerations"] = [toleration(taint) for taint in taints]
+    elif taints := hard(taint for machine in cluster.in_pools(pool) for taint in machine.taints):
+        spec["tolerations"] = [toleration(taint) for taint in taints]
     return kueue_object("ResourceFlavor", pool) | {"spec": spec}
 
 
@@ -105,11 +100,7 @@ def taint_entry(taint: Taint) -> Manifest:
 
 def cohort(cluster: Cluster, pools: list[str]) -> Manifest:
     """Hold what no team owns; every team may borrow it."""
-    entries = [
-        {"name": pool, "resources": [{"name": name, "nominalQuota": amount} for name, amount in amounts(rest)]}
-        for pool in pools
-        for rest in [remainder(cluster, pool)]
-    ]
+    entries = [flavor_quotas(pool, remainder(cluster, pool)) for pool in pools]
     return kueue_object("Cohort", COHORT) | {"spec": {"resourceGroups": group(entries)}}
 
 
@@ -131,22 +122,31 @@ def nominal(cluster: Cluster, team: Team, pool: str) -> Share:
     return quota_share(cluster, pool, quota) if quota else NOTHING
 
 
-def amounts(share: Share) -> list[tuple[str, str]]:
+def amounts(share: Share) -> dict[str, str]:
     """Return the resources of a share in the one order that all flavors of a group must have, as canonical
     quantities: Kueue would rewrite others and then differ from Git for ever (facts: scheduling 2.4, E9).
     """
-    return [
-        ("cpu", str(Quantity(share.milli_cpu))),
-        ("memory", str(Quantity.of(share.memory, binary=True))),
-        ("pods", str(Quantity.of(share.pods))),
-        (GPU, str(Quantity.of(share.gpus))),
+    return {
+        "cpu": str(Quantity(share.milli_cpu)),
+        "memory": str(Quantity.of(share.memory, binary=True)),
+        "pods": str(Quantity.of(share.pods)),
+        "nvidia.com/gpu": str(Quantity.of(share.gpus)),
+    }
+
+
+def flavor_quotas(pool: str, owned: Share, **limits: Share | None) -> Manifest:
+    """Return what is owned of a flavor, resource by resource, each with the limits that there are."""
+    given = {key: amounts(share) for key, share in limits.items() if share}
+    resources = [
+        {"name": name, "nominalQuota": amount, **{key: limited[name] for key, limited in given.items()}}
+        for name, amount in amounts(owned).items()
     ]
+    return {"name": pool, "resources": resources}
 
 
 def group(entries: list[Manifest]) -> list[Manifest]:
     """Return the one resource group: one, so that each pod set of a job finds a flavor of its own."""
-    covered = [name for name, _ in amounts(NOTHING)]
-    return [{"coveredResources": covered, "flavors": entries}] if entries else []
+    return [{"coveredResources": list(amounts(NOTHING)), "flavors": entries}] if entries else []
 
 
 def cluster_queue(cluster: Cluster, team: Team, pools: list[str]) -> Manifest:
@@ -171,21 +171,14 @@ def own_first(cluster: Cluster, team: Team, pools: list[str]) -> list[str]:
 def quota_entry(cluster: Cluster, team: Team, pool: str) -> Manifest:
     """Return a team's quota on one flavor. On a pool it owns nothing of, it may borrow what is idle."""
     own = nominal(cluster, team, pool)
-    limits = {
-        "borrowingLimit": limit(cluster, team, pool, "borrow"),
-        "lendingLimit": limit(cluster, team, pool, "lend"),
-    }
-    if limits["lendingLimit"]:
+    lent = limit(cluster, team, pool, "lend")
+    return flavor_quotas(
+        pool,
+        own,
+        borrowingLimit=limit(cluster, team, pool, "borrow"),
         # Kueue refuses to lend more than is owned, of any resource.
-        limits["lendingLimit"] = smaller(limits["lendingLimit"], own)
-    given = {key: dict(amounts(share)) for key, share in limits.items() if share}
-    return {
-        "name": pool,
-        "resources": [
-            {"name": name, "nominalQuota": amount} | {key: limit_amounts[name] for key, limit_amounts in given.items()}
-            for name, amount in amounts(own)
-        ],
-    }
+        lendingLimit=smaller(lent, own) if lent else None,
+    )
 
 
 def limit(cluster: Cluster, team: Team, pool: str, key: str) -> Share | None:
@@ -212,20 +205,14 @@ def preemption(scheduling: Scheduling) -> Manifest:
     return rules
 
 
-def workload_priorities(scheduling: Scheduling) -> list[Manifest]:
-    """Make classes of jobs, for the label `kueue.x-k8s.io/priority-class`: the order in a queue and in preemption."""
-    return [
-        kueue_object("WorkloadPriorityClass", name) | {"value": value, "description": f"Jobs of priority {name}"}
-        for name, value in scheduling.priorities.items()
-    ]
-
-
-def pod_priorities(scheduling: Scheduling) -> list[Manifest]:
-    """Make the same classes for pods: Volcano orders gangs by them, Kueue reads them where a job has no label.
-    `Never`, because kube-scheduler would stop single pods of another gang (facts: scheduling 1.4).
+def priorities(scheduling: Scheduling) -> Iterator[Manifest]:
+    """Yield classes of jobs, for the label `kueue.x-k8s.io/priority-class`: the order in a queue and in preemption.
+    The same classes for pods: Volcano orders gangs by them, Kueue reads them where a job has no label. `Never`,
+    because kube-scheduler would stop single pods of another gang (facts: scheduling 1.4).
     """
-    return [
-        {
+    for name, value in scheduling.priorities.items():
+        yield kueue_object("WorkloadPriorityClass", name) | {"value": value, "description": f"Jobs of priority {name}"}
+        yield {
             "apiVersion": "scheduling.k8s.io/v1",
             "kind": "PriorityClass",
             "metadata": {"name": f"{BATCH}{name}"},
@@ -233,8 +220,6 @@ def pod_priorities(scheduling: Scheduling) -> list[Manifest]:
             "preemptionPolicy": "Never",
             "description": f"Pods of jobs of priority {name}; they never stop other pods",
         }
-        for name, value in scheduling.priorities.items()
-    ]
 
 
 def kueue_object(kind: str, name: str) -> Manifest:

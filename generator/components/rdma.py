@@ -4,7 +4,8 @@ import json
 
 from generator.components.common import POOL, tolerations
 from generator.components.component import Component, Health, Manifest, Namespace, Tier
-from generator.components.node_feature_discovery import INFINIBAND
+from generator.components.node_feature_discovery import INFINIBAND, MELLANOX
+from generator.components.parts import on_nodes, resources
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine, Rdma
 from generator.model.versions import version_of
@@ -12,7 +13,6 @@ from generator.model.versions import version_of
 __all__ = ["NAMESPACE", "hosts", "rdma"]
 
 NAMESPACE = "nvidia-network-operator"
-MELLANOX = "15b3"
 
 # `ignore` is the state of a policy by any other name than the one the operator looks for.
 HEALTH = """\
@@ -75,13 +75,7 @@ def policy(machines: tuple[Machine, ...], settings: Rdma, image: str) -> Manifes
                 "image": name,
                 "version": tag,
                 "config": configuration(settings),
-                "containerResources": [
-                    {
-                        "name": "rdma-shared-dp",
-                        "requests": {"cpu": "10m", "memory": "32Mi"},
-                        "limits": {"memory": "128Mi"},
-                    }
-                ],
+                "containerResources": [{"name": "rdma-shared-dp", **resources("10m", "32Mi", "128Mi")}],
             },
         },
     }
@@ -91,19 +85,7 @@ def affinity(machines: tuple[Machine, ...]) -> Manifest:
     """Keep to the GPU pools, and there to nodes whose link is InfiniBand: the operator alone would take every
     node with a card of that vendor.
     """
-    pools = sorted({machine.pool for machine in machines})
-    return {
-        "requiredDuringSchedulingIgnoredDuringExecution": {
-            "nodeSelectorTerms": [
-                {
-                    "matchExpressions": [
-                        {"key": INFINIBAND, "operator": "In", "values": ["true"]},
-                        {"key": POOL, "operator": "In", "values": pools},
-                    ]
-                }
-            ]
-        }
-    }
+    return on_nodes({INFINIBAND: ["true"], POOL: sorted({machine.pool for machine in machines})})
 
 
 def configuration(settings: Rdma) -> str:

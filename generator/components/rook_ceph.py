@@ -1,8 +1,7 @@
 """Rook: the operator that runs Ceph, and the operator that runs Ceph's CSI drivers."""
 
-from generator.components.common import tolerations
+from generator.components.common import CLUSTER_ROLES, CRD, tolerations
 from generator.components.component import Component, Manifest, Namespace, Release, Tier
-from generator.model.capacity import ceph_hosts
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
@@ -25,15 +24,8 @@ def rook_ceph(cluster: Cluster) -> Component | None:
         summary="Operator for Ceph",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
-        releases=(
-            Release(chart=version.chart("rook-ceph"), name="rook-ceph", namespace=NAMESPACE, values=values(cluster)),
-        ),
-        needs=(cluster.networks.cni,),
-        kinds=(
-            "apiextensions.k8s.io/CustomResourceDefinition",
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
-        ),
+        releases=(Release(version.chart("rook-ceph"), "rook-ceph", NAMESPACE, values(cluster)),),
+        kinds=(CRD, *CLUSTER_ROLES),
     )
 
 
@@ -41,7 +33,7 @@ def values(cluster: Cluster) -> Manifest:
     """Return the chart's values. Where backups read Ceph's buckets, claims may carry a bucket policy: the reader
     of the backups is not their owner. Only claims in Rook's own namespace are served, so no team can use it.
     """
-    tolerated = tolerations(ceph_hosts(cluster))
+    tolerated = tolerations(cluster.ceph_hosts)
     allowed = "maxObjects,maxSize,bucketPolicy" if cluster.backups else "maxObjects,maxSize"
     return {
         # Turned off later, Helm would delete the CRDs and Ceph with them (facts: storage 2.1).

@@ -1,7 +1,8 @@
 """Tier 1: local NVMe of nodes as volumes that vanish with their claim."""
 
-from generator.components.common import SCRATCH, tolerations
+from generator.components.common import CLUSTER_ROLES, SCRATCH, prometheus_crds, rule, tolerations
 from generator.components.component import Component, Manifest, Namespace, Release, Tier
+from generator.components.parts import CONFINED, local_class, pod_security, rights
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.model.storage import Scratch
@@ -23,36 +24,22 @@ def scratch(cluster: Cluster) -> Component | None:
     if settings is None or not machines:
         return None
     version = version_of("scratch", cluster)
+    chart = version.chart("local-static-provisioner")
     return Component(
         name="scratch",
         tier=Tier.STORAGE,
         summary="Scratch volumes on local NVMe, wiped when their claim goes",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
-        objects=(storage_class(settings), *node_cleanup(settings, version.images["node-cleanup"])),
-        releases=(
-            Release(
-                chart=version.chart("local-static-provisioner"),
-                name="local-static-provisioner",
-                namespace=NAMESPACE,
-                values=values(cluster, settings, machines),
-            ),
+        # Deleted with its claim: nothing here is kept.
+        objects=(
+            local_class({"name": settings.storage_class}, "Delete"),
+            *node_cleanup(settings, version.images["node-cleanup"]),
         ),
-        needs=(cluster.networks.cni, *(("prometheus-crds",) if cluster.monitoring.prometheus else ())),
-        kinds=("rbac.authorization.k8s.io/ClusterRole", "rbac.authorization.k8s.io/ClusterRoleBinding"),
+        releases=(Release(chart, chart.name, NAMESPACE, values(cluster, settings, machines)),),
+        needs=prometheus_crds(cluster),
+        kinds=CLUSTER_ROLES,
     )
-
-
-def storage_class(settings: Scratch) -> Manifest:
-    """Bind late, so that the pod chooses the node; Delete, because nothing here is kept."""
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": settings.storage_class},
-        "provisioner": "kubernetes.io/no-provisioner",
-        "volumeBindingMode": "WaitForFirstConsumer",
-        "reclaimPolicy": "Delete",
-    }
 
 
 def values(cluster: Cluster, settings: Scratch, machines: tuple[Machine, ...]) -> Manifest:
@@ -86,28 +73,14 @@ def node_cleanup(settings: Scratch, image: str) -> tuple[Manifest, ...]:
     could not start anywhere. Only for this class: no other volume is looked at.
     """
     metadata = {"name": CLEANUP, "namespace": NAMESPACE, "labels": LABELS}
-    account = {"kind": "ServiceAccount", "name": CLEANUP, "namespace": NAMESPACE}
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": CLEANUP}
-    cluster_wide = {"name": CLEANUP, "labels": LABELS}
+    rules = [
+        rule("", ["persistentvolumes", "persistentvolumeclaims"], ["get", "list", "watch", "delete"]),
+        rule("", ["nodes"], ["get", "list", "watch"]),
+        rule("", ["events"], ["create", "patch"]),
+    ]
     return (
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata},
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRole",
-            "metadata": cluster_wide,
-            "rules": [
-                _rule(["persistentvolumes", "persistentvolumeclaims"], ["get", "list", "watch", "delete"]),
-                _rule(["nodes"], ["get", "list", "watch"]),
-                _rule(["events"], ["create", "patch"]),
-            ],
-        },
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": cluster_wide,
-            "roleRef": role,
-            "subjects": [account],
-        },
+        *rights({"name": CLEANUP, "labels": LABELS}, rules, NAMESPACE, "ClusterRole"),
         {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
@@ -121,14 +94,10 @@ def node_cleanup(settings: Scratch, image: str) -> tuple[Manifest, ...]:
     )
 
 
-def _rule(resources: list[str], verbs: list[str]) -> Manifest:
-    return {"apiGroups": [""], "resources": resources, "verbs": verbs}
-
-
 def _cleanup_pod(settings: Scratch, image: str) -> Manifest:
     return {
         "serviceAccountName": CLEANUP,
-        "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+        "securityContext": pod_security(65532),
         "containers": [
             {
                 "name": CLEANUP,
@@ -138,11 +107,7 @@ def _cleanup_pod(settings: Scratch, image: str) -> Manifest:
                 "ports": [{"name": "metrics", "containerPort": 8080}],
                 "livenessProbe": {"tcpSocket": {"port": "metrics"}, "periodSeconds": 60},
                 "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
-                "securityContext": {
-                    "allowPrivilegeEscalation": False,
-                    "readOnlyRootFilesystem": True,
-                    "capabilities": {"drop": ["ALL"]},
-                },
+                "securityContext": CONFINED,
             }
         ],
     }

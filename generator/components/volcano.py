@@ -1,7 +1,10 @@
 """Volcano: places whole gangs of pods and does nothing else."""
 
-from generator.components.common import release_of
+from collections.abc import Iterator
+
+from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, release_of, replicas
 from generator.components.component import Component, Manifest, Namespace, Patch, Release, Tier
+from generator.components.parts import deployment
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
@@ -45,35 +48,28 @@ def volcano(cluster: Cluster) -> Component | None:
     if not cluster.teams:
         return None
     version = version_of("volcano", cluster)
-    replicas = 2 if len(cluster.control_plane) > 1 else 1
-    monitored = cluster.monitoring.prometheus is not None
     release, namespace = release_of(cluster, "volcano", NAMESPACE)
     return Component(
         name="volcano",
         tier=Tier.SCHEDULING,
         summary="Gang scheduler: all pods of a job start together or none",
         version=version.version,
-        namespaces=(Namespace(NAMESPACE, security="restricted"),),
-        objects=(*budgets(namespace, replicas), *(monitors(namespace) if monitored else ())),
-        releases=(
-            Release(
-                chart=version.chart("volcano"),
-                name="volcano",
-                namespace=NAMESPACE,
-                values=values(version.version, replicas),
-            ),
+        namespaces=(Namespace(NAMESPACE),),
+        objects=tuple(beside(cluster, namespace)),
+        releases=(Release(version.chart("volcano"), "volcano", NAMESPACE, values(version.version, replicas(cluster))),),
+        patches=(
+            # Stop at a bad configuration. Otherwise it goes on with its own default, which has the plugins that
+            # deadlock with Kueue; the chart has no value for the flag (facts: scheduling 1.3).
+            argument(f"{release}-scheduler", namespace, "--disable-default-scheduler-config=true"),
+            # Only the controllers that plain Kubernetes jobs need: those of Volcano's own jobs stay off.
+            argument(f"{release}-controllers", namespace, "--controllers=+pg-controller,+queue-controller"),
         ),
-        patches=(strict_configuration(release, namespace), only_pod_groups(release, namespace)),
-        needs=("prometheus-crds",) if monitored else (),
-        kinds=(
-            "apiextensions.k8s.io/CustomResourceDefinition",
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
-        ),
+        needs=prometheus_crds(cluster),
+        kinds=(CRD, *CLUSTER_ROLES),
     )
 
 
-def values(tag: str, replicas: int) -> Manifest:
+def values(tag: str, count: int) -> Manifest:
     """Return the chart's values. The admission webhooks serve Volcano's own jobs, which Kueue cannot see and teams
     may not make. Leader election always: without it two replicas are two schedulers.
     """
@@ -87,8 +83,8 @@ def values(tag: str, replicas: int) -> Manifest:
             "controller_metrics_enable": True,
             "scheduler_metrics_enable": True,
             "leader_elect_enable": True,
-            "controller_replicas": replicas,
-            "scheduler_replicas": replicas,
+            "controller_replicas": count,
+            "scheduler_replicas": count,
             "scheduler_config_override": SCHEDULER_CONF,
             "go_memlimit_enable": True,
             "scheduler_resources": {"requests": {"cpu": "500m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}},
@@ -109,65 +105,35 @@ def values(tag: str, replicas: int) -> Manifest:
 def apart(app: str) -> Manifest:
     """Prefer another node for each replica."""
     term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "kubernetes.io/hostname"}
-    return {
-        "podAntiAffinity": {
-            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}],
-        },
-    }
+    preferred = [{"weight": 100, "podAffinityTerm": term}]
+    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
 
 
-def strict_configuration(release: str, namespace: str) -> Patch:
-    """Make the scheduler stop at a bad configuration. Otherwise it goes on with its own default, which has the
-    plugins that deadlock with Kueue; the chart has no value for the flag (facts: scheduling 1.3).
-    """
-    return argument(f"{release}-scheduler", namespace, "--disable-default-scheduler-config=true")
-
-
-def only_pod_groups(release: str, namespace: str) -> Patch:
-    """Run only the controllers that plain Kubernetes jobs need: those of Volcano's own jobs stay off."""
-    return argument(f"{release}-controllers", namespace, "--controllers=+pg-controller,+queue-controller")
-
-
-def argument(deployment: str, namespace: str, text: str) -> Patch:
+def argument(name: str, namespace: str, text: str) -> Patch:
     """Put an argument before the chart's: its last one is `2>&1`."""
     return Patch(
-        target={
-            "group": "apps",
-            "version": "v1",
-            "kind": "Deployment",
-            "name": deployment,
-            "namespace": namespace,
-        },
+        target=deployment(name, namespace),
         operations=({"op": "add", "path": "/spec/template/spec/containers/0/args/0", "value": text},),
     )
 
 
-def budgets(namespace: str, replicas: int) -> tuple[Manifest, ...]:
-    """Keep one replica of each while nodes are drained; the chart has no such objects."""
-    if replicas == 1:
-        return ()
-    return tuple(
-        {
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": {"name": app, "namespace": namespace},
-            "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": app}}},
-        }
-        for app in ("volcano-scheduler", "volcano-controller")
-    )
-
-
-def monitors(namespace: str) -> tuple[Manifest, ...]:
-    """Let Prometheus scrape the Services of the chart, which has no ServiceMonitors."""
-    return tuple(
-        {
-            "apiVersion": "monitoring.coreos.com/v1",
-            "kind": "ServiceMonitor",
-            "metadata": {"name": app, "namespace": namespace},
-            "spec": {
-                "selector": {"matchLabels": {"app": app}},
-                "endpoints": [{"port": "metrics", "interval": "30s"}],
-            },
-        }
-        for app in ("volcano-scheduler", "volcano-controller")
-    )
+def beside(cluster: Cluster, namespace: str) -> Iterator[Manifest]:
+    """Yield what the chart has no objects for: one replica of each stays while nodes are drained, and Prometheus
+    scrapes both.
+    """
+    for app in ("volcano-scheduler", "volcano-controller"):
+        metadata, selector = {"name": app, "namespace": namespace}, {"matchLabels": {"app": app}}
+        if replicas(cluster) > 1:
+            yield {
+                "apiVersion": "policy/v1",
+                "kind": "PodDisruptionBudget",
+                "metadata": metadata,
+                "spec": {"minAvailable": 1, "selector": selector},
+            }
+        if cluster.monitoring.prometheus:
+            yield {
+                "apiVersion": "monitoring.coreos.com/v1",
+                "kind": "ServiceMonitor",
+                "metadata": metadata,
+                "spec": {"selector": selector, "endpoints": [{"port": "metrics", "interval": "30s"}]},
+            }

@@ -4,15 +4,17 @@ from collections.abc import Iterator
 
 from generator.components.ceph_cluster.buckets import backup_reader
 from generator.components.ceph_cluster.pools import rgw_port, rgw_service
+from generator.components.common import rule
 from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
-from generator.components.issuers import ISSUER
+from generator.components.issuers import ISSUER, signed
 from generator.components.minio.settings import user_secret
+from generator.components.parts import rights
 from generator.model.cluster import Backup, Cluster
 from generator.model.storage import ObjectUser
 from generator.model.versions import version_of
 from generator.operations import backup
 
-__all__ = ["workflows", "writer"]
+__all__ = ["workflows"]
 
 METADATA: Manifest = {"namespace": backup.NAMESPACE, "labels": backup.LABELS}
 
@@ -28,7 +30,7 @@ def workflows(cluster: Cluster) -> Component | None:
         tier=Tier.STORAGE,
         summary="Scheduled operations: backups",
         version="v1",
-        base=(service_account(), role(), role_binding(), network_policy(), certificate()),
+        base=(*identity(), network_policy(), certificate()),
         objects=tuple(schedules(cluster)),
         patches=own_image(cluster),
         operations=(Operation(name="backup", templates=backup.TEMPLATES),),
@@ -43,15 +45,9 @@ def own_image(cluster: Cluster) -> tuple[Patch, ...]:
     image = (objects and objects.client_image) or version_of("minio", cluster).images["client"]
     if image == backup.CLIENT_IMAGE:
         return ()
-    steps = range(1, 1 + len(backup.PHASES))
-    return (
-        Patch(
-            target={"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": "backup"},
-            operations=tuple(
-                {"op": "replace", "path": f"/spec/templates/{step}/container/image", "value": image} for step in steps
-            ),
-        ),
-    )
+    target = {"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": "backup"}
+    paths = (f"/spec/templates/{step}/container/image" for step, _ in enumerate(backup.PHASES, start=1))
+    return (Patch(target=target, operations=tuple({"op": "replace", "path": path, "value": image} for path in paths)),)
 
 
 def writer(cluster: Cluster, item: Backup) -> ObjectUser | None:
@@ -112,16 +108,7 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     users = {user.name: user for item in cluster.backups if (user := writer(cluster, item))}
     return (
         *(writer_secret(user) for user in users.values()),
-        Secret(
-            name="backup-client",
-            namespace=backup.NAMESPACE,
-            keys=("ca.crt", "tls.crt", "tls.key"),
-            source="in-cluster",
-            by="cert-manager",
-            loss="harmless",
-            rotate="cert-manager renews it; delete it to have it made again",
-            readers=("workflows",),
-        ),
+        signed("backup-client", backup.NAMESPACE, "workflows"),
     )
 
 
@@ -139,30 +126,11 @@ def writer_secret(user: ObjectUser) -> Secret:
     )
 
 
-def service_account() -> Manifest:
-    """Return the pods' identity."""
-    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "backup", **METADATA}}
-
-
-def role() -> Manifest:
-    """Return all that Argo's executor needs (facts: Argo Workflows, practice)."""
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": {"name": "backup", **METADATA},
-        "rules": [{"apiGroups": ["argoproj.io"], "resources": ["workflowtaskresults"], "verbs": ["create", "patch"]}],
-    }
-
-
-def role_binding() -> Manifest:
-    """Bind it."""
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": {"name": "backup", **METADATA},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "backup"},
-        "subjects": [{"kind": "ServiceAccount", "name": "backup", "namespace": backup.NAMESPACE}],
-    }
+def identity() -> Iterator[Manifest]:
+    """Yield the pods' identity, with all that Argo's executor needs (facts: Argo Workflows, practice)."""
+    metadata = {"name": "backup", **METADATA}
+    yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    yield from rights(metadata, [rule("argoproj.io", ["workflowtaskresults"], ["create", "patch"])], backup.NAMESPACE)
 
 
 def network_policy() -> Manifest:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from generator.components.component import Component, Ignore, Manifest, Tier, protect
 from generator.layout.files import Files, corner, document, kustomization, objects
@@ -17,6 +16,10 @@ SERVER = "https://kubernetes.default.svc"
 KEPT_TIERS = {Tier.NETWORK, Tier.STORAGE, Tier.GITOPS, Tier.TENANTS}
 NAMESPACES = "namespaces"
 ROOT = "root"
+ROOT_KINDS = [{"group": "argoproj.io", "kind": "Application"}, {"group": "argoproj.io", "kind": "AppProject"}]
+FIRST = {"argocd.argoproj.io/sync-wave": "-1"}
+BACKOFF = {"duration": "10s", "factor": 2, "maxDuration": "5m"}
+OPTIONS = ("ServerSideApply=true", "SkipDryRunOnMissingResource=true", "FailOnSharedResource=true")
 
 
 def argocd(
@@ -28,9 +31,13 @@ def argocd(
     found = waves(components)
     manifests = [
         *projects(cluster, components, known),
-        application(cluster, NAMESPACES, NAMESPACES, 0, namespace="default"),
+        application(cluster, NAMESPACES, NAMESPACES, 0, "default", [f"overlays/{cluster.name}/{NAMESPACES}"]),
         *(_application(cluster, component, found[component.name]) for component in components),
     ]
+    return _folder(folder, manifests, source)
+
+
+def _folder(folder: str, manifests: Sequence[Manifest], source: str) -> Files:
     names, files = objects(folder, manifests, source)
     return {f"{folder}/kustomization.yaml": document(kustomization(names, ["custom"]), source), **files}
 
@@ -61,79 +68,67 @@ def namespaces(cluster: Cluster, components: Sequence[Component]) -> Files:
         )
         for _, space in sorted(ours.items())
     ]
-    names, files = objects(folder, manifests, source)
-    return {f"{folder}/kustomization.yaml": document(kustomization(names, ["custom"]), source), **files}
+    return _folder(folder, manifests, source)
 
 
 def _application(cluster: Cluster, component: Component, wave: int) -> Manifest:
-    settings = cluster.settings(component.name)
-    paths = [f"/base/{component.name}/{component.version}"]
-    paths += [f"/workflows/{operation.name}" for operation in component.operations]
-    return application(
-        cluster,
-        component.name,
-        component.tier.value,
-        wave,
-        namespace=home(component),
-        paths=paths,
-        automated=settings.sync == "auto" and component.tier.value not in cluster.gitops.ordered,
-        cascade=component.tier not in KEPT_TIERS and not any(map(_protected, _manifests(component))),
-        ignore=component.ignore,
-    )
+    """Return a component's Application; only what holds no data takes its objects along when it is deleted."""
+    paths = [
+        f"overlays/{cluster.name}/{component.name}",
+        f"base/{component.name}/{component.version}",
+        *(f"workflows/{operation.name}" for operation in component.operations),
+    ]
+    made = application(cluster, component.name, component.tier.value, wave, home(component), paths)
+    policy = made["spec"]["syncPolicy"]
+    if cluster.settings(component.name).sync != "auto" or component.tier.value in cluster.gitops.ordered:
+        del policy["automated"]
+    if component.tier not in KEPT_TIERS and not any(map(_protected, _manifests(component))):
+        made["metadata"]["finalizers"] = ["resources-finalizer.argocd.argoproj.io"]
+    if component.ignore:
+        policy["syncOptions"].append("RespectIgnoreDifferences=true")
+        made["spec"]["ignoreDifferences"] = [_ignore(entry) for entry in component.ignore]
+    return made
 
 
-def application(  # noqa: PLR0913 - the fields of one object
-    cluster: Cluster,
-    name: str,
-    project: str,
-    wave: int,
-    *,
-    namespace: str,
-    path: str | None = None,
-    paths: Sequence[str] = (),
-    automated: bool = True,
-    cascade: bool = False,
-    ignore: Sequence[Ignore] = (),
+def application(  # noqa: PLR0913, PLR0917 - the fields of one object
+    cluster: Cluster, name: str, project: str, wave: int, namespace: str, paths: Sequence[str]
 ) -> Manifest:
-    """Return one Application. Removing it from Git needs a person's word (`Prune=confirm`), and
-    only `cascade` takes its objects along.
+    """Return an Application that syncs the first of these paths, made anew when something below any of them changes.
+    Removing it from Git needs a person's word (`Prune=confirm`).
     """
-    path = path or f"overlays/{cluster.name}/{name}"
-    metadata: Manifest = {
-        "name": name,
-        "namespace": "argocd",
-        "labels": {**cluster.labels, "gen.internal/cluster": cluster.name},
-        "annotations": {
-            "argocd.argoproj.io/sync-wave": str(wave),
-            "argocd.argoproj.io/sync-options": "Prune=confirm",
-            "argocd.argoproj.io/manifest-generate-paths": ";".join((f"/{path}", *paths)),
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {
+            "name": name,
+            "namespace": "argocd",
+            "labels": {**cluster.labels, "gen.internal/cluster": cluster.name},
+            "annotations": {
+                "argocd.argoproj.io/sync-wave": str(wave),
+                "argocd.argoproj.io/sync-options": "Prune=confirm",
+                "argocd.argoproj.io/manifest-generate-paths": ";".join(f"/{path}" for path in paths),
+            },
+        },
+        "spec": {
+            "project": project,
+            "source": {
+                "repoURL": cluster.repository.url,
+                "targetRevision": f"refs/heads/{cluster.repository.branch}",
+                "path": paths[0],
+            },
+            "destination": {"server": SERVER, "namespace": namespace},
+            "syncPolicy": {
+                "automated": {"prune": True, "selfHeal": True},
+                # Auto-sync tries a commit once; a webhook or a CRD that is not there yet must not end the installation.
+                "retry": {"limit": -1, "refresh": True, "backoff": BACKOFF},
+                "syncOptions": [*OPTIONS],
+            },
         },
     }
-    if cascade:
-        metadata["finalizers"] = ["resources-finalizer.argocd.argoproj.io"]
-    options = ["ServerSideApply=true", "SkipDryRunOnMissingResource=true", "FailOnSharedResource=true"]
-    spec: Manifest = {
-        "project": project,
-        "source": {
-            "repoURL": cluster.repository.url,
-            "targetRevision": f"refs/heads/{cluster.repository.branch}",
-            "path": path,
-        },
-        "destination": {"server": SERVER, "namespace": namespace},
-        "syncPolicy": {
-            **({"automated": {"prune": True, "selfHeal": True}} if automated else {}),
-            # Auto-sync tries a commit once; a webhook or a CRD that is not there yet must not end the installation.
-            "retry": {"limit": -1, "refresh": True, "backoff": {"duration": "10s", "factor": 2, "maxDuration": "5m"}},
-            "syncOptions": [*options, "RespectIgnoreDifferences=true"] if ignore else options,
-        },
-    }
-    if ignore:
-        spec["ignoreDifferences"] = [_ignore(entry) for entry in ignore]
-    return {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec}
 
 
 def _ignore(entry: Ignore) -> Manifest:
-    found: dict[str, Any] = {
+    found = {
         "group": entry.group,
         "kind": entry.kind,
         "name": entry.name,
@@ -149,7 +144,7 @@ def root(cluster: Cluster) -> Manifest:
 
     Only what changed is applied: otherwise one child that is not healthy, a node being down, would hold all others.
     """
-    made = application(cluster, ROOT, ROOT, 0, namespace="argocd", path=f"clusters/{cluster.name}/argocd")
+    made = application(cluster, ROOT, ROOT, 0, "argocd", [f"clusters/{cluster.name}/argocd"])
     made["spec"]["syncPolicy"]["syncOptions"].append("ApplyOutOfSyncOnly=true")
     return made
 
@@ -161,22 +156,21 @@ def projects(cluster: Cluster, components: Sequence[Component], known: Mapping[s
         _project(cluster, ROOT, "Applications and projects, nothing else", {"argocd"}, set(), ROOT_KINDS),
         _project(cluster, NAMESPACES, "all Namespaces", {"default"}, {"/Namespace"}),
         *(_tier(cluster, tier, [c for c in components if c.tier == tier], known) for tier in tiers),
-        {
-            "apiVersion": "argoproj.io/v1alpha1",
-            "kind": "AppProject",
-            "metadata": {"name": "default", "namespace": "argocd", "annotations": FIRST},
-            "spec": {
+        _app_project(
+            "default",
+            {
                 "description": "closed",
                 "sourceRepos": [],
                 "destinations": [],
                 "namespaceResourceBlacklist": [{"group": "*", "kind": "*"}],
             },
-        },
+        ),
     ]
 
 
-FIRST = {"argocd.argoproj.io/sync-wave": "-1"}
-ROOT_KINDS = [{"group": "argoproj.io", "kind": "Application"}, {"group": "argoproj.io", "kind": "AppProject"}]
+def _app_project(name: str, spec: Manifest) -> Manifest:
+    metadata = {"name": name, "namespace": "argocd", "annotations": FIRST}
+    return {"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject", "metadata": metadata, "spec": spec}
 
 
 def _tier(cluster: Cluster, tier: Tier, components: Sequence[Component], known: Mapping[str, Upstream]) -> Manifest:
@@ -210,18 +204,14 @@ def _project(  # noqa: PLR0913, PLR0917 - the fields of one object
     only: Sequence[Manifest] = (),
 ) -> Manifest:
     cluster_kinds = [dict(zip(("group", "kind"), kind.rsplit("/", 1), strict=True)) for kind in sorted(kinds)]
-    return {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "AppProject",
-        "metadata": {"name": name, "namespace": "argocd", "annotations": FIRST},
-        "spec": {
-            "description": description,
-            "sourceRepos": [cluster.repository.url],
-            "destinations": [{"server": SERVER, "namespace": space} for space in sorted(namespaces)],
-            "clusterResourceWhitelist": cluster_kinds,
-            **({"namespaceResourceWhitelist": list(only)} if only else {}),
-        },
+    spec = {
+        "description": description,
+        "sourceRepos": [cluster.repository.url],
+        "destinations": [{"server": SERVER, "namespace": space} for space in sorted(namespaces)],
+        "clusterResourceWhitelist": cluster_kinds,
+        **({"namespaceResourceWhitelist": list(only)} if only else {}),
     }
+    return _app_project(name, spec)
 
 
 def _kind(manifest: Manifest) -> str:

@@ -56,13 +56,9 @@ def template() -> dict[str, Any]:
 
 def parameters() -> list[dict[str, str]]:
     """Return the arguments: those without a value are a cluster's own, the others may be changed for one run."""
+    own = ("name", "source-url", "source-bucket", "source-secret", "target-bucket", "target-secret")
     return [
-        {"name": "name"},
-        {"name": "source-url"},
-        {"name": "source-bucket"},
-        {"name": "source-secret"},
-        {"name": "target-bucket"},
-        {"name": "target-secret"},
+        *({"name": name} for name in own),
         {"name": "target-url", "value": "https://minio.minio.svc:9000"},
         {"name": "shrink-percent", "value": "20"},
         {"name": "sample", "value": "32"},

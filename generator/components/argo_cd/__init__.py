@@ -1,8 +1,11 @@
 """Argo CD, from upstream's manifest: it applies everything else, and itself once it runs."""
 
+from collections.abc import Mapping
+
 from generator.components.argo_cd.access import NAMESPACE, ingress, secrets, syncer
 from generator.components.argo_cd.settings import APPLICATION_LUA, health_checks, parameters, rights, settings
 from generator.components.argo_cd.workloads import budgets, workloads
+from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Health, Ignore, Namespace, Patch, Tier, protect
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
@@ -37,48 +40,35 @@ def argo_cd(cluster: Cluster, others: tuple[Component, ...], *, enable_helm: boo
             Ignore(group="", kind="Secret", name=name, pointers=("/data",))
             for name in ("argocd-secret", "argocd-notifications-secret")
         ),
-        kinds=(
-            "apiextensions.k8s.io/CustomResourceDefinition",
-            "rbac.authorization.k8s.io/ClusterRole",
-            "rbac.authorization.k8s.io/ClusterRoleBinding",
-        ),
+        kinds=(CRD, *CLUSTER_ROLES),
     )
 
 
 def patches(cluster: Cluster, others: tuple[Component, ...], *, enable_helm: bool) -> tuple[Patch, ...]:
     """Return the patches on upstream's objects. No target names a namespace: upstream's objects have none."""
     # Upstream's argocd-cm has `data` that must stay, so one operation for each key ...
-    data = (
-        settings(cluster) | health_checks(others) | ({"kustomize.buildOptions": "--enable-helm"} if enable_helm else {})
-    )
-    operations = ({"op": "add", "path": f"/data/{escape(key)}", "value": value} for key, value in data.items())
-    made = [
-        Patch(target=config_map("argocd-cm"), operations=tuple(operations)),
-        # ... and the others have none, or one that we repeat.
-        data_patch("argocd-cmd-params-cm", parameters(cluster)),
-        data_patch("argocd-rbac-cm", rights(cluster)),
-        Patch(
-            target={"version": "v1", "kind": "Secret", "name": "argocd-secret"},
-            operations=({"op": "add", "path": "/metadata/annotations", "value": PROTECTED},),
-        ),
-    ]
+    data = settings(cluster) | health_checks(others)
+    data |= {"kustomize.buildOptions": "--enable-helm"} if enable_helm else {}
     git = cluster.site.git
+    known = {"ssh_known_hosts": "".join(f"{line}\n" for line in git.known_hosts)}
+    made = [
+        adding("ConfigMap", "argocd-cm", {f"/data/{escape(key)}": value for key, value in data.items()}),
+        # ... and the others have none, or one that we repeat.
+        adding("ConfigMap", "argocd-cmd-params-cm", {"/data": parameters(cluster)}),
+        adding("ConfigMap", "argocd-rbac-cm", {"/data": rights(cluster)}),
+        adding("Secret", "argocd-secret", {"/metadata/annotations": PROTECTED}),
+    ]
     if git.known_hosts:
-        known = "".join(f"{line}\n" for line in git.known_hosts)
-        made.append(data_patch("argocd-ssh-known-hosts-cm", {"ssh_known_hosts": known}))
+        made.append(adding("ConfigMap", "argocd-ssh-known-hosts-cm", {"/data": known}))
     if git.ca:
-        made.append(data_patch("argocd-tls-certs-cm", {git_host(cluster.repository.url): git.ca}))
+        made.append(adding("ConfigMap", "argocd-tls-certs-cm", {"/data": {git_host(cluster.repository.url): git.ca}}))
     return (*made, *workloads(cluster))
 
 
-def config_map(name: str) -> dict[str, str]:
-    """Return the target of a patch on a ConfigMap."""
-    return {"version": "v1", "kind": "ConfigMap", "name": name}
-
-
-def data_patch(name: str, data: dict[str, str]) -> Patch:
-    """Set all of a ConfigMap's data."""
-    return Patch(target=config_map(name), operations=({"op": "add", "path": "/data", "value": data},))
+def adding(kind: str, name: str, values: Mapping[str, object]) -> Patch:
+    """Add values, by path, to an object of upstream's."""
+    operations = ({"op": "add", "path": path, "value": value} for path, value in values.items())
+    return Patch(target={"version": "v1", "kind": kind, "name": name}, operations=tuple(operations))
 
 
 def escape(key: str) -> str:

@@ -1,19 +1,15 @@
 """Who reaches Argo CD, and with which Secrets."""
 
 from generator.components.argo_cd.settings import has_admin
-from generator.components.common import UNWATCHED
+from generator.components.common import UNWATCHED, rule
 from generator.components.component import Manifest, Secret
-from generator.components.issuers import ISSUER
+from generator.components.issuers import ISSUER, signed
+from generator.components.parts import exposed, rights
 from generator.model.cluster import Cluster
 
 __all__ = ["NAMESPACE", "ingress", "secrets", "syncer"]
 
 NAMESPACE = "argocd"
-
-
-def exposed(cluster: Cluster) -> bool:
-    """Return whether people reach Argo CD by a name."""
-    return bool(cluster.gitops.host and cluster.site.ingress_class)
 
 
 def ingress(cluster: Cluster) -> tuple[Manifest, ...]:
@@ -22,23 +18,20 @@ def ingress(cluster: Cluster) -> tuple[Manifest, ...]:
     cert-manager reads the annotation and makes the certificate, so that nothing here is of a kind that
     does not exist at bootstrap. Argo CD takes it up by the Secret's name.
     """
-    if not exposed(cluster):
-        return ()
     host = cluster.gitops.host
+    if not exposed(cluster, host):
+        return ()
     backend = {"service": {"name": "argocd-server", "port": {"name": "https"}}}
+    annotations = {
+        **UNWATCHED,
+        "cert-manager.io/cluster-issuer": ISSUER,
+        "ingress.cilium.io/tls-passthrough": "enabled",
+        "nginx.ingress.kubernetes.io/backend-protocol": "HTTPS",
+    }
     made = {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",
-        "metadata": {
-            "name": "argocd-server",
-            "namespace": NAMESPACE,
-            "annotations": {
-                **UNWATCHED,
-                "cert-manager.io/cluster-issuer": ISSUER,
-                "ingress.cilium.io/tls-passthrough": "enabled",
-                "nginx.ingress.kubernetes.io/backend-protocol": "HTTPS",
-            },
-        },
+        "metadata": {"name": "argocd-server", "namespace": NAMESPACE, "annotations": annotations},
         "spec": {
             "ingressClassName": cluster.site.ingress_class,
             "rules": [{"host": host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}],
@@ -53,28 +46,9 @@ def syncer() -> tuple[Manifest, ...]:
     is to use it (facts: Argo CD, driven through the Kubernetes API).
     """
     metadata = {"name": "gen-sync", "namespace": NAMESPACE}
-    verbs = ["get", "list", "watch", "patch"]
-    return (
-        {
-            "apiVersion": "v1",
-            "kind": "ServiceAccount",
-            "metadata": metadata,
-            "automountServiceAccountToken": False,
-        },
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "Role",
-            "metadata": metadata,
-            "rules": [{"apiGroups": ["argoproj.io"], "resources": ["applications"], "verbs": verbs}],
-        },
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "RoleBinding",
-            "metadata": metadata,
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "gen-sync"},
-            "subjects": [{"kind": "ServiceAccount", "name": "gen-sync", "namespace": NAMESPACE}],
-        },
-    )
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    rules = [rule("argoproj.io", ["applications"], ["get", "list", "watch", "patch"])]
+    return {**account, "automountServiceAccountToken": False}, *rights(metadata, rules, NAMESPACE)
 
 
 def secrets(cluster: Cluster) -> tuple[Secret, ...]:
@@ -82,18 +56,17 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     key = "delete the key: it is made again and everybody logs in again"
     change = "log in, change the password with `argocd account update-password`, delete this Secret"
     made = [
-        own_secret("argocd-secret", ("server.secretkey",), key),
-        own_secret("argocd-redis", ("auth",), "delete it and restart Redis, the controller and the servers"),
+        own_secret("argocd-secret", "server.secretkey", key),
+        own_secret("argocd-redis", "auth", "delete it and restart Redis, the controller and the servers"),
         repository(cluster),
     ]
     if has_admin(cluster):
-        made.append(own_secret("argocd-initial-admin-secret", ("password",), change))
+        made.append(own_secret("argocd-initial-admin-secret", "password", change))
     if cluster.site.oidc:
         rotate = "make a new one at the identity provider, replace the value"
         made.append(given("argocd-oidc", ("clientSecret",), rotate, {"app.kubernetes.io/part-of": "argocd"}))
-    if exposed(cluster):
-        renewed = "cert-manager renews it; delete it to have it made again"
-        made.append(own_secret("argocd-server-tls", ("ca.crt", "tls.crt", "tls.key"), renewed, by="cert-manager"))
+    if exposed(cluster, cluster.gitops.host):
+        made.append(signed("argocd-server-tls", NAMESPACE, "argo-cd"))
     return tuple(made)
 
 
@@ -123,14 +96,14 @@ def given(name: str, keys: tuple[str, ...], rotate: str, labels: dict[str, str])
     )
 
 
-def own_secret(name: str, keys: tuple[str, ...], rotate: str, by: str = "argo-cd") -> Secret:
-    """Return a Secret that is made in the cluster, and made again when it is lost."""
+def own_secret(name: str, key: str, rotate: str) -> Secret:
+    """Return a Secret that Argo CD makes, and makes again when it is lost."""
     return Secret(
         name=name,
         namespace=NAMESPACE,
-        keys=keys,
+        keys=(key,),
         source="in-cluster",
-        by=by,
+        by="argo-cd",
         loss="harmless",
         rotate=rotate,
         readers=("argo-cd",),

@@ -2,18 +2,21 @@
 
 from generator.components.argo_cd.access import NAMESPACE
 from generator.components.component import Manifest, Patch
+from generator.components.parts import resources
 from generator.model.cluster import Cluster
 
 __all__ = ["budgets", "workloads"]
 
-# Container and its CPU, memory and memory limit. The controller holds every watched object; the repository server
+CONTAINER = "/spec/template/spec/containers/0"
+
+# The controller holds every watched object; the repository server
 # builds overlays with megabytes of CRDs, several at once.
-SIZES: dict[str, tuple[str, str, str]] = {
-    "argocd-application-controller": ("500m", "1Gi", "4Gi"),
-    "argocd-applicationset-controller": ("50m", "128Mi", "512Mi"),
-    "argocd-notifications-controller": ("20m", "64Mi", "256Mi"),
-    "argocd-repo-server": ("500m", "512Mi", "4Gi"),
-    "argocd-server": ("100m", "128Mi", "512Mi"),
+SIZES = {
+    "argocd-application-controller": resources("500m", "1Gi", "4Gi"),
+    "argocd-applicationset-controller": resources("50m", "128Mi", "512Mi"),
+    "argocd-notifications-controller": resources("20m", "64Mi", "256Mi"),
+    "argocd-repo-server": resources("500m", "512Mi", "4Gi"),
+    "argocd-server": resources("100m", "128Mi", "512Mi"),
 }
 
 
@@ -25,20 +28,14 @@ def workloads(cluster: Cluster) -> tuple[Patch, ...]:
         Patch(
             target=workload(name),
             operations=(
-                {
-                    "op": "add",
-                    "path": "/spec/template/spec/containers/0/resources",
-                    "value": {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": limit}},
-                },
+                {"op": "add", "path": f"{CONTAINER}/resources", "value": size},
                 *(proxy(cluster) if name == "argocd-repo-server" else ()),
             ),
         )
-        for name, (cpu, memory, limit) in SIZES.items()
+        for name, size in SIZES.items()
     )
-    return (
-        *sized,
-        Patch(target=workload("argocd-dex-server"), operations=({"op": "add", "path": "/spec/replicas", "value": 0},)),
-    )
+    none = {"op": "add", "path": "/spec/replicas", "value": 0}
+    return (*sized, Patch(target=workload("argocd-dex-server"), operations=(none,)))
 
 
 def workload(name: str) -> dict[str, str]:
@@ -54,15 +51,14 @@ def proxy(cluster: Cluster) -> tuple[Manifest, ...]:
     given, kubernetes = cluster.site.proxy, cluster.kubernetes
     inside = [str(kubernetes.pod_cidr), str(kubernetes.service_cidr), str(cluster.networks.node.cidr)]
     inside += ["localhost", "127.0.0.1", ".svc", f".{kubernetes.dns_domain}", f".{cluster.site.domain}"]
+    past = [*inside, *given.no_proxy, "argocd-repo-server", "argocd-redis", "argocd-redis-ha-haproxy"]
     variables = {
         "HTTP_PROXY": given.http,
         "HTTPS_PROXY": given.https or given.http,
-        "NO_PROXY": ",".join(
-            [*inside, *given.no_proxy, "argocd-repo-server", "argocd-redis", "argocd-redis-ha-haproxy"]
-        ),
+        "NO_PROXY": ",".join(past),
     }
     return tuple(
-        {"op": "add", "path": "/spec/template/spec/containers/0/env/-", "value": {"name": name, "value": value}}
+        {"op": "add", "path": f"{CONTAINER}/env/-", "value": {"name": name, "value": value}}
         for name, value in variables.items()
     )
 

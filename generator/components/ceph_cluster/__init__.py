@@ -1,15 +1,15 @@
 """Tier 2: the Ceph cluster, its pools, filesystems, object stores, and the storage classes they make."""
 
-from generator.components.ceph_cluster.buckets import bucket_claims, certificates, readers
+from collections.abc import Iterator
+
+from generator.components.ceph_cluster.buckets import backup_reader, bucket_claims, certificates, readers
 from generator.components.ceph_cluster.classes import snapshot_classes, storage_classes
-from generator.components.ceph_cluster.daemons import ceph_cluster_object
+from generator.components.ceph_cluster.daemons import ceph_cluster_object, toolbox
 from generator.components.ceph_cluster.health import HEALTH
-from generator.components.ceph_cluster.pools import block_pools, filesystems, mgr_pool, object_stores
-from generator.components.ceph_cluster.secrets import secrets
-from generator.components.ceph_cluster.toolbox import toolbox
-from generator.components.component import Component, Ignore, Manifest, Tier
-from generator.components.issuers import ISSUER
-from generator.model.capacity import ceph_hosts
+from generator.components.ceph_cluster.pools import block_pools, filesystems, mgr_pool, object_stores, rgw_secret
+from generator.components.common import prometheus_crds
+from generator.components.component import Component, Ignore, Manifest, Secret, Tier
+from generator.components.rook_ceph import NAMESPACE
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph
 from generator.model.versions import version_of
@@ -22,7 +22,7 @@ def ceph_cluster(cluster: Cluster) -> Component | None:
     version is Ceph's, so that Rook and Ceph move in commits of their own.
     """
     ceph = cluster.storage.ceph
-    if ceph is None or not ceph_hosts(cluster):
+    if ceph is None or not cluster.ceph_hosts:
         return None
     return Component(
         name="ceph-cluster",
@@ -41,8 +41,7 @@ def ceph_cluster(cluster: Cluster) -> Component | None:
 def needs(cluster: Cluster, ceph: Ceph) -> tuple[str, ...]:
     """Return what must be there first. Of Prometheus only the kinds: its own volume may lie on Ceph."""
     issuers = ("issuers",) if ceph.encryption.transit and ceph.object_stores else ()
-    monitors = ("prometheus-crds",) if cluster.monitoring.prometheus else ()
-    return ("rook-ceph", "ceph-csi-drivers", "snapshot-controller", *issuers, *monitors)
+    return ("rook-ceph", "ceph-csi-drivers", "snapshot-controller", *issuers, *prometheus_crds(cluster))
 
 
 def objects(cluster: Cluster, ceph: Ceph) -> tuple[Manifest, ...]:
@@ -53,10 +52,56 @@ def objects(cluster: Cluster, ceph: Ceph) -> tuple[Manifest, ...]:
         *block_pools(ceph),
         *filesystems(cluster, ceph),
         *object_stores(cluster, ceph),
-        *certificates(cluster, ceph, ISSUER),
+        *certificates(cluster, ceph),
         *storage_classes(ceph),
         *snapshot_classes(ceph),
         *bucket_claims(cluster, ceph),
         *readers(cluster, ceph),
         *((toolbox(cluster),) if ceph.toolbox else ()),
+    )
+
+
+def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
+    """Yield the Secrets that Rook and cert-manager make: nobody has to give them. The one of the monitors is Ceph's
+    identity, and with encrypted disks the monitors hold the disks' keys: keep a copy outside the cluster.
+    """
+    rotation = "spec.security.cephx.{} of the CephCluster (keyRotationPolicy, keyGeneration)"
+    monitors = ("ceph-secret", "ceph-username", "fsid", "mon-secret")
+    yield Secret(
+        name="rook-ceph-mon",
+        namespace=NAMESPACE,
+        keys=monitors,
+        source="in-cluster",
+        loss="data",
+        rotate=rotation.format("daemon"),
+        readers=("rook-ceph-operator", "rook-ceph-tools"),
+        by="ceph-cluster",
+    )
+    for driver, used in (("rbd", ceph.block_pools), ("cephfs", ceph.filesystems)):
+        for role in ("provisioner", "node") if used else ():
+            name = f"rook-csi-{driver}-{role}"
+            yield made(name, ("userID", "userKey"), rotation.format("csi"), "ceph-csi-drivers")
+    backed_up = {backup.source.store for backup in cluster.backups}
+    for store in ceph.object_stores:
+        if ceph.encryption.transit:
+            certificate = ("ca.crt", "tls.crt", "tls.key")
+            rotate = "cert-manager renews it a year before its end; then restart the Deployments rook-ceph-rgw-*"
+            yield made(rgw_secret(store), certificate, rotate, "rook-ceph-rgw", by="cert-manager")
+        if store.name in backed_up:
+            name = f"rook-ceph-object-user-{store.name}-{backup_reader(store)}"
+            reader = ("AccessKey", "Endpoint", "SecretKey")
+            yield made(name, reader, "delete the CephObjectStoreUser: Argo CD makes it again", "workflows")
+
+
+def made(name: str, keys: tuple[str, ...], rotate: str, reader: str, *, by: str = "ceph-cluster") -> Secret:
+    """Declare a Secret without which something stops, until it is made again."""
+    return Secret(
+        name=name,
+        namespace=NAMESPACE,
+        keys=keys,
+        source="in-cluster",
+        loss="outage",
+        rotate=rotate,
+        readers=(reader,),
+        by=by,
     )

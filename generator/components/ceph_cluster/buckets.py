@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterator
 
 from generator.components.ceph_cluster.classes import bucket_class
+from generator.components.ceph_cluster.daemons import rook_object
 from generator.components.ceph_cluster.pools import rgw_secret, rgw_service
 from generator.components.component import Manifest, protect
+from generator.components.issuers import ISSUER
 from generator.components.rook_ceph import NAMESPACE
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph, CephObjectStore
@@ -23,9 +25,14 @@ def bucket_claims(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
             spec: Manifest = {"bucketName": bucket, "storageClassName": bucket_class(store)}
             if (store.name, bucket) in backed_up:
                 spec["additionalConfig"] = {"bucketPolicy": _policy(store, bucket)}
-            metadata = {"name": bucket, "namespace": NAMESPACE}
-            claim = {"apiVersion": "objectbucket.io/v1alpha1", "kind": "ObjectBucketClaim", "metadata": metadata}
-            yield protect({**claim, "spec": spec})
+            yield protect(
+                {
+                    "apiVersion": "objectbucket.io/v1alpha1",
+                    "kind": "ObjectBucketClaim",
+                    "metadata": {"name": bucket, "namespace": NAMESPACE},
+                    "spec": spec,
+                }
+            )
 
 
 def backup_reader(store: CephObjectStore) -> str:
@@ -42,10 +49,8 @@ def readers(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
     stores = {backup.source.store for backup in cluster.backups}
     for store in ceph.object_stores:
         if store.name in stores:
-            metadata = {"name": backup_reader(store), "namespace": NAMESPACE}
             spec = {"store": store.name, "displayName": "Backups, read only", "opMask": ["read"]}
-            user = {"apiVersion": "ceph.rook.io/v1", "kind": "CephObjectStoreUser", "metadata": metadata}
-            yield protect({**user, "spec": spec})
+            yield rook_object("CephObjectStoreUser", backup_reader(store), spec)
 
 
 def _policy(store: CephObjectStore, bucket: str) -> str:
@@ -60,7 +65,7 @@ def _policy(store: CephObjectStore, bucket: str) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
-def certificates(cluster: Cluster, ceph: Ceph, issuer: str) -> Iterator[Manifest]:
+def certificates(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
     """Yield a certificate for each store whose traffic is encrypted."""
     if not ceph.encryption.transit:
         return
@@ -78,6 +83,6 @@ def certificates(cluster: Cluster, ceph: Ceph, issuer: str) -> Iterator[Manifest
                 "dnsNames": [service, f"{service}.{cluster.kubernetes.dns_domain}"],
                 "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
                 "usages": ["digital signature", "key encipherment", "server auth"],
-                "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": issuer},
+                "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": ISSUER},
             },
         }

@@ -29,29 +29,33 @@ def bucket_class(store: CephObjectStore) -> str:
 def storage_classes(ceph: Ceph) -> Iterator[Manifest]:
     """Yield a class for each block pool, each data pool of a filesystem and each object store."""
     for pool in ceph.block_pools:
-        yield _csi_class(block_class(pool), pool, RBD_DRIVER, {**_images(pool), **_secrets("rook-csi-rbd")})
+        parameters = {**_images(pool), **_secrets("rook-csi-rbd")}
+        yield _class(block_class(pool), RBD_DRIVER, parameters, pool)
     for filesystem in ceph.filesystems:
         for pool in filesystem.data:
             # Ceph's own name of the pool: Rook puts the filesystem's before it.
             place = {"clusterID": NAMESPACE, "fsName": filesystem.name, "pool": f"{filesystem.name}-{pool.name}"}
             parameters = {**place, **_secrets("rook-csi-cephfs")}
-            yield _csi_class(file_class(filesystem, pool), pool, CEPHFS_DRIVER, parameters)
+            yield _class(file_class(filesystem, pool), CEPHFS_DRIVER, parameters, pool)
     for store in ceph.object_stores:
-        yield _bucket_class(store)
+        parameters = {"objectStoreName": store.name, "objectStoreNamespace": NAMESPACE}
+        yield _class(bucket_class(store), f"{NAMESPACE}.ceph.rook.io/bucket", parameters)
 
 
-def _csi_class(name: str, pool: CephPool, driver: str, parameters: dict[str, str]) -> Manifest:
+def _class(name: str, provisioner: str, parameters: dict[str, str], pool: CephPool | None = None) -> Manifest:
+    """Return a class of volumes on a pool, or of buckets. Those are retained: the class decides whether a bucket goes
+    with its claim, and they hold datasets.
+    """
     metadata: Manifest = {"name": name}
-    if pool.default:
+    if pool and pool.default:
         metadata["annotations"] = {"storageclass.kubernetes.io/is-default-class": "true"}
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
         "metadata": metadata,
-        "provisioner": driver,
+        "provisioner": provisioner,
         "parameters": parameters,
-        "reclaimPolicy": pool.reclaim,
-        "allowVolumeExpansion": True,
+        **({"reclaimPolicy": pool.reclaim, "allowVolumeExpansion": True} if pool else {"reclaimPolicy": "Retain"}),
         "volumeBindingMode": "Immediate",
     }
 
@@ -69,50 +73,27 @@ def _images(pool: CephPool) -> dict[str, str]:
 
 def _secrets(prefix: str) -> dict[str, str]:
     """Return references to the Secrets that Rook makes: without one of them its step fails only when it is used."""
-    names = {
-        "provisioner": f"{prefix}-provisioner",
-        "controller-expand": f"{prefix}-provisioner",
-        "controller-publish": f"{prefix}-provisioner",
-        "node-stage": f"{prefix}-node",
-    }
+    provisioner = dict.fromkeys(("provisioner", "controller-expand", "controller-publish"), f"{prefix}-provisioner")
     parameters = {}
-    for role, name in names.items():
+    for role, name in {**provisioner, "node-stage": f"{prefix}-node"}.items():
         parameters[f"csi.storage.k8s.io/{role}-secret-name"] = name
         parameters[f"csi.storage.k8s.io/{role}-secret-namespace"] = NAMESPACE
     return parameters
 
 
-def _bucket_class(store: CephObjectStore) -> Manifest:
-    """Retain: the class decides whether a bucket goes with its claim, and these hold datasets."""
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": bucket_class(store)},
-        "provisioner": f"{NAMESPACE}.ceph.rook.io/bucket",
-        "parameters": {"objectStoreName": store.name, "objectStoreNamespace": NAMESPACE},
-        "reclaimPolicy": "Retain",
-        "volumeBindingMode": "Immediate",
-    }
-
-
 def snapshot_classes(ceph: Ceph) -> Iterator[Manifest]:
     """Yield the class of snapshots of each driver in use."""
-    if ceph.block_pools:
-        yield _snapshot_class("csi-rbdplugin-snapclass", RBD_DRIVER, "rook-csi-rbd-provisioner")
-    if ceph.filesystems:
-        yield _snapshot_class("csi-cephfsplugin-snapclass", CEPHFS_DRIVER, "rook-csi-cephfs-provisioner")
-
-
-def _snapshot_class(name: str, driver: str, secret: str) -> Manifest:
-    return {
-        "apiVersion": "snapshot.storage.k8s.io/v1",
-        "kind": "VolumeSnapshotClass",
-        "metadata": {"name": name},
-        "driver": driver,
-        "parameters": {
-            "clusterID": NAMESPACE,
-            "csi.storage.k8s.io/snapshotter-secret-name": secret,
-            "csi.storage.k8s.io/snapshotter-secret-namespace": NAMESPACE,
-        },
-        "deletionPolicy": "Delete",
-    }
+    for name, driver, used in (("rbd", RBD_DRIVER, ceph.block_pools), ("cephfs", CEPHFS_DRIVER, ceph.filesystems)):
+        if used:
+            yield {
+                "apiVersion": "snapshot.storage.k8s.io/v1",
+                "kind": "VolumeSnapshotClass",
+                "metadata": {"name": f"csi-{name}plugin-snapclass"},
+                "driver": driver,
+                "parameters": {
+                    "clusterID": NAMESPACE,
+                    "csi.storage.k8s.io/snapshotter-secret-name": f"rook-csi-{name}-provisioner",
+                    "csi.storage.k8s.io/snapshotter-secret-namespace": NAMESPACE,
+                },
+                "deletionPolicy": "Delete",
+            }

@@ -1,15 +1,15 @@
-"""The CephCluster: monitors, managers and OSDs."""
+"""The CephCluster: monitors, managers and OSDs, and the toolbox for those who ask for it."""
 
 from generator.components.ceph_cluster.devices import device_classes, storage_node
-from generator.components.common import CEPH, RACK, tolerations
+from generator.components.common import CEPH, RACK, spread, tolerations
 from generator.components.component import Manifest, protect
+from generator.components.parts import from_secret, on_nodes, pod_security, resources
 from generator.components.rook_ceph import NAMESPACE
-from generator.model.capacity import ceph_hosts
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph
 from generator.model.versions import version_of
 
-__all__ = ["ceph_cluster_object", "on_ceph_hosts"]
+__all__ = ["ceph_cluster_object", "on_ceph_hosts", "rook_object", "toolbox"]
 
 # Ceph warns of these as long as keys of the old type are in use (facts: storage 2.6).
 OLD_KEY_WARNINGS = (
@@ -20,40 +20,41 @@ OLD_KEY_WARNINGS = (
 )
 
 
+def rook_object(kind: str, name: str, spec: Manifest) -> Manifest:
+    """Return an object of Rook's, protected: with it Rook may delete what it stands for."""
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return protect({"apiVersion": "ceph.rook.io/v1", "kind": kind, "metadata": metadata, "spec": spec})
+
+
 def ceph_cluster_object(cluster: Cluster, ceph: Ceph) -> Manifest:
     """Return the CephCluster. Flags that are off are left out, because Rook drops them when it writes the object
     back; `useAllNodes` and `useAllDevices` stay for the reader.
     """
-    return protect(
-        {
-            "apiVersion": "ceph.rook.io/v1",
-            "kind": "CephCluster",
-            "metadata": {"name": NAMESPACE, "namespace": NAMESPACE},
-            "spec": {
-                "cephVersion": {"image": version_of("ceph-cluster", cluster).images["ceph"]},
-                "dataDirHostPath": "/var/lib/rook",
-                "mon": {"count": ceph.monitors},
-                "mgr": {"count": min(2, len(ceph_hosts(cluster)))},
-                **({"dashboard": {"enabled": True, "ssl": True}} if ceph.dashboard else {}),
-                **({"monitoring": {"enabled": True}} if cluster.monitoring.prometheus else {}),
-                "network": network(cluster, ceph),
-                # Without encryption as well: requireMsgr2 leaves clients only the port of the new protocol.
-                "csi": {"cephfs": {"kernelMountOptions": mount_options(ceph)}},
-                **keys(cluster),
-                "placement": placement(cluster),
-                "resources": resources(cluster),
-                "priorityClassNames": {
-                    "mon": "system-node-critical",
-                    "osd": "system-node-critical",
-                    "mgr": "system-cluster-critical",
-                },
-                "storage": storage(cluster, ceph),
-                "disruptionManagement": {"managePodBudgets": True, "osdMaintenanceTimeout": 30},
-                "crashCollector": {"daysToRetain": 30},
-                "logCollector": {"enabled": True, "periodicity": "daily", "maxLogSize": "500M"},
-            },
-        }
-    )
+    mode = "secure" if ceph.encryption.transit else "prefer-crc"
+    spec = {
+        "cephVersion": {"image": version_of("ceph-cluster", cluster).images["ceph"]},
+        "dataDirHostPath": "/var/lib/rook",
+        "mon": {"count": ceph.monitors},
+        "mgr": {"count": min(2, len(cluster.ceph_hosts))},
+        **({"dashboard": {"enabled": True, "ssl": True}} if ceph.dashboard else {}),
+        **({"monitoring": {"enabled": True}} if cluster.monitoring.prometheus else {}),
+        "network": network(cluster, ceph),
+        # Without encryption as well: requireMsgr2 leaves clients only the port of the new protocol.
+        "csi": {"cephfs": {"kernelMountOptions": f"ms_mode={mode}"}},
+        **keys(cluster),
+        "placement": placement(cluster),
+        "resources": of_daemons(cluster),
+        "priorityClassNames": {
+            "mon": "system-node-critical",
+            "osd": "system-node-critical",
+            "mgr": "system-cluster-critical",
+        },
+        "storage": storage(cluster, ceph),
+        "disruptionManagement": {"managePodBudgets": True, "osdMaintenanceTimeout": 30},
+        "crashCollector": {"daysToRetain": 30},
+        "logCollector": {"enabled": True, "periodicity": "daily", "maxLogSize": "500M"},
+    }
+    return rook_object("CephCluster", NAMESPACE, spec)
 
 
 def network(cluster: Cluster, ceph: Ceph) -> Manifest:
@@ -67,11 +68,6 @@ def network(cluster: Cluster, ceph: Ceph) -> Manifest:
         return {"connections": connections}
     public = cluster.networks.storage or cluster.networks.node
     return {"provider": "host", "addressRanges": {"public": [str(public.cidr)]}, "connections": connections}
-
-
-def mount_options(ceph: Ceph) -> str:
-    """Return what the kernel's CephFS client must be told."""
-    return "ms_mode=secure" if ceph.encryption.transit else "ms_mode=prefer-crc"
 
 
 def keys(cluster: Cluster) -> Manifest:
@@ -88,61 +84,97 @@ def keys(cluster: Cluster) -> Manifest:
 
 def on_ceph_hosts(cluster: Cluster) -> Manifest:
     """Return a placement on the nodes with Ceph's disks, whatever their taints."""
-    hosts: Manifest = {"matchExpressions": [{"key": CEPH, "operator": "In", "values": ["true"]}]}
-    found: Manifest = {
-        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [hosts]}}
-    }
-    tolerated = tolerations(ceph_hosts(cluster))
-    return {**found, "tolerations": tolerated} if tolerated else found
+    tolerated = tolerations(cluster.ceph_hosts)
+    return {"nodeAffinity": on_nodes({CEPH: ["true"]}), **({"tolerations": tolerated} if tolerated else {})}
 
 
 def placement(cluster: Cluster) -> Manifest:
     """All daemons on Ceph's nodes; the monitors spread over racks where there are racks."""
     placed = {"all": on_ceph_hosts(cluster)}
-    if any(machine.rack for machine in ceph_hosts(cluster)):
-        placed["mon"] = {
-            "topologySpreadConstraints": [
-                {
-                    "maxSkew": 1,
-                    "topologyKey": RACK,
-                    "whenUnsatisfiable": "ScheduleAnyway",
-                    "labelSelector": {"matchLabels": {"app": "rook-ceph-mon"}},
-                }
-            ]
-        }
+    if any(machine.rack for machine in cluster.ceph_hosts):
+        placed["mon"] = {"topologySpreadConstraints": spread({"app": "rook-ceph-mon"}, over=RACK)}
     return placed
 
 
-def resources(cluster: Cluster) -> Manifest:
+def of_daemons(cluster: Cluster) -> Manifest:
     """Return requests and limits. An OSD takes 0.8 of its limit as `osd_memory_target`. `prepareosd` has no memory
     limit: it runs out on big devices (facts: storage 2.2).
     """
-    osds = {"nvme": _osd("2", "8Gi"), "ssd": _osd("1", "5Gi"), "hdd": _osd("500m", "5Gi")}
+    osds = {
+        "nvme": resources("2", "8Gi", "8Gi"),
+        "ssd": resources("1", "5Gi", "5Gi"),
+        "hdd": resources("500m", "5Gi", "5Gi"),
+    }
     return {
-        "mon": {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"memory": "4Gi"}},
-        "mgr": {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"memory": "4Gi"}},
+        "mon": resources("1", "2Gi", "4Gi"),
+        "mgr": resources("1", "2Gi", "4Gi"),
         **{f"osd-{name}": osds[name] for name in device_classes(cluster)},
         "prepareosd": {"requests": {"cpu": "500m", "memory": "128Mi"}},
-        "mgr-sidecar": {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
-        "crashcollector": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "128Mi"}},
-        "exporter": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
-        "logcollector": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}},
-        "cmd-reporter": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
+        "mgr-sidecar": resources("100m", "64Mi", "256Mi"),
+        "crashcollector": resources("10m", "64Mi", "128Mi"),
+        "exporter": resources("50m", "64Mi", "256Mi"),
+        "logcollector": resources("10m", "64Mi", "1Gi"),
+        "cmd-reporter": resources("100m", "256Mi", "1Gi"),
     }
-
-
-def _osd(cpu: str, memory: str) -> Manifest:
-    return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": memory}}
 
 
 def storage(cluster: Cluster, ceph: Ceph) -> Manifest:
     """Return the disks. Values of `config` are text, also where they are numbers or flags."""
-    config = {"osdsPerDevice": "1"}
-    if ceph.encryption.rest:
-        config["encryptedDevice"] = "true"
     return {
         "useAllNodes": False,
         "useAllDevices": False,
-        "config": config,
-        "nodes": [storage_node(machine) for machine in ceph_hosts(cluster)],
+        "config": {"osdsPerDevice": "1", **({"encryptedDevice": "true"} if ceph.encryption.rest else {})},
+        "nodes": [storage_node(machine) for machine in cluster.ceph_hosts],
+    }
+
+
+def toolbox(cluster: Cluster) -> Manifest:
+    """Return a shell with Ceph's admin key. Whoever may exec into it owns Ceph: it is off unless the cluster file asks
+    for it.
+    """
+    labels = {"app": "rook-ceph-tools"}
+    placed = on_ceph_hosts(cluster)
+    keyring = [{"key": "ceph-secret", "path": "secret.keyring"}]
+    endpoints = [{"key": "data", "path": "mon-endpoints"}]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "rook-ceph-tools", "namespace": NAMESPACE, "labels": labels},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "serviceAccountName": "rook-ceph-default",
+                    "automountServiceAccountToken": False,
+                    "affinity": {"nodeAffinity": placed["nodeAffinity"]},
+                    **({"tolerations": placed["tolerations"]} if "tolerations" in placed else {}),
+                    "securityContext": pod_security(2016, runAsGroup=2016),
+                    "containers": [_container(version_of("rook-ceph", cluster).images["operator"])],
+                    "volumes": [
+                        {"name": "config", "emptyDir": {}},
+                        {"name": "endpoints", "configMap": {"name": "rook-ceph-mon-endpoints", "items": endpoints}},
+                        {"name": "admin", "secret": {"secretName": "rook-ceph-mon", "items": keyring}},
+                    ],
+                },
+            },
+        },
+    }
+
+
+def _container(image: str) -> Manifest:
+    """Rook's own script writes the client's configuration and follows the monitors."""
+    return {
+        "name": "rook-ceph-tools",
+        "image": image,
+        "command": ["/usr/local/bin/toolbox.sh"],
+        "env": [from_secret("ROOK_CEPH_USERNAME", "rook-ceph-mon", "ceph-username")],
+        "resources": resources("50m", "128Mi", "1Gi"),
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "volumeMounts": [
+            {"name": "config", "mountPath": "/etc/ceph"},
+            {"name": "endpoints", "mountPath": "/etc/rook"},
+            {"name": "admin", "mountPath": "/var/lib/rook-ceph-mon", "readOnly": True},
+        ],
     }

@@ -3,7 +3,6 @@
 import re
 
 from generator.components.component import Manifest
-from generator.model.capacity import ceph_hosts
 from generator.model.cluster import Cluster
 from generator.model.nodes import Disk, Machine
 
@@ -16,7 +15,7 @@ _SERIAL = "_([A-Z]{2}-)?[A-Za-z0-9]+"
 
 def device_classes(cluster: Cluster) -> tuple[str, ...]:
     """Return the classes of Ceph's disks in the cluster, the fastest first."""
-    present = {disk.class_ for machine in ceph_hosts(cluster) for disk in machine.disks_for("ceph")}
+    present = {disk.class_ for machine in cluster.ceph_hosts for disk in machine.disks_for("ceph")}
     return tuple(name for name in ("nvme", "ssd", "hdd") if name in present)
 
 

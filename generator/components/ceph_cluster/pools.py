@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
-from generator.components.ceph_cluster.daemons import on_ceph_hosts
+from msgspec import structs
+
+from generator.components.ceph_cluster.daemons import on_ceph_hosts, rook_object
 from generator.components.ceph_cluster.devices import device_classes
-from generator.components.component import Manifest, protect
-from generator.components.rook_ceph import NAMESPACE
+from generator.components.component import Manifest
+from generator.components.parts import resources
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph, CephFilesystem, CephObjectStore, CephPool
 
@@ -24,7 +26,7 @@ def mgr_pool(cluster: Cluster) -> Manifest:
         "enableCrushUpdates": True,
         "replicated": {"size": 3, "requireSafeReplicaSize": True},
     }
-    return _object("CephBlockPool", "builtin-mgr", spec)
+    return rook_object("CephBlockPool", "builtin-mgr", spec)
 
 
 def block_pools(ceph: Ceph) -> Iterator[Manifest]:
@@ -32,15 +34,10 @@ def block_pools(ceph: Ceph) -> Iterator[Manifest]:
     gets a replicated one beside it.
     """
     for pool in ceph.block_pools:
-        yield _object("CephBlockPool", pool.name, pool_spec(pool, bulk=True))
+        yield rook_object("CephBlockPool", pool.name, pool_spec(pool, bulk=True))
         if pool.erasure:
-            spec = {
-                "failureDomain": pool.failure_domain,
-                "deviceClass": pool.device_class,
-                "enableCrushUpdates": True,
-                "replicated": {"size": 3, "requireSafeReplicaSize": True},
-            }
-            yield _object("CephBlockPool", metadata_pool(pool), spec)
+            replicated = structs.replace(pool, erasure=None, replicas=3, quota=None)
+            yield rook_object("CephBlockPool", metadata_pool(pool), pool_spec(replicated))
 
 
 def metadata_pool(pool: CephPool) -> str:
@@ -51,9 +48,9 @@ def metadata_pool(pool: CephPool) -> str:
 def filesystems(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
     """Yield each CephFS and the group its volumes live in."""
     for filesystem in ceph.filesystems:
-        yield _object("CephFilesystem", filesystem.name, filesystem_spec(cluster, filesystem))
+        yield rook_object("CephFilesystem", filesystem.name, filesystem_spec(cluster, filesystem))
         group = {"name": "csi", "filesystemName": filesystem.name, "pinning": {"distributed": 1}}
-        yield _object("CephFilesystemSubVolumeGroup", f"{filesystem.name}-csi", group)
+        yield rook_object("CephFilesystemSubVolumeGroup", f"{filesystem.name}-csi", group)
 
 
 def filesystem_spec(cluster: Cluster, filesystem: CephFilesystem) -> Manifest:
@@ -67,7 +64,7 @@ def filesystem_spec(cluster: Cluster, filesystem: CephFilesystem) -> Manifest:
             "activeStandby": True,
             "placement": {**on_ceph_hosts(cluster), **_apart("rook-ceph-mds")},
             "priorityClassName": "system-cluster-critical",
-            "resources": {"requests": {"cpu": "2", "memory": "8Gi"}, "limits": {"memory": "8Gi"}},
+            "resources": resources("2", "8Gi", "8Gi"),
         },
     }
 
@@ -86,11 +83,11 @@ def object_stores(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
                 "instances": store.gateways,
                 "placement": {**on_ceph_hosts(cluster), **_apart("rook-ceph-rgw")},
                 "priorityClassName": "system-cluster-critical",
-                "resources": {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"memory": "4Gi"}},
+                "resources": resources("1", "2Gi", "4Gi"),
                 **({"hostNetwork": False} if ceph.network == "host" else {}),
             },
         }
-        yield _object("CephObjectStore", store.name, spec)
+        yield rook_object("CephObjectStore", store.name, spec)
 
 
 def rgw_port(ceph: Ceph, store: CephObjectStore) -> Manifest:
@@ -112,25 +109,19 @@ def rgw_service(store: CephObjectStore) -> str:
 
 def pool_spec(pool: CephPool, *, bulk: bool = False) -> Manifest:
     """Return a pool's settings. `bulk` gives it all its placement groups at once: for the big pools only."""
-    spec: Manifest = {
+    if pool.erasure:
+        kept = {"erasureCoded": {"dataChunks": pool.erasure.data, "codingChunks": pool.erasure.coding}}
+    else:
+        safe = {"requireSafeReplicaSize": True} if pool.replicas > 1 else {}
+        kept = {"replicated": {"size": pool.replicas, **safe}}
+    return {
         "failureDomain": pool.failure_domain,
         "deviceClass": pool.device_class,
         "enableCrushUpdates": True,
+        **kept,
+        **({"parameters": {"bulk": "true"}} if bulk else {}),
+        **({"quotas": {"maxSize": str(pool.quota)}} if pool.quota else {}),
     }
-    if pool.erasure:
-        spec["erasureCoded"] = {"dataChunks": pool.erasure.data, "codingChunks": pool.erasure.coding}
-    else:
-        spec["replicated"] = {"size": pool.replicas, **({"requireSafeReplicaSize": True} if pool.replicas > 1 else {})}
-    if bulk:
-        spec["parameters"] = {"bulk": "true"}
-    if pool.quota:
-        spec["quotas"] = {"maxSize": str(pool.quota)}
-    return spec
-
-
-def _object(kind: str, name: str, spec: Manifest) -> Manifest:
-    metadata = {"name": name, "namespace": NAMESPACE}
-    return protect({"apiVersion": "ceph.rook.io/v1", "kind": kind, "metadata": metadata, "spec": spec})
 
 
 def _apart(app: str) -> Manifest:

@@ -8,12 +8,6 @@ from generator.components.kubeadm.node import node_files
 from generator.components.kubeadm.steps import steps
 
 __all__ = [
-    "audit_policy",
-    "disk_scripts",
-    "endpoint_files",
-    "init_documents",
-    "join_document",
-    "kubeadm_images",
-    "node_files",
-    "steps",
-]
+    "audit_policy", "disk_scripts", "endpoint_files", "init_documents", "join_document", "kubeadm_images",
+    "node_files", "steps",
+]  # fmt: skip

@@ -1,9 +1,11 @@
 """Scripts that make mounts of the disks for scratch and MinIO, by stable names."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from generator.model.cluster import Cluster
 from generator.model.nodes import Disk, Machine
+from generator.model.storage import Storage
 
 __all__ = ["disk_scripts"]
 
@@ -16,7 +18,7 @@ def disk_scripts(cluster: Cluster) -> dict[str, str]:
     """
     found = {}
     for machine in cluster.machines:
-        if lines := [*_scratch(cluster, machine), *_objects(cluster, machine)]:
+        if lines := list(_lines(cluster.storage, machine)):
             found[f"node/disks/{machine.name}.list"] = "".join(f"{line}\n" for line in lines)
     if found:
         script = Path(__file__).with_name("mount.sh")
@@ -24,24 +26,19 @@ def disk_scripts(cluster: Cluster) -> dict[str, str]:
     return found
 
 
-def _scratch(cluster: Cluster, machine: Machine) -> list[str]:
-    settings = cluster.storage.scratch
-    if settings is None:
-        return []
-    return _lines(machine.disks_for("scratch"), f"{settings.filesystem} {settings.host_dir}/disk-{{}} 0")
+def _lines(storage: Storage, machine: Machine) -> Iterator[str]:
+    """Yield a node's lines; a `model` line stands for the n-th disk of that model by its serial number."""
+    scratch, objects = storage.scratch, storage.objects
+    if scratch:
+        for number, name in _numbered(machine, "scratch"):
+            yield f"{scratch.filesystem} {scratch.host_dir}/disk-{number} 0 {name}"
+    if objects and machine.pool == objects.pool:
+        for number, name in _numbered(machine, "objects"):
+            yield f"xfs {objects.host_dir}/drive-{number} {MINIO_GROUP} {name}"
 
 
-def _objects(cluster: Cluster, machine: Machine) -> list[str]:
-    settings = cluster.storage.objects
-    if settings is None or machine.pool != settings.pool:
-        return []
-    return _lines(machine.disks_for("objects"), f"xfs {settings.host_dir}/drive-{{}} {MINIO_GROUP}")
-
-
-def _lines(disks: tuple[Disk, ...], line: str) -> list[str]:
-    """Return a line for each disk; a `model` line stands for the n-th disk of that model by its serial number."""
-    names = [_named(disk, index) for disk in disks for index in range(disk.count)]
-    return [f"{line.format(number)} {name}" for number, name in enumerate(names)]
+def _numbered(machine: Machine, use: str) -> Iterator[tuple[int, str]]:
+    return enumerate(_named(disk, index) for disk in machine.disks_for(use) for index in range(disk.count))
 
 
 def _named(disk: Disk, index: int) -> str:

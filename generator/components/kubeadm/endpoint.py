@@ -1,12 +1,12 @@
 """What holds the control plane's address on the control-plane nodes."""
 
 from generator.components.component import Manifest
+from generator.components.kubeadm.images import KUBE_VIP, pulled
+from generator.components.parts import resources
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 
 __all__ = ["KUBE_VIP", "endpoint_files"]
-
-KUBE_VIP = "ghcr.io/kube-vip/kube-vip:v1.0.1"
 
 
 def endpoint_files(cluster: Cluster) -> dict[str, Manifest | str]:
@@ -28,22 +28,7 @@ def kube_vip(cluster: Cluster) -> Manifest:
     """Return the static pod. On the first node it reads super-admin.conf until `kubeadm init` is done: admin.conf has
     no rights before that (kubeadm 1.29 and newer); the steps change the path back.
     """
-    address, _, port = cluster.kubernetes.endpoint.address.rpartition(":")
-    interface = cluster.control_plane[0].networks["node"].interface or ""
-    env = {
-        "vip_arp": "true",
-        "port": port,
-        "vip_interface": interface,
-        "vip_subnet": "32",
-        "cp_enable": "true",
-        "cp_namespace": "kube-system",
-        "svc_enable": "false",
-        "vip_leaderelection": "true",
-        "vip_leaseduration": "5",
-        "vip_renewdeadline": "3",
-        "vip_retryperiod": "1",
-        "address": address,
-    }
+    file = "/etc/kubernetes/admin.conf"
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -55,18 +40,35 @@ def kube_vip(cluster: Cluster) -> Manifest:
             "containers": [
                 {
                     "name": "kube-vip",
-                    "image": f"{cluster.site.images}/{KUBE_VIP}" if cluster.site.images else KUBE_VIP,
+                    "image": pulled(cluster, KUBE_VIP),
                     "args": ["manager"],
-                    "env": [{"name": name, "value": value} for name, value in env.items()],
-                    "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "128Mi"}},
+                    "env": [{"name": name, "value": value} for name, value in environment(cluster).items()],
+                    "resources": resources("50m", "64Mi", "128Mi"),
                     "securityContext": {"capabilities": {"add": ["NET_ADMIN", "NET_RAW"], "drop": ["ALL"]}},
-                    "volumeMounts": [{"mountPath": "/etc/kubernetes/admin.conf", "name": "kubeconfig"}],
+                    "volumeMounts": [{"mountPath": file, "name": "kubeconfig"}],
                 }
             ],
-            "volumes": [
-                {"name": "kubeconfig", "hostPath": {"path": "/etc/kubernetes/admin.conf", "type": "FileOrCreate"}}
-            ],
+            "volumes": [{"name": "kubeconfig", "hostPath": {"path": file, "type": "FileOrCreate"}}],
         },
+    }
+
+
+def environment(cluster: Cluster) -> dict[str, str]:
+    """Return kube-vip's settings: it answers ARP for the address from the node that holds the lease."""
+    address, _, port = cluster.kubernetes.endpoint.address.rpartition(":")
+    return {
+        "vip_arp": "true",
+        "port": port,
+        "vip_interface": cluster.control_plane[0].networks["node"].interface or "",
+        "vip_subnet": "32",
+        "cp_enable": "true",
+        "cp_namespace": "kube-system",
+        "svc_enable": "false",
+        "vip_leaderelection": "true",
+        "vip_leaseduration": "5",
+        "vip_renewdeadline": "3",
+        "vip_retryperiod": "1",
+        "address": address,
     }
 
 

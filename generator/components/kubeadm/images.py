@@ -1,12 +1,12 @@
 """The images that kubeadm and the files for nodes name, which no Application holds."""
 
 from generator.components.component import Manifest
-from generator.components.kubeadm.endpoint import KUBE_VIP
 from generator.model.cluster import Cluster
 from generator.model.served import minor_of
 
-__all__ = ["REGISTRY", "kubeadm_images", "mirrored", "sandbox"]
+__all__ = ["KUBE_VIP", "kubeadm_images", "mirrored", "pulled", "sandbox"]
 
+KUBE_VIP = "ghcr.io/kube-vip/kube-vip:v1.0.1"
 REGISTRY = "registry.k8s.io"
 # CoreDNS, etcd and pause of each minor's kubeadm (cmd/kubeadm/app/constants of 1.33.0, 1.34.0, 1.35.3 and 1.36.0).
 _TAGS = {
@@ -41,6 +41,11 @@ def kubeadm_images(cluster: Cluster) -> dict[str, str]:
 def sandbox(cluster: Cluster) -> str:
     """Return the image that holds each pod's namespaces, by upstream's name."""
     return f"{REGISTRY}/pause:{_tags(cluster)[2]}"
+
+
+def pulled(cluster: Cluster, image: str) -> str:
+    """Return where nodes get an image of upstream's: from the site's mirror where there is one."""
+    return f"{cluster.site.images}/{image}" if cluster.site.images else image
 
 
 def mirrored(cluster: Cluster) -> tuple[Manifest, Manifest]:

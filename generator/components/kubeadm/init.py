@@ -1,45 +1,38 @@
 """kubeadm's own files, `kubeadm.k8s.io/v1beta4`: arguments are lists of name and value (facts: network-gpu 10)."""
 
-from ipaddress import IPv4Network
-
 from generator.components.common import CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH
 from generator.components.component import Manifest
 from generator.components.kubeadm.images import mirrored
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 
-__all__ = ["ENCRYPTION_FILE", "audit_policy", "dns_address", "init_documents", "join_document"]
+__all__ = ["audit_policy", "init_documents", "join_document"]
 
 API = "kubeadm.k8s.io/v1beta4"
 SOCKET = "unix:///run/containerd/containerd.sock"
 ENCRYPTION_FILE = "/etc/kubernetes/enc/encryption.yaml"
 AUDIT_FILE = "/etc/kubernetes/audit/policy.yaml"
 DISCOVERY_FILE = "/etc/kubernetes/discovery.conf"
+PATCHES = "/etc/kubernetes/patches"
 ANY = "0.0.0.0"  # noqa: S104 - metrics ports, which listen on loopback by default
-Arguments = list[dict[str, str]]
 
 
 def init_documents(cluster: Cluster) -> list[Manifest]:
     """Return what `kubeadm init` reads on the first control-plane node."""
     first = cluster.control_plane[0]
-    documents: list[Manifest] = [
-        {
-            "apiVersion": API,
-            "kind": "InitConfiguration",
-            "localAPIEndpoint": {"advertiseAddress": str(first.address), "bindPort": 6443},
-            "nodeRegistration": registration(cluster, first),
-            "patches": {"directory": "/etc/kubernetes/patches"},
-            **({"skipPhases": ["addon/kube-proxy"]} if cluster.networks.cni == "cilium" else {}),
-        },
-        cluster_configuration(cluster),
-        kubelet_configuration(cluster),
-    ]
-    if cluster.networks.cni == "calico":
-        # Calico's data plane is iptables: it cannot follow a kube-proxy that writes nftables.
-        documents.append(
-            {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "iptables"}
-        )
-    return documents
+    init: Manifest = {
+        "apiVersion": API,
+        "kind": "InitConfiguration",
+        "localAPIEndpoint": api_endpoint(first),
+        "nodeRegistration": registration(cluster, first),
+        "patches": {"directory": PATCHES},
+    }
+    shared = [cluster_configuration(cluster), kubelet_configuration(cluster)]
+    if cluster.networks.cni == "cilium":
+        return [{**init, "skipPhases": ["addon/kube-proxy"]}, *shared]
+    # Calico's data plane is iptables: it cannot follow a kube-proxy that writes nftables.
+    proxy = {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "iptables"}
+    return [init, *shared, proxy]
 
 
 def join_document(cluster: Cluster, machine: Machine) -> Manifest:
@@ -49,16 +42,20 @@ def join_document(cluster: Cluster, machine: Machine) -> Manifest:
     first control-plane node writes and a person copies, and certificates are copied likewise. Both end
     with the installation and never pass through Git.
     """
-    found: Manifest = {
+    serving = {"controlPlane": {"localAPIEndpoint": api_endpoint(machine)}} if machine.role == "control-plane" else {}
+    return {
         "apiVersion": API,
         "kind": "JoinConfiguration",
         "discovery": {"file": {"kubeConfigPath": DISCOVERY_FILE}},
         "nodeRegistration": registration(cluster, machine),
-        "patches": {"directory": "/etc/kubernetes/patches"},
+        "patches": {"directory": PATCHES},
+        **serving,
     }
-    if machine.role == "control-plane":
-        found["controlPlane"] = {"localAPIEndpoint": {"advertiseAddress": str(machine.address), "bindPort": 6443}}
-    return found
+
+
+def api_endpoint(machine: Machine) -> Manifest:
+    """Return where a node's API server listens."""
+    return {"advertiseAddress": str(machine.address), "bindPort": 6443}
 
 
 def registration(cluster: Cluster, machine: Machine) -> Manifest:
@@ -96,7 +93,7 @@ def node_labels(cluster: Cluster, machine: Machine) -> dict[str, str]:
     }
 
 
-def arguments(named: dict[str, str]) -> Arguments:
+def arguments(named: dict[str, str]) -> list[dict[str, str]]:
     """Return arguments as v1beta4 wants them."""
     return [{"name": name, "value": value} for name, value in named.items()]
 
@@ -105,6 +102,12 @@ def cluster_configuration(cluster: Cluster) -> Manifest:
     """Return what all control-plane nodes share; kubeadm keeps it in the cluster."""
     settings = cluster.kubernetes
     images, etcd_image = mirrored(cluster)
+    etcd = {
+        "quota-backend-bytes": str(settings.etcd.quota.value),
+        "auto-compaction-mode": "periodic",
+        "auto-compaction-retention": "1h",
+        **scraped(cluster, "listen-metrics-urls", f"http://{ANY}:2381"),
+    }
     return {
         "apiVersion": API,
         "kind": "ClusterConfiguration",
@@ -120,21 +123,8 @@ def cluster_configuration(cluster: Cluster) -> Manifest:
         },
         "apiServer": api_server(cluster),
         "controllerManager": {"extraArgs": arguments(controller_manager(cluster))},
-        "scheduler": {"extraArgs": arguments({"bind-address": ANY} if scraped(cluster) else {})},
-        "etcd": {
-            "local": {
-                **etcd_image,
-                "dataDir": settings.etcd.data_dir,
-                "extraArgs": arguments(
-                    {
-                        "quota-backend-bytes": str(settings.etcd.quota.value),
-                        "auto-compaction-mode": "periodic",
-                        "auto-compaction-retention": "1h",
-                        **({"listen-metrics-urls": f"http://{ANY}:2381"} if scraped(cluster) else {}),
-                    }
-                ),
-            }
-        },
+        "scheduler": {"extraArgs": arguments(scraped(cluster))},
+        "etcd": {"local": {**etcd_image, "dataDir": settings.etcd.data_dir, "extraArgs": arguments(etcd)}},
         **({"proxy": {"disabled": True}} if cluster.networks.cni == "cilium" else {}),
     }
 
@@ -143,17 +133,16 @@ def _both(network: object, second: object | None) -> str:
     return f"{network},{second}" if second else str(network)
 
 
-def scraped(cluster: Cluster) -> bool:
-    """Return whether somebody reads the control plane's metrics: otherwise they stay on loopback."""
-    return cluster.monitoring.prometheus is not None
+def scraped(cluster: Cluster, name: str = "bind-address", value: str = ANY) -> dict[str, str]:
+    """Return the argument that opens a part's metrics where somebody reads them: otherwise they stay on loopback."""
+    return {name: value} if cluster.monitoring.prometheus else {}
 
 
 def controller_manager(cluster: Cluster) -> dict[str, str]:
     """Return the size of each node's slice of the pod network, under the name that fits one family or two."""
-    masks = {"node-cidr-mask-size": str(cluster.kubernetes.node_mask)}
-    if cluster.kubernetes.pod_cidr6:
-        masks = {"node-cidr-mask-size-ipv4": masks["node-cidr-mask-size"], "node-cidr-mask-size-ipv6": "64"}
-    return {"bind-address": ANY, **masks} if scraped(cluster) else masks
+    mask, name = str(cluster.kubernetes.node_mask), "node-cidr-mask-size"
+    masks = {f"{name}-ipv4": mask, f"{name}-ipv6": "64"} if cluster.kubernetes.pod_cidr6 else {name: mask}
+    return {**scraped(cluster), **masks}
 
 
 def api_server(cluster: Cluster) -> Manifest:
@@ -178,11 +167,7 @@ def api_server(cluster: Cluster) -> Manifest:
         }
     host = cluster.kubernetes.endpoint.address.rpartition(":")[0]
     names = [host, *(str(machine.address) for machine in cluster.control_plane), cluster.host("api")]
-    return {
-        "certSANs": list(dict.fromkeys(names)),
-        "extraArgs": arguments(named),
-        "extraVolumes": volumes,
-    }
+    return {"certSANs": list(dict.fromkeys(names)), "extraArgs": arguments(named), "extraVolumes": volumes}
 
 
 def _volume(name: str, path: str, *, read_only: bool) -> Manifest:
@@ -196,7 +181,8 @@ def kubelet_configuration(cluster: Cluster) -> Manifest:
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
         "cgroupDriver": "systemd",
-        "clusterDNS": [str(dns_address(settings.service_cidr))],
+        # kubeadm gives the cluster's DNS the tenth address.
+        "clusterDNS": [str(settings.service_cidr[10])],
         "clusterDomain": settings.dns_domain,
         "maxPods": settings.max_pods,
         "systemReserved": {"cpu": str(settings.reserved.cpu), "memory": str(settings.reserved.memory)},
@@ -209,11 +195,6 @@ def kubelet_configuration(cluster: Cluster) -> Manifest:
         "serverTLSBootstrap": False,
         "failSwapOn": True,
     }
-
-
-def dns_address(services: IPv4Network) -> object:
-    """Return the address of the cluster's DNS: kubeadm takes the tenth of the service network."""
-    return services[10]
 
 
 def audit_policy() -> Manifest:

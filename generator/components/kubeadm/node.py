@@ -6,19 +6,22 @@ Files lie below `node/all/` and `node/<pool>/` as they lie on the node; `prepare
 from pathlib import Path
 
 from generator.components.component import Manifest
-from generator.components.kubeadm.images import sandbox
+from generator.components.kubeadm.images import pulled, sandbox
 from generator.model.cluster import Cluster
-from generator.model.nodes import Machine
+from generator.model.nodes import Network
 
 __all__ = ["node_files"]
 
 
-def node_files(cluster: Cluster) -> dict[str, str | Manifest]:
+Files = dict[str, str | Manifest]
+
+
+def node_files(cluster: Cluster) -> Files:
     """Return files by path below the bootstrap folder."""
-    found: dict[str, str | Manifest] = {
-        "node/all/etc/modules-load.d/kubernetes.conf": _lines("overlay", "br_netfilter", "nf_conntrack"),
+    found: Files = {
+        "node/all/etc/modules-load.d/kubernetes.conf": "overlay\nbr_netfilter\nnf_conntrack\n",
         "node/all/etc/sysctl.d/90-kubernetes.conf": SYSCTL,
-        "node/all/etc/containerd/config.toml": CONTAINERD.replace("SANDBOX", _sandbox(cluster)),
+        "node/all/etc/containerd/config.toml": CONTAINERD.replace("SANDBOX", pulled(cluster, sandbox(cluster))),
         # Without it, registering memory with an HCA fails for containers that are not root, and NCCL falls back
         # to TCP in silence (facts: network-gpu 8).
         "node/all/etc/systemd/system/containerd.service.d/memlock.conf": "[Service]\nLimitMEMLOCK=infinity\n",
@@ -36,63 +39,47 @@ def node_files(cluster: Cluster) -> dict[str, str | Manifest]:
     return found
 
 
-def _sandbox(cluster: Cluster) -> str:
-    return f"{cluster.site.images}/{sandbox(cluster)}" if cluster.site.images else sandbox(cluster)
-
-
-def _pool(cluster: Cluster, pool: str) -> dict[str, str | Manifest]:
+def _pool(cluster: Cluster, pool: str) -> Files:
     machines = cluster.in_pools(pool)
-    found: dict[str, str | Manifest] = {}
+    found: Files = {}
     if any(machine.hcas for machine in machines):
         # ib_ipoib gives each HCA the interface by which the RDMA device plugin tells InfiniBand from Ethernet.
-        found["etc/modules-load.d/infiniband.conf"] = _lines(
-            "ib_core", "ib_uverbs", "ib_umad", "rdma_ucm", "mlx5_ib", "ib_ipoib"
-        )
+        found["etc/modules-load.d/infiniband.conf"] = "ib_core\nib_uverbs\nib_umad\nrdma_ucm\nmlx5_ib\nib_ipoib\n"
         found["etc/modprobe.d/rdma.conf"] = "options ib_core netns_mode=1\n"
     if cluster.storage.ceph:
-        found["etc/modules-load.d/ceph.conf"] = _lines("rbd", "ceph")
+        found["etc/modules-load.d/ceph.conf"] = "rbd\nceph\n"
     if any(machine.gpus for machine in machines):
         # An unattended kernel upgrade leaves the driver container without headers.
         found["etc/apt/apt.conf.d/99-no-unattended-kernel"] = NO_KERNEL_UPGRADES
-        found["etc/kubernetes/patches/kubeletconfiguration0+merge.yaml"] = gpu_kubelet()
-    return found | _networks(machines)
-
-
-def gpu_kubelet() -> Manifest:
-    """Return the kubelet's patch on GPU nodes: CPUs of a Guaranteed pod are its own, and lie by its GPUs where they
-    can.
-    """
-    return {
-        "cpuManagerPolicy": "static",
-        "topologyManagerPolicy": "best-effort",
-    }
-
-
-def _networks(machines: tuple[Machine, ...]) -> dict[str, str | Manifest]:
-    """Return systemd-networkd files for bonds and VLANs, where a pool has any; addresses stay the site's own affair."""
-    found: dict[str, str | Manifest] = {}
+        # CPUs of a Guaranteed pod are its own, and lie by its GPUs where they can.
+        kubelet = {"cpuManagerPolicy": "static", "topologyManagerPolicy": "best-effort"}
+        found["etc/kubernetes/patches/kubeletconfiguration0+merge.yaml"] = kubelet
     for network in {name: network for machine in machines for name, network in machine.networks.items()}.values():
-        if network.interface and network.bond:
-            base = f"etc/systemd/network/20-{network.interface}"
-            found[f"{base}.netdev"] = (
-                f"[NetDev]\nName={network.interface}\nKind=bond\nMTUBytes={network.mtu or 1500}\n\n"
-                "[Bond]\nMode=802.3ad\nMIIMonitorSec=100ms\nTransmitHashPolicy=layer3+4\n"
-            )
-            for member in network.bond:
-                found[f"etc/systemd/network/30-{member}.network"] = (
-                    f"[Match]\nName={member}\n\n[Network]\nBond={network.interface}\n"
-                )
-        if network.interface and network.vlan:
-            found[f"etc/systemd/network/25-{network.interface}.netdev"] = (
-                f"[NetDev]\nName={network.interface}\nKind=vlan\nMTUBytes={network.mtu or 1500}\n\n"
-                f"[VLAN]\nId={network.vlan}\n"
-            )
+        found |= _network(network)
     return found
 
 
-def _mirrors(cluster: Cluster) -> dict[str, str | Manifest]:
+def _network(network: Network) -> Files:
+    """Return systemd-networkd files for a bond or a VLAN; addresses stay the site's own affair."""
+    folder, name = "etc/systemd/network", network.interface
+    found: Files = {}
+    if name and network.bond:
+        how = "[Bond]\nMode=802.3ad\nMIIMonitorSec=100ms\nTransmitHashPolicy=layer3+4\n"
+        found[f"{folder}/20-{name}.netdev"] = f"{_device(network, 'bond')}{how}"
+        for member in network.bond:
+            found[f"{folder}/30-{member}.network"] = f"[Match]\nName={member}\n\n[Network]\nBond={name}\n"
+    if name and network.vlan:
+        found[f"{folder}/25-{name}.netdev"] = f"{_device(network, 'vlan')}[VLAN]\nId={network.vlan}\n"
+    return found
+
+
+def _device(network: Network, kind: str) -> str:
+    return f"[NetDev]\nName={network.interface}\nKind={kind}\nMTUBytes={network.mtu or 1500}\n\n"
+
+
+def _mirrors(cluster: Cluster) -> Files:
     """Return containerd's registry files: a mirror with a path of its own needs `override_path`."""
-    found: dict[str, str | Manifest] = {}
+    found: Files = {}
     for mirror in cluster.site.mirrors:
         host, slash, path = mirror.mirror.removeprefix("https://").partition("/")
         api = f"https://{host}/v2{slash}{path}"
@@ -103,18 +90,13 @@ def _mirrors(cluster: Cluster) -> dict[str, str | Manifest]:
     return found
 
 
-def _proxy(cluster: Cluster) -> dict[str, str | Manifest]:
-    proxy = cluster.site.proxy
+def _proxy(cluster: Cluster) -> Files:
+    proxy, kubernetes = cluster.site.proxy, cluster.kubernetes
     if proxy is None:
         return {}
     networks = [network.cidr for network in (cluster.networks.node, cluster.networks.storage) if network]
-    own = ["localhost", "127.0.0.1", *map(str, networks), str(cluster.kubernetes.pod_cidr)]
-    own += [
-        str(cluster.kubernetes.service_cidr),
-        f".{cluster.kubernetes.dns_domain}",
-        ".svc",
-        f".{cluster.site.domain}",
-    ]
+    inside = map(str, (*networks, kubernetes.pod_cidr, kubernetes.service_cidr))
+    own = ["localhost", "127.0.0.1", *inside, f".{kubernetes.dns_domain}", ".svc", f".{cluster.site.domain}"]
     text = (
         "[Service]\n"
         f'Environment="HTTP_PROXY={proxy.http}"\n'
@@ -122,10 +104,6 @@ def _proxy(cluster: Cluster) -> dict[str, str | Manifest]:
         f'Environment="NO_PROXY={",".join((*own, *proxy.no_proxy))}"\n'
     )
     return {f"node/all/etc/systemd/system/{unit}.service.d/proxy.conf": text for unit in ("containerd", "kubelet")}
-
-
-def _lines(*words: str) -> str:
-    return "".join(f"{word}\n" for word in words)
 
 
 SYSCTL = """\

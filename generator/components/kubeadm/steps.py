@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from generator.model.capacity import ceph_hosts
 from generator.model.cluster import Cluster
 
 __all__ = ["steps"]
@@ -26,21 +25,12 @@ run again, and ends with how to see that it worked. Nothing here holds a key or 
 
 
 def _steps(cluster: Cluster) -> Iterator[str]:
-    first = cluster.control_plane[0]
     yield _prepare(cluster)
-    if any(machine.disks_for("scratch") or machine.disks_for("objects") for machine in cluster.machines):
-        yield _disks(cluster)
+    disks = [one.name for one in cluster.machines if one.disks_for("scratch") or one.disks_for("objects")]
+    if disks:
+        yield _disks(", ".join(disks))
     if cluster.kubernetes.encryption != "none":
-        yield f"""\
-Key for Secrets at rest
-On {first.name} only:
-```sh
-sudo node/encryption-key.sh {cluster.kubernetes.encryption}
-```
-Copy `/etc/kubernetes/enc/encryption.yaml` (mode 0600) to {_others(cluster)} and to a safe place outside the cluster:
-without it no backup of etcd can be read.
-Check: `sudo ls -l /etc/kubernetes/enc/` shows the file on every control-plane node.
-"""
+        yield _key(cluster)
     yield _init(cluster)
     yield _join(cluster)
     if cluster.storage.ceph and cluster.networks.storage and cluster.storage.ceph.network == "host":
@@ -48,10 +38,6 @@ Check: `sudo ls -l /etc/kubernetes/enc/` shows the file on every control-plane n
     yield _network(cluster)
     yield _secrets(cluster)
     yield _argocd(cluster)
-
-
-def _others(cluster: Cluster) -> str:
-    return ", ".join(machine.name for machine in cluster.control_plane[1:]) or "no other node (there is one only)"
 
 
 def _prepare(cluster: Cluster) -> str:
@@ -82,19 +68,31 @@ def _packages(cluster: Cluster) -> str:
     return "".join(f", {words}" for words, needed in wanted.items() if needed)
 
 
-def _disks(cluster: Cluster) -> str:
-    names = [
-        machine.name for machine in cluster.machines if machine.disks_for("scratch") or machine.disks_for("objects")
-    ]
+def _disks(nodes: str) -> str:
     return f"""\
 Disks for scratch and MinIO
-On each of {", ".join(names)}, first without `--yes` to see what would be done:
+On each of {nodes}, first without `--yes` to see what would be done:
 ```sh
 sudo node/disks/mount.sh node/disks/$(hostname).list
 sudo node/disks/mount.sh node/disks/$(hostname).list --yes
 ```
 A disk that holds anything is refused. Disks for Ceph are left alone: Rook wants them raw.
 Check: `findmnt --fstab --verify`.
+"""
+
+
+def _key(cluster: Cluster) -> str:
+    first, *others = (machine.name for machine in cluster.control_plane)
+    return f"""\
+Key for Secrets at rest
+On {first} only:
+```sh
+sudo node/encryption-key.sh {cluster.kubernetes.encryption}
+```
+Copy `/etc/kubernetes/enc/encryption.yaml` (mode 0600) to {", ".join(others) or "no other node (there is one only)"} \
+and to a safe place outside the cluster:
+without it no backup of etcd can be read.
+Check: `sudo ls -l /etc/kubernetes/enc/` shows the file on every control-plane node.
 """
 
 
@@ -114,25 +112,39 @@ the network is there (below). To go back: `sudo kubeadm reset`.
 
 
 def _endpoint(cluster: Cluster) -> tuple[str, str]:
-    by = cluster.kubernetes.endpoint.by
-    manifest = "/etc/kubernetes/manifests/kube-vip.yaml"
-    if by == "kube-vip":
-        before = (
-            "# admin.conf has no rights until init is done: the first node starts with super-admin.conf.\n"
-            f"sudo mkdir -p /etc/kubernetes/manifests && sudo cp endpoint/kube-vip.yaml {manifest}\n"
-            f"sudo sed -i 's#path: /etc/kubernetes/admin.conf#path: /etc/kubernetes/super-admin.conf#' {manifest}\n"
-        )
-        return (
-            before,
-            f"sudo sed -i 's#path: /etc/kubernetes/super-admin.conf#path: /etc/kubernetes/admin.conf#' {manifest}\n",
-        )
-    if by == "keepalived":
-        before = "sudo cp endpoint/keepalived-$(hostname).conf /etc/keepalived/keepalived.conf\n"
-        return f"{before}sudo systemctl enable --now keepalived\n", ""
+    if cluster.kubernetes.endpoint.by == "kube-vip":
+        return KUBE_VIP_BEFORE, KUBE_VIP_AFTER
+    if cluster.kubernetes.endpoint.by == "keepalived":
+        return KEEPALIVED, ""
     return f"# {cluster.kubernetes.endpoint.address} must lead to this node's port 6443 already.\n", ""
 
 
-def _join(cluster: Cluster) -> str:
+KUBE_VIP_BEFORE = """\
+# admin.conf has no rights until init is done: the first node starts with super-admin.conf.
+sudo mkdir -p /etc/kubernetes/manifests && sudo cp endpoint/kube-vip.yaml /etc/kubernetes/manifests/kube-vip.yaml
+sudo sed -i 's#path: /etc/kubernetes/admin.conf#path: /etc/kubernetes/super-admin.conf#' \
+/etc/kubernetes/manifests/kube-vip.yaml
+"""
+KUBE_VIP_AFTER = """\
+sudo sed -i 's#path: /etc/kubernetes/super-admin.conf#path: /etc/kubernetes/admin.conf#' \
+/etc/kubernetes/manifests/kube-vip.yaml
+"""
+KEEPALIVED = """\
+sudo cp endpoint/keepalived-$(hostname).conf /etc/keepalived/keepalived.conf
+sudo systemctl enable --now keepalived
+"""
+
+
+# What a control-plane node does after its join, by what holds the address.
+JOINED = {
+    "kube-vip": "sudo cp endpoint/kube-vip.yaml /etc/kubernetes/manifests/   # after the join",
+    "keepalived": "sudo cp endpoint/keepalived-$(hostname).conf /etc/keepalived/keepalived.conf && "
+    "sudo systemctl enable --now keepalived   # after the join",
+    "external": "# add the node to the load balancer after the join",
+}
+
+
+def _control(cluster: Cluster) -> str:
     first, *others = cluster.control_plane
     copied = "".join(
         f"sudo scp -r /etc/kubernetes/pki/{{ca.crt,ca.key,sa.key,sa.pub,front-proxy-ca.crt,front-proxy-ca.key}} "
@@ -140,28 +152,22 @@ def _join(cluster: Cluster) -> str:
         f"sudo scp /etc/kubernetes/pki/etcd/ca.{{crt,key}} root@{machine.address}:/etc/kubernetes/pki/etcd/\n"
         for machine in others
     )
-    extra = {
-        "kube-vip": "sudo cp endpoint/kube-vip.yaml /etc/kubernetes/manifests/   # after the join",
-        "keepalived": "sudo cp endpoint/keepalived-$(hostname).conf /etc/keepalived/keepalived.conf && "
-        "sudo systemctl enable --now keepalived   # after the join",
-        "external": "# add the node to the load balancer after the join",
-    }[cluster.kubernetes.endpoint.by]
-    control = (
-        f"""
+    return f"""
 The other control-plane nodes, one after the other, need the certificates of {first.name} first (create
 `/etc/kubernetes/pki/etcd` there), the audit policy and the encryption key; then on each:
 ```sh
 sudo mkdir -p /etc/kubernetes/audit && sudo cp kubeadm/audit-policy.yaml /etc/kubernetes/audit/policy.yaml
 sudo kubeadm join --config kubeadm/join-$(hostname).yaml
-{extra}
+{JOINED[cluster.kubernetes.endpoint.by]}
 ```
 On {first.name}:
 ```sh
 {copied}```
 """
-        if others
-        else ""
-    )
+
+
+def _join(cluster: Cluster) -> str:
+    first, *others = cluster.control_plane
     return f"""\
 All other nodes
 On {first.name}, make the file by which nodes find the cluster; it is good for two hours:
@@ -169,7 +175,7 @@ On {first.name}, make the file by which nodes find the cluster; it is good for t
 sudo node/discovery.sh
 ```
 Copy `/etc/kubernetes/discovery.conf` to the same place on each node that joins.
-{control}
+{_control(cluster) if others else ""}
 Every worker:
 ```sh
 sudo kubeadm join --config kubeadm/join-$(hostname).yaml
@@ -182,7 +188,7 @@ come from the join files: racks must be right before Ceph starts, because Rook r
 def _monitors(cluster: Cluster) -> str:
     commands = "".join(
         f"kubectl annotate node {machine.name} network.rook.io/mon-ip={machine.addresses['storage']}\n"
-        for machine in ceph_hosts(cluster)
+        for machine in cluster.ceph_hosts
         if "storage" in machine.addresses
     )
     return f"""\

@@ -16,6 +16,7 @@ API = {"name": "https-api", "port": 9000, "targetPort": "https-api", "protocol":
 CONSOLE = {"name": "https-console", "port": 9001, "targetPort": "https-console", "protocol": "TCP"}
 # One Service is scraped, not all three with the same pods behind them.
 SCRAPED = {**LABELS, "app.kubernetes.io/component": "s3"}
+S3 = {"port": 9000, "protocol": "TCP"}
 DNS = [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
 
 
@@ -26,8 +27,10 @@ def access(cluster: Cluster, objects: Objects) -> Iterator[Manifest]:
     yield service("minio", [API], {"type": "ClusterIP"}, SCRAPED)
     yield service("minio-console", [CONSOLE], {"type": "ClusterIP"})
     yield certificate(cluster, objects)
-    yield servers_policy()
-    yield setup_policy()
+    # S3 for everybody who has a key; the console through `kubectl port-forward` only. The servers and the setup talk
+    # to the servers and nobody else.
+    yield network_policy("minio", {"ingress": [{"ports": [S3]}]})
+    yield network_policy("minio-setup", {})
     if objects.host and cluster.site.ingress_class:
         yield ingress(objects.host, cluster.site.ingress_class)
     if cluster.monitoring.prometheus:
@@ -58,41 +61,19 @@ def certificate(cluster: Cluster, objects: Objects) -> Manifest:
     }
 
 
-def servers_policy() -> Manifest:
-    """S3 for everybody who has a key; the console through `kubectl port-forward` only. The servers talk to nobody
-    but each other.
-    """
+def network_policy(name: str, incoming: Manifest) -> Manifest:
+    """Let pods of a name reach DNS and the servers' S3 port, and `incoming` reach them."""
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": metadata("minio"),
+        "metadata": metadata(name),
         "spec": {
-            "podSelector": {"matchLabels": LABELS},
+            "podSelector": {"matchLabels": {"app.kubernetes.io/name": name}},
             "policyTypes": ["Ingress", "Egress"],
-            "ingress": [{"ports": [{"port": 9000, "protocol": "TCP"}]}],
-            "egress": to_servers(),
+            **incoming,
+            "egress": [{"ports": DNS}, {"to": [{"podSelector": {"matchLabels": LABELS}}], "ports": [S3]}],
         },
     }
-
-
-def setup_policy() -> Manifest:
-    """Let the setup reach the servers and nothing else."""
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": metadata("minio-setup"),
-        "spec": {
-            "podSelector": {"matchLabels": {"app.kubernetes.io/name": "minio-setup"}},
-            "policyTypes": ["Ingress", "Egress"],
-            "egress": to_servers(),
-        },
-    }
-
-
-def to_servers() -> list[Manifest]:
-    """Allow DNS and the servers' S3 port."""
-    servers = [{"podSelector": {"matchLabels": LABELS}}]
-    return [{"ports": DNS}, {"to": servers, "ports": [{"port": 9000, "protocol": "TCP"}]}]
 
 
 def ingress(host: str, class_name: str) -> Manifest:

@@ -1,16 +1,21 @@
-"""Where MinIO's drives are, and the names its parts know each other by."""
+"""Where MinIO's drives are, their volumes, and the names MinIO's parts know each other by."""
+
+from collections.abc import Iterator
 
 from msgspec import Struct
 
-from generator.components.component import Manifest
+from generator.components.component import Manifest, protect
+from generator.components.parts import local_class
 from generator.model.capacity import erasure_set
 from generator.model.cluster import Cluster
 from generator.model.nodes import Disk, Machine
+from generator.model.storage import Objects
 
-__all__ = ["LABELS", "NAMESPACE", "Layout", "layout_of", "metadata"]
+__all__ = ["LABELS", "NAMESPACE", "STORAGE_CLASS", "Layout", "layout_of", "metadata", "storage_class", "volumes"]
 
 NAMESPACE = "minio"
 LABELS = {"app.kubernetes.io/name": "minio"}
+STORAGE_CLASS = "minio-local"
 
 
 class Layout(Struct, frozen=True, kw_only=True):
@@ -44,3 +49,38 @@ def drives_of(machine: Machine) -> tuple[Disk, ...]:
 def metadata(name: str, **more: Manifest) -> Manifest:
     """Return the metadata of an object of MinIO's."""
     return {"name": name, "namespace": NAMESPACE, "labels": LABELS, **more}
+
+
+def storage_class() -> Manifest:
+    """Return a class apart from the scratch one: that one wipes what it gets back."""
+    return protect(local_class({"name": STORAGE_CLASS, "labels": LABELS}, "Retain"))
+
+
+def volumes(objects: Objects, layout: Layout) -> Iterator[Manifest]:
+    """Yield a volume for each drive. Which pod gets which node is left to the scheduler: MinIO knows its drives by
+    what is written on them, and a node that replaces another needs no place in a list.
+    """
+    for machine in layout.machines:
+        for number, disk in enumerate(drives_of(machine)[: layout.drives]):
+            yield volume(machine, number, str(disk.size), objects.host_dir)
+
+
+def volume(machine: Machine, number: int, size: str, host_dir: str) -> Manifest:
+    """Return drive `number` of a node, mounted at `<host_dir>/drive-<number>`: never deleted."""
+    hostname = {"key": "kubernetes.io/hostname", "operator": "In", "values": [machine.name]}
+    return protect(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": f"minio-{machine.name}-{number}", "labels": LABELS},
+            "spec": {
+                "capacity": {"storage": size},
+                "accessModes": ["ReadWriteOnce"],
+                "volumeMode": "Filesystem",
+                "persistentVolumeReclaimPolicy": "Retain",
+                "storageClassName": STORAGE_CLASS,
+                "local": {"path": f"{host_dir}/drive-{number}"},
+                "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [hostname]}]}},
+            },
+        }
+    )

@@ -2,8 +2,8 @@
 
 from generator.components.common import OBJECTS, tolerations
 from generator.components.component import Manifest, protect
-from generator.components.minio.layout import LABELS, NAMESPACE, Layout, metadata
-from generator.components.minio.volumes import STORAGE_CLASS
+from generator.components.minio.layout import LABELS, NAMESPACE, STORAGE_CLASS, Layout, metadata
+from generator.components.parts import CONFINED, from_secret, pod_security
 from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
@@ -12,15 +12,8 @@ from generator.model.versions import version_of
 
 __all__ = ["POD_SECURITY", "budget", "service_account", "stateful_set"]
 
-POD_SECURITY: Manifest = {
-    "runAsNonRoot": True,
-    "runAsUser": 1000,
-    "runAsGroup": 1000,
-    "fsGroup": 1000,
-    # Else every start changes the owner of millions of files.
-    "fsGroupChangePolicy": "OnRootMismatch",
-    "seccompProfile": {"type": "RuntimeDefault"},
-}
+# Without the policy, every start changes the owner of millions of files.
+POD_SECURITY = pod_security(1000, runAsGroup=1000, fsGroup=1000, fsGroupChangePolicy="OnRootMismatch")
 CERTIFICATES = [
     {"key": "tls.crt", "path": "public.crt"},
     {"key": "tls.key", "path": "private.key"},
@@ -30,8 +23,12 @@ CERTIFICATES = [
 
 def service_account() -> Manifest:
     """Return an identity without rights: MinIO never asks Kubernetes anything."""
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata("minio")}
-    return {**account, "automountServiceAccountToken": False}
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": metadata("minio"),
+        "automountServiceAccountToken": False,
+    }
 
 
 def budget() -> Manifest:
@@ -107,11 +104,7 @@ def container(cluster: Cluster, objects: Objects, layout: Layout) -> Manifest:
         "ports": [{"name": "https-api", "containerPort": 9000}, {"name": "https-console", "containerPort": 9001}],
         **probes(),
         "resources": resources(cluster, layout),
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": CONFINED,
         "volumeMounts": [
             *({"name": f"export-{number}", "mountPath": f"/export-{number}"} for number in range(layout.drives)),
             {"name": "certs", "mountPath": "/etc/minio/certs", "readOnly": True},
@@ -126,8 +119,8 @@ def environment(cluster: Cluster, objects: Objects, layout: Layout) -> list[Mani
     """
     parity = f"EC:{layout.parity}"
     settings: list[Manifest] = [
-        _from_secret("MINIO_ROOT_USER", "minio-root", "rootUser"),
-        _from_secret("MINIO_ROOT_PASSWORD", "minio-root", "rootPassword"),
+        from_secret("MINIO_ROOT_USER", "minio-root", "rootUser"),
+        from_secret("MINIO_ROOT_PASSWORD", "minio-root", "rootPassword"),
         {"name": "MINIO_STORAGE_CLASS_STANDARD", "value": parity},
         {"name": "MINIO_STORAGE_CLASS_RRS", "value": parity},
         # The network policy leaves it no way to ask for newer releases.
@@ -137,15 +130,11 @@ def environment(cluster: Cluster, objects: Objects, layout: Layout) -> list[Mani
         settings.append({"name": "MINIO_PROMETHEUS_AUTH_TYPE", "value": "public"})
     if objects.encryption:
         settings += [
-            _from_secret("KMS_KEY", "minio-kms", "key"),
+            from_secret("KMS_KEY", "minio-kms", "key"),
             {"name": "MINIO_KMS_SECRET_KEY", "value": "minio:$(KMS_KEY)"},
             {"name": "MINIO_KMS_AUTO_ENCRYPTION", "value": "on"},
         ]
     return settings
-
-
-def _from_secret(name: str, secret: str, key: str) -> Manifest:
-    return {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
 
 
 def probes() -> Manifest:
@@ -153,13 +142,14 @@ def probes() -> Manifest:
     would end as well.
     """
 
-    def probe(state: str, **rest: int) -> Manifest:
-        return {"httpGet": {"path": f"/minio/health/{state}", "port": "https-api", "scheme": "HTTPS"}, **rest}
+    def probe(state: str, period: int, failures: int) -> Manifest:
+        request = {"path": f"/minio/health/{state}", "port": "https-api", "scheme": "HTTPS"}
+        return {"httpGet": request, "periodSeconds": period, "timeoutSeconds": 5, "failureThreshold": failures}
 
     return {
-        "startupProbe": probe("live", periodSeconds=10, timeoutSeconds=5, failureThreshold=60),
-        "livenessProbe": probe("live", periodSeconds=20, timeoutSeconds=5, failureThreshold=6),
-        "readinessProbe": probe("ready", periodSeconds=10, timeoutSeconds=5, failureThreshold=3),
+        "startupProbe": probe("live", 10, 60),
+        "livenessProbe": probe("live", 20, 6),
+        "readinessProbe": probe("ready", 10, 3),
     }
 
 

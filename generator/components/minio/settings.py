@@ -1,13 +1,18 @@
-"""What MinIO shall hold, as the files that `setup.sh` reads."""
+"""What MinIO shall hold, as the files that `setup.sh` reads, and the Job that runs it."""
 
 import json
 from pathlib import Path
 
 from generator.components.component import Manifest
+from generator.components.minio.access import SERVICE
 from generator.components.minio.layout import metadata
+from generator.components.minio.server import POD_SECURITY
+from generator.components.parts import CONFINED, resources
+from generator.model.cluster import Cluster
 from generator.model.storage import Bucket, Objects, ObjectUser
+from generator.model.versions import version_of
 
-__all__ = ["SCRIPT", "lifecycle", "policy", "settings", "setup_script", "user_secret"]
+__all__ = ["SCRIPT", "policy", "settings", "setup_job", "setup_script", "user_secret"]
 
 SCRIPT = Path(__file__).with_name("setup.sh").read_text(encoding="utf-8")
 
@@ -94,3 +99,68 @@ def policy(user: ObjectUser) -> Manifest:
 def user_secret(name: str) -> str:
     """Return the name of the Secret with a user's keys."""
     return f"minio-user-{name}"
+
+
+def setup_job(cluster: Cluster, objects: Objects) -> Manifest:
+    """Return the Job, run by Argo CD after each sync once the servers are healthy. The last one stays, for its log,
+    until the next sync; a failure fails the sync, and the deadline ends a Job that waits for servers without quorum.
+    """
+    hook = {"argocd.argoproj.io/hook": "PostSync", "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation"}
+    labels = {"app.kubernetes.io/name": "minio-setup"}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata("minio-setup", annotations=hook),
+        "spec": {
+            "backoffLimit": 3,
+            "activeDeadlineSeconds": 1800,
+            "template": {"metadata": {"labels": labels}, "spec": pod(cluster, objects)},
+        },
+    }
+
+
+def pod(cluster: Cluster, objects: Objects) -> Manifest:
+    """Return the pod. The client's image holds a shell, coreutils and `mc`."""
+    return {
+        "serviceAccountName": "minio",
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "restartPolicy": "Never",
+        "securityContext": POD_SECURITY,
+        "containers": [
+            {
+                "name": "setup",
+                "image": objects.client_image or version_of("minio", cluster).images["client"],
+                "command": ["sh", "/etc/minio-setup-script/setup.sh"],
+                "env": [{"name": "ENDPOINT", "value": f"{SERVICE}:9000"}],
+                "resources": resources("50m", "64Mi", "256Mi"),
+                "securityContext": CONFINED,
+                "volumeMounts": [
+                    {"name": "script", "mountPath": "/etc/minio-setup-script", "readOnly": True},
+                    {"name": "settings", "mountPath": "/etc/minio-setup", "readOnly": True},
+                    {"name": "secrets", "mountPath": "/run/minio-setup", "readOnly": True},
+                    {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108  # a volume of the pod's own
+                ],
+            }
+        ],
+        "volumes": [
+            {"name": "script", "configMap": {"name": "minio-setup-script"}},
+            {"name": "settings", "configMap": {"name": "minio-setup"}},
+            {"name": "secrets", "projected": {"sources": sources(objects)}},
+            # The keys pass through the client's configuration folder: it never reaches a disk.
+            {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
+        ],
+    }
+
+
+def sources(objects: Objects) -> list[Manifest]:
+    """Return the Secrets as the files that the script reads."""
+    return [
+        {"secret": {"name": "minio-tls", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        _keys("minio-root", "root", ("rootUser", "rootPassword")),
+        *(_keys(user_secret(user.name), user.name, ("accessKey", "secretKey")) for user in objects.users),
+    ]
+
+
+def _keys(secret: str, folder: str, keys: tuple[str, ...]) -> Manifest:
+    return {"secret": {"name": secret, "items": [{"key": key, "path": f"{folder}/{key}"} for key in keys]}}

@@ -20,12 +20,10 @@ def tenants(cluster: Cluster) -> Component | None:
         tier=Tier.TENANTS,
         summary="Namespaces of teams: queue, rights, limits, network, admission",
         version="v1",
-        namespaces=tuple(
-            Namespace(team.name, security=team.security, labels={TEAM: team.name}) for team in cluster.teams
-        ),
+        namespaces=tuple(Namespace(team.name, team.security, {TEAM: team.name}) for team in cluster.teams),
         base=(*roles(), *policies()),
         objects=(*queue_readers(cluster), *(item for team in cluster.teams for item in belongings(cluster, team))),
-        needs=("queues", *(("cilium",) if cluster.networks.cni == "cilium" else ())),
+        needs=("queues",),
     )
 
 
@@ -50,7 +48,7 @@ def quota(team: Team) -> Manifest:
     rest holds its quota until it is evicted (facts: scheduling 3.5). Addresses outside the cluster are not a team's
     to take.
     """
-    hard: Manifest = {
+    hard = {
         "count/configmaps": "2k",
         "count/cronjobs.batch": "200",
         "count/jobs.batch": "5k",
@@ -59,9 +57,8 @@ def quota(team: Team) -> Manifest:
         "persistentvolumeclaims": "1k",
         "services.loadbalancers": "0",
         "services.nodeports": "0",
+        **({"requests.storage": str(team.storage)} if team.storage is not None else {}),
     }
-    if team.storage is not None:
-        hard["requests.storage"] = str(team.storage)
     return {
         "apiVersion": "v1",
         "kind": "ResourceQuota",

@@ -4,28 +4,29 @@ Kueue's own webhooks put jobs in the queue; these rules hold where somebody take
 Each is a ValidatingAdmissionPolicy, so that it holds while Kueue is down.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from generator.components.component import Manifest
 from generator.components.kueue import TEAM
 from generator.components.queues import BATCH
 from generator.components.volcano import SCHEDULER
 
-__all__ = ["policies"]
+__all__ = ["KINDS", "OPERATED", "QUEUE", "policies"]
 
 GROUP = "admissionregistration.k8s.io"
 QUEUE = "kueue.x-k8s.io/queue-name"
 GATE = "kueue.x-k8s.io/admission"
 PODSET = "kueue.x-k8s.io/podset"
 
-KINDS: tuple[tuple[str, list[str]], ...] = (
-    ("batch", ["jobs"]),
-    ("apps", ["deployments", "statefulsets"]),
+BUILT_IN = (("batch", ["jobs"]), ("apps", ["deployments", "statefulsets"]))
+OPERATED: tuple[tuple[str, list[str]], ...] = (
     ("jobset.x-k8s.io", ["jobsets"]),
     ("kubeflow.org", ["mpijobs", "pytorchjobs", "tfjobs"]),
     ("trainer.kubeflow.org", ["trainjobs"]),
     ("ray.io", ["rayclusters", "rayjobs", "rayservices"]),
 )
+"""Jobs of operators."""
+KINDS = (*BUILT_IN, *OPERATED)
 """Kinds that Kueue holds back as a whole."""
 
 # A controller of another namespace. A team's own ServiceAccounts are the team; `system:masters` is the way in when all
@@ -50,7 +51,14 @@ NEW_TEMPLATE = "request.operation == 'CREATE' || object.spec.{0} != oldObject.sp
 
 def policies() -> tuple[Manifest, ...]:
     """Return every policy and what binds it to the teams' namespaces."""
-    made = (queued(), pods(), templates(), cron_jobs(), volcano_jobs(), pod_groups())
+    made = (
+        queued(),
+        pods(),
+        templates("gen-pod-templates", BUILT_IN, "template"),
+        templates("gen-cron-job-templates", [("batch", ["cronjobs"])], "jobTemplate.spec.template"),
+        volcano_jobs(),
+        pod_groups(),
+    )
     return tuple(item for policy in made for item in (policy, binding(policy)))
 
 
@@ -100,28 +108,16 @@ def pods() -> Manifest:
     )  # fmt: skip
 
 
-def templates() -> Manifest:
-    """Demand the same of templates: a mistake is told when the job is made, not when it has waited its turn."""
+def templates(name: str, kinds: Sequence[tuple[str, list[str]]], path: str) -> Manifest:
+    """Demand the same of templates, at `path` below `spec`: a mistake is told when the job is made, not when it has
+    waited its turn.
+    """
     return policy(
-        "gen-pod-templates",
-        [
-            resources("batch", ["jobs"], "CREATE", "UPDATE"),
-            resources("apps", ["deployments", "statefulsets"], "CREATE", "UPDATE"),
-        ],
+        name,
+        [resources(group, plural, "CREATE", "UPDATE") for group, plural in kinds],
         validations=pod_rules(),
-        variables=pod_variables("object.spec.template.spec"),
-        conditions={"entering": ENTERING, "new-template": NEW_TEMPLATE.format("template")},
-    )
-
-
-def cron_jobs() -> Manifest:
-    """Demand the same of the templates in CronJobs."""
-    return policy(
-        "gen-cron-job-templates",
-        [resources("batch", ["cronjobs"], "CREATE", "UPDATE")],
-        validations=pod_rules(),
-        variables=pod_variables("object.spec.jobTemplate.spec.template.spec"),
-        conditions={"entering": ENTERING, "new-template": NEW_TEMPLATE.format("jobTemplate")},
+        variables=pod_variables(f"object.spec.{path}.spec"),
+        conditions={"entering": ENTERING, "new-template": NEW_TEMPLATE.format(path.partition(".")[0])},
     )
 
 
@@ -129,10 +125,7 @@ def volcano_jobs() -> Manifest:
     """Refuse Volcano's own jobs: they have no `suspend`, so that Kueue cannot hold or count them."""
     return policy(
         "gen-no-volcano-jobs",
-        [
-            resources("batch.volcano.sh", ["*"], "CREATE"),
-            resources("flow.volcano.sh", ["*"], "CREATE"),
-        ],
+        [resources(group, ["*"], "CREATE") for group in ("batch.volcano.sh", "flow.volcano.sh")],
         validations={"false": "Kueue cannot hold Volcano's own jobs back: make a batch/v1 Job, a JobSet or a TrainJob"},
     )
 

@@ -7,6 +7,7 @@ Not filtered at all: InfiniBand, pods on the host's network (which Pod Security 
 devices, whose traffic is the host's own.
 """
 
+from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network
 
 from generator.components.component import Manifest
@@ -23,37 +24,20 @@ API_PORT = 6443
 
 def network(cluster: Cluster, team: Team) -> list[Manifest]:
     """Return a team's policies. Cilium needs one of its own kind: its rules by address never match nodes."""
-    policies = [closed(team), openings(cluster, team)]
+    policies = [policy(team, "default-deny"), openings(cluster, team)]
     if cluster.networks.cni == "cilium":
         policies.append(control_plane(team))
     return policies
 
 
-def closed(team: Team) -> Manifest:
-    """Select every pod and allow nothing."""
-    return policy("default-deny", team, {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]})
-
-
 def openings(cluster: Cluster, team: Team) -> Manifest:
-    """Allow what jobs need."""
+    """Allow what jobs need. Prometheus reads metrics on any port."""
     inside: Manifest = {"podSelector": {}}
-    return policy(
-        "team",
-        team,
-        {
-            "podSelector": {},
-            "policyTypes": ["Ingress", "Egress"],
-            "ingress": [{"from": [inside]}, *scrape(cluster)],
-            "egress": [{"to": [inside]}, dns(), *api_server(cluster), *object_storage(cluster), outside(cluster)],
-        },
-    )
-
-
-def scrape(cluster: Cluster) -> list[Manifest]:
-    """Let Prometheus read metrics, on any port."""
-    if cluster.monitoring.prometheus is None:
-        return []
-    return [{"from": [pods("monitoring", {"app.kubernetes.io/name": "prometheus"})]}]
+    ingress: list[Manifest] = [{"from": [inside]}]
+    if cluster.monitoring.prometheus:
+        ingress.append({"from": [pods("monitoring", {"app.kubernetes.io/name": "prometheus"})]})
+    egress = [{"to": [inside]}, dns(), *api_server(cluster), *object_storage(cluster), outside(cluster)]
+    return policy(team, "team", ingress=ingress, egress=egress)
 
 
 def dns() -> Manifest:
@@ -85,34 +69,19 @@ def object_storage(cluster: Cluster) -> list[Manifest]:
 
 def outside(cluster: Cluster) -> Manifest:
     """Allow everything but the cluster's own networks."""
-    blocks = [everywhere("0.0.0.0/0", own_networks(cluster))]
-    if cluster.kubernetes.pod_cidr6:
-        blocks.append(everywhere("::/0", own_networks6(cluster)))
+    kubernetes, nets = cluster.kubernetes, cluster.networks
+    declared = [net for net in (nets.node, nets.storage, nets.ipoib, nets.bmc) if net]
+    own = [kubernetes.pod_cidr, kubernetes.service_cidr, *(net.cidr for net in declared)]
+    blocks = [less("0.0.0.0/0", own)]
+    if kubernetes.pod_cidr6:
+        own6 = [kubernetes.pod_cidr6, kubernetes.service_cidr6, *(net.cidr6 for net in declared)]
+        blocks.append(less("::/0", own6))
     return {"to": blocks}
 
 
-def everywhere(cidr: str, networks: list[str]) -> Manifest:
-    """Return all addresses of a family less some networks."""
-    return {"ipBlock": {"cidr": cidr, "except": networks}}
-
-
-def own_networks(cluster: Cluster) -> list[str]:
-    """Return the cluster's IPv4 networks, without repeats."""
-    nets = cluster.networks
-    declared = [net.cidr for net in (nets.node, nets.storage, nets.ipoib, nets.bmc) if net]
-    return unique([cluster.kubernetes.pod_cidr, cluster.kubernetes.service_cidr, *declared])
-
-
-def own_networks6(cluster: Cluster) -> list[str]:
-    """Return the cluster's IPv6 networks, without repeats."""
-    nets = cluster.networks
-    declared = [net.cidr6 for net in (nets.node, nets.storage, nets.ipoib, nets.bmc) if net]
-    return unique([cluster.kubernetes.pod_cidr6, cluster.kubernetes.service_cidr6, *declared])
-
-
-def unique(networks: list[IPv4Network] | list[IPv6Network | None]) -> list[str]:
-    """Write networks as text, each once."""
-    return list(dict.fromkeys(str(net) for net in networks if net))
+def less(cidr: str, networks: Sequence[IPv4Network | IPv6Network | None]) -> Manifest:
+    """Return all addresses of a family less some networks, each named once."""
+    return {"ipBlock": {"cidr": cidr, "except": list(dict.fromkeys(str(net) for net in networks if net))}}
 
 
 def control_plane(team: Team) -> Manifest:
@@ -125,13 +94,13 @@ def control_plane(team: Team) -> Manifest:
     }
 
 
-def policy(name: str, team: Team, spec: Manifest) -> Manifest:
-    """Write a NetworkPolicy of a team's namespace."""
+def policy(team: Team, name: str, **allowed: list[Manifest]) -> Manifest:
+    """Select every pod of a team's namespace and allow only this, in both directions."""
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
         "metadata": {"name": name, "namespace": team.name},
-        "spec": spec,
+        "spec": {"podSelector": {}, "policyTypes": ["Ingress", "Egress"], **allowed},
     }
 
 

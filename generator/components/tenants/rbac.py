@@ -1,9 +1,10 @@
 """Who may do what in a team's namespace."""
 
-from generator.components.common import OIDC_PREFIX
+from generator.components.common import OIDC_PREFIX, rule
 from generator.components.component import Manifest
+from generator.components.tenants.admission import OPERATED
 from generator.model.cluster import Cluster
-from generator.model.teams import Member, Team
+from generator.model.teams import Team
 
 __all__ = ["bindings", "queue_readers", "roles"]
 
@@ -21,10 +22,7 @@ JOBS: tuple[tuple[str, list[str]], ...] = (
     ("batch", ["cronjobs", "jobs"]),
     ("apps", ["deployments", "statefulsets"]),
     ("autoscaling", ["horizontalpodautoscalers"]),
-    ("jobset.x-k8s.io", ["jobsets"]),
-    ("kubeflow.org", ["mpijobs", "pytorchjobs", "tfjobs"]),
-    ("trainer.kubeflow.org", ["trainjobs"]),
-    ("ray.io", ["rayclusters", "rayjobs", "rayservices"]),
+    *OPERATED,
 )
 """What teams run. Not PodGroups or Volcano's own jobs: operators make PodGroups, and Kueue cannot hold the others."""
 
@@ -86,11 +84,6 @@ def queue_rules() -> list[Manifest]:
     ]
 
 
-def rule(group: str, resources: list[str], verbs: list[str]) -> Manifest:
-    """Allow verbs on resources of one API group."""
-    return {"apiGroups": [group], "resources": resources, "verbs": verbs}
-
-
 def cluster_role(name: str, rules: list[Manifest]) -> Manifest:
     """Write a ClusterRole; RoleBindings make it one namespace's."""
     return {"apiVersion": f"{GROUP}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}
@@ -101,41 +94,36 @@ def bindings(team: Team) -> list[Manifest]:
     members, viewers = subjects(team, "member"), subjects(team, "viewer")
     bound = (("members", MEMBER, members), ("queue-users", KUEUE_USER, members), ("viewers", VIEWER, viewers))
     return [
-        {
-            "apiVersion": f"{GROUP}/v1",
-            "kind": "RoleBinding",
-            "metadata": {"name": name, "namespace": team.name},
-            "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
-            "subjects": people,
-        }
+        binding("RoleBinding", {"name": name, "namespace": team.name}, role, people)
         for name, role, people in bound
         if people
     ]
 
 
+def binding(kind: str, metadata: Manifest, role: str, people: list[Manifest]) -> Manifest:
+    """Bind people to a ClusterRole: everywhere, or in one namespace."""
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
+        "subjects": people,
+    }
+
+
 def subjects(team: Team, role: str) -> list[Manifest]:
-    """Return a team's people of one role, as the identity provider names them."""
-    return [entry for member in team.members if member.role == role for entry in entries(member)]
-
-
-def entries(member: Member) -> list[Manifest]:
-    """Return a group or a user as the subject of a binding."""
-    names = {"Group": member.group, "User": member.user}
-    return [{"apiGroup": GROUP, "kind": kind, "name": OIDC_PREFIX + name} for kind, name in names.items() if name]
+    """Return a team's groups and users of one role, as the identity provider names them."""
+    return [
+        {"apiGroup": GROUP, "kind": kind, "name": OIDC_PREFIX + name}
+        for member in team.members
+        if member.role == role
+        for kind, name in (("Group", member.group), ("User", member.user))
+        if name
+    ]
 
 
 def queue_readers(cluster: Cluster) -> list[Manifest]:
     """Let everybody in any team read the cluster's queues."""
     people = [entry for team in cluster.teams for role in ("member", "viewer") for entry in subjects(team, role)]
     unique = {(entry["kind"], entry["name"]): entry for entry in people}
-    if not unique:
-        return []
-    return [
-        {
-            "apiVersion": f"{GROUP}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": QUEUES},
-            "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": QUEUES},
-            "subjects": list(unique.values()),
-        },
-    ]
+    return [binding("ClusterRoleBinding", {"name": QUEUES}, QUEUES, list(unique.values()))] if unique else []

@@ -2,11 +2,13 @@
 
 from generator.components.common import class_owner
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier
+from generator.components.issuers import signed
+from generator.components.parts import exposed
 from generator.components.zabbix.access import policies, reader
 from generator.components.zabbix.agents import agent_map, agents, gpu_service
 from generator.components.zabbix.database import DATABASE, database_service, stateful_set
 from generator.components.zabbix.names import AGENTS, NAMESPACE, TOKEN
-from generator.components.zabbix.server import exposed, ingress, proxy_set, server, services, web
+from generator.components.zabbix.server import ingress, proxy_set, server, services, web
 from generator.components.zabbix.settings import host_maps, script_map, settings_map, template_map, used_media
 from generator.components.zabbix.setup import configure_job
 from generator.model.cluster import Cluster, Zabbix
@@ -20,6 +22,7 @@ def zabbix(cluster: Cluster) -> Component | None:
     settings = cluster.monitoring.zabbix
     if settings is None:
         return None
+    storage = class_owner(cluster, settings.storage_class)
     return Component(
         name="zabbix",
         tier=Tier.MONITORING,
@@ -28,13 +31,14 @@ def zabbix(cluster: Cluster) -> Component | None:
         namespaces=(Namespace(NAMESPACE), Namespace(AGENTS, security="privileged")),
         base=(*reader(), database_service(), *services(), agent_map(), script_map(), template_map()),
         objects=manifests(cluster, settings),
-        needs=needs(cluster, settings),
+        needs=(cluster.networks.cni, *storage, *(("issuers",) if exposed(cluster, settings.host) else ())),
         secrets=secrets(cluster, settings),
     )
 
 
 def manifests(cluster: Cluster, settings: Zabbix) -> tuple[Manifest, ...]:
     """Return what depends on this cluster."""
+    maps = host_maps(cluster)
     return (
         stateful_set(cluster, settings),
         server(cluster),
@@ -43,17 +47,11 @@ def manifests(cluster: Cluster, settings: Zabbix) -> tuple[Manifest, ...]:
         agents(cluster),
         *((gpu_service(),) if cluster.gpu_nodes else ()),
         *policies(cluster),
-        *((ingress(cluster, settings),) if exposed(cluster, settings) else ()),
-        *host_maps(cluster),
+        *((ingress(cluster, settings),) if exposed(cluster, settings.host) else ()),
+        *maps,
         settings_map(cluster, settings),
-        configure_job(cluster, settings),
+        configure_job(cluster, settings, [made["metadata"]["name"] for made in maps]),
     )
-
-
-def needs(cluster: Cluster, settings: Zabbix) -> tuple[str, ...]:
-    """Return what must be there first: storage for the database, and who signs the frontend's certificate."""
-    storage = class_owner(cluster, settings.storage_class)
-    return (cluster.networks.cni, *storage, *(("issuers",) if exposed(cluster, settings) else ()))
 
 
 def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
@@ -77,9 +75,18 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             rotate="change the password of the user Admin in Zabbix first, then replace it",
             readers=("zabbix-configure",),
         ),
-        in_cluster(TOKEN, "token", "delete it: Kubernetes makes another; then sync `zabbix`", "zabbix"),
+        Secret(
+            name=TOKEN,
+            namespace=NAMESPACE,
+            keys=("token",),
+            source="in-cluster",
+            by="zabbix",
+            loss="harmless",
+            rotate="delete it: Kubernetes makes another; then sync `zabbix`",
+            readers=("zabbix-configure",),
+        ),
         *(given(name) for name in used_media(settings)),
-        *((certificate(),) if exposed(cluster, settings) else ()),
+        *((signed("zabbix-tls", NAMESPACE, "zabbix-web"),) if exposed(cluster, settings.host) else ()),
     )
 
 
@@ -93,32 +100,4 @@ def given(name: str) -> Secret:
         loss="outage",
         rotate="replace it, then sync `zabbix`. Without it nobody is told of anything",
         readers=("zabbix-configure",),
-    )
-
-
-def in_cluster(name: str, key: str, rotate: str, by: str) -> Secret:
-    """Return a Secret that is made in the cluster."""
-    return Secret(
-        name=name,
-        namespace=NAMESPACE,
-        keys=(key,),
-        source="in-cluster",
-        by=by,
-        loss="harmless",
-        rotate=rotate,
-        readers=("zabbix-configure",),
-    )
-
-
-def certificate() -> Secret:
-    """Return the frontend's certificate."""
-    return Secret(
-        name="zabbix-tls",
-        namespace=NAMESPACE,
-        keys=("ca.crt", "tls.crt", "tls.key"),
-        source="in-cluster",
-        by="cert-manager",
-        loss="harmless",
-        rotate="cert-manager renews it; delete it to have it made again",
-        readers=("zabbix-web",),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from generator.components.component import Manifest
+from generator.components.parts import rights
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.zabbix.database import DATABASE
 from generator.components.zabbix.names import NAMESPACE, TOKEN, labels, metadata
@@ -21,43 +22,30 @@ def reader() -> Iterator[Manifest]:
     """Yield the identity by which the proxy reads nodes and pods. Kubernetes fills its Secret with a token: one of
     a pod's own would end with the pod, and Zabbix keeps it in a macro.
     """
-    yield {**account(), "automountServiceAccountToken": False}
+    yield {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": metadata(READER),
+        "automountServiceAccountToken": False,
+    }
     yield {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": metadata(READER, TOKEN, annotations={"kubernetes.io/service-account.name": READER}),
         "type": "kubernetes.io/service-account-token",
     }
-    role = {"name": READER, "labels": labels(READER)}
-    yield {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": role,
-        "rules": [
-            {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["get", "list", "watch"]},
-            {"nonResourceURLs": ["/readyz"], "verbs": ["get"]},
-        ],
-    }
-    yield {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": role,
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": READER},
-        "subjects": [{"kind": "ServiceAccount", "name": READER, "namespace": NAMESPACE}],
-    }
-
-
-def account() -> Manifest:
-    """Return the ServiceAccount."""
-    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(READER)}
+    rules: list[Manifest] = [
+        {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["get", "list", "watch"]},
+        {"nonResourceURLs": ["/readyz"], "verbs": ["get"]},
+    ]
+    yield from rights({"name": READER, "labels": labels(READER)}, rules, NAMESPACE, "ClusterRole")
 
 
 def policies(cluster: Cluster) -> Iterator[Manifest]:
     """Yield a policy for each part; what is not said here is closed. Cilium knows nodes and the API server by name
     only: its rules by address never match them.
     """
-    names = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"], "egress": [{"ports": [udp(53), tcp(53)]}]}
-    yield policy("zabbix-default", names)
+    yield policy("zabbix-default", {}, egress=[{"ports": [{**tcp(53), "protocol": "UDP"}, tcp(53)]}])
     yield part(DATABASE, ingress=[{"from": pods(SERVER, WEB), "ports": [tcp(5432)]}])
     calls = [{"to": pods(DATABASE), "ports": [tcp(5432)]}, outside(cluster)]
     yield part(SERVER, ingress=[{"from": pods(PROXY, WEB), "ports": [tcp(10051)]}], egress=calls)
@@ -69,9 +57,8 @@ def policies(cluster: Cluster) -> Iterator[Manifest]:
         yield part(PROXY, egress=services())
         yield cilium()
     else:
-        yield part(
-            PROXY, ingress=[{"from": nodes(cluster), "ports": [tcp(10051)]}], egress=[*services(), hosts(cluster)]
-        )
+        agents = {"from": [block(f"{machine.address}/32") for machine in cluster.machines], "ports": [tcp(10051)]}
+        yield part(PROXY, ingress=[agents], egress=[*services(), hosts(cluster)])
 
 
 def services() -> list[Manifest]:
@@ -93,24 +80,18 @@ def cilium() -> Manifest:
         "metadata": metadata(PROXY),
         "spec": {
             "endpointSelector": {"matchLabels": labels(PROXY)},
-            "ingress": [{"fromEntities": anywhere, "toPorts": [named(10051)]}],
+            "ingress": [{"fromEntities": anywhere, "toPorts": [cilium_port(10051)]}],
             "egress": [
                 {"toEntities": ["kube-apiserver"]},
-                {"toEntities": anywhere, "toPorts": [named(CEPH_PORT)]},
+                {"toEntities": anywhere, "toPorts": [cilium_port(CEPH_PORT)]},
             ],
         },
     }
 
 
-def nodes(cluster: Cluster) -> list[Manifest]:
-    """Return the nodes' addresses: agents are on the host's network."""
-    return [{"ipBlock": {"cidr": f"{machine.address}/32"}} for machine in cluster.machines]
-
-
 def hosts(cluster: Cluster) -> Manifest:
     """Let the proxy reach the API server and a Ceph on the host network, by address."""
-    networks = [net for net in (cluster.networks.node, cluster.networks.storage) if net]
-    blocks = [{"ipBlock": {"cidr": str(net.cidr)}} for net in networks]
+    blocks = [block(str(net.cidr)) for net in (cluster.networks.node, cluster.networks.storage) if net]
     return {"to": blocks, "ports": [tcp(API_PORT), tcp(CEPH_PORT)]}
 
 
@@ -120,17 +101,20 @@ def outside(cluster: Cluster) -> Manifest:
     return {"to": [{"ipBlock": {"cidr": "0.0.0.0/0", "except": inside}}], "ports": [tcp(80), tcp(443)]}
 
 
-def part(name: str, ingress: list[Manifest] | None = None, egress: list[Manifest] | None = None) -> Manifest:
+def part(name: str, **rules: list[Manifest]) -> Manifest:
     """Return what one part may do besides asking for names."""
-    rules = {"ingress": ingress, "egress": egress}
-    types = ["Ingress", "Egress"]
-    said = {direction: rule for direction, rule in rules.items() if rule}
-    return policy(name, {"podSelector": {"matchLabels": labels(name)}, "policyTypes": types, **said})
+    return policy(name, {"matchLabels": labels(name)}, **rules)
 
 
-def policy(name: str, spec: Manifest) -> Manifest:
-    """Return a NetworkPolicy."""
+def policy(name: str, pods: Manifest, **rules: list[Manifest]) -> Manifest:
+    """Return a NetworkPolicy for some pods, with rules for `ingress` and `egress`."""
+    spec = {"podSelector": pods, "policyTypes": ["Ingress", "Egress"], **rules}
     return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata(name), "spec": spec}
+
+
+def block(cidr: str) -> Manifest:
+    """Select addresses."""
+    return {"ipBlock": {"cidr": cidr}}
 
 
 def pods(*parts: str) -> list[Manifest]:
@@ -148,11 +132,6 @@ def tcp(port: int) -> Manifest:
     return {"protocol": "TCP", "port": port}
 
 
-def udp(port: int) -> Manifest:
-    """Return a UDP port of a rule."""
-    return {"protocol": "UDP", "port": port}
-
-
-def named(port: int) -> Manifest:
+def cilium_port(port: int) -> Manifest:
     """Return a TCP port as Cilium writes it."""
     return {"ports": [{"port": str(port), "protocol": "TCP"}]}

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from generator.components.component import Manifest
 from generator.components.gpu_operator import NAMESPACE as GPU_NAMESPACE
-from generator.components.zabbix.names import AGENTS, GPU_SERVICE, NAMESPACE, labels, metadata
+from generator.components.parts import pod_security
+from generator.components.zabbix.names import AGENTS, GPU_SERVICE, NAMESPACE, WRITABLE_CONTAINER, labels, metadata, pod
 from generator.components.zabbix.server import PROXY
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
@@ -53,36 +54,29 @@ def agents(cluster: Cluster) -> Manifest:
         "spec": {
             "selector": {"matchLabels": labels(AGENT)},
             "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}},
-            "template": {"metadata": {"labels": labels(AGENT)}, "spec": pod(cluster)},
+            "template": {"metadata": {"labels": labels(AGENT)}, "spec": agent(cluster)},
         },
     }
 
 
-def pod(cluster: Cluster) -> Manifest:
+def agent(cluster: Cluster) -> Manifest:
     """Return the pod. On the host's network it sees the host's interfaces and InfiniBand devices, with the host's
     processes its load; nothing of either can be changed from there.
     """
-    return {
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-        "hostNetwork": True,
-        "hostPID": True,
-        "dnsPolicy": "ClusterFirstWithHostNet",
-        "priorityClassName": "system-node-critical",
-        "tolerations": [{"operator": "Exists"}],
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": 1997,
-            "runAsGroup": 1995,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "containers": [container(cluster)],
-        "volumes": [
+    return pod(
+        container(cluster),
+        pod_security(1997, runAsGroup=1995),
+        [
             {"name": "host", "hostPath": {"path": "/", "type": "Directory"}},
             {"name": "parameters", "configMap": {"name": AGENT, "items": items("gen.conf")}},
             {"name": "scripts", "configMap": {"name": AGENT, "items": items("infiniband.sh", "gpu.sh")}},
         ],
-    }
+        hostNetwork=True,
+        hostPID=True,
+        dnsPolicy="ClusterFirstWithHostNet",
+        priorityClassName="system-node-critical",
+        tolerations=[{"operator": "Exists"}],
+    )
 
 
 def items(*names: str) -> list[Manifest]:
@@ -104,7 +98,7 @@ def container(cluster: Cluster) -> Manifest:
         ],
         "livenessProbe": {**alive, "initialDelaySeconds": 30, "periodSeconds": 60, "failureThreshold": 5},
         "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "securityContext": WRITABLE_CONTAINER,
         "volumeMounts": [
             {"name": "host", "mountPath": "/host", "readOnly": True, "mountPropagation": "HostToContainer"},
             {"name": "parameters", "mountPath": "/etc/zabbix/zabbix_agentd.d", "readOnly": True},

@@ -2,11 +2,12 @@
 
 from generator.components.ceph_cluster.classes import block_class
 from generator.components.component import Manifest, protect
-from generator.components.zabbix.names import CONTAINER_SECURITY, labels, metadata, service
+from generator.components.parts import UNPRIVILEGED, pod_security
+from generator.components.zabbix.names import pod, service, workload
 from generator.model.cluster import Cluster, Zabbix
 from generator.model.versions import version_of
 
-__all__ = ["DATABASE", "credentials", "database_service", "stateful_set", "storage_class"]
+__all__ = ["DATABASE", "credentials", "database_service", "stateful_set"]
 
 DATABASE = "zabbix-database"
 DATA = "/var/lib/postgresql/data"
@@ -16,7 +17,7 @@ USER = 999
 
 def database_service() -> Manifest:
     """Return the way to the database."""
-    return service(DATABASE, 5432, "postgresql", "postgresql")
+    return service(DATABASE, 5432, "postgresql")
 
 
 def credentials(name: str, value: str) -> list[Manifest]:
@@ -38,46 +39,24 @@ def storage_class(cluster: Cluster, settings: Zabbix) -> str | None:
 
 
 def stateful_set(cluster: Cluster, settings: Zabbix) -> Manifest:
-    """Return the database."""
-    return protect(
-        {
-            "apiVersion": "apps/v1",
-            "kind": "StatefulSet",
-            "metadata": metadata(DATABASE),
-            "spec": {
-                "serviceName": DATABASE,
-                "replicas": 1,
-                "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
-                "selector": {"matchLabels": labels(DATABASE)},
-                "template": {"metadata": {"labels": labels(DATABASE)}, "spec": pod(cluster)},
-                "volumeClaimTemplates": [claim(cluster, settings)],
-            },
-        }
+    """Return the database. It is given time to write everything down when it ends."""
+    security = pod_security(USER, runAsGroup=USER, fsGroup=USER, fsGroupChangePolicy="OnRootMismatch")
+    volumes: list[Manifest] = [
+        {"name": "run", "emptyDir": {}},
+        {"name": "tmp", "emptyDir": {}},
+        # Parallel queries share memory there, and the runtime's own is 64 MiB.
+        {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}},
+    ]
+    made = workload(
+        "StatefulSet",
+        DATABASE,
+        pod(container(cluster), security, volumes, terminationGracePeriodSeconds=120),
+        serviceName=DATABASE,
+        replicas=1,
+        persistentVolumeClaimRetentionPolicy={"whenDeleted": "Retain", "whenScaled": "Retain"},
     )
-
-
-def pod(cluster: Cluster) -> Manifest:
-    """Return the pod. It is given time to write everything down when it ends."""
-    return {
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-        "terminationGracePeriodSeconds": 120,
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": USER,
-            "runAsGroup": USER,
-            "fsGroup": USER,
-            "fsGroupChangePolicy": "OnRootMismatch",
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "containers": [container(cluster)],
-        "volumes": [
-            {"name": "run", "emptyDir": {}},
-            {"name": "tmp", "emptyDir": {}},
-            # Parallel queries share memory there, and the runtime's own is 64 MiB.
-            {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}},
-        ],
-    }
+    made["spec"]["volumeClaimTemplates"] = [claim(cluster, settings)]
+    return protect(made)
 
 
 def container(cluster: Cluster) -> Manifest:
@@ -99,7 +78,7 @@ def container(cluster: Cluster) -> Manifest:
         "livenessProbe": {**ready, "periodSeconds": 20, "failureThreshold": 6},
         "readinessProbe": {**ready, "periodSeconds": 10},
         "resources": {"requests": {"cpu": "1", "memory": "4Gi"}, "limits": {"memory": "6Gi"}},
-        "securityContext": CONTAINER_SECURITY,
+        "securityContext": UNPRIVILEGED,
         "volumeMounts": [
             {"name": "data", "mountPath": DATA},
             {"name": "run", "mountPath": "/var/run/postgresql"},

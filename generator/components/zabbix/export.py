@@ -4,11 +4,11 @@ In expressions and references `@` stands for the template; `template` puts its n
 Values that are Zabbix's defaults are left out, as its own export does: a comparison would show them as changes.
 """
 
-import json
 from collections.abc import Iterable
 from hashlib import md5
 from typing import Any
-from uuid import UUID
+
+import msgspec
 
 from generator.components.component import Manifest
 
@@ -34,12 +34,14 @@ PARTS = {
 
 def identity(*seed: str) -> str:
     """Return the id that Zabbix wants: a UUID of version 4, always the same for the same words."""
-    return UUID(bytes=md5("\n".join(seed).encode(), usedforsecurity=False).digest(), version=4).hex
+    digits = md5("\n".join(seed).encode(), usedforsecurity=False).hexdigest()
+    # uuid.UUID would do the same, in a thirtieth of the time of a whole render.
+    return f"{digits[:12]}4{digits[13:16]}{'89ab'[int(digits[16], 16) % 4]}{digits[17:]}"
 
 
 def document(**parts: list[Manifest]) -> str:
     """Return an export file."""
-    return json.dumps({"zabbix_export": {"version": VERSION, **parts}}, separators=(",", ":"))
+    return msgspec.json.encode({"zabbix_export": {"version": VERSION, **parts}}).decode()
 
 
 def template(name: str, description: str, *, macros: dict[str, str] | None = None, **parts: list[Manifest]) -> Manifest:

@@ -1,7 +1,5 @@
 """The nodes of the cluster file as hosts of Zabbix, and the cluster itself as one more."""
 
-from collections.abc import Iterator
-
 from generator.components.component import Manifest
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.zabbix.export import document, identity
@@ -43,24 +41,17 @@ def node(cluster: Cluster, machine: Machine) -> Manifest:
     macros = {"{$GPU.COUNT}": machine.gpus} if machine.gpus else {}
     if machine.hcas and cluster.fabric:
         macros |= {"{$IB.PORTS}": len(machine.hcas), "{$IB.RATE}": cluster.fabric.speed}
+    # Where it stands and what it has.
+    tags = {"pool": machine.pool, "rack": machine.rack, "gpu": machine.gpu and machine.gpu.model}
     return host(
         cluster,
         machine.name,
-        (group(cluster), f"{group(cluster)}/{machine.pool}"),
         [NODE, *([GPU] if machine.gpus else []), *([INFINIBAND] if "{$IB.PORTS}" in macros else [])],
         {name: str(value) for name, value in macros.items()},
+        groups=[{"name": name} for name in (group(cluster), f"{group(cluster)}/{machine.pool}")],
         interfaces=[{"ip": str(machine.address), "interface_ref": "if1"}],
-        tags=[{"tag": tag, "value": value} for tag, value in tags(machine)],
+        tags=[{"tag": tag, "value": value} for tag, value in tags.items() if value],
     )
-
-
-def tags(machine: Machine) -> Iterator[tuple[str, str]]:
-    """Yield where a node stands and what it has."""
-    yield "pool", machine.pool
-    if machine.rack:
-        yield "rack", machine.rack
-    if machine.gpu:
-        yield "gpu", machine.gpu.model
 
 
 def services(cluster: Cluster) -> Manifest:
@@ -76,24 +67,17 @@ def services(cluster: Cluster) -> Manifest:
     if cluster.backups:
         linked.append(BACKUPS)
         macros["{$ARGO.URL}"] = f"http://workflow-controller-metrics.argo.svc.{domain}:9090/metrics"
-    return host(cluster, whole(cluster), (group(cluster),), linked, macros)
+    return host(cluster, whole(cluster), linked, macros)
 
 
-def host(
-    cluster: Cluster,
-    name: str,
-    groups: tuple[str, ...],
-    templates: list[str],
-    macros: dict[str, str],
-    **more: list[Manifest],
-) -> Manifest:
-    """Return a host that the proxy watches."""
+def host(cluster: Cluster, name: str, linked: list[str], macros: dict[str, str], **more: list[Manifest]) -> Manifest:
+    """Return a host that the proxy watches, with its templates; `more` has the last word."""
     return {
         "host": name,
         "name": name,
         "proxy": {"name": proxy(cluster)},
-        "groups": [{"name": one} for one in groups],
-        "templates": [{"name": one} for one in templates],
+        "groups": [{"name": group(cluster)}],
+        "templates": [{"name": one} for one in linked],
         "macros": [{"macro": macro, "value": value} for macro, value in macros.items()],
         "inventory_mode": "DISABLED",
         **more,

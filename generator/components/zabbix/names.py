@@ -1,10 +1,13 @@
-"""Names that the parts of Zabbix know each other by."""
+"""Names that the parts of Zabbix know each other by, and what their objects have in common."""
+
+from typing import Any
 
 from generator.components.component import Manifest
+from generator.components.parts import UNPRIVILEGED, pod_security
 
 __all__ = [
-    "AGENTS", "CONTAINER_SECURITY", "GPU_SERVICE", "NAMESPACE", "POD_SECURITY", "TOKEN", "WRITABLE_CONTAINER",
-    "labels", "metadata", "service",
+    "AGENTS", "GPU_SERVICE", "NAMESPACE", "POD_SECURITY", "TOKEN", "WRITABLE_CONTAINER",
+    "labels", "metadata", "pod", "service", "workload",
 ]  # fmt: skip
 
 NAMESPACE = "zabbix"
@@ -16,16 +19,9 @@ GPU_SERVICE = "zabbix-gpu"
 TOKEN = "zabbix-reader-token"  # noqa: S105  # a name
 
 # The user of Zabbix's own images.
-POD_SECURITY: Manifest = {
-    "runAsNonRoot": True,
-    "runAsUser": 1997,
-    "runAsGroup": 1995,
-    "fsGroup": 1995,
-    "seccompProfile": {"type": "RuntimeDefault"},
-}
+POD_SECURITY = pod_security(1997, runAsGroup=1995, fsGroup=1995)
 # Zabbix's images write their configuration files when they start.
-WRITABLE_CONTAINER: Manifest = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-CONTAINER_SECURITY: Manifest = {**WRITABLE_CONTAINER, "readOnlyRootFilesystem": True}
+WRITABLE_CONTAINER = {key: value for key, value in UNPRIVILEGED.items() if key != "readOnlyRootFilesystem"}
 
 
 def labels(part: str) -> dict[str, str]:
@@ -38,12 +34,35 @@ def metadata(part: str, name: str = "", namespace: str = NAMESPACE, **more: Mani
     return {"name": name or part, "namespace": namespace, "labels": labels(part), **more}
 
 
-def service(part: str, port: int, target: str, name: str) -> Manifest:
-    """Return a Service in front of one part."""
-    ports = [{"name": name, "port": port, "targetPort": target, "protocol": "TCP"}]
+def service(part: str, port: int, name: str) -> Manifest:
+    """Return a Service in front of one part, whose container calls the port the same."""
+    ports = [{"name": name, "port": port, "targetPort": name, "protocol": "TCP"}]
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": metadata(part),
         "spec": {"type": "ClusterIP", "selector": labels(part), "ports": ports},
+    }
+
+
+def workload(kind: str, part: str, spec: Manifest, **more: Any) -> Manifest:
+    """Return a Deployment or StatefulSet with one pod of this spec."""
+    template = {"metadata": {"labels": labels(part)}, "spec": spec}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": metadata(part),
+        "spec": {**more, "selector": {"matchLabels": labels(part)}, "template": template},
+    }
+
+
+def pod(container: Manifest, security: Manifest, volumes: list[Manifest] | None = None, **more: Any) -> Manifest:
+    """Return a pod with one container. None of them talks to Kubernetes by itself."""
+    return {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        **more,
+        "securityContext": security,
+        "containers": [container],
+        **({"volumes": volumes} if volumes else {}),
     }

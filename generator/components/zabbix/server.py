@@ -5,57 +5,29 @@ from generator.components.component import Manifest
 from generator.components.issuers import ISSUER
 from generator.components.zabbix.database import DATABASE, credentials
 from generator.components.zabbix.hosts import proxy
-from generator.components.zabbix.names import POD_SECURITY, WRITABLE_CONTAINER, labels, metadata, service
+from generator.components.zabbix.names import POD_SECURITY, WRITABLE_CONTAINER, metadata, pod, service, workload
 from generator.model.cluster import Cluster, Zabbix
 from generator.model.versions import version_of
 
-__all__ = ["PROXY", "SERVER", "WEB", "exposed", "ingress", "proxy_set", "server", "services", "web"]
+__all__ = ["PROXY", "SERVER", "WEB", "ingress", "proxy_set", "server", "services", "web"]
 
 SERVER = "zabbix-server"
 WEB = "zabbix-web"
 PROXY = "zabbix-proxy"
+# Its pod ends before another starts: two servers on one database refuse.
+ALONE = {"replicas": 1, "strategy": {"type": "Recreate"}}
+LISTENING = {"tcpSocket": {"port": "trapper"}}
 
 
 def services() -> tuple[Manifest, ...]:
     """Return the ways to each part, the same on every cluster."""
-    return (
-        service(SERVER, 10051, "trapper", "trapper"),
-        service(WEB, 8080, "http", "http"),
-        service(PROXY, 10051, "trapper", "trapper"),
-    )
-
-
-def pod(container: Manifest, **more: object) -> Manifest:
-    """Return a pod of one of Zabbix's images. None of them talks to Kubernetes by itself."""
-    return {
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-        "securityContext": POD_SECURITY,
-        "containers": [{**container, "securityContext": WRITABLE_CONTAINER}],
-        **more,
-    }
-
-
-def deployment(part: str, spec: Manifest) -> Manifest:
-    """Return a Deployment of one pod, which ends before another starts: two servers on one database refuse."""
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": metadata(part),
-        "spec": {
-            "replicas": 1,
-            "strategy": {"type": "Recreate"},
-            "selector": {"matchLabels": labels(part)},
-            "template": {"metadata": {"labels": labels(part)}, "spec": spec},
-        },
-    }
+    return service(SERVER, 10051, "trapper"), service(WEB, 8080, "http"), service(PROXY, 10051, "trapper")
 
 
 def server(cluster: Cluster) -> Manifest:
     """Return the server. Its image waits for the database and makes the schema itself, which takes a minute; an
     upgrade's changes of a big database take an hour.
     """
-    listening = {"tcpSocket": {"port": "trapper"}}
     container = {
         "name": "server",
         "image": version_of("zabbix", cluster).images["server"],
@@ -69,12 +41,14 @@ def server(cluster: Cluster) -> Manifest:
             {"name": "ZBX_STARTPINGERS", "value": "0"},
         ],
         "ports": [{"name": "trapper", "containerPort": 10051}],
-        "startupProbe": {**listening, "periodSeconds": 10, "failureThreshold": 360},
-        "livenessProbe": {**listening, "periodSeconds": 30, "failureThreshold": 6},
-        "readinessProbe": {**listening, "periodSeconds": 10},
+        "startupProbe": {**LISTENING, "periodSeconds": 10, "failureThreshold": 360},
+        "livenessProbe": {**LISTENING, "periodSeconds": 30, "failureThreshold": 6},
+        "readinessProbe": {**LISTENING, "periodSeconds": 10},
         "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "4Gi"}},
+        "securityContext": WRITABLE_CONTAINER,
     }
-    return deployment(SERVER, pod(container, terminationGracePeriodSeconds=120))
+    spec = {**pod(container, POD_SECURITY), "terminationGracePeriodSeconds": 120}
+    return workload("Deployment", SERVER, spec, **ALONE)
 
 
 def web(cluster: Cluster) -> Manifest:
@@ -99,15 +73,15 @@ def web(cluster: Cluster) -> Manifest:
         "livenessProbe": {**alive, "periodSeconds": 30, "failureThreshold": 6},
         "readinessProbe": {**alive, "periodSeconds": 10},
         "resources": {"requests": {"cpu": "200m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}},
+        "securityContext": WRITABLE_CONTAINER,
     }
-    return deployment(WEB, pod(container))
+    return workload("Deployment", WEB, pod(container, POD_SECURITY), **ALONE)
 
 
 def proxy_set(cluster: Cluster) -> Manifest:
     """Return the proxy: agents talk to it and it reads the cluster's services, so that the server may move away. It
     comes to the server by itself, and keeps what it could not send for as long as its pod lives.
     """
-    listening = {"tcpSocket": {"port": "trapper"}}
     container = {
         "name": "proxy",
         "image": version_of("zabbix", cluster).images["proxy"],
@@ -120,36 +94,22 @@ def proxy_set(cluster: Cluster) -> Manifest:
             {"name": "ZBX_STARTPINGERS", "value": "0"},
         ],
         "ports": [{"name": "trapper", "containerPort": 10051}],
-        "startupProbe": {**listening, "periodSeconds": 5, "failureThreshold": 60},
-        "livenessProbe": {**listening, "periodSeconds": 30, "failureThreshold": 6},
-        "readinessProbe": {**listening, "periodSeconds": 10},
+        "startupProbe": {**LISTENING, "periodSeconds": 5, "failureThreshold": 60},
+        "livenessProbe": {**LISTENING, "periodSeconds": 30, "failureThreshold": 6},
+        "readinessProbe": {**LISTENING, "periodSeconds": 10},
         "resources": {"requests": {"cpu": "200m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
         "volumeMounts": [
             {"name": "data", "mountPath": "/var/lib/zabbix/db_data"},
             # The API server proves itself by the cluster's CA, and no other server is asked for a proof.
             {"name": "ca", "mountPath": "/etc/ssl/certs/ca-certificates.crt", "subPath": "ca.crt", "readOnly": True},
         ],
+        "securityContext": WRITABLE_CONTAINER,
     }
     volumes = [
         {"name": "data", "emptyDir": {"sizeLimit": "4Gi"}},
         {"name": "ca", "configMap": {"name": "kube-root-ca.crt"}},
     ]
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": metadata(PROXY),
-        "spec": {
-            "serviceName": PROXY,
-            "replicas": 1,
-            "selector": {"matchLabels": labels(PROXY)},
-            "template": {"metadata": {"labels": labels(PROXY)}, "spec": pod(container, volumes=volumes)},
-        },
-    }
-
-
-def exposed(cluster: Cluster, settings: Zabbix) -> bool:
-    """Return whether people reach the frontend by a name."""
-    return bool(settings.host and cluster.site.ingress_class)
+    return workload("StatefulSet", PROXY, pod(container, POD_SECURITY, volumes), serviceName=PROXY, replicas=1)
 
 
 def ingress(cluster: Cluster, settings: Zabbix) -> Manifest:

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import msgspec
+
 from generator.components.component import Manifest
 from generator.components.zabbix.hosts import group, hosts, proxy, whole
 from generator.components.zabbix.names import metadata
@@ -40,8 +42,9 @@ def host_maps(cluster: Cluster) -> list[Manifest]:
 
 def settings_map(cluster: Cluster, settings: Zabbix) -> Manifest:
     """Return the rest."""
-    text = json.dumps(document(cluster, settings), indent=2) + "\n"
-    return config_map("zabbix-configure", {"settings.json": text})
+    # The json module itself is slow with an indent.
+    text = msgspec.json.format(json.dumps(document(cluster, settings)), indent=2)
+    return config_map("zabbix-configure", {"settings.json": f"{text}\n"})
 
 
 def config_map(name: str, data: dict[str, str]) -> Manifest:
@@ -74,10 +77,8 @@ def used_media(settings: Zabbix) -> list[str]:
 
 def parameters(name: str, settings: Zabbix) -> dict[str, str]:
     """Return a media type's parameters; the token is a macro that nobody can read back."""
-    made = {"bot_token": f"{{${name.upper()}.TOKEN}}"}
-    if name == "mattermost" and settings.mattermost:
-        made["mattermost_url"] = settings.mattermost
-    return made
+    server = {"mattermost_url": settings.mattermost} if name == "mattermost" and settings.mattermost else {}
+    return {"bot_token": f"{{${name.upper()}.TOKEN}}", **server}
 
 
 def alert(one: Alert) -> Manifest:
@@ -101,26 +102,25 @@ def escalation(duration: str) -> str:
 
 def overview(cluster: Cluster) -> Manifest:
     """Return the dashboard of the whole cluster on a grid of 24 columns; a row for each part that is there."""
-    rows = [[widget("problems", "Problems", [integer("show", 3), integer("show_tags", 3)])]]
     nodes = [machine.name for machine in cluster.machines]
-    charts = [
-        chart("CPU utilization", nodes, "CPU utilization"),
-        chart("Memory available", nodes, "Memory available, share"),
-    ]
     gpus = [machine.name for machine in cluster.gpu_nodes]
-    if gpus:
-        charts += [
-            chart("GPU utilization", gpus, "GPU *: utilization"),
-            chart("GPU temperature", gpus, "GPU *: temperature"),
-        ]
     ports = [machine.name for machine in cluster.machines if machine.hcas and cluster.fabric]
-    if ports:
-        charts += [chart("InfiniBand received", ports, "*: received"), chart("InfiniBand sent", ports, "*: sent")]
-    if cluster.storage.ceph:
-        one = [whole(cluster)]
-        charts += [chart("Ceph operations", one, "Ceph reads", "Ceph writes")]
-        charts += [chart("Ceph throughput", one, "Ceph read throughput", "Ceph write throughput")]
-    rows += [charts[start : start + 2] for start in range(0, len(charts), 2)]
+    ceph = [whole(cluster)] if cluster.storage.ceph else []
+    # Each row's hosts, and the names and items of its graphs.
+    shown: list[tuple[list[str], list[tuple[str, ...]]]] = [
+        (nodes, [("CPU utilization", "CPU utilization"), ("Memory available", "Memory available, share")]),
+        (gpus, [("GPU utilization", "GPU *: utilization"), ("GPU temperature", "GPU *: temperature")]),
+        (ports, [("InfiniBand received", "*: received"), ("InfiniBand sent", "*: sent")]),
+        (
+            ceph,
+            [
+                ("Ceph operations", "Ceph reads", "Ceph writes"),
+                ("Ceph throughput", "Ceph read throughput", "Ceph write throughput"),
+            ],
+        ),
+    ]
+    rows = [[widget("problems", "Problems", [integer("show", 3), integer("show_tags", 3)])]]
+    rows += [[chart(row, *graph) for graph in graphs] for row, graphs in shown if row]
     return {"name": f"{group(cluster)}: overview", "pages": [{"widgets": placed(rows)}]}
 
 
@@ -143,7 +143,7 @@ def integer(name: str, value: int) -> Manifest:
     return {"type": 0, "name": name, "value": value}
 
 
-def chart(name: str, hosts_: list[str], *items: str) -> Manifest:
+def chart(hosts_: list[str], name: str, *items: str) -> Manifest:
     """Return a graph of items of hosts. Hosts are named by what their names begin with: fifty names are no pattern."""
     patterns = [(f"ds.hosts.0.{number}", pattern) for number, pattern in enumerate(prefixes(hosts_))]
     patterns += [(f"ds.items.0.{number}", pattern) for number, pattern in enumerate(items)]

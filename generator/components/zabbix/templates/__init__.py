@@ -1,9 +1,10 @@
 """What is measured, and what is a problem: Zabbix' templates, the same on every cluster."""
 
+from functools import cache
+
 from generator.components.component import Manifest
 from generator.components.zabbix.export import GROUP, document, identity
-from generator.components.zabbix.templates.gpu import GPU, gpu
-from generator.components.zabbix.templates.infiniband import INFINIBAND, infiniband
+from generator.components.zabbix.templates.devices import GPU, INFINIBAND, gpu, infiniband
 from generator.components.zabbix.templates.kubernetes import BACKUPS, KUBERNETES, backups, kubernetes
 from generator.components.zabbix.templates.node import NODE, node
 from generator.components.zabbix.templates.storage import CEPH, MINIO, ceph, minio
@@ -13,6 +14,7 @@ __all__ = ["BACKUPS", "CEPH", "GPU", "INFINIBAND", "KUBERNETES", "MINIO", "NODE"
 MADE = (node, gpu, infiniband, ceph, minio, kubernetes, backups)
 
 
+@cache
 def templates() -> dict[str, str]:
     """Return the templates as export files, by file name."""
     return {f"{made['template'].replace(' ', '-').lower()}.json": _file(made) for made in (make() for make in MADE)}

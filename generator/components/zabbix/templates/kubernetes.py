@@ -38,26 +38,21 @@ def kubernetes() -> Manifest:
 
 def asked(key: str, name: str, path: str, accept: str = "application/json") -> Manifest:
     """Ask the API server."""
-    headers = [
-        {"name": "Authorization", "value": "Bearer {$KUBE.TOKEN}"},
-        {"name": "Accept", "value": accept},
-    ]
+    headers = [{"name": "Authorization", "value": "Bearer {$KUBE.TOKEN}"}, {"name": "Accept", "value": accept}]
     return http(key, name, f"{{$KUBE.URL}}{path}", headers=headers, verify_peer="YES", verify_host="YES")
 
 
 def ready() -> Manifest:
     """Ask whether the API server works; it answers `ok`."""
-    wrong = trigger(
-        "The API server is not ready", 'last(/@/kube.ready)<>"ok" or nodata(/@/kube.ready,5m)=1', "DISASTER"
-    )
+    silent = 'last(/@/kube.ready)<>"ok" or nodata(/@/kube.ready,5m)=1'
+    wrong = trigger("The API server is not ready", silent, "DISASTER")
     return {**text(asked("kube.ready", "API server", "/readyz")), "history": "7d", "triggers": [wrong]}
 
 
 def pods() -> list[Manifest]:
     """Count pods that wait, and pods that failed."""
-    many = trigger(
-        "Many pods have waited for 30 minutes", "min(/@/kube.pods.pending,30m)>{$KUBE.PENDING.MAX}", "WARNING"
-    )
+    waiting = "min(/@/kube.pods.pending,30m)>{$KUBE.PENDING.MAX}"
+    many = trigger("Many pods have waited for 30 minutes", waiting, "WARNING")
     return [{**phase("Pending"), "triggers": [many]}, phase("Failed")]
 
 
@@ -71,13 +66,11 @@ def phase(name: str) -> Manifest:
 
 def nodes() -> Manifest:
     """Find the nodes that the API server knows."""
-    node = "$.items[?(@.metadata.name=='{#NODE}')]"
-    state = step("JSONPATH", f"{node}.status.conditions[?(@.type=='Ready')].status.first()")
-    pressed = step("JSONPATH", f"{node}.status.conditions[?(@.type=='DiskPressure')].status.first()")
-    closed = step("JSONPATH", f"{node}.spec.unschedulable.first()", error_handler="CUSTOM_VALUE")
-    closed["error_handler_params"] = "false"
-    lost = 'last(/@/kube.node.ready[{#NODE}],#1)<>"True" and last(/@/kube.node.ready[{#NODE}],#2)<>"True"'
-    full = 'last(/@/kube.node.disk[{#NODE}])="True"'
+    ready, pressed = (f"status.conditions[?(@.type=='{kind}')].status" for kind in ("Ready", "DiskPressure"))
+    missing = {"error_handler": "CUSTOM_VALUE", "error_handler_params": "false"}
+    twice = 'last(/@/kube.node.ready[{#NODE}],#1)<>"True" and last(/@/kube.node.ready[{#NODE}],#2)<>"True"'
+    lost = trigger("Node {#NODE} is not ready", twice, "HIGH")
+    full = trigger("Node {#NODE} is short of disk", 'last(/@/kube.node.disk[{#NODE}])="True"', "AVERAGE")
     return discovery(
         "kube.nodes.discovery",
         "Nodes",
@@ -85,27 +78,18 @@ def nodes() -> Manifest:
         steps=[step("JSONPATH", "$.items")],
         lld_macro_paths=lld(NODE="$.metadata.name"),
         item_prototypes=[
-            text(
-                dependent(
-                    "kube.nodes",
-                    "kube.node.ready[{#NODE}]",
-                    "Node {#NODE}: ready",
-                    state,
-                    trigger_prototypes=[trigger("Node {#NODE} is not ready", lost, "HIGH")],
-                )
-            ),
-            text(
-                dependent(
-                    "kube.nodes",
-                    "kube.node.disk[{#NODE}]",
-                    "Node {#NODE}: short of disk",
-                    pressed,
-                    trigger_prototypes=[trigger("Node {#NODE} is short of disk", full, "AVERAGE")],
-                )
-            ),
-            text(dependent("kube.nodes", "kube.node.closed[{#NODE}]", "Node {#NODE}: closed for pods", closed)),
+            of_node("ready", "ready", ready, lost),
+            of_node("disk", "short of disk", pressed, full),
+            of_node("closed", "closed for pods", "spec.unschedulable", **missing),
         ],
     )
+
+
+def of_node(key: str, name: str, field: str, *triggers: Manifest, **more: str) -> Manifest:
+    """Return an item of one node from a field of what the API server tells."""
+    found = step("JSONPATH", f"$.items[?(@.metadata.name=='{{#NODE}}')].{field}.first()", **more)
+    key, name = f"kube.node.{key}[{{#NODE}}]", f"Node {{#NODE}}: {name}"
+    return text(dependent("kube.nodes", key, name, found, trigger_prototypes=list(triggers)))
 
 
 def backups() -> Manifest:

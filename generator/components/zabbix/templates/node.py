@@ -1,16 +1,7 @@
 """What the agent of a node sends of the machine itself."""
 
 from generator.components.component import Manifest
-from generator.components.zabbix.export import (
-    condition,
-    discovery,
-    graph,
-    integer,
-    item,
-    template,
-    text,
-    trigger,
-)
+from generator.components.zabbix.export import condition, discovery, graph, integer, item, template, text, trigger
 
 __all__ = ["NODE", "node"]
 
@@ -66,35 +57,24 @@ def memory() -> list[Manifest]:
 def filesystems() -> Manifest:
     """Find what is mounted on the host, without what the kubelet and the container runtime mount for pods."""
     pods = "^/host/(run|var/lib/(kubelet|containerd|containers))/"
-    full = f"min(/@/{SIZE},10m)>{{$DISK.FULL}}"
+    conditions = [
+        condition("{#FSTYPE}", "^(ext[234]|xfs|btrfs|vfat)$", "C"),
+        condition("{#FSNAME}", "^/host(/|$)", "A"),
+        condition("{#FSNAME}", pods, "B", operator="NOT_MATCHES_REGEX"),
+    ]
+    full = [
+        trigger("{#FSNAME} is nearly full", f"min(/@/{SIZE},10m)>{{$DISK.MAX}}", "WARNING"),
+        trigger("{#FSNAME} is full", f"min(/@/{SIZE},10m)>{{$DISK.FULL}}", "HIGH"),
+    ]
+    few = [trigger("{#FSNAME} has few inodes left", f"max(/@/{INODES},10m)<5", "AVERAGE")]
     return discovery(
         "vfs.fs.discovery",
         "File systems",
         delay="1h",
-        filter={
-            "evaltype": "AND",
-            "conditions": [
-                condition("{#FSTYPE}", "^(ext[234]|xfs|btrfs|vfat)$", "C"),
-                condition("{#FSNAME}", "^/host(/|$)", "A"),
-                condition("{#FSNAME}", pods, "B", operator="NOT_MATCHES_REGEX"),
-            ],
-        },
+        filter={"evaltype": "AND", "conditions": conditions},
         item_prototypes=[
-            item(
-                SIZE,
-                "{#FSNAME}: space used",
-                units="%",
-                trigger_prototypes=[
-                    trigger("{#FSNAME} is nearly full", f"min(/@/{SIZE},10m)>{{$DISK.MAX}}", "WARNING"),
-                    trigger("{#FSNAME} is full", full, "HIGH"),
-                ],
-            ),
-            item(
-                INODES,
-                "{#FSNAME}: inodes free",
-                units="%",
-                trigger_prototypes=[trigger("{#FSNAME} has few inodes left", f"max(/@/{INODES},10m)<5", "AVERAGE")],
-            ),
+            item(SIZE, "{#FSNAME}: space used", units="%", trigger_prototypes=full),
+            item(INODES, "{#FSNAME}: inodes free", units="%", trigger_prototypes=few),
         ],
         graph_prototypes=[graph("{#FSNAME}: space used", SIZE)],
     )

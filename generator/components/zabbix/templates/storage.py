@@ -19,6 +19,7 @@ __all__ = ["CEPH", "MINIO", "ceph", "minio"]
 
 CEPH = "gen Ceph"
 MINIO = "gen MinIO"
+SPEED = step("CHANGE_PER_SECOND")
 
 
 def of_ceph(key: str, name: str, pattern: str, function: str = "", *steps: Manifest, **more: object) -> Manifest:
@@ -86,39 +87,18 @@ TRAFFIC = {
 
 def ceph_traffic() -> list[Manifest]:
     """Return what all pools do together."""
-    speed = step("CHANGE_PER_SECOND")
     return [
-        of_ceph(f"ceph.{field}", f"Ceph {name}", f"ceph_pool_{field}", "sum", speed, units=units)
+        of_ceph(f"ceph.{field}", f"Ceph {name}", f"ceph_pool_{field}", "sum", SPEED, units=units)
         for field, (name, units) in TRAFFIC.items()
     ]
 
 
 def pools() -> Manifest:
     """Find the pools."""
-    one = '{pool_id="{#ID}"}'
-    speed = step("CHANGE_PER_SECOND")
     full = trigger("Pool {#NAME} is nearly full", "last(/@/ceph.pool.used[{#NAME}])>{$CEPH.NEARFULL}", "AVERAGE")
     percent = step("MULTIPLIER", "100")
-    used = of_ceph(
-        "ceph.pool.used[{#NAME}]",
-        "Pool {#NAME}: space used",
-        f"ceph_pool_percent_used{one}",
-        "",
-        percent,
-        units="%",
-        trigger_prototypes=[full],
-    )
-    flows = [
-        of_ceph(
-            f"ceph.pool.{field}[{{#NAME}}]",
-            f"Pool {{#NAME}}: {name}",
-            f"ceph_pool_{field}{one}",
-            "",
-            speed,
-            units=units,
-        )
-        for field, (name, units) in TRAFFIC.items()
-    ]
+    used = of_pool("used", "space used", "percent_used", percent, units="%", trigger_prototypes=[full])
+    flows = [of_pool(field, name, field, SPEED, units=units) for field, (name, units) in TRAFFIC.items()]
     return discovery(
         "ceph.pools",
         "Pools",
@@ -131,6 +111,12 @@ def pools() -> Manifest:
             graph("Pool {#NAME}: space", "ceph.pool.used[{#NAME}]"),
         ],
     )
+
+
+def of_pool(key: str, name: str, field: str, *steps: Manifest, **more: object) -> Manifest:
+    """Return an item of one pool."""
+    key, pattern = f"ceph.pool.{key}[{{#NAME}}]", f'ceph_pool_{field}{{pool_id="{{#ID}}"}}'
+    return of_ceph(key, f"Pool {{#NAME}}: {name}", pattern, "", *steps, **more)
 
 
 def of_minio(key: str, name: str, pattern: str, function: str = "max", *steps: Manifest, **more: object) -> Manifest:
@@ -159,19 +145,15 @@ def minio_health() -> list[Manifest]:
     silent = trigger("No data from MinIO for 10 minutes", "nodata(/@/minio.drives.online,10m)=1", "HIGH")
     drives = trigger("Drives are offline", "min(/@/minio.drives.offline,5m)>0", "AVERAGE")
     nodes = trigger("Nodes are offline", "min(/@/minio.nodes.offline,5m)>0", "HIGH")
+    erasure = "cluster_health_erasure_set"
     return [
         of_minio("minio.health", "Health", "cluster_health_status"),
         of_minio("minio.drives.online", "Drives online", "cluster_drive_online_total", triggers=[silent]),
         of_minio("minio.drives.offline", "Drives offline", "cluster_drive_offline_total", triggers=[drives]),
         of_minio("minio.nodes.offline", "Nodes offline", "cluster_nodes_offline_total", triggers=[nodes]),
-        of_minio("minio.set.quorum", "Drives a set needs for writes", "cluster_health_erasure_set_write_quorum"),
-        of_minio(
-            "minio.set.online",
-            "Drives online in the weakest set",
-            "cluster_health_erasure_set_online_drives",
-            "min",
-        ),
-        of_minio("minio.healing", "Drives that heal", "cluster_health_erasure_set_healing_drives", "sum"),
+        of_minio("minio.set.quorum", "Drives a set needs for writes", f"{erasure}_write_quorum"),
+        of_minio("minio.set.online", "Drives online in the weakest set", f"{erasure}_online_drives", "min"),
+        of_minio("minio.healing", "Drives that heal", f"{erasure}_healing_drives", "sum"),
     ]
 
 
@@ -179,11 +161,10 @@ def minio_space() -> list[Manifest]:
     """Return capacity and traffic."""
     full = trigger("MinIO is nearly full", "last(/@/minio.used.share)>{$MINIO.NEARFULL}", "AVERAGE")
     formula = "100*(1-last(//minio.free)/last(//minio.total))"
-    speed = step("CHANGE_PER_SECOND")
     return [
         of_minio("minio.total", "Capacity", "cluster_capacity_usable_total_bytes", units="B"),
         of_minio("minio.free", "Capacity free", "cluster_capacity_usable_free_bytes", units="B"),
         share("minio.used.share", "Capacity used, share", formula, triggers=[full]),
-        of_minio("minio.received", "MinIO receives", "s3_traffic_received_bytes", "sum", speed, units="Bps"),
-        of_minio("minio.sent", "MinIO sends", "s3_traffic_sent_bytes", "sum", speed, units="Bps"),
+        of_minio("minio.received", "MinIO receives", "s3_traffic_received_bytes", "sum", SPEED, units="Bps"),
+        of_minio("minio.sent", "MinIO sends", "s3_traffic_sent_bytes", "sum", SPEED, units="Bps"),
     ]
