@@ -32,7 +32,8 @@ def command(
     """Check cluster files and report everything that is wrong with them, all at once.
 
     With --rendered also the objects, as Kustomize builds them from the repository as it stands; with PATH those of any
-    folder, kustomization or file, or of standard input (-). What could not be judged is always told.
+    folder, kustomization or file, or of standard input (-). PATH is judged as part of the cluster that --cluster names,
+    with that cluster's waivers; without --cluster as part of none. What could not be judged is always told.
 
     Works offline, unless --kubeconfig names a cluster. Exit code 1 when there is an error.
     """

@@ -1,7 +1,7 @@
 """`gen check --rendered` and `--server`: built objects, judged and shown."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,17 +12,17 @@ from generator.cli.options import root_of
 from generator.cli.output import Shown, data, of_fault, of_finding, of_loaded, of_problem, plural, show, summary, tally
 from generator.errors import UsageError
 from generator.live.refusals import EXPLAINED
-from generator.model.cluster import Waiver
+from generator.model.cluster import Cluster, Waiver
 from generator.model.finding import Severity
 from generator.rendered.build import build
 from generator.rendered.built import Built
 from generator.rendered.check import RULES, examine, unjudged
-from generator.rendered.faults import Fault, untrue
+from generator.rendered.faults import untrue
 from generator.rendered.folder import read_manifests
 from generator.rendered.given import with_definitions
 from generator.rendered.place import Places
 from generator.rendered.rule import Problem
-from generator.rendered.waivers import settle
+from generator.rendered.waivers import Settled, settle
 from generator.repository.project import Loaded, load
 
 __all__ = ["Request", "check_rendered"]
@@ -45,13 +45,16 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class _Judged(Struct, frozen=True, kw_only=True):
-    """A cluster or folder and what was found in it. `notes` and `unseen` are those of what was built."""
+    """A cluster or folder and what was found in it. `notes` and `unseen` are those of what was built; `unasked` is what
+    the server could not judge, which is on standard error already.
+    """
 
     name: str
     objects: int
     found: tuple[Shown, ...]
     waived: tuple[tuple[Waiver, int], ...] = ()
     unjudged: tuple[str, ...]
+    unasked: tuple[str, ...]
     notes: tuple[str, ...]
     unseen: tuple[str, ...]
 
@@ -76,36 +79,30 @@ def check_rendered(request: Request) -> int:
 
 def _judge(request: Request, root: Path, loaded: list[Loaded]) -> Iterator[_Judged]:
     """Judge each cluster, or what the paths lead to: alone, or together with the one cluster that is named."""
+    clusters = [(one, one.cluster) for one in loaded if one.cluster]
     if not request.paths:
         places = Places(root)
-        for one in loaded:
-            built = _built(request, root, one, tolerant=True)
-            yield _of_cluster(request, one, structs.replace(built, faults=_faults(root, one, built)), places)
+        for one, cluster in clusters:
+            built = _built(request, root, cluster, tolerant=True)
+            whole = structs.replace(built, faults=(*built.faults, *untrue(root, cluster)))
+            yield _of_cluster(request, one, cluster, whole, places)
         return
     if len(loaded) > 1:
         raise UsageError("PATH is judged within one cluster: give --cluster once")
-    around = _built(request, root, loaded[0], tolerant=False) if loaded else None
+    around = _built(request, root, clusters[0][1], tolerant=False) if clusters else None
     for path in request.paths:
         yield _of_folder(request, read_manifests(path), around)
 
 
-def _built(request: Request, root: Path, one: Loaded, *, tolerant: bool) -> Built:
-    assert one.cluster is not None  # noqa: S101 - a file that is not wrong was decoded
-    return with_definitions(build(root, one.cluster, tolerant=tolerant), request.schemas)
+def _built(request: Request, root: Path, cluster: Cluster, *, tolerant: bool) -> Built:
+    return with_definitions(build(root, cluster, tolerant=tolerant), request.schemas)
 
 
-def _faults(root: Path, one: Loaded, built: Built) -> tuple[Fault, ...]:
-    assert one.cluster is not None  # noqa: S101 - as above
-    return (*built.faults, *untrue(root, one.cluster))
-
-
-def _of_cluster(request: Request, one: Loaded, built: Built, places: Places) -> _Judged:
-    problems = _problems(request, built)
-    assert one.cluster is not None  # noqa: S101 - as above
+def _of_cluster(request: Request, one: Loaded, cluster: Cluster, built: Built, places: Places) -> _Judged:
+    problems, unasked = _problems(request, built)
     judged = {*(RULES if request.rendered else ()), *(_ASKED if request.server else ())}
     # What is not vendored, or was not built, may well have what a waiver is for.
-    looked_for = judged if not (built.unseen or built.faults) else frozenset()
-    settled = settle(one.cluster, problems, datetime.now(UTC).date(), known={*RULES, *_ASKED}, judged=looked_for)
+    settled = _settled(cluster, problems, judged=judged if not (built.unseen or built.faults) else ())
     return _Judged(
         name=one.name,
         objects=len(built.objects),
@@ -116,40 +113,51 @@ def _of_cluster(request: Request, one: Loaded, built: Built, places: Places) -> 
         ),
         waived=settled.waived,
         unjudged=tuple(unjudged(built)) if request.rendered else built.notes,
+        unasked=unasked,
         notes=built.notes,
         unseen=built.unseen,
     )
 
 
 def _of_folder(request: Request, folder: Built, around: Built | None) -> _Judged:
-    """Judge a folder; within a cluster, what its objects name and select may be the cluster's."""
+    """Judge a folder; within a cluster, what its objects name and select may be the cluster's, whose waivers hold."""
     whole = with_definitions(folder, request.schemas)
     if around:
         both = (*around.objects, *folder.objects)
         notes = (*folder.notes, *around.notes)
         whole = with_definitions(structs.replace(around, objects=both, notes=notes), request.schemas)
     places = Places(Path())
-    problems = [one for one in _problems(request, whole) if not one.object.component]
+    problems, unasked = _problems(request, whole)
+    own = tuple(one for one in problems if not one.object.component)
+    settled = _settled(whole.cluster, own, judged=()) if whole.cluster else Settled(own, (), ())
     return _Judged(
         name=folder.name if not around else f"{folder.name} within {around.name}",
         objects=len(folder.objects),
         found=(
             *(of_fault(fault) for fault in folder.faults),
-            *(of_problem(problem, places.of(problem)) for problem in problems),
+            *(of_problem(problem, places.of(problem)) for problem in settled.kept),
         ),
+        waived=settled.waived,
         unjudged=tuple(unjudged(whole)) if request.rendered else whole.notes,
+        unasked=unasked,
         notes=folder.notes,
         unseen=whole.unseen,
     )
 
 
-def _problems(request: Request, built: Built) -> list[Problem]:
-    found = examine(built) if request.rendered else []
-    if request.server:
-        from generator.cli.server import check_server  # noqa: PLC0415 - heavy, and for this way only
+def _settled(cluster: Cluster, problems: Sequence[Problem], *, judged: Collection[str]) -> Settled:
+    return settle(cluster, problems, datetime.now(UTC).date(), known={*RULES, *_ASKED}, judged=judged)
 
-        found += check_server(built, request.kubeconfig, request.context)
-    return found
+
+def _problems(request: Request, built: Built) -> tuple[list[Problem], tuple[str, ...]]:
+    """Return what is wrong, and what the server could not judge."""
+    found = examine(built) if request.rendered else []
+    if not request.server:
+        return found, ()
+    from generator.cli.server import check_server  # noqa: PLC0415 - heavy, and for this way only
+
+    answered = check_server(built, request.kubeconfig, request.context)
+    return [*found, *answered.problems], answered.unjudged
 
 
 def _show_text(found: list[Shown], judged: list[_Judged]) -> None:
@@ -182,7 +190,7 @@ def _show_json(found: list[Shown], judged: list[_Judged]) -> None:
                 {"code": waiver.code, "count": number, "until": waiver.expires, "owner": waiver.owner}
                 for waiver, number in one.waived
             ],
-            "notJudged": list(one.unjudged),
+            "notJudged": [*one.unjudged, *one.unasked],
             "notes": list(one.notes),
             "unseen": list(one.unseen),
         }

@@ -6,6 +6,7 @@ from pathlib import Path
 from time import monotonic
 
 import click
+from msgspec import structs
 
 from generator.errors import UsageError
 from generator.live.api import Api, of_kubeconfig, of_started
@@ -13,14 +14,13 @@ from generator.live.apiserver import throw_away
 from generator.live.dryrun import Judged, Server, dry_run, server
 from generator.model.served import minor_of
 from generator.rendered.built import Built
-from generator.rendered.rule import Problem
 
 __all__ = ["check_server"]
 
-_BLIND = "not judged by a throw-away server: webhooks, admission policies and quotas of your cluster, immutable fields"
+_BLIND = "by a throw-away server: webhooks, admission policies and quotas of your cluster, immutable fields"
 
 
-def check_server(built: Built, kubeconfig: Path | None, context: str | None) -> tuple[Problem, ...]:
+def check_server(built: Built, kubeconfig: Path | None, context: str | None) -> Judged:
     """Return what an API server says against the objects, that of a kubeconfig's context or a throw-away one; tell on
     standard error which server that was and what was not judged.
 
@@ -34,7 +34,7 @@ def check_server(built: Built, kubeconfig: Path | None, context: str | None) -> 
         judged = dry_run(built, api)
     for line in _told(built, api, found, judged, monotonic() - begun):
         click.echo(line, err=True)
-    return judged.problems
+    return structs.replace(judged, unjudged=(*judged.unjudged, _BLIND)) if api.throw_away else judged
 
 
 @contextmanager
@@ -67,4 +67,4 @@ def _told(built: Built, api: Api, found: Server, judged: Judged, seconds: float)
     if built.unseen:
         yield f"  not vendored, so not judged: what {', '.join(built.unseen)} bring"
     if api.throw_away:
-        yield f"  {_BLIND} (--kubeconfig asks your cluster)"
+        yield f"  not judged {_BLIND} (--kubeconfig asks your cluster)"

@@ -10,7 +10,7 @@ import ssl
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Never
@@ -101,9 +101,9 @@ def start(folder: Path, *flags: str) -> Iterator[Started]:
     tokens.write_text(f'{token},admin,admin,"system:masters"\n')
     started = Started(port=port, certificate=folder / "certificates" / "apiserver.crt", token=token)
     with background(folder, _etcd(etcd, folder, client, peer)) as store:
-        _listening(folder, store, client)
+        _wait(folder, store, lambda: _listens(client))
         with background(folder, [*_server(server, folder, client, port), *flags]) as process:
-            _ready(folder, process, started)
+            _wait(folder, process, lambda: _ready(started))
             yield started
 
 
@@ -166,26 +166,22 @@ def tries(patience: float = PATIENCE) -> Iterator[None]:
         time.sleep(0.05)
 
 
-def _listening(folder: Path, process: Program, port: int) -> None:
+def _wait(folder: Path, process: Program, ready: Callable[[], bool]) -> None:
     for _ in tries():
         if process.poll() is not None:
             break
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            return
-    raise _failed(folder, process)
-
-
-def _ready(folder: Path, process: Program, started: Started) -> None:
-    for _ in tries():
-        if process.poll() is not None:
-            break
-        with contextlib.suppress(OSError):  # it listens a moment before it speaks
-            if _answers(started):
+        with contextlib.suppress(OSError):  # it does not listen yet, or listens and does not speak
+            if ready():
                 return
     raise _failed(folder, process)
 
 
-def _answers(started: Started) -> bool:
+def _listens(port: int) -> bool:
+    with socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+
+
+def _ready(started: Started) -> bool:
     from http.client import HTTPSConnection  # noqa: PLC0415 - only when it is needed
 
     tls = ssl.create_default_context(cafile=str(started.certificate))

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from generator.live.api import Answer
 from generator.live.fields import path_of
 from generator.rendered.access import dig, sequence
 from generator.rendered.built import Object
 from generator.rendered.rule import Problem
-from generator.spec.codes import Explained
+from generator.spec.codes import table
 
 __all__ = ["EXPLAINED", "namespace_absent", "problems", "unestablished", "unserved"]
 
@@ -109,81 +110,5 @@ def unestablished(one: Object, why: str) -> Problem:
     return Problem(object=one, code=ESTABLISHED, message=f"it is stored, but not served: {why}", at=("spec", "names"))
 
 
-EXPLAINED = (
-    Explained(
-        code=UNSERVED,
-        title="the API server serves the kind",
-        why="Argo CD cannot apply an object whose kind or version no API and no CustomResourceDefinition brings; the "
-        "whole Application stays out of sync.",
-        wrong="apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\n",
-        right="apiVersion: policy/v1\nkind: PodDisruptionBudget\n",
-    ),
-    Explained(
-        code=UNKNOWN,
-        title="the API server knows every field",
-        why="A field that the server does not know is refused, or dropped in silence and different for ever.",
-        wrong="spec:\n  replica: 3\n",
-        right="spec:\n  replicas: 3\n",
-    ),
-    Explained(
-        code=INVALID,
-        title="the API server accepts every value",
-        why="The server's own validation, and that of the CustomResourceDefinitions, is what a sync meets.",
-        wrong="spec:\n  replicas: -1\n",
-        right="spec:\n  replicas: 1\n",
-    ),
-    Explained(
-        code=IMMUTABLE,
-        title="no field changes that cannot change",
-        why="The object stands in the cluster with another value, and Kubernetes never lets this field change: the "
-        "sync would fail for ever. Only to delete the object and make it anew helps, which for storage loses data.",
-        wrong="spec:\n  selector:\n    matchLabels: {app: renamed}\n",
-        right="spec:\n  selector:\n    matchLabels: {app: as-it-stands}\n",
-    ),
-    Explained(
-        code=DENIED,
-        title="no policy of the cluster refuses the object",
-        why="An admission webhook, an admission policy, Pod Security or a quota of the cluster refuses it, and would "
-        "refuse it from Argo CD as well.",
-        wrong="spec:\n  hostNetwork: true\n",
-        right="spec:\n  hostNetwork: false\n",
-    ),
-    Explained(
-        code=UNREACHABLE,
-        title="admission and conversion webhooks answer",
-        why="The server asks a webhook before it takes the object, and gets no answer: nobody can apply such objects "
-        "until it does. The fault is in the cluster, not in the object.",
-        wrong="(a webhook configuration whose service has no running pod)\n",
-        right="(the service runs, or its configuration is gone)\n",
-    ),
-    Explained(
-        code=FORBIDDEN,
-        title="the user of the kubeconfig may try the object",
-        why="To try an object takes the same rights as to apply it: patch, and create where it is new. What may not be "
-        "tried is not judged.",
-        wrong="verbs: [get, list]\n",
-        right="verbs: [get, list, create, patch]\n",
-    ),
-    Explained(
-        code=NAMESPACE_ABSENT,
-        title="the namespace is there",
-        why="Nothing that is built brings the object's namespace, and the server does not have it.",
-        wrong="metadata:\n  namespace: monitorng\n",
-        right="metadata:\n  namespace: monitoring\n",
-    ),
-    Explained(
-        code=ESTABLISHED,
-        title="the API server serves a CustomResourceDefinition that it stored",
-        why="Two definitions of one kind or plural, or a schema that is not structural: the server takes the "
-        "definition and never serves its objects.",
-        wrong="spec:\n  names: {kind: Queue, plural: queues}  # another definition in this group has them\n",
-        right="spec:\n  names: {kind: Queue, plural: queues}\n",
-    ),
-    Explained(
-        code=OTHER,
-        title="the API server accepts the object",
-        why="The server refuses it for a reason that gen does not know; its own words are in the message.",
-        wrong="(see the message)\n",
-        right="(see the message)\n",
-    ),
-)
+EXPLAINED = tuple(table(Path(__file__).with_name("refusals.yaml")).values())
+"""What `gen explain` tells about these codes."""

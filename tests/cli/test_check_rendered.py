@@ -176,6 +176,19 @@ def test_a_folder_is_judged_within_a_cluster(root: Path, capsys: pytest.CaptureF
     assert root.exists()
 
 
+def test_a_cluster_waives_what_is_judged_as_part_of_it(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.yaml").write_text(yaml.safe_dump({**SERVICE, "spec": {"prots": []}}))
+    within = ["check", "--rendered", "mine.yaml", "--cluster", "a30-bench"]
+    assert run(within) == 1
+    waive(root, code="GEN-API-001", on="Service mlperf/other")
+    assert run(within) == 1
+    (root / CLUSTER).write_text((root / CLUSTER).read_text().replace("mlperf/other", "mlperf/x"))
+    capsys.readouterr()
+    assert run(within) == 0
+    assert "1 waived until 2099-03-31 by storage@: GEN-API-001" in capsys.readouterr().out
+    assert run(["check", "--rendered", "mine.yaml"]) == 1
+
+
 def test_a_wrong_cluster_file_is_told_before_anything_is_built(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (root / CLUSTER).write_text((root / CLUSTER).read_text().replace("podCIDR: 10.244.0.0/16", "podCIDR: x"))
     assert run(["check", "--rendered"]) == 1

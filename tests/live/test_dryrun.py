@@ -10,6 +10,7 @@ from loopback import Asked, Reply, serving
 from loopback import config as kubeconfig
 from madeup import config, definition, made, space, told, widget
 
+from generator.cli import run
 from generator.cli.server import check_server
 from generator.errors import UsageError
 from generator.live.api import Api, of_kubeconfig
@@ -150,13 +151,27 @@ def test_the_command_tells_which_server_it_was_and_what_was_not_judged(
     path: Path, capsys: pytest.CaptureFixture[str], ml50: Any
 ) -> None:
     built = made(config(nonsense=1), widget(), unseen=("cilium",), cluster=ml50)
-    assert told(check_server(built, path, "here")) == [("GEN-SRV-002", "0.yaml", ("nonsense",))]
+    judged = check_server(built, path, "here")
+    assert told(judged.problems) == [("GEN-SRV-002", "0.yaml", ("nonsense",))]
+    assert [one.partition(":")[0] for one in judged.unjudged] == ["1 object"]
     said = capsys.readouterr()
     assert said.out == ""
     assert " as toy, Kubernetes v1.34.2, in " in said.err
     assert "the cluster file says 1.35.3: another minor may serve" in said.err
     assert "not judged: 1 object: nothing here defines Widget.example.org" in said.err
     assert "not vendored, so not judged: what cilium bring" in said.err
+
+
+def test_json_has_what_the_server_could_not_judge(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps(widget()))
+    arguments = ["check", "--server", "--kubeconfig", str(path), str(tmp_path / "mine.json"), "--output", "json"]
+    assert run(arguments) == 0
+    (one,) = json.loads(capsys.readouterr().out)["judged"].values()
+    assert one["notJudged"] == [
+        "1 object: nothing here defines Widget.example.org; vendor it, or give its CRD with --schemas"
+    ]
 
 
 def test_a_context_needs_its_kubeconfig() -> None:

@@ -194,13 +194,16 @@ def running_in(folder: Path) -> list[str]:
 
 
 def test_the_command_tells_what_it_did(started: Started, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check_server(made(config(nonsense=1), unseen=("cilium",)), None, None)
+    judged = check_server(made(config(nonsense=1), unseen=("cilium",)), None, None)
+    assert judged.problems
+    assert [one.partition(":")[0] for one in judged.unjudged] == ["by a throw-away server"]
     said = capsys.readouterr()
     assert said.out == ""
     assert "folder: 1 objects judged by a throw-away kube-apiserver, Kubernetes v1.35.3, in " in said.err
     assert "not vendored, so not judged: what cilium bring" in said.err
     assert "immutable fields" in said.err
-    assert check_server(made(config()), kubeconfig(tmp_path, started), "here") == ()
+    judged = check_server(made(config()), kubeconfig(tmp_path, started), "here")
+    assert (judged.problems, judged.unjudged) == ((), ())
     said = capsys.readouterr()
     assert f"judged by {started.url} as admin, Kubernetes v1.35.3" in said.err
     with pytest.raises(UsageError, match="give --kubeconfig as well"):
