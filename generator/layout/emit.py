@@ -48,27 +48,29 @@ def _entries(value: Any, lead: str, pad: str, out: list[str]) -> None:
     inner = pad + "  "
     if isinstance(value, dict):
         for key, item in value.items():
-            out.append(lead + _key(key))
-            lead = pad
-            if isinstance(item, _NESTED) and item:
+            if type(item) is str and type(key) is str and "\n" not in item:
+                out.append(f"{lead}{_line(key)}: {_line(item)}")
+            elif item and isinstance(item, _NESTED):
+                out.append(f"{lead}{_key(key)}:")
                 below = inner if isinstance(item, dict) else pad
                 _entries(item, below, below, out)
             else:
-                out.append(" " + _scalar(item, inner))
+                out.append(f"{lead}{_key(key)}: {_scalar(item, inner)}")
+            lead = pad
     else:
         for item in value:
-            out.append(lead + "- ")
-            lead = pad
-            if isinstance(item, _NESTED) and item:
+            if item and isinstance(item, _NESTED):
+                out.append(f"{lead}- ")
                 _entries(item, "", inner, out)
             else:
-                out.append(_scalar(item, inner))
+                out.append(f"{lead}- {_scalar(item, inner)}")
+            lead = pad
 
 
 def _key(key: Any) -> str:
     if not isinstance(key, str):
         raise TypeError(f"a key must be text, not {key!r}")
-    return _line(key) + ":"
+    return _line(key)
 
 
 def _scalar(value: Any, pad: str) -> str:

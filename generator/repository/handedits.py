@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from difflib import SequenceMatcher
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -198,6 +197,8 @@ def _changed_by_hand(here: bytes, others: Sequence[bytes]) -> bool:
 
 def _places(lines: list[bytes], others: list[bytes]) -> set[int]:
     """Return where `lines` differ from `others`: 2n + 1 is line n, 2n the gap before it."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only for files that are not as they were
+
     places = set[int]()
     for what, start, end, *_ in SequenceMatcher(None, lines, others).get_opcodes():
         if what == "insert":

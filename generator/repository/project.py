@@ -9,6 +9,7 @@ from generator.checks import check, check_together
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Severity
+from generator.repository.many import spread
 from generator.spec.decode import decode
 from generator.spec.document import Document
 from generator.spec.reader import read
@@ -61,7 +62,7 @@ def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:
             raise UsageError(f"{cluster_file(name)}: there is no such file; clusters here: {listed}")
     if not known:
         raise UsageError(f"{root / 'clusters'}: no cluster.yaml below it; `gen init NAME` makes the first one")
-    loaded = [_load(root, name) for name in known]
+    loaded = spread(_load, [(root, name) for name in known])
     together = check_together({one.name: one.cluster for one in loaded if one.cluster})
     by_name: dict[str, list[Finding]] = {}
     for name, finding in together:
@@ -69,7 +70,8 @@ def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:
     return [_with(one, by_name.get(one.name, ())) for one in loaded if not wanted or one.name in wanted]
 
 
-def _load(root: Path, name: str) -> Loaded:
+def _load(job: tuple[Path, str]) -> Loaded:
+    root, name = job
     file = cluster_file(name)
     try:
         content = (root / file).read_bytes()

@@ -16,6 +16,7 @@ from generator.model.cluster import Cluster
 from generator.repository.handedits import HandEdit, hand_edits
 from generator.repository.history import Snapshot
 from generator.repository.lock import exclusive
+from generator.repository.many import spread
 from generator.repository.plan import Owned, Plan, plan
 from generator.repository.project import Loaded, cluster_file, examine, names
 from generator.repository.scaffold import published_schema, scaffold
@@ -30,8 +31,6 @@ KEPT = (
     "clusters/*/argocd/custom/*",
     "overlays/*/*/custom/*",
 )
-# Below this many clusters starting processes costs more than it saves (facts: python, many clusters).
-MANY = 20
 
 
 class Fresh(Struct, frozen=True, kw_only=True):
@@ -164,15 +163,7 @@ def _joined(standing: Lock, fresh: Fresh) -> Lock:
 def _lay_out(root: Path, clusters: Sequence[Cluster], lock: Lock, fresh: Fresh) -> tuple[Tree, dict[str, float]]:
     brought = _brought(fresh.files)
     jobs = [_Job(root, cluster, lock.images, brought.get(cluster.name, {})) for cluster in clusters]
-    if len(jobs) < MANY:
-        timed = [_timed(job) for job in jobs]
-    else:
-        # Importing these costs 10 ms, which few clusters need not spend.
-        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
-        from multiprocessing import get_context  # noqa: PLC0415
-
-        with ProcessPoolExecutor(mp_context=get_context("forkserver")) as pool:
-            timed = list(pool.map(_timed, jobs, chunksize=max(1, len(jobs) // 16)))
+    timed = spread(_timed, jobs)
     seconds = {cluster.name: spent for cluster, (_, spent) in zip(clusters, timed, strict=True)}
     return merge(tree for tree, _ in timed), seconds
 

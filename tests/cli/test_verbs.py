@@ -176,8 +176,24 @@ def test_many_clusters_are_rendered_by_several_processes_alike(
 ) -> None:
     shutil.copytree(ROOT / "clusters/ml50", repository / "clusters/ml50", ignore=lambda *_: {"argocd", "bootstrap"})
     assert run(["render", "-C", str(repository)]) == 0
-    monkeypatch.setattr("generator.repository.render.MANY", 1)
+    monkeypatch.setattr("generator.repository.many.MANY", 1)
     assert run(["render", "--check", "-C", str(repository)]) == 0
+
+
+def test_several_processes_find_the_same_mistakes(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(ROOT / "clusters/ml50", repository / "clusters/ml50", ignore=lambda *_: {"argocd", "bootstrap"})
+    edit(repository, "address: 129.254.202.252", "address: 129.254.202.253")
+    assert run(["check", "-C", str(repository)]) == 1
+    alone = capsys.readouterr()
+    monkeypatch.setattr("generator.repository.many.MANY", 1)
+    assert run(["check", "-C", str(repository)]) == 1
+    assert capsys.readouterr() == alone
+    unreadable = repository / "clusters/x/cluster.yaml"
+    unreadable.mkdir(parents=True)
+    assert run(["check", "-C", str(repository)]) == 2
+    assert "clusters/x/cluster.yaml: cannot be read" in capsys.readouterr().err
 
 
 def test_what_the_user_owns_is_never_touched(repository: Path) -> None:
