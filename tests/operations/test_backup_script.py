@@ -295,7 +295,8 @@ def test_a_copy_that_is_not_the_source_is_red(pair: Pair, key: str, text: str | 
 
 def test_a_source_that_dies_during_the_copy_is_red(servers: tuple[Server, Server], pair: Pair) -> None:
     source = servers[0]
-    pair.put("big", "x" * 20_000_000)
+    # More than the buffers between two programs hold: what is in them arrives even from the dead.
+    pair.put("big", "x" * 120_000_000)
     pair.more["MC_LIMIT_DOWNLOAD"] = "2MiB"
     process = pair.start("mirror")
     time.sleep(2)
