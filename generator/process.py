@@ -33,15 +33,16 @@ def run(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float = 300,
+    stdin: str = "",
 ) -> str:
     """Run `command` and return its standard output; bytes that are not UTF-8 become U+FFFD.
 
-    `timeout` is in seconds. Raises `CommandError` when the program ends with a status other than 0, and
-    `UsageError` when it cannot be started or does not end in time.
+    It reads `stdin` and then its end; `timeout` is in seconds. Raises `CommandError` when the program ends with a
+    status other than 0, and `UsageError` when it cannot be started or does not end in time.
     """
     argv = [str(word) for word in command]
     try:
-        done = _done(argv, cwd, env, timeout)
+        done = _done(argv, cwd, env, timeout, stdin)
     except FileNotFoundError as error:
         if cwd and str(error.filename) == str(cwd):
             raise UsageError(f"`{argv[0]}` could not be started: there is no folder {cwd}") from None
@@ -56,7 +57,7 @@ def run(
 
 
 def _done(
-    argv: list[str], cwd: Path | None, env: Mapping[str, str] | None, timeout: float
+    argv: list[str], cwd: Path | None, env: Mapping[str, str] | None, timeout: float, stdin: str
 ) -> "subprocess.CompletedProcess[str]":
     """Do as `subprocess.run`, for a program that `halt` can end."""
     if _halted:
@@ -65,7 +66,7 @@ def _done(
         argv,
         cwd=cwd,
         env=env,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
@@ -75,7 +76,7 @@ def _done(
         try:
             if _halted:
                 process.terminate()
-            out, err = process.communicate(timeout=timeout)
+            out, err = process.communicate(stdin, timeout=timeout)
         except BaseException:
             process.kill()
             raise

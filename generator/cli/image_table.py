@@ -1,4 +1,4 @@
-"""Images as a table for people."""
+"""Images as people read them."""
 
 import sys
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ import click
 
 from generator.upstream.images import Image
 
-__all__ = ["table"]
+__all__ = ["table", "tell_by_tag"]
 
 
 def table(found: Sequence[Image]) -> None:
     """Print a line for each image; on a terminal, a long name stands on a line of its own."""
-    rows = [("IMAGE", "DIGEST", "SIZE", "FOR"), *map(_row, found)]
+    rows = [("IMAGE", "DIGEST", "SIZE", "FOR"), *(_row(image) for image in found)]
     shown = [0, *(column for column in (1, 2) if any(row[column] for row in rows[1:])), 3]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     if sys.stdout.isatty():
@@ -26,10 +26,21 @@ def table(found: Sequence[Image]) -> None:
             cells[0] = " " * widths[0]
         click.echo("  ".join(cells).rstrip())
     if any(row[1].endswith("*") for row in rows):
-        click.echo("* known, not pinned; `gen images --lock` pins it where the object has room for a digest", err=True)
+        click.echo("* known, not pinned; `gen images --lock` pins it", err=True)
 
 
 def _row(image: Image) -> tuple[str, str, str, str]:
-    digest = image.digest.removeprefix("sha256:")[:12] + ("" if image.pinned or not image.digest else "*")
+    mark = "" if image.pinned or not image.digest else " by tag" if image.by_tag else "*"
+    digest = f"{image.digest.removeprefix('sha256:')[:12]}{mark}"
     size = "" if image.size is None else f"{image.size / 1e6:.1f} MB"
     return image.name, digest, size, ", ".join(image.components)
+
+
+def tell_by_tag(found: Sequence[Image]) -> None:
+    """Say what keeps images from being pinned where others are."""
+    by_reason: dict[str, list[str]] = {}
+    for image in found:
+        if image.by_tag:
+            by_reason.setdefault(image.by_tag, []).append(image.name)
+    for reason, those in by_reason.items():
+        click.echo(f"by tag: {reason}: {', '.join(those)}", err=True)

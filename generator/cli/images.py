@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from msgspec import Struct, to_builtins
 
-from generator.cli.image_table import table
+from generator.cli.image_table import table, tell_by_tag
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings, summary
 from generator.errors import UsageError
@@ -24,7 +24,7 @@ from generator.rendered import images as rules
 from generator.rendered.build import build
 from generator.rendered.rule import Problem
 from generator.repository.handedits import refusal
-from generator.repository.project import load
+from generator.repository.project import load, names
 from generator.repository.render import Fresh, render
 from generator.repository.standing import locked, on_disk
 from generator.upstream.images import (
@@ -54,6 +54,7 @@ class _Listed(Struct, frozen=True):
     unclear: list[Unclear]
     unseen: tuple[str, ...]
     problems: list[Problem]
+    whole: bool
 
 
 @click.command("images")
@@ -87,7 +88,8 @@ def command(  # noqa: PLR0913 - the verb's options
     template of a workflow has a parameter without a value.
 
     Registries are asked through `site.images` where it is set. Credentials: config.json in $DOCKER_CONFIG or ~/.docker,
-    as `docker login` writes it. GEN_REGISTRY_CA: a file with the CA of the registry. Proxies: as usual.
+    as `docker login` writes it, and the helpers named there. GEN_REGISTRY_CA: a file with the CA of the registry.
+    Proxies: as usual.
     """
     if lock_them and (only_check or output != "table"):
         raise UsageError("--lock lists and checks nothing: give it without --check and --output")
@@ -110,7 +112,7 @@ def command(  # noqa: PLR0913 - the verb's options
     if not only_check:
         _show(found, listed, output)
     _tell_failed(failed)
-    _tell(found, sum(len(each.unclear) for each in listed))
+    _tell(found, sum(len(each.unclear) for each in listed), locked=bool(lock))
     return max([int(bool(failed)), *(_judge(each) for each in listed)])
 
 
@@ -120,7 +122,8 @@ def _list(root: Path, cluster: Cluster, lock: Mapping[str, str]) -> _Listed:
     # What comes from elsewhere is told by `strays`, of what nodes run as well; what cannot be read by `unclear`.
     ours = {"GEN-IMG-003", "GEN-IMG-005"}
     problems = [problem for rule in rules.RULES if rule.code not in ours for problem in rule.problems(built)]
-    return _Listed(cluster, found, list(strays(cluster, found)), unclear(built), built.unseen, problems)
+    whole = not built.unseen and not built.faults
+    return _Listed(cluster, found, list(strays(cluster, found)), unclear(built), built.unseen, problems, whole)
 
 
 def _places(found: Sequence[Image], listed: Sequence[_Listed], *, tags: bool) -> dict[str, str]:
@@ -170,9 +173,18 @@ def _lock(root: Path, found: Sequence[Image], listed: Sequence[_Listed], lock: M
     if any(answer.unreachable for answer in failed.values()):
         click.echo(f"{LOCK}: nothing was written: not every registry could be asked; try again", err=True)
         return 1
-    code = _render(root, new)
+    gone = _unused(root, found, listed, lock)
+    for name in gone:
+        click.echo(f"forgotten: {name}: no cluster names it any more")
+    code = _render(root, new, gone)
     click.echo(f"{len(new)} images are locked by digest, {len(failed)} are not")
     return max(code, int(bool(failed)))
+
+
+def _unused(root: Path, found: Sequence[Image], listed: Sequence[_Listed], lock: Mapping[str, str]) -> list[str]:
+    """Return the images that gen.lock has and no cluster names; none where not all of all clusters was seen."""
+    seen = all(each.whole for each in listed) and {each.cluster.name for each in listed} >= set(names(root))
+    return sorted({*lock} - {image.name for image in found}) if seen else []
 
 
 def _tell_failed(failed: Mapping[str, Answer]) -> None:
@@ -180,14 +192,14 @@ def _tell_failed(failed: Mapping[str, Answer]) -> None:
     by_error: dict[str, list[str]] = {}
     for name, answer in failed.items():
         by_error.setdefault(answer.error, []).append(name)
-    for error, names in by_error.items():
-        away = failed[names[0]].unreachable
-        many = f"{len(names)} images" if len(names) > 1 else "1 image"
-        lines = [f"{error} ({many})"] if away else [f"{name}: {error}" for name in names]
+    for error, those in by_error.items():
+        away = failed[those[0]].unreachable
+        many = f"{len(those)} images" if len(those) > 1 else "1 image"
+        lines = [f"{error} ({many})"] if away else [f"{name}: {error}" for name in those]
         click.echo("\n".join(lines), err=True)
 
 
-def _render(root: Path, digests: Mapping[str, str]) -> int:
+def _render(root: Path, digests: Mapping[str, str], unused: Sequence[str]) -> int:
     loaded = load(root)
     if any(one.wrong for one in loaded):
         show_findings(loaded, "text")
@@ -198,7 +210,7 @@ def _render(root: Path, digests: Mapping[str, str]) -> int:
         loaded,
         dry_run=False,
         waiting=lambda text: click.echo(text, err=True),
-        fresh=Fresh(lock=Lock(images=digests)),
+        fresh=Fresh(lock=Lock(images=digests), unused=frozenset(unused)),
     )
     for edit in outcome.edits:
         click.secho(refusal(edit), err=True)
@@ -253,13 +265,15 @@ def _lists(found: Sequence[Image], listed: Sequence[_Listed], output: str) -> No
         click.echo(f"save this as images.yaml, then: {command}", err=True)
 
 
-def _tell(found: Sequence[Image], unclear: int) -> None:
+def _tell(found: Sequence[Image], unclear: int, *, locked: bool) -> None:
     """Say totals and what no list can hold."""
     for image in found:
         if image.partial:
             words = "the operator adds the node's system to the tag (-ubuntu24.04): copy those that your nodes need"
             click.echo(f"note: {image.name}: {words}", err=True)
     pinned = sum(image.pinned for image in found)
+    if locked:
+        tell_by_tag(found)
     sized = [image.size for image in found if image.size is not None]
     size = f", {sum(sized) / 1e9:.2f} GB in {len(sized)} of them, layers that they share counted each time"
     more = f"{size if sized else ''}{f', {unclear} not readable' if unclear else ''}"

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -13,7 +13,7 @@ from generator.cli.output import OUTPUT, for_github, show_findings, summary
 from generator.errors import UsageError
 from generator.repository.handedits import refusal
 from generator.repository.project import Loaded, load
-from generator.upstream.gather import How
+from generator.upstream.charts import How
 from generator.upstream.pull import sources
 from generator.upstream.update import Moved, moved
 from generator.upstream.vendor import Asked, Did, Report, vendor
@@ -94,8 +94,8 @@ def command(  # noqa: PLR0913 - the verb's options
     )
     report = vendor(root, change.loaded, asked, _progress(), lambda text: click.echo(text, err=True))
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
-    show(report, asked, change, perf_counter() - begun)
-    return int(bool(report.wrong) or _refused(report) or (only_check and bool(report.differing)))
+    show(report, asked, change.told, perf_counter() - begun)
+    return int(bool(report.wrong) or report.refused or (only_check and bool(report.differing)))
 
 
 def _moved(root: Path, loaded: list[Loaded], components: tuple[str, ...], *, update: bool) -> Moved:
@@ -104,22 +104,17 @@ def _moved(root: Path, loaded: list[Loaded], components: tuple[str, ...], *, upd
     return moved(root, loaded, components)
 
 
-def _refused(report: Report) -> bool:
-    return report.outcome is not None and report.outcome.refused
-
-
 def _progress() -> Callable[[str], None]:
     """Tell each step while a person watches; a log gets the lines of components only."""
     watched = sys.stderr.isatty()
     return lambda text: click.echo(f"  {text}", err=True) if watched else None
 
 
-def _show(report: Report, asked: Asked, change: Moved, seconds: float) -> None:
-    for text in change.told:
+def _show(report: Report, asked: Asked, told: Sequence[str], seconds: float) -> None:
+    for text in told:
         click.echo(text)
-    failed = {place for place, _ in report.wrong}
     for did in report.did:
-        click.echo(_line(did, failed=(did.cluster, did.component) in failed))
+        click.echo(_line(did, failed=(did.cluster, did.component) in report.failed))
         if not asked.check and not report.wrong:
             for text in _changed(did):
                 click.echo(f"    {text}")
@@ -169,13 +164,12 @@ def _problems(report: Report, asked: Asked) -> Iterator[str]:
 
 
 def _summary(report: Report, asked: Asked, seconds: float) -> str:
-    failed = {place for place, _ in report.wrong}
-    done = sum((did.cluster, did.component) not in failed for did in report.did)
+    done = sum((did.cluster, did.component) not in report.failed for did in report.did)
     counted = f"{done} inflated, {report.untouched} left as they are, in {seconds:.1f} s"
     if report.wrong:
         count = len(report.wrong)
         return f"{count} {'thing is' if count == 1 else 'things are'} wrong; nothing was written; {counted}"
-    if _refused(report):
+    if report.refused:
         return f"refused: files were edited by hand; nothing was written; {counted}"
     return _checked(report, counted) if asked.check else _written(report, asked, counted)
 
@@ -198,8 +192,7 @@ def _written(report: Report, asked: Asked, counted: str) -> str:
     return f"{changes} files changed; {counted}\nnext: git diff, then commit"
 
 
-def _show_github(report: Report, asked: Asked, change: Moved, seconds: float) -> None:
-    _ = change
+def _show_github(report: Report, asked: Asked, _told: Sequence[str], seconds: float) -> None:
     for places, wrong, _ in grouped(report.wrong):
         own = f"clusters/{places[0][0]}/cluster.yaml"
         file = wrong.what.partition(":")[0] if wrong.what.startswith(("overlays/", "base/")) else own
@@ -214,12 +207,12 @@ def _show_github(report: Report, asked: Asked, change: Moved, seconds: float) ->
     click.echo(_summary(report, asked, seconds))
 
 
-def _show_json(report: Report, asked: Asked, change: Moved, seconds: float) -> None:
+def _show_json(report: Report, asked: Asked, told: Sequence[str], seconds: float) -> None:
     outcome = report.outcome
     data = {
         "written": outcome is not None and not (asked.check or asked.dry_run or outcome.refused),
         "seconds": round(seconds, 3),
-        "moved": list(change.told),
+        "moved": list(told),
         "components": [_data(did) for did in report.did],
         "untouched": report.untouched,
         "wrong": [

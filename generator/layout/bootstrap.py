@@ -1,5 +1,8 @@
 """What must exist before Argo CD: `clusters/<cluster>/bootstrap/`, not synced."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from generator.components.component import Manifest
 from generator.components.kubeadm import (
     audit_policy,
@@ -12,22 +15,24 @@ from generator.components.kubeadm import (
 )
 from generator.layout.emit import emit
 from generator.layout.files import Files, document
+from generator.layout.mirror import Imaging, rewritten
 from generator.model.cluster import Cluster
 
 __all__ = ["bootstrap"]
 
 
-def bootstrap(cluster: Cluster) -> Files:
-    """Return kubeadm's files, what nodes need, and the numbered steps. The first line of each file says what to edit;
-    a script says it on its second.
+def bootstrap(cluster: Cluster, digests: Mapping[str, str] = MappingProxyType({})) -> Files:
+    """Return kubeadm's files, what nodes need, and the numbered steps; static pods are pinned where `digests` has their
+    images. The first line of each file says what to edit; a script says it on its second.
     """
     source = f"clusters/{cluster.name}/cluster.yaml"
     first = cluster.control_plane[0]
+    imaging = Imaging(cluster.site.images, digests)
     found: dict[str, Manifest | str] = {
         "README.md": steps(cluster),
         "kubeadm/audit-policy.yaml": audit_policy(),
         **{f"kubeadm/join-{one.name}.yaml": join_document(cluster, one) for one in cluster.machines if one != first},
-        **endpoint_files(cluster),
+        **{path: _pinned(content, imaging) for path, content in endpoint_files(cluster).items()},
         **node_files(cluster),
         **disk_scripts(cluster),
     }
@@ -36,6 +41,10 @@ def bootstrap(cluster: Cluster) -> Files:
     init = "---\n".join(emit(one) for one in init_documents(cluster))
     files[f"{folder}/kubeadm/init.yaml"] = _marked(init, source).encode()
     return files
+
+
+def _pinned(content: Manifest | str, imaging: Imaging) -> Manifest | str:
+    return content if isinstance(content, str) else rewritten(content, imaging)
 
 
 def _file(path: str, content: Manifest | str, source: str) -> bytes:

@@ -5,14 +5,27 @@ has a registry's host and a tag or digest counts as one.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.components.component import Manifest
+from generator.model.finding import dotted
 
-__all__ = ["Place", "find", "normalised", "readable", "rewrite", "rewritten_text", "split", "upstream_name"]
+__all__ = [
+    "Place",
+    "find",
+    "in_parts",
+    "joined",
+    "normalised",
+    "partial",
+    "readable",
+    "rewrite",
+    "rewritten_text",
+    "split",
+    "upstream_name",
+]
 
 Path = tuple[str | int, ...]
 
@@ -20,7 +33,8 @@ Path = tuple[str | int, ...]
 class Place(Struct, frozen=True):
     """Where an object names an image: `path` leads to a text; `name` is what stands in that `text` for the image, the
     whole of it or a part; `image` is the whole reference, normalised. `visible` tells whether Kustomize's `images:`
-    changes it. A mirror's prefix goes before `name` even where tag or repository stand in fields of their own.
+    changes it. A mirror's prefix goes before `name` even where tag or repository stand in fields of their own;
+    `pinnable` tells whether something takes a digest: the text itself, or the `version` beside it.
     """
 
     path: Path
@@ -28,8 +42,20 @@ class Place(Struct, frozen=True):
     name: str
     image: str
     visible: bool = False
+    pinnable: bool = True
 
 
+# API groups whose operators write `repository/image:version` with whatever `version` says, a tag and a digest as well:
+# gpu-operator v26.7.0 (internal/image/image.go), network-operator v26.4.1 (pkg/render/render.go).
+_JOINING = {"nvidia.com", "mellanox.com"}
+# What they complete with the node's system, as in `580.95.05-ubuntu24.04` (gpu-operator: controllers/object_controls.go
+# `resolveDriverTag`, api/nvidia/v1alpha1/nvidiadriver_types.go), by kind and field.
+_PARTIAL = {
+    "ClusterPolicy": {"spec.driver", "spec.gds", "spec.gdrcopy", "spec.vgpuManager"},
+    "NVIDIADriver": {"spec", "spec.gds", "spec.gdrcopy"},
+    "NicClusterPolicy": {"spec.ofedDriver"},
+    "NicNodePolicy": {"spec.ofedDriver"},
+}
 _WORD = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _HOST = r"(?:(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?|[a-z0-9-]+(?=:\d))(?::\d+)?"
 _TAG = r":(?P<tag>[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,126}[A-Za-z0-9_])?)"
@@ -101,7 +127,7 @@ def rewrite(reference: str, mirror: str | None, digests: Mapping[str, str]) -> s
     return f"{reference if ':' in reference.rpartition('/')[2] else image}{pinned}" if pinned else reference
 
 
-def rewritten_text(text: str, places: list[Place], mirror: str | None, digests: Mapping[str, str]) -> str:
+def rewritten_text(text: str, places: Sequence[Place], mirror: str | None, digests: Mapping[str, str]) -> str:
     """Return a text that holds some places with each of their names rewritten."""
     for name, place in {place.name: place for place in places}.items():
         new = _new_name(place, mirror, digests)
@@ -111,15 +137,16 @@ def rewritten_text(text: str, places: list[Place], mirror: str | None, digests: 
 
 
 def _new_name(place: Place, mirror: str | None, digests: Mapping[str, str]) -> str:
-    if _is_whole(place):
+    if not in_parts(place):
         return rewrite(place.name, mirror, digests)
     inside = mirror is None or place.name.startswith(f"{mirror}/")
     prefix = _prefix(place)
     return place.name if inside or ":" in prefix.partition("/")[0] else f"{mirror}/{prefix}"
 
 
-def _is_whole(place: Place) -> bool:
-    return place.path[-1] not in {"registry", "repository"} or ":" in place.name.rpartition("/")[2]
+def in_parts(place: Place) -> bool:
+    """Tell whether the rest of the image stands in fields of its own."""
+    return place.path[-1] in {"registry", "repository"} and ":" not in place.name.rpartition("/")[2]
 
 
 def _prefix(place: Place) -> str:
@@ -133,9 +160,22 @@ def find(manifest: Manifest) -> Iterator[Place]:
     """Yield every image an object names. What CRDs say of fields names none."""
     if manifest.get("kind") == "CustomResourceDefinition":
         return
+    group, kind = str(manifest.get("apiVersion")).partition("/")[0], str(manifest.get("kind"))
     for key, value in manifest.items():
         if key not in {"apiVersion", "kind", "metadata", "status"}:
-            yield from _walk(value, (key,))
+            for place in _walk(value, (key,)):
+                apart = in_parts(place) and joined(group, kind, place.path)
+                yield structs.replace(place, pinnable=True) if apart else place
+
+
+def joined(group: str, kind: str, path: Path) -> bool:
+    """Tell whether an operator takes a digest behind the version of an image in parts, of which the first is there."""
+    return group in _JOINING and not partial(kind, path)
+
+
+def partial(kind: str, path: Path) -> bool:
+    """Tell whether an operator adds the node's system to the tag, so that no registry has this one."""
+    return path[-1] == "repository" and dotted(path[:-1]) in _PARTIAL.get(kind, ())
 
 
 def _walk(value: Any, path: Path) -> Iterator[Place]:
@@ -182,7 +222,8 @@ def _assembled(value: Manifest, path: Path, parts: tuple[str, ...]) -> Iterator[
         name += f"@{at}" if at.startswith("sha256:") else f":{at}"
     if value.get("enabled") is not False and re.fullmatch(_REFERENCE, name):
         first = value[names[0]]
-        yield Place((*path, names[0]), first, first, normalised(name))
+        place = Place((*path, names[0]), first, first, normalised(name))
+        yield structs.replace(place, pinnable=not in_parts(place))
 
 
 def _flag(items: list[Any], index: int, path: Path) -> Iterator[Place]:

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from generator.components.component import Manifest, Patch
-from generator.layout.images import Place, find, rewrite, rewritten_text, split
+from generator.layout.images import Place, find, in_parts, joined, rewrite, rewritten_text, split, upstream_name
 
 __all__ = ["Imaging", "Sighting", "pins", "renames", "rewritten", "rewritten_patch", "sightings", "text_patches"]
 
@@ -38,13 +38,17 @@ class Imaging(Struct, frozen=True):
         """Whether anything may be rewritten."""
         return bool(self.mirror or self.digests)
 
-    def name(self, reference: str) -> str:
-        """Return a reference as it is applied."""
-        return rewrite(reference, self.mirror, self.digests)
+    def digest(self, image: str) -> str:
+        """Return the digest that is locked for an image, "" where there is none or it has one already."""
+        return "" if "@" in image else self.digests.get(upstream_name(image, self.mirror), "")
 
-    def text(self, text: str, places: list[Place]) -> str:
-        """Return a text with the names of these places rewritten."""
-        return rewritten_text(text, places, self.mirror, self.digests)
+    def fields(self, places: Sequence[Place]) -> dict[str | int, str]:
+        """Return what becomes of the text that holds these places, and of the version beside it, by their keys."""
+        one = places[0]
+        new = {one.path[-1]: rewritten_text(one.text, places, self.mirror, self.digests)}
+        if in_parts(one) and one.pinnable and (digest := self.digest(one.image)):
+            new["version"] = f"{split(one.image)[1]}@{digest}"
+        return new
 
 
 def sightings(manifests: Iterable[Manifest]) -> tuple[Sighting, ...]:
@@ -85,7 +89,9 @@ def rewritten(manifest: Manifest, imaging: Imaging) -> Manifest:
     found = _by_path(find(manifest)) if imaging else {}
     made = deepcopy(manifest) if found else manifest
     for path, places in found.items():
-        _set(made, path, imaging.text(places[0].text, places))
+        part = dig(made, path[:-1])
+        for key, text in imaging.fields(places).items():
+            part[key] = text
     return made
 
 
@@ -96,11 +102,11 @@ def _by_path(places: Iterable[Place]) -> dict[tuple[str | int, ...], list[Place]
     return found
 
 
-def _set(manifest: Any, path: Sequence[str | int], text: str) -> None:
-    *above, last = path
-    for step in above:
-        manifest = manifest[step]
-    manifest[last] = text
+def dig(value: Any, path: Sequence[str | int]) -> Any:
+    """Return what stands there."""
+    for step in path:
+        value = value[step]
+    return value
 
 
 def rewritten_patch(patch: Patch, imaging: Imaging) -> Patch:
@@ -117,10 +123,7 @@ def _operation(operation: Manifest, imaging: Imaging) -> Manifest:
     value: Any = operation["value"]
     for step in reversed(steps):
         value = {step: value}
-    value = rewritten(value, imaging)
-    for step in steps:
-        value = value[step]
-    return {**operation, "value": value}
+    return {**operation, "value": dig(rewritten(value, imaging), steps)}
 
 
 def renames(found: Iterable[Sighting], imaging: Imaging) -> list[Manifest]:
@@ -132,14 +135,10 @@ def renames(found: Iterable[Sighting], imaging: Imaging) -> list[Manifest]:
 
 def pins(found: Sequence[Sighting], imaging: Imaging) -> list[Manifest]:
     """Return the `images:` that pin what Kustomize sees. They come before the user's patches, so that these win."""
-    pinned = {one.name: digest for one in found if _pinnable(one, found) and (digest := _digest(one, imaging))}
+    pinned = {one.name: digest for one in found if _pinnable(one, found) and (digest := imaging.digest(one.image))}
     return [
         {"name": split(name)[0], "newTag": split(name)[1], "digest": digest} for name, digest in sorted(pinned.items())
     ]
-
-
-def _digest(one: Sighting, imaging: Imaging) -> str:
-    return split(rewrite(one.image, None, imaging.digests))[2] if "@" not in one.name else ""
 
 
 def _pinnable(one: Sighting, found: Sequence[Sighting]) -> bool:
@@ -152,7 +151,7 @@ def text_patches(found: Sequence[Sighting], imaging: Imaging) -> list[Patch]:
     """Return patches, one for each object, on what `images:` does not reach."""
     patches: dict[str, tuple[dict[str, str], dict[str, list[Sighting]]]] = {}
     for one in found:
-        if not one.visible or (_digest(one, imaging) and not _pinnable(one, found)):
+        if not one.visible or (imaging.digest(one.image) and not _pinnable(one, found)):
             patches.setdefault(str(one.target), (one.target, {}))[1].setdefault(one.pointer, []).append(one)
     made = [Patch(target=target, operations=_operations(texts, imaging)) for target, texts in patches.values()]
     return [patch for patch in made if patch.operations]
@@ -160,13 +159,15 @@ def text_patches(found: Sequence[Sighting], imaging: Imaging) -> list[Patch]:
 
 def _operations(texts: Mapping[str, list[Sighting]], imaging: Imaging) -> tuple[Manifest, ...]:
     new = {
-        pointer: imaging.text(
-            ones[0].text, [Place((pointer.rpartition("/")[2],), one.text, one.name, one.image) for one in ones]
-        )
+        f"{pointer.rpartition('/')[0]}/{key}": text
         for pointer, ones in texts.items()
+        for key, text in imaging.fields([_place(one) for one in ones]).items()
+        if text != ones[0].text
     }
-    return tuple(
-        {"op": "replace", "path": pointer, "value": text}
-        for pointer, text in new.items()
-        if text != texts[pointer][0].text
-    )
+    return tuple({"op": "replace", "path": pointer, "value": text} for pointer, text in new.items())
+
+
+def _place(one: Sighting) -> Place:
+    path = tuple(one.pointer.split("/")[1:])
+    pinnable = joined(one.target.get("group", ""), one.target["kind"], path)
+    return Place(path, one.text, one.name, one.image, pinnable=pinnable)

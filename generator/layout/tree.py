@@ -51,7 +51,7 @@ def lay_out(cluster: Cluster, known: Known = NOTHING) -> Tree:
         files |= base(component) | overlay(cluster, component, upstream.get(component.name), known.images)
         once |= custom(cluster.name, component)
     files |= namespaces(cluster, components) | argocd(cluster, components, upstream)
-    files |= bootstrap(cluster) | _root(cluster) | _secrets(cluster, components)
+    files |= bootstrap(cluster, known.images) | _root(cluster) | _secrets(cluster, components)
     states = {one.name: state(cluster, one, upstream.get(one.name)) for one in components if brings(one)}
     held = {
         place

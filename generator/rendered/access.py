@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from generator.model.quantity import Quantity
 
-__all__ = ["Path", "amount", "dig", "existing", "mapping", "sequence", "walk"]
+__all__ = ["Path", "amount", "dig", "existing", "mapping", "sequence", "spots", "walk"]
 
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and indexes that lead to a value."""
@@ -26,10 +26,27 @@ def dig(part: object, *keys: str | int) -> Any:
     for key in keys:
         if isinstance(key, int):
             items = sequence(part)
-            part = items[key] if key < len(items) else None
+            part = items[key] if 0 <= key < len(items) else None
         else:
             part = mapping(part).get(key)
     return part
+
+
+def spots(part: object, way: str) -> Iterator[tuple[Path, Any]]:
+    """Yield the values at a way, with the path of each: keys with dots between, `*` for every item of a list. Without
+    a list on the way it is one value, None where there is none.
+    """
+    return _spots(part, tuple(way.split(".")), ())
+
+
+def _spots(part: Any, way: Path, at: Path) -> Iterator[tuple[Path, Any]]:
+    for number, key in enumerate(way):
+        if key == "*":
+            for index, item in enumerate(sequence(part)):
+                yield from _spots(item, way[number + 1 :], (*at, index))
+            return
+        part, at = dig(part, key), (*at, key)
+    yield at, part
 
 
 def existing(part: object, at: Path) -> Path:

@@ -3,18 +3,17 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any
-
-from yaml import YAMLError
 
 from generator.components import compose
 from generator.components.argo_cd.settings import EXCLUDED
 from generator.model.finding import Severity
 from generator.rendered.access import dig, mapping, sequence
 from generator.rendered.built import Aim, Built, Object, aims_at
-from generator.rendered.kinds import group_of
 from generator.rendered.known import waves
 from generator.rendered.manifests import documents
+from generator.rendered.reading import UnreadableError
 from generator.rendered.rule import BuiltRule, Problem, built_rule
 
 __all__ = ["RULES", "unproven"]
@@ -35,13 +34,11 @@ def held_once(built: Built) -> Iterator[Problem]:
     owners: dict[tuple[str, str, str, str], list[Object]] = defaultdict(list)
     for one in built.objects:
         if one.manifest["metadata"].get("name"):
-            group = group_of(str(one.manifest["apiVersion"]))
-            owners[group, one.kind, one.namespace, one.name].append(one)
+            owners[one.group, one.kind, one.namespace, one.name].append(one)
     for first, *others in owners.values():
         for one in others:
             where = f"in {first.component} ({first.file})" if first.component else f"in {first.file}"
-            message = f"the same object is {where} as well"
-            yield Problem(object=one, at=("metadata", "name"), message=message, fix="keep one of them")
+            yield one.problem(f"the same object is {where} as well", "metadata", "name", fix="keep one of them")
 
 
 @built_rule(
@@ -54,27 +51,27 @@ def allowed(built: Built) -> Iterator[Problem]:
     """One object that its AppProject refuses stops the whole sync of an Application. `gen` computes projects from what
     is built; objects of your own in `custom/` need `gen render` after `gen vendor`, or a project of your own.
     """
-    projects = {one.name: mapping(one.manifest.get("spec")) for one in built.of("AppProject")}
+    projects = {one.name: one.spec for one in built.of("AppProject")}
     for one in built.of("Application") if built.cluster else ():
-        project = projects.get(str(dig(one.manifest, "spec", "project")))
+        project = projects.get(str(one.spec.get("project")))
         if project is not None:
             yield from refusals(one, project, built)
 
 
 def refusals(application: Object, project: dict[str, Any], built: Built) -> Iterator[Problem]:
     """Yield why a project refuses an Application's sources, place or objects."""
-    spec = mapping(application.manifest.get("spec"))
+    spec = application.spec
     for at, source in sources(spec):
         url = str(dig(source, "repoURL"))
         if not any(fnmatchcase(url, str(each)) for each in sequence(project.get("sourceRepos"))):
             message = f"its project {spec.get('project')} does not allow the repository {url}"
-            yield Problem(object=application, at=(*at, "repoURL"), message=message, fix="add it to sourceRepos")
+            yield application.problem(message, *at, "repoURL", fix="add it to sourceRepos")
     own = dig(spec, "destination", "namespace")
-    for space in sorted(released(application.name, built) | ({own} if isinstance(own, str) and own else set())):
+    for space in sorted({*released(built).get(application.name, ()), *([own] if isinstance(own, str) and own else [])}):
         if not goes(project, spec, space):
             message = f"its project {spec.get('project')} does not allow the namespace {space}"
             at = ("spec", "destination", "namespace")
-            yield Problem(object=application, at=at, message=message, fix="add it to the project's destinations")
+            yield application.problem(message, *at, fix="add it to the project's destinations")
     for one in built.objects:
         if one.component == application.name:
             yield from refused(one, project, spec)
@@ -88,10 +85,11 @@ def sources(spec: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]
         yield ("spec", "sources", index), source
 
 
-def released(application: str, built: Built) -> set[str]:
-    """Return the namespaces that charts go to which are not vendored."""
-    components = compose(built.cluster) if built.cluster and application in built.unseen else ()
-    return {one.namespace for each in components if each.name == application for one in each.releases}
+@lru_cache(maxsize=2)
+def released(built: Built) -> dict[str, set[str]]:
+    """Return the namespaces that charts go to which are not vendored, by Application."""
+    unseen = [one for one in compose(built.cluster) if one.name in built.unseen] if built.cluster else []
+    return {one.name: {release.namespace for release in one.releases} for one in unseen}
 
 
 def goes(project: dict[str, Any], spec: dict[str, Any], space: str) -> bool:
@@ -106,25 +104,20 @@ def goes(project: dict[str, Any], spec: dict[str, Any], space: str) -> bool:
 
 def refused(one: Object, project: dict[str, Any], spec: dict[str, Any]) -> Iterator[Problem]:
     """Yield why a project refuses an object."""
-    group = group_of(str(one.manifest["apiVersion"]))
-    if one.namespace:
-        fine = "namespaceResourceWhitelist" not in project or listed(project, "namespaceResourceWhitelist", group, one)
-        fine = fine and not listed(project, "namespaceResourceBlacklist", group, one)
-    else:
-        fine = listed(project, "clusterResourceWhitelist", group, one)
-        fine = fine and not listed(project, "clusterResourceBlacklist", group, one)
-    if not fine:
-        message = f"its project {spec.get('project')} does not allow the kind {one.kind} ({group or 'core'})"
-        yield Problem(object=one, at=("kind",), message=message, fix="run `gen render`, or allow it in the project")
+    kinds = "namespaceResource" if one.namespace else "clusterResource"
+    anything = one.namespace and f"{kinds}Whitelist" not in project
+    if listed(project, f"{kinds}Blacklist", one) or not (anything or listed(project, f"{kinds}Whitelist", one)):
+        message = f"its project {spec.get('project')} does not allow the kind {one.kind} ({one.group or 'core'})"
+        yield one.problem(message, "kind", fix="run `gen render`, or allow it in the project")
     if one.namespace and not goes(project, spec, one.namespace):
         message = f"its project {spec.get('project')} does not allow the namespace {one.namespace}"
-        yield Problem(object=one, at=("metadata", "namespace"), message=message, fix="add it to its destinations")
+        yield one.problem(message, "metadata", "namespace", fix="add it to its destinations")
 
 
-def listed(project: dict[str, Any], key: str, group: str, one: Object) -> bool:
+def listed(project: dict[str, Any], key: str, one: Object) -> bool:
     """Tell whether a list of kinds holds the kind of an object; newer lists may also name objects."""
     return any(
-        fnmatchcase(group, str(each.get("group")))
+        fnmatchcase(one.group, str(each.get("group")))
         and fnmatchcase(one.kind, str(each.get("kind")))
         and fnmatchcase(one.name, str(each.get("name", "*")))
         for each in map(mapping, sequence(project.get(key)))
@@ -143,12 +136,11 @@ def watched(built: Built) -> Iterator[Problem]:
     """
     excluded = exclusions(built) if built.cluster else []
     for one in built.objects:
-        group = group_of(str(one.manifest["apiVersion"]))
         for each in map(mapping, excluded):
-            if covers(each, "apiGroups", group) and covers(each, "kinds", one.kind) and not each.get("clusters"):
-                message = f"Argo CD leaves out {one.kind} ({group or 'core'}): it will never apply this"
+            if covers(each, "apiGroups", one.group) and covers(each, "kinds", one.kind) and not each.get("clusters"):
+                message = f"Argo CD leaves out {one.kind} ({one.group or 'core'}): it will never apply this"
                 fix = "leave it to the controller that makes it, or change resource.exclusions"
-                yield Problem(object=one, at=("kind",), message=message, fix=fix)
+                yield one.problem(message, "kind", fix=fix)
                 break
 
 
@@ -164,7 +156,7 @@ def exclusions(built: Built) -> list[Any]:
         if one.name == "argocd-cm" and isinstance(text, str):
             try:
                 return sequence(next(iter(documents(text)), None))
-            except (YAMLError, ValueError, RecursionError):
+            except UnreadableError:
                 return []
     return [*EXCLUDED]
 
@@ -180,10 +172,9 @@ def namespaces_apart(built: Built) -> Iterator[Problem]:
     Application holds is deleted with that Application, and everything in it.
     """
     for one in built.of("Namespace") if built.cluster else ():
-        if one.component != "namespaces" and str(one.manifest["apiVersion"]) == "v1":
-            message = f"a Namespace in the Application {one.component}"
+        if one.component != "namespaces" and one.version == "v1":
             fix = "move it to overlays/<cluster>/namespaces/custom/"
-            yield Problem(object=one, at=("kind",), message=message, fix=fix)
+            yield one.problem(f"a Namespace in the Application {one.component}", "kind", fix=fix)
 
 
 @built_rule(
@@ -201,14 +192,14 @@ def addressed(built: Built) -> Iterator[Problem]:
     """
     order = waves(built)
     for one in built.of("Ingress", "Service") if built.cluster else ():
-        spec = mapping(one.manifest.get("spec"))
+        spec = one.spec
         waiting = one.kind == "Ingress" or spec.get("type") == "LoadBalancer"
         ours = one.kind == "Service" or spec.get("ingressClassName") == "cilium"
         early = order.get("load-balancer", 10**9) < order.get(one.component, 0)
-        ignored = mapping(one.manifest["metadata"].get("annotations")).get(_IGNORED) == "true"
+        ignored = one.annotations.get(_IGNORED) == "true"
         if waiting and not ignored and not (ours and early):
             message = f"the wave of {one.component} waits for its address, and nothing before it gives one"
-            yield Problem(object=one, at=("kind",), message=message, fix=f'annotate it with {_IGNORED}: "true"')
+            yield one.problem(message, "kind", fix=f'annotate it with {_IGNORED}: "true"')
 
 
 @built_rule(
@@ -227,8 +218,7 @@ def patching(built: Built) -> Iterator[Problem]:
             metadata = {"name": aim.component}
             where = Object({"kind": "Component", "apiVersion": "v1", "metadata": metadata}, aim.component, aim.file)
             message = f"the patch matches no object of {aim.component}: {told}"
-            fix = "correct the target, or remove the patch"
-            yield Problem(object=where, at=("patches", aim.index, "target"), message=message, fix=fix)
+            yield where.problem(message, "patches", aim.index, "target", fix="correct the target, or remove the patch")
 
 
 def unproven(built: Built) -> int:

@@ -62,7 +62,7 @@ def layers_of(one: Object, built: Built) -> list[Layer]:
     kind = "ClusterWorkflowTemplate" if called.get("clusterScope") is True else "WorkflowTemplate"
     for template in built.of(kind) if called else ():
         if template.name == called.get("name") and template.namespace in {"", one.namespace}:
-            return [(template, ("spec",), mapping(template.manifest.get("spec"))), own]
+            return [(template, ("spec",), template.spec), own]
     return [own]
 
 

@@ -7,6 +7,7 @@ from generator.model.finding import Severity
 from generator.rendered.access import Path, dig, mapping, sequence
 from generator.rendered.built import Built, Object
 from generator.rendered.rule import BuiltRule, Problem, built_rule
+from generator.rendered.selecting import holds
 from generator.rendered.workloads import Pod, pods
 
 __all__ = ["RULES"]
@@ -27,9 +28,7 @@ def lets_go(built: Built) -> Iterator[Problem]:
     for budget, counted, copies in covered(built):
         if copies != 1 and allowed(budget, copies) <= 0:
             told = f"of {copies} pods" if counted else "of however many pods"
-            yield Problem(
-                object=budget, at=field(budget), message=f"no one {told} may ever go", fix="maxUnavailable: 1"
-            )
+            yield budget.problem(f"no one {told} may ever go", *field(budget), fix="maxUnavailable: 1")
 
 
 @built_rule(
@@ -44,9 +43,7 @@ def single(built: Built) -> Iterator[Problem]:
     for budget, _, copies in covered(built):
         if copies == 1 and allowed(budget, copies) <= 0:
             message = "there is one pod, and it may not go: its node cannot be drained"
-            yield Problem(
-                object=budget, at=field(budget), message=message, fix="run two replicas, or maxUnavailable: 1"
-            )
+            yield budget.problem(message, *field(budget), fix="run two replicas, or maxUnavailable: 1")
 
 
 @built_rule(
@@ -66,7 +63,7 @@ def alone(built: Built) -> Iterator[Problem]:
             if (found[0].told, other.told) not in seen:
                 seen.add((found[0].told, other.told))
                 message = f"pods of {pod.maker.told} have another budget, {found[0].told}"
-                yield Problem(object=other, at=("spec", "selector"), message=message, fix="remove one of the two")
+                yield other.problem(message, "spec", "selector", fix="remove one of the two")
 
 
 def covered(built: Built) -> Iterator[tuple[Object, bool, int]]:
@@ -88,11 +85,11 @@ def budgets(built: Built) -> Iterator[Object]:
 def copies(maker: Object, built: Built) -> int:
     """Return how many pods an object keeps: as many as it says, or at most as its autoscaler may make."""
     for scaler in built.of("HorizontalPodAutoscaler"):
-        spec = mapping(scaler.manifest.get("spec"))
+        spec = scaler.spec
         same = dig(spec, "scaleTargetRef", "kind") == maker.kind and dig(spec, "scaleTargetRef", "name") == maker.name
         if same and scaler.namespace == maker.namespace:
             return number(spec.get("maxReplicas"), 1)
-    return number(dig(maker.manifest, "spec", "replicas"), 1)
+    return number(maker.spec.get("replicas"), 1)
 
 
 def number(value: object, default: int) -> int:
@@ -101,7 +98,7 @@ def number(value: object, default: int) -> int:
 
 def allowed(budget: Object, total: int) -> int:
     """Return how many of so many pods may be missing. Shares are rounded up, as the controller does."""
-    spec = mapping(budget.manifest.get("spec"))
+    spec = budget.spec
     if spec.get("maxUnavailable") is not None:
         return part(spec["maxUnavailable"], total)
     return total - part(spec.get("minAvailable"), total) if spec.get("minAvailable") is not None else total
@@ -116,25 +113,17 @@ def part(value: Any, total: int) -> int:
 
 def field(budget: Object) -> Path:
     """Return the way to the number that a budget names."""
-    spec = mapping(budget.manifest.get("spec"))
+    spec = budget.spec
     return ("spec", "maxUnavailable" if spec.get("maxUnavailable") is not None else "minAvailable")
 
 
 def selects(budget: Object, pod: Pod) -> bool:
     """Tell whether a budget is for a pod. An empty selector is for all of the namespace, a missing one for none."""
-    selector = dig(budget.manifest, "spec", "selector")
+    selector = budget.spec.get("selector")
     if (budget.namespace or "default") != pod.namespace or not isinstance(selector, dict):
         return False
     exact = all(pod.labels.get(key) == value for key, value in mapping(selector.get("matchLabels")).items())
-    return exact and all(matches(rule, pod.labels) for rule in sequence(selector.get("matchExpressions")))
-
-
-def matches(rule: Any, labels: dict[str, str]) -> bool:
-    """Tell whether labels match one expression of a selector."""
-    found, operator = labels.get(str(dig(rule, "key"))), dig(rule, "operator")
-    if operator in ("In", "NotIn"):
-        return bool(found in sequence(dig(rule, "values"))) == bool(operator == "In")
-    return (found is not None) == bool(operator == "Exists")
+    return exact and all(holds(mapping(rule), pod.labels) for rule in sequence(selector.get("matchExpressions")))
 
 
 RULES: tuple[BuiltRule, ...] = (lets_go, single, alone)

@@ -7,9 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from posixpath import join, normpath
 from tempfile import TemporaryDirectory
-from typing import Any
 
-import yaml
 from msgspec import Struct, structs
 
 from generator.errors import UsageError
@@ -18,7 +16,8 @@ from generator.rendered.access import dig
 from generator.rendered.built import ROOT, Aim, Built, Object
 from generator.rendered.faults import BrokenError, Fault, unreadable
 from generator.rendered.kustomize import built, program
-from generator.rendered.manifests import documents, generated, is_manifest
+from generator.rendered.manifests import documents, is_manifest
+from generator.rendered.reading import UnreadableError
 from generator.rendered.stage import Aside, aside, stage, targets, unpatched
 from generator.repository.standing import locked, on_disk
 
@@ -94,7 +93,7 @@ def _places(copy: Path, cluster: str, first: _Part) -> tuple[dict[str, str], lis
     found = {
         one.name: normpath(path)
         for one in first.objects
-        if one.kind == "Application" and isinstance(path := dig(one.manifest, "spec", "source", "path"), str)
+        if one.kind == "Application" and isinstance(path := dig(one.spec, "source", "path"), str)
     }
     places = {name: place for name, place in found.items() if place.startswith(overlays)}
     folders = sorted(path.name for path in (copy / overlays).iterdir() if path.is_dir())
@@ -145,15 +144,13 @@ def _definitions(left: Aside, copy: Path, component: str) -> Iterator[Object]:
         file = normpath(path.relative_to(copy).as_posix())
         content = path.read_bytes()
         try:
-            yield from (Object(one, component, file) for one in _parsed(content) if is_manifest(one))
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            yield from (Object(one, component, file) for one in _read(content) if is_manifest(one))
+        except UnreadableError as error:
             raise BrokenError(unreadable(file, error, content, fix=f"gen vendor {component}")) from None
 
 
-@lru_cache(maxsize=1000)
-def _parsed(content: bytes) -> list[Any]:
-    """Return the documents of a file with CRDs; clusters share most of them."""
-    return generated(content)
+_read = lru_cache(maxsize=1000)(documents)
+"""Reads a file with CRDs; clusters share most of them."""
 
 
 def _applied_by_hand(root: Path, cluster: str) -> Iterator[Object]:

@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
+from generator.model.finding import Severity
+from generator.rendered.access import mapping
 from generator.rendered.faults import Fault
 
-__all__ = ["ROOT", "Aim", "Built", "Object", "aims_at"]
+__all__ = ["ROOT", "Aim", "Built", "Object", "Problem", "aims_at"]
 
 ROOT = "root"
 """The Application that holds the others; its objects are the Applications and projects."""
@@ -30,6 +33,16 @@ class Object(Struct, frozen=True):
         return str(self.manifest["kind"])
 
     @property
+    def version(self) -> str:
+        """Its apiVersion."""
+        return str(self.manifest["apiVersion"])
+
+    @property
+    def group(self) -> str:
+        """The group of its version, empty for the core."""
+        return self.version.rpartition("/")[0]
+
+    @property
     def namespace(self) -> str:
         """Its namespace, empty where it has none."""
         return str(self.manifest["metadata"].get("namespace") or "")
@@ -41,9 +54,41 @@ class Object(Struct, frozen=True):
         return str(metadata.get("name") or metadata["generateName"])
 
     @property
+    def labels(self) -> dict[str, Any]:
+        """Its labels."""
+        return mapping(self.manifest["metadata"].get("labels"))
+
+    @property
+    def annotations(self) -> dict[str, Any]:
+        """Its annotations."""
+        return mapping(self.manifest["metadata"].get("annotations"))
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What it says of itself, empty for kinds that have no `spec`."""
+        return mapping(self.manifest.get("spec"))
+
+    @property
     def told(self) -> str:
         """How people name it: `Kind namespace/name`."""
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+    def problem(self, message: str, *at: str | int, fix: str = "") -> "Problem":
+        """Make a problem of what lies at a path into the manifest, or is missing there."""
+        return Problem(object=self, message=message, at=at, fix=fix)
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """One problem of one object: `at` leads to the value within its manifest. `code` and `severity` are filled in
+    by the rule; `fix` is the smallest change that helps, without a full stop.
+    """
+
+    object: Object
+    message: str
+    at: tuple[str | int, ...] = ()
+    fix: str = ""
+    code: str = ""
+    severity: Severity = Severity.ERROR
 
 
 class Aim(Struct, frozen=True):
@@ -55,8 +100,9 @@ class Aim(Struct, frozen=True):
     target: dict[str, str]
 
 
-class Built(Struct, frozen=True, kw_only=True):
-    """Everything that is applied to one cluster, or that lies in a folder.
+class Built(Struct, frozen=True, kw_only=True, eq=False):
+    """Everything that is applied to one cluster, or that lies in a folder. Equal only to itself, so that what many
+    rules ask for can be kept with it as a key.
 
     `cluster` is None for a folder that belongs to none; what needs the cluster file is then not judged. `unseen` names
     components whose charts and manifests are not vendored: what they make is in nobody's sight. `notes` say in words
@@ -84,8 +130,8 @@ def aims_at(target: dict[str, str], one: Object) -> bool:
     """Tell whether Kustomize would apply a patch: a target is made of regular expressions for whole words. Selectors
     by label or annotation are taken to match.
     """
-    group, _, version = str(one.manifest["apiVersion"]).rpartition("/")
-    found = {"group": group, "version": version, "kind": one.kind, "name": one.name, "namespace": one.namespace}
+    version = one.version.rpartition("/")[2]
+    found = {"group": one.group, "version": version, "kind": one.kind, "name": one.name, "namespace": one.namespace}
     try:
         return all(re.fullmatch(str(target[key]), value) for key, value in found.items() if target.get(key))
     except re.error:

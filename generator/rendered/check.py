@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from generator.model.finding import Path
+from generator.model.served import LAST
 from generator.rendered import (
     applications,
     budgets,
@@ -18,7 +19,6 @@ from generator.rendered import (
 )
 from generator.rendered.built import Built
 from generator.rendered.faults import FAULT_CODES
-from generator.rendered.kinds import NEWEST
 from generator.rendered.rule import BuiltRule, Problem
 from generator.rendered.waivers import WAIVER_CODES
 from generator.spec.codes import Explained
@@ -63,7 +63,7 @@ def unjudged(built: Built) -> Iterator[str]:
     if patching := applications.unproven(built):
         yield f"{_count(patching, 'patch', 'patches')} of {where}"
     if built.cluster is None:
-        yield f"judged for Kubernetes 1.{NEWEST}, as part of no cluster (--cluster NAME names one)"
+        yield f"judged for Kubernetes 1.{LAST}, as part of no cluster (--cluster NAME names one)"
     yield from built.notes
 
 

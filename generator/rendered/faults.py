@@ -11,12 +11,12 @@ from generator.errors import UsageError
 from generator.layout.upstream import INPUTS, KUSTOMIZATION, brings, folder, state
 from generator.model.cluster import Cluster
 from generator.model.finding import Position, Severity
-from generator.rendered.manifests import reason
+from generator.rendered.reading import UnreadableError
 from generator.repository.standing import intact, on_disk, vendored, vendored_names
 from generator.spec.codes import Explained
 
 __all__ = [
-    "DAMAGED", "EMPTY", "FAULT_CODES", "STALE", "UNBUILT", "UNREADABLE", "BrokenError", "Fault", "unbuilt",
+    "DAMAGED", "EMPTY", "FAULT_CODES", "STALE", "UNBUILT", "UNREADABLE", "BrokenError", "Fault", "Told", "unbuilt",
     "unreadable", "untrue",
 ]  # fmt: skip
 
@@ -24,8 +24,8 @@ UNREADABLE, EMPTY, UNBUILT = "GEN-FILE-001", "GEN-FILE-002", "GEN-BUILD-001"
 STALE, DAMAGED = "GEN-VEND-001", "GEN-VEND-002"
 
 
-class _Told(Explained, frozen=True, kw_only=True):
-    """A code of a fault, which is always an error."""
+class Told(Explained, frozen=True, kw_only=True):
+    """A code of findings that are an error unless it says otherwise."""
 
     severity: Severity = Severity.ERROR
 
@@ -33,7 +33,7 @@ class _Told(Explained, frozen=True, kw_only=True):
 FAULT_CODES: Mapping[str, Explained] = {
     one.code: one
     for one in (
-        _Told(
+        Told(
             code=UNBUILT,
             title="Kustomize builds every Application",
             why="Argo CD builds the same folder in the same way: what Kustomize cannot build here is not synced there, "
@@ -41,7 +41,7 @@ FAULT_CODES: Mapping[str, Explained] = {
             wrong="resources: [absent.yaml]\n",
             right="resources: [present.yaml]\n",
         ),
-        _Told(
+        Told(
             code=UNREADABLE,
             title="files of manifests can be read",
             why="What cannot be read was not judged, and no API server takes it. Templates of a chart are no manifests "
@@ -49,7 +49,7 @@ FAULT_CODES: Mapping[str, Explained] = {
             wrong="apiVersion: v1\nkind: Service\nmetadata: {name: 5}\n",
             right='apiVersion: v1\nkind: Service\nmetadata: {name: "5"}\n',
         ),
-        _Told(
+        Told(
             code=EMPTY,
             title="there is something to judge",
             why="A path without any object, or an empty stream after a program that failed, would otherwise pass as "
@@ -57,7 +57,7 @@ FAULT_CODES: Mapping[str, Explained] = {
             wrong="kustomize build absent | gen check --rendered -\n",
             right="kustomize build overlays/ml50/minio | gen check --rendered -\n",
         ),
-        _Told(
+        Told(
             code=STALE,
             title="what is vendored is from today's inputs",
             why="The cluster file, the chart's version or its values have changed since: what was judged, and what "
@@ -65,7 +65,7 @@ FAULT_CODES: Mapping[str, Explained] = {
             wrong="(a chart's version raised in the cluster file, and nothing else)\n",
             right="(the same after `gen vendor`)\n",
         ),
-        _Told(
+        Told(
             code=DAMAGED,
             title="what is vendored is as it was written",
             why="A file below upstream/ is missing, was added or edited, or a merge went wrong: the objects are no "
@@ -97,15 +97,14 @@ class BrokenError(UsageError):
         super().__init__(f"{fault.file}: {fault.message}" + (f"; fix: {fault.fix}" if fault.fix else ""))
 
 
-def unreadable(file: str, error: Exception, content: bytes, fix: str = "") -> Fault:
+def unreadable(file: str, error: UnreadableError, content: bytes, fix: str = "") -> Fault:
     """Return the fault of a file that is no YAML."""
-    line, why = reason(error, content)
     lines = content.rstrip().split(b"\n")
     # A parser that waits for more points behind the end.
-    line = min(line, len(lines))
+    line = min(error.line, len(lines))
     text = lines[line - 1].decode(errors="replace").rstrip()
     at = Position(line, 1, len(text) + 1)
-    return Fault(code=UNREADABLE, file=file, message=f"cannot be read: {why}", fix=fix, position=at, line=text)
+    return Fault(code=UNREADABLE, file=file, message=f"cannot be read: {error.why}", fix=fix, position=at, line=text)
 
 
 def unbuilt(place: str, words: str, component: str = "") -> Fault:

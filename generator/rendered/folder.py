@@ -1,33 +1,30 @@
 """Manifests of any folder or file, or of standard input."""
 
+import json
 import os
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import yaml
 from msgspec import Struct
 
 from generator.errors import UsageError
 from generator.model.finding import Position
 from generator.rendered.built import Built, Object
 from generator.rendered.faults import EMPTY, UNREADABLE, BrokenError, Fault, unreadable
-from generator.rendered.kustomize import ORIGIN, built, program
-from generator.rendered.manifests import documents, is_manifest, is_meant, unpacked
+from generator.rendered.kustomize import NAMES, ORIGIN, built, program
+from generator.rendered.manifests import is_manifest, is_meant, opened
+from generator.rendered.reading import UnreadableError
 
-__all__ = ["read_manifests"]
+__all__ = ["files_below", "read_manifests"]
 
-_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _SUFFIXES = {".yaml", ".yml", ".json"}
 # Prometheus and Alertmanager have templates as well, but not of these.
 _TEMPLATE = re.compile(
     rb"\{\{[^}]{0,200}(\.(Values|Release|Chart|Capabilities|Files)\b|\b(include|define|toYaml|tpl)\b)"
 )
-_MOST = 2_000_000
-"""Values that a file may hold, so that a few lines of aliases cannot stand for more than any memory holds."""
 
 
 class _File(Struct, frozen=True):
@@ -48,9 +45,9 @@ def read_manifests(path: Path) -> Built:
         return _gathered("standard input", {"-": sys.stdin.buffer.read()})
     if not path.exists():
         raise UsageError(f"{path}: there is no such file or folder")
-    if any((path / name).is_file() for name in _KUSTOMIZATIONS):
+    if any((path / name).is_file() for name in NAMES):
         return _kustomized(path)
-    return _gathered(str(path), {str(file): _content(file) for file in _files(path)})
+    return _gathered(str(path), {str(file): _content(file) for file in files_below(path)})
 
 
 def _content(file: Path) -> bytes:
@@ -60,7 +57,8 @@ def _content(file: Path) -> bytes:
         raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
 
 
-def _files(path: Path) -> list[Path]:
+def files_below(path: Path) -> list[Path]:
+    """Return a file itself, or those of manifests in a folder and below it."""
     if not path.is_dir():
         return [path]
     return sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and file.is_file())
@@ -71,7 +69,7 @@ def _kustomized(path: Path) -> Built:
     with TemporaryDirectory(prefix="gen-") as name:
         folder = Path(name).resolve()
         around = {"resources": [os.path.relpath(path.resolve(), folder)], "buildMetadata": [ORIGIN]}
-        (folder / "kustomization.yaml").write_text(yaml.safe_dump(around))
+        (folder / "kustomization.yaml").write_text(json.dumps(around))  # JSON is YAML
         try:
             made = built(program(), folder, str(path))
         except BrokenError as error:
@@ -100,8 +98,8 @@ def _empty(file: str, what: str) -> Fault:
 
 def _read(file: str, content: bytes) -> _File:
     try:
-        found = _documents(content)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        found = opened(content)
+    except UnreadableError as error:
         if _TEMPLATE.search(content):
             return _File(notes=(f"{file}: is a template of a chart, no manifest yet",))
         return _File(faults=(unreadable(file, error, content),))
@@ -137,23 +135,3 @@ def _count(others: int, found: list[Any]) -> str:
     return (
         "holds no Kubernetes object" if others == len(found) else f"{others} of its documents are no Kubernetes objects"
     )
-
-
-def _documents(content: bytes) -> list[Any]:
-    found = [one for document in documents(content) for one in unpacked(document)]
-    if sum(1 for _ in _values(found)) > _MOST:
-        raise ValueError(f"more than {_MOST} values")
-    return found
-
-
-def _values(part: Any) -> Iterator[None]:
-    """Yield once for each value, and no more often than one over the limit."""
-    waiting, seen = [part], 0
-    while waiting and seen <= _MOST:
-        one = waiting.pop()
-        seen += 1
-        yield None
-        if isinstance(one, dict):
-            waiting += one.values()
-        elif isinstance(one, list):
-            waiting += one

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from generator.layout.images import Place, rewrite, split, upstream_name
 from generator.model.finding import Severity
@@ -36,7 +37,7 @@ def tagged(built: Built) -> Iterator[Problem]:
         name, tag, digest = split(place.image)
         if tag == "latest" and not digest:
             told = "is the latest" if f"{name.rpartition('/')[2]}:latest" in place.text else "has no tag"
-            yield Problem(object=one, at=place.path, message=f"the image {name} {told}", fix="name a version")
+            yield one.problem(f"the image {name} {told}", *place.path, fix="name a version")
 
 
 @built_rule(
@@ -54,7 +55,7 @@ def fixed(built: Built) -> Iterator[Problem]:
         name, tag, digest = split(place.image)
         if moving(tag) and not digest:
             message = f"the tag {tag} of {name} is moved to newer builds"
-            yield Problem(object=one, at=place.path, message=message, fix="name a full version, or a digest")
+            yield one.problem(message, *place.path, fix="name a full version, or a digest")
 
 
 def moving(tag: str) -> bool:
@@ -77,12 +78,12 @@ def mirrored(built: Built) -> Iterator[Problem]:
     for one, place in every(built) if mirror else ():
         if not place.image.startswith(f"{mirror}/"):
             message = f"the image {place.image} does not come from {mirror}"
-            yield Problem(object=one, at=place.path, message=message, fix=rewrite(place.image, mirror, {}))
+            yield one.problem(message, *place.path, fix=rewrite(place.image, mirror, {}))
     for one in built.objects if mirror else ():
         for field in unread(one.manifest):
             if not field.wrong and not field.text.startswith(f"{mirror}/"):
                 message = f"`{field.text}` cannot be read as an image, so that it may not come from {mirror}"
-                yield Problem(object=one, at=field.path, message=message, fix=advice(field))
+                yield one.problem(message, *field.path, fix=advice(field))
 
 
 @built_rule(
@@ -94,16 +95,15 @@ def mirrored(built: Built) -> Iterator[Problem]:
 )
 def pinned(built: Built) -> Iterator[Problem]:
     """With digests in gen.lock nothing runs that nobody saw, but for images that came in after they were locked. An
-    image of which registry, name and tag stand in fields of their own has no place for a digest.
+    image of which registry, name and tag stand in fields of their own has no place for a digest, unless its operator
+    puts them together as NVIDIA's do.
     """
     mirror = built.cluster.site.images if built.cluster else None
     for one, place in every(built) if built.digests else ():
-        if "@" not in place.image and place.path[-1] not in {"registry", "repository"}:
+        if "@" not in place.image and place.pinnable:
             known = upstream_name(place.image, mirror) in built.digests
             message = f"the image {place.image} has no digest"
-            yield Problem(
-                object=one, at=place.path, message=message, fix="gen render" if known else "gen images --lock"
-            )
+            yield one.problem(message, *place.path, fix="gen render" if known else "gen images --lock")
 
 
 @built_rule(
@@ -120,13 +120,13 @@ def legible(built: Built) -> Iterator[Problem]:
     for one in built.objects:
         for field in unread(one.manifest):
             if field.wrong:
-                message = f"`{field.text}` cannot be read as an image"
-                yield Problem(object=one, at=field.path, message=message, fix=advice(field))
+                yield one.problem(f"`{field.text}` cannot be read as an image", *field.path, fix=advice(field))
 
 
-def every(built: Built) -> Iterator[tuple[Object, Place]]:
-    """Yield every image that an object names; what only a running workflow knows is left out."""
-    return ((one, place) for one in built.objects for place in places(one.manifest))
+@lru_cache(maxsize=2)
+def every(built: Built) -> tuple[tuple[Object, Place], ...]:
+    """Return every image that an object names; what only a running workflow knows is left out."""
+    return tuple((one, place) for one in built.objects for place in places(one.manifest))
 
 
 RULES: tuple[BuiltRule, ...] = (tagged, fixed, mirrored, pinned, legible)

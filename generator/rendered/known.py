@@ -1,18 +1,21 @@
 """What there is for references to lead to, and who brings it."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct, structs
 
 from generator.components import compose
 from generator.components.component import Component
+from generator.model.cluster import Cluster
+from generator.model.served import kinds, minor_of
 from generator.rendered.access import dig, mapping, sequence
 from generator.rendered.built import ROOT, Built, Object
-from generator.rendered.kinds import CRD, Kinds, group_of
+from generator.rendered.kinds import CRD, brings
 from generator.rendered.target import Target
 
-__all__ = ["API", "Known", "Maker", "Unseen", "waves"]
+__all__ = ["Known", "Maker", "Unseen", "api_of", "waves"]
 
 API = "API group"
 """Stands for the CRDs of a group."""
@@ -70,6 +73,7 @@ class Unseen(Struct, frozen=True):
     everything: bool
 
     @classmethod
+    @lru_cache(maxsize=2)
     def of(cls, built: Built) -> "Unseen":
         """Return what is unseen of a cluster; of a folder it is everything else."""
         if built.cluster is None:
@@ -78,7 +82,7 @@ class Unseen(Struct, frozen=True):
         whole = compose(structs.replace(built.cluster, components={}))
         others = [one for one in whole if not built.cluster.settings(one.name).managed]
         found = [*ours, *others]
-        served = Kinds.of(built).served.values()
+        served = kinds(minor_of(built.cluster.kubernetes.version)).values()
         return cls(
             frozenset(space for one in found for space in _spaces(one)),
             frozenset(kind.rpartition("/")[2] for one in found for kind in one.kinds),
@@ -107,11 +111,12 @@ class Known(Struct, frozen=True):
     makers: Mapping[Target, Maker]
 
     @classmethod
+    @lru_cache(maxsize=2)
     def of(cls, built: Built) -> "Known":
         """Return what there is in a cluster or a folder."""
         found = {Target(kind, *_place(name)): Maker("") for kind, names in _BUILT_IN.items() for name in names}
         if built.cluster:
-            found |= _of_cluster(built)
+            found |= _of_cluster(built.cluster)
         for one in built.objects:
             for made in _made(one):
                 found[made] = Maker(one.component, _keys(one, made))
@@ -149,11 +154,8 @@ def _place(name: str) -> tuple[str, str]:
     return space, own
 
 
-def _of_cluster(built: Built) -> dict[Target, Maker]:
+def _of_cluster(cluster: Cluster) -> dict[Target, Maker]:
     """Return what is declared: Secrets, what operators make, and what somebody else installs."""
-    cluster = built.cluster
-    if cluster is None:
-        return {}
     components = compose(cluster)
     present = {one.name for one in components}
     found: dict[Target, Maker] = {}
@@ -174,36 +176,33 @@ def _of_cluster(built: Built) -> dict[Target, Maker]:
 
 def _made(one: Object) -> Iterator[Target]:
     """Yield an object and what controllers make of it."""
-    space, name, spec = one.namespace, one.name, mapping(one.manifest.get("spec"))
+    space, name, spec = one.namespace, one.name, one.spec
     yield Target(one.kind, space, name)
     if one.kind == "Certificate":
         yield Target("Secret", space, str(spec.get("secretName")))
     elif one.kind == "Namespace":
         yield Target("ConfigMap", name, "kube-root-ca.crt")
-    elif one.kind == "Ingress" and any("cert-manager.io/" in key for key in _annotations(one)):
+    elif one.kind == "Ingress" and any("cert-manager.io/" in str(key) for key in one.annotations):
         yield from (Target("Secret", space, str(dig(tls, "secretName"))) for tls in sequence(spec.get("tls")))
     elif one.kind == "ObjectBucketClaim":
         yield from (Target(kind, space, name) for kind in ("ConfigMap", "Secret"))
     elif one.kind == CRD:
-        yield _group(str(spec.get("group")), str(dig(spec, "names", "kind")))
+        yield api_of(*brings(one.manifest))
     elif one.kind in {"CephBlockPool", "CephFilesystem"}:
         yield from _pools(one)
-    elif one.kind == "Driver" and group_of(str(one.manifest["apiVersion"])) == "csi.ceph.io":
+    elif one.kind == "Driver" and one.group == "csi.ceph.io":
         yield Target("CSIDriver", "", name)
 
 
-def _group(group: str, kind: str) -> Target:
+def api_of(group: str, kind: str) -> Target:
+    """Return what stands for the CRDs of a group, of which Argo's has two makers."""
     of_workflows = group == "argoproj.io" and "Workflow" in kind
     return Target(API, "", f"{group} of workflows" if of_workflows else group)
 
 
-def _annotations(one: Object) -> list[str]:
-    return [str(key) for key in mapping(one.manifest["metadata"].get("annotations"))]
-
-
 def _pools(one: Object) -> Iterator[Target]:
     """Yield Ceph's pools. Rook puts a filesystem's name before its pools' unless it is told to keep theirs."""
-    spec = mapping(one.manifest.get("spec"))
+    spec = one.spec
     if one.kind == "CephBlockPool":
         yield Target("CephPool", one.namespace, str(spec.get("name", one.name)))
         return

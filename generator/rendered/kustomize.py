@@ -3,17 +3,19 @@
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from generator.components.component import Manifest
 from generator.errors import CommandError, UsageError
 from generator.process import cache_home, run
 from generator.rendered.faults import BrokenError, unbuilt
-from generator.rendered.manifests import generated, is_manifest
+from generator.rendered.manifests import documents, is_manifest
+from generator.rendered.reading import UnreadableError
 
-__all__ = ["ORIGIN", "built", "program"]
+__all__ = ["NAMES", "ORIGIN", "built", "program"]
+
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""How the file of a kustomization may be called."""
 
 ORIGIN = "originAnnotations"
 """What `buildMetadata` of a kustomization must hold for `built`."""
@@ -43,17 +45,15 @@ def built(command: list[str], folder: Path, place: str, component: str = "") -> 
     of `component` where there is one.
     """
     try:
-        text = run([*command, str(folder)])
+        found = documents(run([*command, str(folder)]))
     except CommandError as error:
         words = error.output.strip().replace(f"{folder}{os.sep}", "").replace(str(folder), place)
         if (copy := str(folder).removesuffix(place)) != str(folder):
             words = words.replace(copy, "")
         raise BrokenError(unbuilt(place, f"Kustomize cannot build it: {words}", component)) from None
-    return [(one, _origin(one)) for one in _objects(text)]
-
-
-def _objects(text: str) -> Iterator[Any]:
-    return filter(is_manifest, generated(text))
+    except UnreadableError as error:
+        raise BrokenError(unbuilt(place, f"what Kustomize makes of it cannot be read: {error}", component)) from None
+    return [(one, _origin(one)) for one in found if is_manifest(one)]
 
 
 def _origin(manifest: Manifest) -> str:

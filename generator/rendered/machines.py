@@ -1,5 +1,7 @@
 """Nodes as they register: labels, taints, and what pods can have of them."""
 
+from functools import lru_cache
+
 from msgspec import Struct
 
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
@@ -9,8 +11,9 @@ from generator.model.capacity import Share, allocatable
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.rendered.access import mapping, sequence
+from generator.rendered.built import Built
 
-__all__ = ["GPU", "KNOWN", "Taint", "Worker", "workers"]
+__all__ = ["GPU", "KNOWN", "Taint", "Worker", "nodes_of", "workers"]
 
 GPU = "nvidia.com/gpu"
 KNOWN = ("nvidia.com/gpu", "nvidia.com/mig-", "rdma/")
@@ -51,6 +54,12 @@ class Worker(Struct, frozen=True, kw_only=True):
         if resource.startswith(self.free):
             return None
         return (self.whole if daemon else self.room).get(resource, 0)
+
+
+@lru_cache(maxsize=2)
+def nodes_of(built: Built) -> tuple[Worker, ...]:
+    """Return the nodes that pods may be on, none for a folder."""
+    return workers(built.cluster) if built.cluster else ()
 
 
 def workers(cluster: Cluster) -> tuple[Worker, ...]:

@@ -1,55 +1,26 @@
-"""YAML as Kubernetes reads it, and which of what is read is a Kubernetes object."""
+"""The documents of a file, and which of them are Kubernetes objects."""
 
-from collections.abc import Iterator
 from typing import Any, TypeGuard
 
-import yaml
-
 from generator.components.component import Manifest
-from generator.model.served import kinds
+from generator.model.served import LAST, kinds
+from generator.rendered.reading import numbered
 
-__all__ = ["documents", "generated", "is_manifest", "is_meant", "reason", "unpacked"]
-
-_DEEPEST, _NEWEST = 500, 36
-_FOREIGN = (":timestamp", ":value")
+__all__ = ["documents", "is_manifest", "is_meant", "opened"]
 
 
-class _Loader(yaml.CSafeLoader):
-    """A date is text in JSON, and so is `=` (one CRD has it)."""
+def documents(content: str | bytes) -> list[Any]:
+    """Return the documents of a YAML or JSON file that hold anything. Raises UnreadableError."""
+    return [value for _, value in numbered(content) if value is not None]
 
 
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in found if not tag.endswith(_FOREIGN)]
-    for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def documents(text: str | bytes) -> list[Any]:
-    """Return the documents of a YAML or JSON file that hold anything. Raises `yaml.YAMLError`, and what Python makes
-    of text that no reader could hold (ValueError, RecursionError).
-    """
-    depth = 0
-    for event in yaml.parse(text, yaml.CSafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEEPEST:
-            raise ValueError(f"more than {_DEEPEST} levels deep")
-    return generated(text)
-
-
-def reason(error: Exception, content: bytes) -> tuple[int, str]:
-    """Return the line at which a file could not be read (1 where none is known), and why, in one line."""
-    if isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark or error.context_mark):
-        return mark.line + 1, ", ".join(filter(None, (error.context, error.problem)))
-    if isinstance(error, yaml.reader.ReaderError):
-        return content.count(b"\n", 0, error.position) + 1, str(error.reason)
-    return 1, " ".join(str(error).split())[:160]
-
-
-def generated(text: str | bytes) -> list[Any]:
-    """Return what `documents` does, without its look at the depth: for large text that Kustomize or gen wrote, as
-    libyaml falls over text that is nested a hundred thousand times.
-    """
-    return [one for one in yaml.load_all(text, _Loader) if one is not None]
+def opened(content: bytes) -> list[Any]:
+    """Return the documents of a file, and what Lists hold in place of those. Raises UnreadableError."""
+    found: list[Any] = []
+    for one in documents(content):
+        is_list = isinstance(one, dict) and one.get("kind") == "List" and isinstance(one.get("items"), list)
+        found += one["items"] if is_list else [one]
+    return found
 
 
 def is_manifest(value: Any) -> TypeGuard[Manifest]:
@@ -71,12 +42,4 @@ def is_meant(value: Any) -> bool:
     if kind.endswith(("Review", "List")) or "kustomize" in str(value["apiVersion"]):
         return False
     unnamed = "metadata" in value and (not isinstance(metadata, dict) or "name" in metadata)
-    return unnamed or any(kind in own for version, own in kinds(_NEWEST).items() if version == value["apiVersion"])
-
-
-def unpacked(value: Any) -> Iterator[Any]:
-    """Yield a document, or what it holds where it is a List."""
-    if isinstance(value, dict) and value.get("kind") == "List" and isinstance(value.get("items"), list):
-        yield from value["items"]
-    else:
-        yield value
+    return unnamed or kind in kinds(LAST).get(str(value["apiVersion"]), {})

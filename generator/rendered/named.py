@@ -5,14 +5,80 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from generator.rendered.access import Path, dig, mapping, sequence
+from generator.components.component import Manifest
+from generator.rendered.access import Path, dig, mapping, sequence, spots
 from generator.rendered.argo import WORKFLOWS
 from generator.rendered.built import Built, Object
-from generator.rendered.custom import CUSTOM
 from generator.rendered.target import Found, Target, target
 from generator.rendered.workloads import Pod, containers, pods_of
 
-__all__ = ["Reference", "references"]
+__all__ = ["BACKENDS", "NAMES", "READERS", "Reference", "references"]
+
+OWN, SAID = "in the namespace of the object", "in the namespace that is said beside the name"
+
+Names: TypeAlias = tuple[tuple[str, ...], ...]
+"""Rows of what is named: its kind, the way to the name (see `spots`), and where it lives if it lives in a namespace."""
+
+BACKENDS = ("spec.defaultBackend", "spec.rules.*.http.paths.*.backend")
+"""Where the traffic of an Ingress goes."""
+
+STORAGE: Names = (("StorageClass", "spec.storageClassName"),)
+HOOKS: Names = (("Service", "webhooks.*.clientConfig.service.name", SAID),)
+QUOTAS: Names = (
+    ("Cohort", "spec.cohort"),
+    ("Cohort", "spec.cohortName"),
+    ("Cohort", "spec.parentName"),
+    ("ResourceFlavor", "spec.resourceGroups.*.flavors.*.name"),
+    ("AdmissionCheck", "spec.admissionChecksStrategy.admissionChecks.*.name"),
+)
+SOLVERS: Names = (("IngressClass", "spec.acme.solvers.*.http01.ingress.ingressClassName"),)
+
+NAMES: dict[str, Names] = {
+    "APIService": (("Service", "spec.service.name", SAID),),
+    "Application": (("AppProject", "spec.project", OWN),),
+    "CephFilesystemSubVolumeGroup": (("CephFilesystem", "spec.filesystemName", OWN),),
+    "CephObjectStore": (("Secret", "spec.gateway.sslCertificateRef", OWN),),
+    "CephObjectStoreUser": (("CephObjectStore", "spec.store", OWN),),
+    "ClusterIssuer": (("Secret", "spec.ca.secretName", "cert-manager"), *SOLVERS),
+    "ClusterQueue": QUOTAS,
+    "Cohort": QUOTAS,
+    "CustomResourceDefinition": (("Service", "spec.conversion.webhook.clientConfig.service.name", SAID),),
+    "Ingress": (
+        ("IngressClass", "spec.ingressClassName"),
+        ("Secret", "spec.tls.*.secretName", OWN),
+        *(("Service", f"{way}.service.name", OWN) for way in BACKENDS),
+    ),
+    "Issuer": (("Secret", "spec.ca.secretName", OWN), *SOLVERS),
+    # Of Volcano: Kubernetes' own has neither.
+    "Job": (("Queue", "spec.queue"), ("PriorityClass", "spec.priorityClassName")),
+    "LocalQueue": (("ClusterQueue", "spec.clusterQueue"),),
+    "MutatingWebhookConfiguration": HOOKS,
+    "ObjectBucketClaim": STORAGE,
+    "PersistentVolume": STORAGE,
+    "PersistentVolumeClaim": STORAGE,
+    "ResourceFlavor": (("Topology", "spec.topologyName"),),
+    "StatefulSet": (
+        ("Service", "spec.serviceName", OWN),
+        ("StorageClass", "spec.volumeClaimTemplates.*.spec.storageClassName"),
+    ),
+    "ValidatingAdmissionPolicyBinding": (("ValidatingAdmissionPolicy", "spec.policyName"),),
+    "ValidatingWebhookConfiguration": HOOKS,
+    "VolumeSnapshot": (("VolumeSnapshotClass", "spec.volumeSnapshotClassName"),),
+}
+
+POD: Names = (
+    ("ServiceAccount", "spec.serviceAccountName", OWN),
+    ("PriorityClass", "spec.priorityClassName"),
+    ("RuntimeClass", "spec.runtimeClassName"),
+    ("PersistentVolumeClaim", "spec.volumes.*.persistentVolumeClaim.claimName", OWN),
+    ("StorageClass", "spec.volumes.*.ephemeral.volumeClaimTemplate.spec.storageClassName"),
+)
+SOURCES = {
+    "secretKeyRef": "Secret",
+    "configMapKeyRef": "ConfigMap",
+    "secretRef": "Secret",
+    "configMapRef": "ConfigMap",
+}
 
 
 class Reference(Struct, frozen=True):
@@ -27,7 +93,8 @@ def references(one: Object, built: Built) -> Iterator[Reference]:
     """Yield what an object and its pods name. What is optional need not be there and is not yielded, nor is what only a
     running workflow knows.
     """
-    found = [*placed(one), *(READERS[one.kind](one) if one.kind in READERS else ())]
+    found = [*placed(one), *listed(NAMES.get(one.kind, ()), one.manifest, one.namespace)]
+    found += READERS[one.kind](one) if one.kind in READERS else ()
     yield from (Reference(one, at, wanted) for at, wanted in found if wanted.name)
     for pod in pods_of(one, built):
         for at, wanted in of_pod(pod):
@@ -36,10 +103,18 @@ def references(one: Object, built: Built) -> Iterator[Reference]:
                 yield Reference(spot.object, spot.at, wanted)
 
 
+def listed(names: Names, manifest: Manifest, own: str) -> Iterator[Found]:
+    """Yield what stands at the places of a table; `own` is the namespace of the object."""
+    for kind, way, *lives in names:
+        for at, name in spots(manifest, way):
+            beside = str(dig(manifest, *at[:-1], "namespace"))
+            yield at, target(kind, {OWN: own, SAID: beside}.get(lives[0], lives[0]) if lives else "", name)
+
+
 def placed(one: Object) -> Iterator[Found]:
     """Yield the namespace of an object, and the queue that its labels name."""
     yield ("metadata", "namespace"), Target("Namespace", "", one.namespace)
-    labels = mapping(one.manifest["metadata"].get("labels"))
+    labels = one.labels
     for label, kind, space in (
         ("kueue.x-k8s.io/queue-name", "LocalQueue", one.namespace),
         ("kueue.x-k8s.io/priority-class", "WorkloadPriorityClass", ""),
@@ -50,52 +125,24 @@ def placed(one: Object) -> Iterator[Found]:
 
 def of_pod(pod: Pod) -> Iterator[Found]:
     """Yield what a pod names."""
-    space, spec = pod.namespace, pod.spec
-    yield ("spec", "serviceAccountName"), target("ServiceAccount", space, spec.get("serviceAccountName"))
-    yield ("spec", "priorityClassName"), target("PriorityClass", "", spec.get("priorityClassName"))
-    yield ("spec", "runtimeClassName"), target("RuntimeClass", "", spec.get("runtimeClassName"))
-    for index, volume in enumerate(sequence(spec.get("volumes"))):
-        yield from ((("spec", "volumes", index, *at), wanted) for at, wanted in of_volume(space, mapping(volume)))
+    spec = {"spec": pod.spec}
+    yield from listed(POD, spec, pod.namespace)
+    for way in ("spec.volumes.*", "spec.volumes.*.projected.sources.*"):
+        for at, source in spots(spec, way):
+            for key, kind in (("secret", "Secret"), ("configMap", "ConfigMap")):
+                yield from of_items(pod.namespace, kind, needed(source, key), (*at, key))
     for at, container in containers(pod):
-        for index, variable in enumerate(sequence(container.get("env"))):
-            for key, wanted in of_source(space, mapping(dig(variable, "valueFrom"))):
-                yield (*at, "env", index, "valueFrom", key), wanted
-        for index, source in enumerate(sequence(container.get("envFrom"))):
-            for key, wanted in of_source(space, mapping(source)):
-                yield (*at, "envFrom", index, key), wanted
+        for way in ("env.*.valueFrom", "envFrom.*"):
+            for within, source in spots(container, way):
+                for key, kind in SOURCES.items():
+                    held = needed(source, key)
+                    yield (*at, *within, key), target(kind, pod.namespace, held.get("name"), held.get("key"))
 
 
-SOURCES = {
-    "secretKeyRef": "Secret",
-    "configMapKeyRef": "ConfigMap",
-    "secretRef": "Secret",
-    "configMapRef": "ConfigMap",
-}
-
-
-def of_source(space: str, source: dict[str, Any]) -> Iterator[tuple[str, Target]]:
-    """Yield what a variable takes its value from."""
-    for key, kind in SOURCES.items():
-        held = mapping(source.get(key))
-        if held and held.get("optional") is not True:
-            yield key, target(kind, space, held.get("name"), held.get("key"))
-
-
-def of_volume(space: str, volume: dict[str, Any]) -> Iterator[Found]:
-    """Yield what a volume is made of."""
-    projected = [
-        (("projected", "sources", index), mapping(one))
-        for index, one in enumerate(sequence(dig(volume, "projected", "sources")))
-    ]
-    for at, source in (((), volume), *projected):
-        for key, kind in (("secret", "Secret"), ("configMap", "ConfigMap")):
-            held = mapping(source.get(key))
-            if held and held.get("optional") is not True:
-                yield from of_items(space, kind, held, (*at, key))
-    claim = dig(volume, "persistentVolumeClaim", "claimName")
-    yield ("persistentVolumeClaim", "claimName"), target("PersistentVolumeClaim", space, claim)
-    template = ("ephemeral", "volumeClaimTemplate", "spec", "storageClassName")
-    yield template, target("StorageClass", "", dig(volume, *template))
+def needed(source: object, key: str) -> dict[str, Any]:
+    """Return a source of values, empty where there is none or where it may be absent."""
+    held = mapping(dig(source, key))
+    return {} if held.get("optional") is True else held
 
 
 def of_items(space: str, kind: str, held: dict[str, Any], at: Path) -> Iterator[Found]:
@@ -113,58 +160,37 @@ def of_binding(one: Object) -> Iterator[Found]:
     role = mapping(one.manifest.get("roleRef"))
     kind = str(role.get("kind"))
     yield ("roleRef", "name"), target(kind, one.namespace if kind == "Role" else "", role.get("name"))
-    for index, subject in enumerate(map(mapping, sequence(one.manifest.get("subjects")))):
-        if subject.get("kind") == "ServiceAccount":
-            space = subject.get("namespace") or one.namespace
-            yield ("subjects", index, "name"), target("ServiceAccount", str(space), subject.get("name"))
+    for at, subject in spots(one.manifest, "subjects.*"):
+        if dig(subject, "kind") == "ServiceAccount":
+            space = dig(subject, "namespace") or one.namespace
+            yield (*at, "name"), target("ServiceAccount", str(space), dig(subject, "name"))
 
 
 def of_ingress(one: Object) -> Iterator[Found]:
-    """Yield the class, the issuer, the certificates and the Services of an Ingress."""
-    spec = mapping(one.manifest.get("spec"))
-    yield ("spec", "ingressClassName"), target("IngressClass", "", spec.get("ingressClassName"))
-    annotations = mapping(one.manifest["metadata"].get("annotations"))
+    """Yield the issuer of an Ingress's certificates."""
+    annotations = one.annotations
     for key, kind, space in (
         ("cert-manager.io/cluster-issuer", "ClusterIssuer", ""),
         ("cert-manager.io/issuer", "Issuer", one.namespace),
     ):
         if annotations.get("cert-manager.io/issuer-group", "cert-manager.io") == "cert-manager.io":
             yield ("metadata", "annotations", key), target(kind, space, annotations.get(key))
-    for index, tls in enumerate(sequence(spec.get("tls"))):
-        yield ("spec", "tls", index, "secretName"), target("Secret", one.namespace, dig(tls, "secretName"))
-    for at, backend in backends(spec):
-        yield (*at, "service", "name"), target("Service", one.namespace, dig(backend, "service", "name"))
 
 
-def backends(spec: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
-    """Yield where the traffic of an Ingress goes."""
-    yield ("spec", "defaultBackend"), spec.get("defaultBackend")
-    for number, rule in enumerate(sequence(spec.get("rules"))):
-        for index, path in enumerate(sequence(dig(rule, "http", "paths"))):
-            yield ("spec", "rules", number, "http", "paths", index, "backend"), dig(path, "backend")
+def of_certificate(one: Object) -> Iterator[Found]:
+    """Yield the issuer of a Certificate."""
+    issuer = mapping(one.spec.get("issuerRef"))
+    kind = str(issuer.get("kind", "Issuer"))
+    if issuer.get("group", "cert-manager.io") == "cert-manager.io":
+        space = "" if kind == "ClusterIssuer" else one.namespace
+        yield ("spec", "issuerRef", "name"), target(kind, space, issuer.get("name"))
 
 
-def of_hooks(one: Object) -> Iterator[Found]:
-    """Yield the Services of webhooks."""
-    for index, hook in enumerate(sequence(one.manifest.get("webhooks"))):
-        at = ("webhooks", index, "clientConfig", "service")
-        yield (*at, "name"), service(dig(hook, "clientConfig", "service"))
-
-
-def of_definition(one: Object) -> Iterator[Found]:
-    """Yield the Service that converts between versions of a CRD."""
-    at = ("spec", "conversion", "webhook", "clientConfig", "service")
-    yield (*at, "name"), service(dig(one.manifest, *at))
-
-
-def of_api(one: Object) -> Iterator[Found]:
-    """Yield the Service that serves an API group."""
-    yield ("spec", "service", "name"), service(dig(one.manifest, "spec", "service"))
-
-
-def service(said: object) -> Target:
-    """Return a Service that is named with its namespace."""
-    return target("Service", str(dig(said, "namespace")), dig(said, "name"))
+def of_queue(one: Object) -> Iterator[Found]:
+    """Yield the namespaces that a ClusterQueue is for."""
+    for at, rule in spots(one.manifest, "spec.namespaceSelector.matchExpressions.*"):
+        if dig(rule, "key") == "kubernetes.io/metadata.name" and dig(rule, "operator") == "In":
+            yield from (((*at, "values"), target("Namespace", "", name)) for name in sequence(dig(rule, "values")))
 
 
 def of_storage(one: Object) -> Iterator[Found]:
@@ -180,31 +206,22 @@ def of_storage(one: Object) -> Iterator[Found]:
         if name.endswith("-secret-name"):
             space = given.get(f"{name.removesuffix('name')}namespace")
             yield ("parameters", name), target("Secret", str(space), value)
-    if "rook" in driver:
-        yield from of_ceph(given)
+    for name, kind, beside in CEPH if "rook" in driver else ():
+        yield ("parameters", name), target(kind, str(given.get(beside)), given.get(name))
 
 
-def of_ceph(given: dict[str, Any]) -> Iterator[Found]:
-    """Yield what Rook has made for a StorageClass."""
-    space = str(given.get("clusterID"))
-    yield ("parameters", "fsName"), target("CephFilesystem", space, given.get("fsName"))
-    yield ("parameters", "pool"), target("CephPool", space, given.get("pool"))
-    yield ("parameters", "dataPool"), target("CephPool", space, given.get("dataPool"))
-    store = str(given.get("objectStoreNamespace"))
-    yield ("parameters", "objectStoreName"), target("CephObjectStore", store, given.get("objectStoreName"))
-
-
-def of_claims(one: Object) -> Iterator[Found]:
-    """Yield the Service of a StatefulSet and the classes of its claims."""
-    yield ("spec", "serviceName"), target("Service", one.namespace, dig(one.manifest, "spec", "serviceName"))
-    for index, claim in enumerate(sequence(dig(one.manifest, "spec", "volumeClaimTemplates"))):
-        at = ("spec", "volumeClaimTemplates", index, "spec", "storageClassName")
-        yield at, target("StorageClass", "", dig(claim, "spec", "storageClassName"))
+CEPH = (
+    ("fsName", "CephFilesystem", "clusterID"),
+    ("pool", "CephPool", "clusterID"),
+    ("dataPool", "CephPool", "clusterID"),
+    ("objectStoreName", "CephObjectStore", "objectStoreNamespace"),
+)
+"""Parameters of StorageClasses that name what Rook has made, and those that name its namespace."""
 
 
 def of_scaled(one: Object) -> Iterator[Found]:
     """Yield what a HorizontalPodAutoscaler scales."""
-    scaled = dig(one.manifest, "spec", "scaleTargetRef")
+    scaled = one.spec.get("scaleTargetRef")
     yield ("spec", "scaleTargetRef", "name"), target(str(dig(scaled, "kind")), one.namespace, dig(scaled, "name"))
 
 
@@ -213,22 +230,13 @@ def of_workflow(one: Object) -> Iterator[Found]:
     at = WORKFLOWS[one.kind]
     whole = mapping(dig(one.manifest, *at))
     yield (*at, "workflowTemplateRef", "name"), template(one, whole.get("workflowTemplateRef"))
-    own = {dig(each, "name") for each in sequence(whole.get("templates")) if isinstance(dig(each, "name"), str)}
-    for index, each in enumerate(sequence(whole.get("templates"))):
-        for way, task in tasks(mapping(each)):
-            here = (*at, "templates", index, *way)
-            yield (*here, "templateRef", "name"), template(one, dig(task, "templateRef"))
+    own = [dig(each, "name") for each in sequence(whole.get("templates"))]
+    for way in ("templates.*.steps.*.*", "templates.*.dag.tasks.*"):
+        for within, task in spots(whole, way):
+            yield (*at, *within, "templateRef", "name"), template(one, dig(task, "templateRef"))
             if isinstance(dig(task, "template"), str) and task["template"] not in own:
-                yield (*here, "template"), target("template of the workflow", one.namespace, task["template"])
-
-
-def tasks(said: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
-    """Yield the steps and tasks of a template."""
-    for number, group in enumerate(sequence(said.get("steps"))):
-        for index, each in enumerate(sequence(group)):
-            yield ("steps", number, index), each
-    for index, each in enumerate(sequence(dig(said, "dag", "tasks"))):
-        yield ("dag", "tasks", index), each
+                there = (*at, *within, "template")
+                yield there, target("template of the workflow", one.namespace, task["template"])
 
 
 def template(one: Object, said: object) -> Target:
@@ -238,36 +246,17 @@ def template(one: Object, said: object) -> Target:
     return target("WorkflowTemplate", one.namespace, dig(said, "name"))
 
 
-def simply(kind: str, *at: str, namespaced: bool = False) -> "Reader":
-    """Return what reads one name at a place."""
-
-    def read(one: Object) -> Iterator[Found]:
-        yield at, target(kind, one.namespace if namespaced else "", dig(one.manifest, *at))
-
-    return read
-
-
-Reader: TypeAlias = Callable[[Object], Iterator[Found]]
-
-READERS: dict[str, Reader] = {
-    **CUSTOM,
-    "APIService": of_api,
-    "Application": simply("AppProject", "spec", "project", namespaced=True),
+READERS: dict[str, Callable[[Object], Iterator[Found]]] = {
+    "Certificate": of_certificate,
+    "ClusterQueue": of_queue,
     "ClusterRoleBinding": of_binding,
     "CronWorkflow": of_workflow,
-    "CustomResourceDefinition": of_definition,
     "HorizontalPodAutoscaler": of_scaled,
     "Ingress": of_ingress,
-    "MutatingWebhookConfiguration": of_hooks,
-    "PersistentVolume": simply("StorageClass", "spec", "storageClassName"),
-    "PersistentVolumeClaim": simply("StorageClass", "spec", "storageClassName"),
     "RoleBinding": of_binding,
-    "StatefulSet": of_claims,
     "StorageClass": of_storage,
-    "ValidatingAdmissionPolicyBinding": simply("ValidatingAdmissionPolicy", "spec", "policyName"),
-    "ValidatingWebhookConfiguration": of_hooks,
-    "VolumeSnapshot": simply("VolumeSnapshotClass", "spec", "volumeSnapshotClassName"),
     "VolumeSnapshotClass": of_storage,
     "Workflow": of_workflow,
     "WorkflowTemplate": of_workflow,
 }
+"""What reads the names that no table says."""

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from generator.components.common import SCRATCH
 from generator.components.component import Manifest
 from generator.model.finding import dotted
 from generator.rendered.access import Path, dig, existing, mapping, sequence, walk
 from generator.rendered.argo import GIVEN
 from generator.rendered.built import Built, Object
-from generator.rendered.machines import GPU, Taint, Worker, workers
+from generator.rendered.machines import GPU, Taint, Worker, nodes_of
 from generator.rendered.rule import BuiltRule, Problem, built_rule
 from generator.rendered.workloads import Pod, pods, pods_of
 from generator.spec.near import near
@@ -59,7 +61,7 @@ def placed(built: Built) -> Iterator[Problem]:
     and with it the Application that made it. Nodes are those of the cluster file, with the labels and taints they
     register with; labels that operators find out (`nvidia.com/`, `feature.node.kubernetes.io/`) are taken as there.
     """
-    nodes = workers(built.cluster) if built.cluster else ()
+    nodes = nodes_of(built)
     for pod in pods(built) if nodes else ():
         found = [(obstacles(pod, node), node) for node in nodes]
         if all(one for one, _ in found):
@@ -89,7 +91,7 @@ def daemons_reach(built: Built) -> Iterator[Problem]:
     """A node that a network, storage, GPU or monitoring agent does not tolerate has no network, no volumes, no GPUs or
     no graphs, and nothing says so: the daemon set counts only the nodes that it may run on.
     """
-    nodes = workers(built.cluster) if built.cluster else ()
+    nodes = nodes_of(built)
     for pod in pods(built):
         if pod.maker.kind == "DaemonSet" and pod.maker.component in DAEMON_SETS:
             label = DAEMON_SETS[pod.maker.component]
@@ -100,7 +102,7 @@ def daemons_reach(built: Built) -> Iterator[Problem]:
         at, resource = OPERATED[one.kind]
         wanted = [node for node in nodes if not resource or node.has(resource) != 0]
         missed = [found for node in wanted for found in blocking(dig(one.manifest, *at), node)]
-        yield from kept_off(Problem(object=one, message="", at=existing(one.manifest, at)), missed)
+        yield from kept_off(one.problem("", *existing(one.manifest, at)), missed)
 
 
 def kept_off(where: Problem, missed: list[tuple[Worker, Taint]]) -> Iterator[Problem]:
@@ -108,12 +110,8 @@ def kept_off(where: Problem, missed: list[tuple[Worker, Taint]]) -> Iterator[Pro
     for taint in dict.fromkeys(taint for _, taint in missed):
         names = [node.name for node, one in missed if one == taint]
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        yield Problem(
-            object=where.object,
-            at=where.at,
-            message=f"the taint {taint} keeps its pods off {names[0]}{more}",
-            fix=tolerate(taint),
-        )
+        message = f"the taint {taint} keeps its pods off {names[0]}{more}"
+        yield structs.replace(where, message=message, fix=tolerate(taint))
 
 
 @built_rule(
@@ -126,7 +124,7 @@ def selected(built: Built) -> Iterator[Problem]:
     """A flavor, a volume or an operator that selects labels which no node has gets nothing: the queue admits jobs that
     never start, the volume binds nowhere, the operator waits for nodes.
     """
-    nodes = workers(built.cluster) if built.cluster else ()
+    nodes = nodes_of(built)
     for one in built.objects if nodes else ():
         if one.kind != "CustomResourceDefinition" and not any(pods_of(one, built)):
             yield from unmatched(one, nodes)
@@ -140,7 +138,7 @@ def unmatched(one: Object, nodes: tuple[Worker, ...]) -> Iterator[Problem]:
             told = " or ".join(rule_text(rule) for term in terms for rule in rules(term))
             first = next((rule for term in terms for rule in rules(term)), None)
             fix = values_of(first, nodes) if first else ""
-            yield Problem(object=one, at=at, message=f"no node matches {dotted(at)}: {told}", fix=fix)
+            yield one.problem(f"no node matches {dotted(at)}: {told}", *at, fix=fix)
 
 
 def terms_of(key: object, part: Any) -> list[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from generator.components.component import Manifest
-from generator.rendered.access import Path, dig, mapping, sequence
+from generator.rendered.access import Path, dig, mapping, sequence, spots
 from generator.rendered.workloads import Pod, containers
 
 __all__ = ["BASELINE", "NEWEST", "RESTRICTED", "Control", "Violation"]
@@ -100,9 +100,8 @@ def privileged(pod: Pod, _minor: int) -> Iterator[Violation]:
 
 
 def added(one: Manifest) -> Iterator[tuple[Path, str]]:
-    """Yield the capabilities that a container adds."""
-    for index, name in enumerate(sequence(dig(one, "securityContext", "capabilities", "add"))):
-        yield ("securityContext", "capabilities", "add", index), str(name)
+    """Return the capabilities that a container adds."""
+    return ((at, str(name)) for at, name in spots(one, "securityContext.capabilities.add.*"))
 
 
 def capabilities(pod: Pod, _minor: int) -> Iterator[Violation]:
@@ -113,18 +112,18 @@ def capabilities(pod: Pod, _minor: int) -> Iterator[Violation]:
 
 
 def host_paths(pod: Pod, _minor: int) -> Iterator[Violation]:
-    for index, volume in enumerate(sequence(pod.spec.get("volumes"))):
+    for at, volume in spots(pod.spec, "volumes.*"):
         if dig(volume, "hostPath") is not None:
             told = f"volume {dig(volume, 'name')} is the node's {dig(volume, 'hostPath', 'path')}"
-            yield Violation(("spec", "volumes", index, "hostPath"), told, "use an emptyDir or a claim")
+            yield Violation(("spec", *at, "hostPath"), told, "use an emptyDir or a claim")
 
 
 def host_ports(pod: Pod, _minor: int) -> Iterator[Violation]:
     for at, one in every(pod):
-        for index, port in enumerate(sequence(one.get("ports"))):
-            if dig(port, "hostPort"):
-                told = f"{named(one)} takes port {dig(port, 'hostPort')} of the node"
-                yield Violation((*at, "ports", index, "hostPort"), told, "remove hostPort; use a Service")
+        for way, port in spots(one, "ports.*.hostPort"):
+            if port:
+                told = f"{named(one)} takes port {port} of the node"
+                yield Violation((*at, *way), told, "remove hostPort; use a Service")
 
 
 def hosts_of_probes(pod: Pod, minor: int) -> Iterator[Violation]:
@@ -191,20 +190,18 @@ def seccomp_off(pod: Pod, _minor: int) -> Iterator[Violation]:
 
 
 def sysctls(pod: Pod, minor: int) -> Iterator[Violation]:
-    for index, one in enumerate(sequence(dig(pod.spec, "securityContext", "sysctls"))):
-        name = str(dig(one, "name"))
-        if SYSCTLS.get(name, NEWEST + 1) > minor:
-            there = ("spec", "securityContext", "sysctls", index, "name")
-            yield Violation(there, f"the pod sets the sysctl {name}", "set it on the nodes")
+    for at, name in spots(pod.spec, "securityContext.sysctls.*.name"):
+        if SYSCTLS.get(str(name), NEWEST + 1) > minor:
+            yield Violation(("spec", *at), f"the pod sets the sysctl {name}", "set it on the nodes")
 
 
 def volume_kinds(pod: Pod, _minor: int) -> Iterator[Violation]:
-    for index, volume in enumerate(sequence(pod.spec.get("volumes"))):
+    for at, volume in spots(pod.spec, "volumes.*"):
         kinds = {key for key, value in mapping(volume).items() if key != "name" and value is not None}
         # Without a kind it is an emptyDir, and paths of the node are forbidden by `baseline` already.
         if kinds and not kinds & (VOLUMES | {"hostPath"}):
             told = f"volume {dig(volume, 'name')} is {', '.join(sorted(map(str, kinds)))}"
-            yield Violation(("spec", "volumes", index), told, "use a claim")
+            yield Violation(("spec", *at), told, "use a claim")
 
 
 def escalation(pod: Pod, _minor: int) -> Iterator[Violation]:

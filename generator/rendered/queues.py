@@ -56,7 +56,7 @@ def queued(built: Built) -> Iterator[Problem]:
         if wanted and not dig(one.manifest, *at, "labels", QUEUE):
             message = f"names no queue, and runs in the namespace of team {one.namespace}"
             there = existing(one.manifest, (*at, "labels"))
-            yield Problem(object=one, at=there, message=message, fix=f"labels: {{{QUEUE}: default}}")
+            yield one.problem(message, *there, fix=f"labels: {{{QUEUE}: default}}")
 
 
 @built_rule(
@@ -88,18 +88,15 @@ def no_volcano_jobs(built: Built) -> Iterator[Problem]:
     """
     spaces = teams(built)
     for one in built.objects:
-        group = str(one.manifest.get("apiVersion")).partition("/")[0]
-        if group in {"batch.volcano.sh", "flow.volcano.sh"} and one.namespace in spaces:
+        if one.group in {"batch.volcano.sh", "flow.volcano.sh"} and one.namespace in spaces:
             message = "Kueue cannot hold Volcano's own jobs back"
-            yield Problem(object=one, at=("kind",), message=message, fix="make a batch/v1 Job, a JobSet or a TrainJob")
+            yield one.problem(message, "kind", fix="make a batch/v1 Job, a JobSet or a TrainJob")
 
 
 def teams(built: Built) -> set[str]:
     """Return the names of the teams' namespaces: those of the cluster file, and others that carry a team's label."""
     named = {team.name for team in built.cluster.teams} if built.cluster else set()
-    labelled = {
-        one.name for one in built.of("Namespace") if TEAM in mapping(mapping(one.manifest["metadata"]).get("labels"))
-    }
+    labelled = {one.name for one in built.of("Namespace") if TEAM in one.labels}
     return named | labelled
 
 
@@ -114,7 +111,7 @@ def gpu_pods(built: Built) -> Iterator[Pod]:
 def scheduler(pod: Pod) -> str:
     """Return who places a pod, empty where nobody is named. Volcano's jobs name it once, operators by themselves."""
     name = pod.spec.get("schedulerName")
-    if name is None and str(pod.maker.manifest.get("apiVersion")).startswith("batch.volcano.sh/"):
+    if name is None and pod.maker.group == "batch.volcano.sh":
         name = dig(pod.maker.manifest, "spec", "schedulerName") or SCHEDULER
     if name is None and pod.maker.kind in BY_OPERATOR:
         name = SCHEDULER
@@ -123,8 +120,7 @@ def scheduler(pod: Pod) -> str:
 
 def held(one: Object) -> bool:
     """Tell whether Kueue holds objects of this kind back."""
-    group = str(one.manifest.get("apiVersion")).rpartition("/")[0]
-    return (group, f"{one.kind.lower()}s") in HELD
+    return (one.group, f"{one.kind.lower()}s") in HELD
 
 
 RULES: tuple[BuiltRule, ...] = (gang_scheduled, queued, counted, no_volcano_jobs)

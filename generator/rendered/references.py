@@ -1,16 +1,16 @@
 """Rules about what objects name: it is there, with its keys, and in time."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from generator.model.finding import Severity
 from generator.rendered.access import dig
 from generator.rendered.built import ROOT, Built
-from generator.rendered.kinds import Kinds, group_of
-from generator.rendered.known import API, Known, Maker, Unseen, waves
+from generator.rendered.kinds import Kinds
+from generator.rendered.known import Known, Maker, Unseen, api_of, waves
 from generator.rendered.named import Reference, references
-from generator.rendered.rule import BuiltRule, Problem, built_rule
+from generator.rendered.rule import BuiltRule, Problem, built_rule, instead
 from generator.rendered.target import Target
-from generator.spec.near import near
 
 __all__ = ["RULES", "unproven"]
 
@@ -45,10 +45,8 @@ def keys_there(built: Built) -> Iterator[Problem]:
     for one in named(built):
         maker = known.maker(one.target)
         if maker and maker.keys is not None and one.target.key and one.target.key not in maker.keys:
-            meant = near(one.target.key, maker.keys)
-            fix = f"write `{meant}`" if meant else f"it has {', '.join(sorted(maker.keys)) or 'no keys'}"
-            message = f"{one.target.told} has no key {one.target.key}"
-            yield Problem(object=one.object, at=one.at, message=message, fix=fix)
+            fix = instead(one.target.key, maker.keys, f"it has {', '.join(sorted(maker.keys)) or 'no keys'}")
+            yield one.object.problem(f"{one.target.told} has no key {one.target.key}", *one.at, fix=fix)
 
 
 @built_rule(
@@ -69,8 +67,7 @@ def in_time(built: Built) -> Iterator[Problem]:
         patient = own == ROOT or (one.object.kind == "Ingress" and one.target.kind in {"ClusterIssuer", "Secret"})
         if maker and maker != own and not patient and {maker, own} <= order.keys() and order[maker] >= order[own]:
             message = f"{one.target.told} comes with {maker} in wave {order[maker]}, and this is in wave {order[own]}"
-            fix = f"let {own} come after {maker}"
-            yield Problem(object=one.object, at=one.at, message=message, fix=fix)
+            yield one.object.problem(message, *one.at, fix=f"let {own} come after {maker}")
 
 
 @built_rule(
@@ -85,12 +82,11 @@ def destinations(built: Built) -> Iterator[Problem]:
     """
     known = Known.of(built)
     for one in built.of("Application") if built.cluster else ():
-        name = dig(one.manifest, "spec", "destination", "namespace")
+        name = dig(one.spec, "destination", "namespace")
         wanted = Target("Namespace", "", str(name))
         if isinstance(name, str) and name and not known.maker(wanted):
-            at = ("spec", "destination", "namespace")
             fix = "correct it, or add the Namespace to overlays/<cluster>/namespaces/custom/"
-            yield Problem(object=one, at=at, message=f"nothing makes the {wanted.told}", fix=fix)
+            yield one.problem(f"nothing makes the {wanted.told}", "spec", "destination", "namespace", fix=fix)
 
 
 @built_rule(
@@ -111,10 +107,8 @@ def meant(built: Built) -> Iterator[Problem]:
 
 def missing(built: Built) -> Iterator[Reference]:
     """Yield the references that lead to nothing."""
-    known, unseen = Known.of(built), Unseen.of(built)
-    for one in named(built):
-        if not known.maker(one.target) and not unseen.brings(one.target):
-            yield one
+    unseen = Unseen.of(built)
+    return (one for one in unmade(built) if not unseen.brings(one.target))
 
 
 def harmless(one: Reference) -> bool:
@@ -126,30 +120,33 @@ def absent(one: Reference, known: Known) -> Problem:
     """Say that something is not there."""
     meant = known.meant(one.target)
     fix = f"write `{meant}`" if meant else f"add the {one.target.kind}, or correct the name"
-    return Problem(object=one.object, at=one.at, message=f"there is no {one.target.told}", fix=fix)
+    return one.object.problem(f"there is no {one.target.told}", *one.at, fix=fix)
 
 
-def named(built: Built) -> Iterator[Reference]:
-    """Yield every reference."""
-    for one in built.objects:
-        yield from references(one, built)
+@lru_cache(maxsize=2)
+def named(built: Built) -> tuple[Reference, ...]:
+    """Return every reference."""
+    return tuple(each for one in built.objects for each in references(one, built))
 
 
 def groups(built: Built) -> Iterator[Reference]:
     """Yield for each object of a custom kind that its CRD is needed."""
     known = Kinds.of(built)
     for one in built.objects:
-        group = group_of(str(one.manifest["apiVersion"]))
-        if not known.ours(group):
-            of_workflows = group == "argoproj.io" and "Workflow" in one.kind
-            name = f"{group} of workflows" if of_workflows else group
-            yield Reference(one, ("apiVersion",), Target(API, "", name))
+        if not known.ours(one.group):
+            yield Reference(one, ("apiVersion",), api_of(one.group, one.kind))
 
 
 def unproven(built: Built) -> list[Reference]:
     """Return the references that lead into what nobody sees: they may be right."""
-    known, unseen = Known.of(built), Unseen.of(built)
-    return [one for one in named(built) if not known.maker(one.target) and unseen.brings(one.target)]
+    unseen = Unseen.of(built)
+    return [one for one in unmade(built) if unseen.brings(one.target)]
+
+
+def unmade(built: Built) -> Iterator[Reference]:
+    """Yield the references to what nothing that is seen makes."""
+    known = Known.of(built)
+    return (one for one in named(built) if not known.maker(one.target))
 
 
 RULES: tuple[BuiltRule, ...] = (there, keys_there, in_time, destinations, meant)

@@ -7,7 +7,7 @@ from generator.model.finding import Severity
 from generator.model.quantity import Quantity
 from generator.rendered.access import Path, amount, dig, mapping
 from generator.rendered.built import Built
-from generator.rendered.machines import KNOWN, Worker, workers
+from generator.rendered.machines import KNOWN, Worker, nodes_of
 from generator.rendered.placement import obstacles
 from generator.rendered.rule import BuiltRule, Problem, built_rule
 from generator.rendered.workloads import Pod, containers, pods
@@ -36,7 +36,7 @@ def fitting(built: Built) -> Iterator[Problem]:
     is reserved for its system, the daemon sets of the components and Ceph's OSDs; looked at are only nodes whose labels
     and taints let the pod in.
     """
-    nodes = workers(built.cluster) if built.cluster else ()
+    nodes = nodes_of(built)
     for pod in pods(built):
         allowed = [node for node in nodes if not obstacles(pod, node)]
         wanted = {name: much for name, much in total(pod).items() if any(name in node.room for node in nodes)}
@@ -145,7 +145,7 @@ def unknown(built: Built) -> Iterator[Problem]:
 
 def unoffered(built: Built) -> Iterator[tuple[Pod, Asked, tuple[Worker, ...]]]:
     """Yield the extended resources and huge pages that pods ask for and no node has."""
-    nodes = workers(built.cluster) if built.cluster else ()
+    nodes = nodes_of(built)
     for pod in pods(built) if nodes else ():
         for one in asked(pod):
             wanted = one.limit or one.request

@@ -1,39 +1,26 @@
 """What a rule over built objects is."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from generator.model.finding import Severity
-from generator.rendered.built import Built, Object
-from generator.spec.codes import Explained
+from generator.rendered.built import Built, Problem
+from generator.rendered.faults import Told
+from generator.spec.near import near
 
-__all__ = ["BuiltRule", "Problem", "built_rule"]
-
-
-class Problem(Struct, frozen=True, kw_only=True):
-    """One problem of one object: `at` leads to the value within its manifest. `code` and `severity` are filled in
-    by the rule; `fix` is the smallest change that helps, without a full stop.
-    """
-
-    object: Object
-    message: str
-    at: tuple[str | int, ...] = ()
-    fix: str = ""
-    code: str = ""
-    severity: Severity = Severity.ERROR
+__all__ = ["BuiltRule", "Problem", "built_rule", "instead"]
 
 
 Check: TypeAlias = Callable[[Built], Iterator[Problem]]
 
 
-class BuiltRule(Explained, frozen=True, kw_only=True):
+class BuiltRule(Told, frozen=True, kw_only=True):
     """A rule over everything that is built. `check` never raises, whatever the objects, and leaves code and severity
     out.
     """
 
-    severity: Severity
     check: Check
 
     def problems(self, built: Built) -> Iterator[Problem]:
@@ -52,3 +39,9 @@ def built_rule(
         return BuiltRule(code=code, title=title, why=why, wrong=wrong, right=right, severity=severity, check=check)
 
     return make
+
+
+def instead(word: str, known: Iterable[str], otherwise: str) -> str:
+    """Return the fix of a mistyped word: the one that is meant, or `otherwise` where none is near."""
+    meant = near(word, known)
+    return f"write `{meant}`" if meant else otherwise

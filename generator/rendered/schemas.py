@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,11 @@ from generator.components.component import Manifest
 from generator.model.finding import Severity
 from generator.rendered.access import dig, mapping, sequence
 from generator.rendered.built import Built, Object
-from generator.rendered.kinds import CRD, Kinds, group_of
+from generator.rendered.kinds import CRD, Kinds, served_by
 from generator.rendered.rule import BuiltRule, Problem, built_rule
 from generator.rendered.violations import violations
 
-__all__ = ["RULES", "Judge"]
+__all__ = ["RULES"]
 
 
 @built_rule(
@@ -31,9 +31,11 @@ def fitting(built: Built) -> Iterator[Problem]:
     the cluster's Kubernetes minor, custom ones by the CRDs among the objects or in `--schemas`. What needs more than
     a schema (CEL rules, webhooks, the schemas inside CRDs) only a server tells: `gen check --server`.
     """
-    judge = Judge(Kinds.of(built))
+    judge = cache(partial(judge_of, Kinds.of(built)))
     for one in built.objects:
-        yield from judge.problems(one)
+        schema = judge(one.version, one.kind)
+        for found in violations(schema, bare(one.manifest)) if schema else ():
+            yield one.problem(found.message, *found.at, fix=found.fix)
 
 
 @built_rule(
@@ -48,14 +50,12 @@ def served(built: Built) -> Iterator[Problem]:
     """
     known = Kinds.of(built)
     for one in built.objects:
-        version = str(one.manifest["apiVersion"])
-        group = group_of(version)
-        if one.kind in known.served.get(version, {}) or (group, one.kind) in known.custom or not known.ours(group):
+        of_a_crd = not known.ours(one.group) or (one.group, one.kind) in known.custom
+        if of_a_crd or one.kind in known.served.get(one.version, {}):
             continue
-        others = known.versions(group, one.kind) or known.elsewhere(one.kind)
-        message = f"Kubernetes 1.{known.minor} serves no {one.kind} in {version}"
+        others = known.versions(one.group, one.kind) or known.elsewhere(one.kind)
         fix = f"write it in {others[-1]}" if others else f"correct the kind; is `{one.kind}` one of Kubernetes' own?"
-        yield Problem(object=one, at=("apiVersion",), message=message, fix=fix)
+        yield one.problem(f"Kubernetes 1.{known.minor} serves no {one.kind} in {one.version}", "apiVersion", fix=fix)
 
 
 @built_rule(
@@ -68,13 +68,10 @@ def served_by_definition(built: Built) -> Iterator[Problem]:
     """A CRD says which of its versions are served; objects of another version are refused."""
     known = Kinds.of(built)
     for one in built.objects:
-        version = str(one.manifest["apiVersion"])
-        if (group_of(version), one.kind) not in known.custom:
-            continue
-        found = known.versions(group_of(version), one.kind)
-        if version not in found:
-            message = f"the CRD of {one.kind} serves no version {version.rpartition('/')[2]}"
-            yield Problem(object=one, at=("apiVersion",), message=message, fix=f"write it in {', '.join(found)}")
+        found = known.versions(one.group, one.kind)
+        if (one.group, one.kind) in known.custom and one.version not in found:
+            message = f"the CRD of {one.kind} serves no version {one.version.rpartition('/')[2]}"
+            yield one.problem(message, "apiVersion", fix=f"write it in {', '.join(found)}")
 
 
 @built_rule(
@@ -92,15 +89,14 @@ def known_kinds(built: Built) -> Iterator[Problem]:
     known = Kinds.of(built)
     told: dict[tuple[str, str], list[Object]] = {}
     for one in built.objects:
-        group = group_of(str(one.manifest["apiVersion"]))
-        if not known.ours(group) and (group, one.kind) not in known.custom:
-            told.setdefault((group, one.kind), []).append(one)
+        if known.foreign(one):
+            told.setdefault((one.group, one.kind), []).append(one)
     for (group, kind), found in told.items():
         objects = "one object" if len(found) == 1 else f"{len(found)} objects"
         where = "here: not vendored" if built.unseen else "among what is applied"
         message = f"no CRD of {kind}.{group} {where}; the fields of {objects} are not judged"
         fix = "give its CRD with --schemas DIR" + (", or run `gen vendor`" if built.unseen else "")
-        yield Problem(object=found[0], at=("apiVersion",), message=message, fix=fix)
+        yield found[0].problem(message, "apiVersion", fix=fix)
 
 
 @built_rule(
@@ -116,57 +112,34 @@ def placed(built: Built) -> Iterator[Problem]:
     """
     known = Kinds.of(built)
     for one in built.objects:
-        wanted = known.namespaced(str(one.manifest["apiVersion"]), one.kind)
+        wanted = known.namespaced(one.version, one.kind)
         if wanted is True and not one.namespace and built.cluster:
             message = f"a {one.kind} lives in a namespace, and none is named"
-            yield Problem(object=one, at=("metadata", "name"), message=message, fix="add metadata.namespace")
+            yield one.problem(message, "metadata", "name", fix="add metadata.namespace")
         if wanted is False and one.namespace:
             message = f"a {one.kind} lives in no namespace"
-            yield Problem(object=one, at=("metadata", "namespace"), message=message, fix="remove metadata.namespace")
+            yield one.problem(message, "metadata", "namespace", fix="remove metadata.namespace")
 
 
-class Judge:
-    """Judges objects by schemas, each read once."""
+def judge_of(known: Kinds, version: str, kind: str) -> Any:
+    """Return what judges a kind, None where nothing does."""
+    schemas = schemas_of(known.minor)
+    if kind in known.served.get(version, {}):
+        return built_in(schemas, version, kind)
+    group, _, name = version.rpartition("/")
+    definition = served_by(known.custom.get((group, kind))).get(name)
+    schema = closed(mapping(dig(definition, "schema", "openAPIV3Schema")))
+    # Some CRDs leave out what every object has.
+    every = {"apiVersion": {}, "kind": {}, "metadata": metadata(schemas)}
+    return validator({**schema, "properties": mapping(schema.get("properties")) | every}, schemas) if schema else None
 
-    def __init__(self, known: Kinds) -> None:
-        self.known = known
-        self._custom: dict[tuple[str, str], Any] = {}
 
-    def problems(self, one: Object) -> Iterator[Problem]:
-        """Yield what is wrong with an object by its schema; nothing where none is here."""
-        judge = self.validator(str(one.manifest["apiVersion"]), one.kind)
-        if judge is None:
-            return
-        for found in violations(judge, bare(one.manifest)):
-            yield Problem(object=one, message=found.message, at=found.at, fix=found.fix)
-
-    def validator(self, version: str, kind: str) -> Any:
-        """Return what judges a kind, None where nothing does."""
-        if kind in self.known.served.get(version, {}):
-            return built_in(self.schemas, version, kind)
-        if (version, kind) not in self._custom:
-            self._custom[version, kind] = self._of_definition(version, kind)
-        return self._custom[version, kind]
-
-    def _of_definition(self, version: str, kind: str) -> Any:
-        group, _, name = version.rpartition("/")
-        for one in sequence(dig(self.known.custom.get((group, kind)), "spec", "versions")):
-            schema = mapping(dig(one, "schema", "openAPIV3Schema"))
-            if dig(one, "name") == name and dig(one, "served") is True and schema:
-                return validator({**closed(schema), "properties": self._root(schema)}, self.schemas)
-        return None
-
-    def _root(self, schema: Manifest) -> Manifest:
-        """Some CRDs leave out what every object has."""
-        own = {name: closed(part) for name, part in mapping(schema.get("properties")).items()}
-        return own | {"apiVersion": {}, "kind": {}, "metadata": metadata(self.schemas)}
-
-    @cached_property
-    def schemas(self) -> Path:
-        """The folder with the schemas of the target minor, or of the nearest one below it that is there."""
-        folder = Path(str(files("kubernetes_validate"))) / "kubernetes-json-schema"
-        found = {int(path.name.split(".")[1]): path for path in folder.glob("v1.*-local-strict")}
-        return found[max((minor for minor in found if minor <= self.known.minor), default=min(found))]
+@cache
+def schemas_of(minor: int) -> Path:
+    """Return the folder with the schemas of a minor, or of the nearest one below it that is there."""
+    folder = Path(str(files("kubernetes_validate"))) / "kubernetes-json-schema"
+    found = {int(path.name.split(".")[1]): path for path in folder.glob("v1.*-local-strict")}
+    return found[max((one for one in found if one <= minor), default=min(found))]
 
 
 def bare(manifest: Manifest) -> Manifest:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from generator.rendered.access import Path, dig, mapping, sequence, walk
+from generator.rendered.access import Path, dig, mapping, sequence, spots, walk
 from generator.rendered.argo import GIVEN
 from generator.rendered.built import Built, Object
 from generator.rendered.rule import BuiltRule, Problem, built_rule
@@ -64,7 +64,7 @@ def empty(built: Built) -> Iterator[Problem]:
         for part in ("data", "stringData"):
             for key, value in mapping(one.manifest.get(part)).items():
                 if value and not str(value).startswith("ENC["):
-                    yield Problem(object=one, at=(part, key), message=f"key {key} has a value", fix=KEPT_OUT)
+                    yield one.problem(f"key {key} has a value", part, key, fix=KEPT_OUT)
 
 
 @built_rule(
@@ -80,7 +80,7 @@ def no_leaks(built: Built) -> Iterator[Problem]:
     for one, at, text in texts(built):
         for found in LEAK.finditer(text):
             name = list(KNOWN)[int(str(found.lastgroup)[1:])]
-            yield Problem(object=one, at=at, message=f"here is {name}", fix=f"replace it; {KEPT_OUT}")
+            yield one.problem(f"here is {name}", *at, fix=f"replace it; {KEPT_OUT}")
             break
 
 
@@ -100,15 +100,15 @@ def no_passwords(built: Built) -> Iterator[Problem]:
     for one in built.of("ConfigMap"):
         for key, text in mapping(one.manifest.get("data")).items():
             if isinstance(text, str) and (assigns(text) or (NAME.fullmatch(str(key)) and secret(text.strip()))):
-                yield Problem(object=one, at=("data", key), message=f"{key} holds a password", fix=KEPT_OUT)
+                yield one.problem(f"{key} holds a password", "data", key, fix=KEPT_OUT)
 
 
 def in_container(pod: Pod, at: Path, container: dict[str, Any]) -> Iterator[Problem]:
     """Yield passwords in the variables and arguments of one container."""
-    for index, one in enumerate(sequence(container.get("env"))):
+    for way, one in spots(container, "env.*"):
         name, value = str(dig(one, "name")), dig(one, "value")
         if isinstance(value, str) and NAME.fullmatch(name) and secret(value):
-            yield pod.problem(f"the variable {name} has a plain value", *at, "env", index, "value", fix=KEPT_OUT)
+            yield pod.problem(f"the variable {name} has a plain value", *at, *way, "value", fix=KEPT_OUT)
     for key in ("command", "args"):
         words = sequence(container.get(key))
         for index, word in enumerate(words):
@@ -129,7 +129,7 @@ def no_kubeconfigs(built: Built) -> Iterator[Problem]:
     """
     for one, at, text in texts(built):
         if KUBECONFIG.search(text):
-            yield Problem(object=one, at=at, message="here is a kubeconfig with its client key", fix=KEPT_OUT)
+            yield one.problem("here is a kubeconfig with its client key", *at, fix=KEPT_OUT)
 
 
 def texts(built: Built) -> Iterator[tuple[Object, Path, str]]:

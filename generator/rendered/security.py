@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from generator.rendered.access import mapping
+from generator.model.served import minor_of
 from generator.rendered.built import Built
 from generator.rendered.podsecurity import BASELINE, NEWEST, RESTRICTED, Control
 from generator.rendered.rule import BuiltRule, Problem, built_rule
@@ -62,10 +62,10 @@ def levels_of(built: Built) -> dict[str, tuple[str, int]]:
     """Return the level that each namespace enforces, and by the rules of which minor: that of the cluster, or an older
     one that the namespace names.
     """
-    minor = int(built.cluster.kubernetes.version.split(".")[1]) if built.cluster else NEWEST
+    minor = minor_of(built.cluster.kubernetes.version) if built.cluster else NEWEST
     found = {}
     for one in built.of("Namespace"):
-        labels = mapping(mapping(one.manifest["metadata"]).get("labels"))
+        labels = one.labels
         pinned = re.fullmatch(r"v1\.(\d{1,3})", str(labels.get(f"{LABEL}-version")))
         found[one.name] = (str(labels.get(LABEL)), min(minor, int(pinned[1])) if pinned else minor)
     return found

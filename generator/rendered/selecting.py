@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from generator.rendered.access import Path, dig, mapping, sequence
+from generator.rendered.access import Path, dig, mapping, sequence, spots
 from generator.rendered.built import Built, Object
 from generator.rendered.workloads import pods
 
-__all__ = ["Labels", "Selection", "matches", "pods_there", "selections", "services_there"]
+__all__ = ["Labels", "Selection", "holds", "matches", "pods_there", "selections", "services_there"]
 
 Labels: TypeAlias = dict[str, Any]
 
@@ -39,7 +39,7 @@ class Selection(NamedTuple):
 
 def selections(one: Object, built: Built) -> Iterator[Selection]:
     """Yield where an object selects, and by what. A selector without labels means all, and needs nothing."""
-    spec, own = mapping(one.manifest.get("spec")), frozenset({one.namespace})
+    spec, own = one.spec, frozenset({one.namespace})
     if one.kind == "Service" and mapping(spec.get("selector")):
         yield Selection(("spec", "selector"), own, {"matchLabels": spec["selector"]})
     elif one.kind == "PodDisruptionBudget" and mapping(spec.get("selector")):
@@ -55,15 +55,13 @@ def selections(one: Object, built: Built) -> Iterator[Selection]:
 
 def _of_policy(one: Object, built: Built) -> Iterator[Selection]:
     """Yield the pods that a NetworkPolicy is for and those it names as others."""
-    spec = mapping(one.manifest.get("spec"))
+    spec = one.spec
     if mapping(spec.get("podSelector")):
         yield Selection(("spec", "podSelector"), frozenset({one.namespace}), spec["podSelector"])
-    for way, peers in (("ingress", "from"), ("egress", "to")):
-        for number, rule in enumerate(sequence(spec.get(way))):
-            for index, peer in enumerate(map(mapping, sequence(dig(rule, peers)))):
-                if mapping(peer.get("podSelector")):
-                    at = ("spec", way, number, peers, index, "podSelector")
-                    yield Selection(at, _spaces(peer, one, built), peer["podSelector"])
+    for way in ("spec.ingress.*.from.*", "spec.egress.*.to.*"):
+        for at, peer in spots(one.manifest, way):
+            if mapping(dig(peer, "podSelector")):
+                yield Selection((*at, "podSelector"), _spaces(peer, one, built), peer["podSelector"])
 
 
 def _spaces(peer: Labels, one: Object, built: Built) -> frozenset[str]:
@@ -74,7 +72,7 @@ def _spaces(peer: Labels, one: Object, built: Built) -> frozenset[str]:
 
 def namespaces(selector: Labels, built: Built) -> frozenset[str]:
     """Return the names of the namespaces that a selector matches."""
-    labels = {one.name: mapping(one.manifest["metadata"].get("labels")) for one in built.of("Namespace")}
+    labels = {one.name: one.labels for one in built.of("Namespace")}
     labels = {"kube-system": {}, "default": {}, **labels}
     return frozenset(name for name, found in labels.items() if matches(selector, {**found, _NAME: name}))
 
@@ -103,10 +101,7 @@ def services_there(built: Built) -> list[tuple[str, Labels, Any]]:
     """Return namespace, labels and ports of every Service; in a cluster those of the API server, the DNS and the
     kubelets as well (the Prometheus operator makes the last).
     """
-    found = [
-        (one.namespace, mapping(one.manifest["metadata"].get("labels")), sequence(dig(one.manifest, "spec", "ports")))
-        for one in built.of("Service")
-    ]
+    found = [(one.namespace, one.labels, sequence(one.spec.get("ports"))) for one in built.of("Service")]
     if built.cluster:
         found += [(space, labels, [{"name": name} for name in names]) for space, labels, names in _SERVICES]
     return found
@@ -116,10 +111,10 @@ def matches(selector: Labels, labels: Labels) -> bool:
     """Tell whether a label selector matches; labels that controllers add to pods are taken as there."""
     wanted = mapping(selector.get("matchLabels")).items()
     exact = all(labels.get(key) == value for key, value in wanted if not str(key).startswith(_ADDED))
-    return exact and all(_holds(mapping(rule), labels) for rule in sequence(selector.get("matchExpressions")))
+    return exact and all(holds(mapping(rule), labels) for rule in sequence(selector.get("matchExpressions")))
 
 
-def _holds(rule: Labels, labels: Labels) -> bool:
+def holds(rule: Labels, labels: Labels) -> bool:
     """Tell whether one expression of a selector holds; one that is no expression is the schema's to tell."""
     key, operator = str(rule.get("key")), rule.get("operator")
     if operator in ("In", "NotIn"):

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from generator.rendered.access import dig, mapping, sequence
+from generator.rendered.access import dig, mapping, sequence, spots
 from generator.rendered.built import Built, Object
 from generator.rendered.known import Unseen
-from generator.rendered.named import backends
-from generator.rendered.rule import BuiltRule, Problem, built_rule
+from generator.rendered.named import BACKENDS
+from generator.rendered.rule import BuiltRule, Problem, built_rule, instead
 from generator.rendered.selecting import Labels, Selection, matches, pods_there, selections, services_there
 from generator.rendered.workloads import Pod, containers, pods
 from generator.spec.near import near
@@ -34,7 +34,7 @@ def selecting(built: Built) -> Iterator[Problem]:
             )
             where = f"in {', '.join(sorted(selection.spaces))}" if selection.spaces else "anywhere"
             message = f"no {what} {where} has {labels or 'what it selects by'}"
-            yield Problem(object=one, at=selection.at, message=message, fix="correct the labels, or remove the object")
+            yield one.problem(message, *selection.at, fix="correct the labels, or remove the object")
 
 
 @built_rule(
@@ -48,12 +48,11 @@ def own_pods(built: Built) -> Iterator[Problem]:
     labels of its own template.
     """
     for one in built.of("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"):
-        labels = mapping(dig(one.manifest, "spec", "template", "metadata", "labels"))
-        selector = mapping(dig(one.manifest, "spec", "selector"))
-        if str(one.manifest["apiVersion"]).startswith("apps/") and selector and not matches(selector, labels):
-            message = "its selector does not match the labels of its own pods"
+        labels = mapping(dig(one.spec, "template", "metadata", "labels"))
+        selector = mapping(one.spec.get("selector"))
+        if one.group == "apps" and selector and not matches(selector, labels):
             fix = "write the same labels in spec.selector and spec.template.metadata.labels"
-            yield Problem(object=one, at=("spec", "selector"), message=message, fix=fix)
+            yield one.problem("its selector does not match the labels of its own pods", "spec", "selector", fix=fix)
 
 
 @built_rule(
@@ -68,13 +67,13 @@ def service_ports(built: Built) -> Iterator[Problem]:
     """
     there = list(pods(built))
     for one in built.of("Service"):
-        selector = {"matchLabels": mapping(dig(one.manifest, "spec", "selector"))}
+        selector = {"matchLabels": mapping(one.spec.get("selector"))}
         backing = [pod for pod in there if pod.namespace == one.namespace and matches(selector, pod.labels)]
-        for index, port in enumerate(sequence(dig(one.manifest, "spec", "ports"))):
+        for at, port in spots(one.manifest, "spec.ports.*"):
             wanted = dig(port, "targetPort") or dig(port, "port")
             if selector["matchLabels"] and backing and not any(opens(pod, wanted) for pod in backing):
                 message = f"port {dig(port, 'port')} leads to {wanted}, which {backing[0].maker.told} does not open"
-                yield Problem(object=one, at=("spec", "ports", index), message=message, fix=named_near(backing, wanted))
+                yield one.problem(message, *at, fix=named_near(backing, wanted))
 
 
 @built_rule(
@@ -87,15 +86,15 @@ def ingress_ports(built: Built) -> Iterator[Problem]:
     """An Ingress whose port the Service does not have answers 503, and nothing refuses it."""
     services = {(one.namespace, one.name): one for one in built.of("Service")}
     for one in built.of("Ingress"):
-        for at, backend in backends(mapping(one.manifest.get("spec"))):
+        for at, backend in (spot for way in BACKENDS for spot in spots(one.manifest, way)):
             name, port = dig(backend, "service", "name"), mapping(dig(backend, "service", "port"))
             service = services.get((one.namespace, name)) if isinstance(name, str) else None
             wanted = port.get("name") or port.get("number")
-            known = sequence(dig(service.manifest, "spec", "ports")) if service else []
+            known = sequence(service.spec.get("ports")) if service else []
             if service and not any(wanted in (dig(each, "name"), dig(each, "port")) for each in known):
                 told = ", ".join(str(dig(each, "name") or dig(each, "port")) for each in known) or "none"
                 message = f"Service {name} has no port {wanted}"
-                yield Problem(object=one, at=(*at, "service", "port"), message=message, fix=f"its ports are {told}")
+                yield one.problem(message, *at, "service", "port", fix=f"its ports are {told}")
 
 
 @built_rule(
@@ -108,13 +107,10 @@ def monitor_ports(built: Built) -> Iterator[Problem]:
     """A ServiceMonitor for a port that no Service it selects has collects nothing, and its graphs stay empty."""
     for one, selection, found in judged(built):
         names = {dig(port, "name") for each in found for port in each if isinstance(dig(port, "name"), str)}
-        for index, endpoint in enumerate(sequence(dig(one.manifest, "spec", "endpoints"))):
-            wanted = dig(endpoint, "port")
+        for at, wanted in spots(one.manifest, "spec.endpoints.*.port"):
             if selection.services and found and isinstance(wanted, str) and wanted not in names:
-                meant = near(wanted, names)
-                fix = f"write `{meant}`" if meant else f"their ports are {', '.join(sorted(names)) or 'without names'}"
-                at = ("spec", "endpoints", index, "port")
-                yield Problem(object=one, at=at, message=f"no Service it selects has a port named {wanted}", fix=fix)
+                fix = instead(wanted, names, f"their ports are {', '.join(sorted(names)) or 'without names'}")
+                yield one.problem(f"no Service it selects has a port named {wanted}", *at, fix=fix)
 
 
 @built_rule(
@@ -131,8 +127,7 @@ def probe_ports(built: Built) -> Iterator[Problem]:
             for way in PROBED:
                 port = dig(container, *way, "port")
                 if isinstance(port, str) and not port.isdecimal() and port not in names:
-                    meant = near(port, names)
-                    fix = f"write `{meant}`" if meant else "name the port in `ports`"
+                    fix = instead(port, names, "name the port in `ports`")
                     message = f"{way[0]} asks for port {port}, which the container does not name"
                     yield pod.problem(message, *at, *way, "port", fix=fix)
 

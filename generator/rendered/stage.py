@@ -8,16 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
 from msgspec import Struct
 
 from generator.rendered.faults import BrokenError, unreadable
-from generator.rendered.kustomize import ORIGIN
+from generator.rendered.kustomize import NAMES, ORIGIN
 from generator.rendered.manifests import documents
+from generator.rendered.reading import UnreadableError
 
 __all__ = ["Aside", "aside", "stage", "targets", "unpatched"]
 
-_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _REMOTE = re.compile(r"[\w+.-]+://|git@|git::|[\w-]+(\.[\w-]+)+/")
 _CRD = "customresourcedefinition-"
 _COPIED = ("base", "workflows")
@@ -157,12 +156,12 @@ def unpatched(folder: Path) -> bool:
 
 
 def _kustomization(folder: Path) -> tuple[Path | None, dict[str, Any]]:
-    path = next((folder / name for name in _NAMES if (folder / name).is_file()), None)
+    path = next((folder / name for name in NAMES if (folder / name).is_file()), None)
     if path is None:
         return None, {}
     try:
         content = documents(path.read_bytes())
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except UnreadableError as error:
         raise BrokenError(unreadable(str(path), error, path.read_bytes())) from None
     return path, content[0] if content and isinstance(content[0], dict) else {}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from generator.model.finding import Path, dotted
-from generator.spec.near import near
+from generator.rendered.rule import instead
 
 __all__ = ["Violation", "violations"]
 
@@ -44,8 +44,7 @@ def _told(error: Any) -> Iterator[Violation]:
 
 
 def _unknown(at: Path, key: str, known: Iterable[str]) -> Violation:
-    meant = near(key, known)
-    fix = f"write `{meant}`" if meant else "remove it; `kubectl explain` lists the fields there are"
+    fix = instead(key, known, "remove it; `kubectl explain` lists the fields there are")
     return Violation((*at, key), f"there is no field {dotted((*at, key))}", fix)
 
 

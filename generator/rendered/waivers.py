@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from generator.model.cluster import Cluster, Waiver
 from generator.model.finding import Finding, Severity
+from generator.rendered.faults import Told
 from generator.rendered.rule import Problem
 from generator.spec.codes import Explained
 from generator.spec.near import near
@@ -20,16 +21,10 @@ _EXAMPLE = (
 )
 
 
-class _Told(Explained, frozen=True, kw_only=True):
-    """A code of a finding on a waiver."""
-
-    severity: Severity = Severity.ERROR
-
-
 WAIVER_CODES: dict[str, Explained] = {
     one.code: one
     for one in (
-        _Told(
+        Told(
             code="GEN-WAIVER-001",
             title="a waiver has not expired",
             why="A waiver accepts a finding until a day by which somebody promised to settle it. After that day the "
@@ -37,7 +32,7 @@ WAIVER_CODES: dict[str, Explained] = {
             wrong="waivers:\n  - {code: GEN-POD-001, reason: until the upgrade, owner: me, expires: 2020-01-31}\n",
             right=_EXAMPLE,
         ),
-        _Told(
+        Told(
             code="GEN-WAIVER-002",
             title="a waiver is for something",
             why="The finding is gone: the object or the mistake is no longer there. What is left would hide the next "
@@ -46,7 +41,7 @@ WAIVER_CODES: dict[str, Explained] = {
             right="(the waiver removed)\n",
             severity=Severity.WARNING,
         ),
-        _Told(
+        Told(
             code="GEN-WAIVER-003",
             title="a waiver names a finding on built objects",
             why="Only findings of `gen check --rendered` and `--server` can be waived; what is wrong in the cluster "

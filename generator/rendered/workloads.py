@@ -1,6 +1,7 @@
 """Pods that objects ask for, and where each part of them is written."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -51,13 +52,13 @@ class Pod(Struct, frozen=True, kw_only=True):
         fitting = [place for place in self.places if at[: len(place[0])] == place[0]]
         way, written, there = max(fitting, key=lambda place: len(place[0]))
         found = existing(written.manifest, (*there, *at[len(way) :]))
-        return Problem(object=written, message=message, at=found, fix=fix)
+        return written.problem(message, *found, fix=fix)
 
 
-def pods(built: Built) -> Iterator[Pod]:
-    """Yield every kind of pod that is asked for."""
-    for one in built.objects:
-        yield from pods_of(one, built)
+@lru_cache(maxsize=2)
+def pods(built: Built) -> tuple[Pod, ...]:
+    """Return every kind of pod that is asked for."""
+    return tuple(pod for one in built.objects for pod in pods_of(one, built))
 
 
 def pods_of(one: Object, built: Built) -> Iterator[Pod]:
@@ -65,15 +66,13 @@ def pods_of(one: Object, built: Built) -> Iterator[Pod]:
     that holds whole pod templates (Volcano, Kubeflow, JobSet, Ray ...). Not seen are pods that a controller makes up
     itself, and manifests in the texts of workflows.
     """
-    version = str(one.manifest.get("apiVersion"))
-    group = version.rpartition("/")[0]
-    if version in GROUPS:
+    if one.version in GROUPS:
         if one.kind in TEMPLATES:
             yield from templated(one, TEMPLATES[one.kind])
-    elif group == "argoproj.io" and one.kind in WORKFLOWS:
+    elif one.group == "argoproj.io" and one.kind in WORKFLOWS:
         for step in steps(one, built):
             yield Pod(maker=one, metadata=step.metadata, spec=step.spec, places=step.places)
-    elif "." in group and not group.endswith(".k8s.io"):
+    elif "." in one.group and not one.group.endswith(".k8s.io"):
         for at in whole_templates(one.manifest):
             yield from templated(one, at)
 
@@ -82,7 +81,7 @@ def templated(one: Object, at: Path) -> Iterator[Pod]:
     """Yield the pod whose template is at a path. A StatefulSet gives its pods claims of its own."""
     template = mapping(dig(one.manifest, *at))
     spec = mapping(template.get("spec"))
-    names = [dig(claim, "metadata", "name") for claim in sequence(dig(one.manifest, "spec", "volumeClaimTemplates"))]
+    names = [dig(claim, "metadata", "name") for claim in sequence(one.spec.get("volumeClaimTemplates"))]
     if names:
         claims = [{"name": name, "ephemeral": {}} for name in names]
         spec = {**spec, "volumes": [*sequence(spec.get("volumes")), *claims]}

@@ -21,10 +21,6 @@ class Changes(Struct, frozen=True, kw_only=True):
     images: tuple[str, ...] = ()
     images_gone: tuple[str, ...] = ()
 
-    def __bool__(self) -> bool:
-        """Whether anything is different."""
-        return bool(self.added or self.removed or self.changed)
-
 
 def changes(old: tuple[Sequence[Manifest], Found], new: tuple[Sequence[Manifest], Found]) -> Changes:
     """Compare two sets of objects, and what was found in all of their component; an object whose API version changed

@@ -1,32 +1,61 @@
 """Charts and upstream manifests in the digests of the lock: from the cache, else from where they are published."""
 
 import tarfile
-from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
+from generator.components.component import Release
+from generator.layout.lock import Lock
 from generator.model.versions import Chart
 from generator.upstream.cache import cached, digest, store
 from generator.upstream.documents import documents
 from generator.upstream.pull import Sources, pull_chart, pull_manifest
 from generator.upstream.wrong import RefusedError
 
-__all__ = ["Fetched", "Wanted", "chart", "manifest"]
+__all__ = ["Fetched", "How", "Source", "fetch"]
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
-    """How something is to be fetched: `locked` is the digest it must have, None where it is new; `again`: it may have
-    another. What is not in the cache comes from the network, unless `offline`. It is part of the component `of`.
+class How(Struct, frozen=True, kw_only=True):
+    """How to fetch: from the cache, else from the network, unless `offline`. `again` names the components whose charts
+    and manifests may have another digest than before.
     """
 
-    locked: str | None
-    again: bool
-    offline: bool
     sources: Sources
+    offline: bool = False
+    again: frozenset[str] = frozenset()
+
+
+class Source(Struct, frozen=True):
+    """A chart or manifest by its name in the lock, and the mirror it comes through, of the component `of`. In a mirror
+    a manifest lies below its own host and path.
+    """
+
+    name: str
+    release: Release | None
+    mirror: str | None
     of: str
+
+    @property
+    def unique(self) -> tuple[str, str | None]:
+        """What two targets may share."""
+        return self.name, self.mirror
+
+    @property
+    def address(self) -> str:
+        """A chart's repository, or a manifest's URL."""
+        if self.release:
+            return self.mirror or self.release.chart.repository
+        return f"{self.mirror.rstrip('/')}/{self.name.partition('://')[2]}" if self.mirror else self.name
+
+    @property
+    def told(self) -> str:
+        """What messages call it."""
+        if self.release:
+            return f"chart {self.release.chart.name} {self.release.chart.version} from {self.address}"
+        return f"manifest {self.address}"
 
 
 class Fetched(Struct, frozen=True):
@@ -37,44 +66,36 @@ class Fetched(Struct, frozen=True):
     how: Literal["cached", "pulled"]
 
 
-def chart(one: Chart, repository: str, wanted: Wanted) -> Fetched:
-    """Return a chart; `repository` is its own or a mirror. Raises RefusedError."""
-
-    def pulled() -> bytes:
-        content = pull_chart(one, repository, wanted.sources)
-        _readable(one, repository, content)
-        return content
-
-    return _fetch(f"chart {one.name} {one.version} from {repository}", ".tgz", pulled, wanted)
-
-
-def manifest(url: str, mirror: str | None, wanted: Wanted) -> Fetched:
-    """Return an upstream manifest; in a mirror it lies below its own host and path. Raises RefusedError."""
-    address = f"{mirror.rstrip('/')}/{url.partition('://')[2]}" if mirror else url
-    return _fetch(f"manifest {address}", ".yaml", lambda: pull_manifest(address, wanted.sources), wanted)
-
-
-def _fetch(name: str, suffix: str, pull: Callable[[], bytes], wanted: Wanted) -> Fetched:
-    locked = None if wanted.again else wanted.locked
+def fetch(source: Source, lock: Lock, how: How) -> Fetched:
+    """Return a chart or manifest in the digest that the lock has for it, any where it has none. Raises RefusedError."""
+    again, suffix = source.of in how.again, ".tgz" if source.release else ".yaml"
+    locked = None if again else (lock.charts if source.release else lock.manifests).get(source.name)
     if locked and (found := cached(locked, suffix)):
         return Fetched(found, locked, "cached")
-    if wanted.offline:
-        new = "--update asks for it anew" if wanted.again else "gen.lock does not name its digest yet"
+    if how.offline:
+        new = "--update asks for it anew" if again else "gen.lock does not name its digest yet"
         why = f"{locked} is not in the cache" if locked else new
-        raise RefusedError(f"{name}: {why}, and --offline forbids to fetch it", "run once without --offline")
-    content = pull()
+        raise RefusedError(f"{source.told}: {why}, and --offline forbids to fetch it", "run once without --offline")
+    content = _pulled(source, how.sources)
     if locked and digest(content) != locked:
         raise RefusedError(
-            f"{name}: gen.lock says {locked}, but what came is {digest(content)}: it was published again as the "
+            f"{source.told}: gen.lock says {locked}, but what came is {digest(content)}: it was published again as the "
             "same version, packaged anew by a mirror, or tampered with",
-            f"ask who publishes it; when the new one is right: `gen vendor --update {wanted.of}`",
+            f"ask who publishes it; when the new one is right: `gen vendor --update {source.of}`",
         )
     return Fetched(store(content, suffix), digest(content), "pulled")
 
 
-def _readable(one: Chart, repository: str, content: bytes) -> None:
+def _pulled(source: Source, sources: Sources) -> bytes:
+    if not source.release:
+        return pull_manifest(source.address, sources)
+    content = pull_chart(source.release.chart, source.address, sources)
+    _readable(source.release.chart, source.told, content)
+    return content
+
+
+def _readable(one: Chart, name: str, content: bytes) -> None:
     """Refuse an archive that did not come whole, or is of another chart, before its digest is locked for ever."""
-    name = f"chart {one.name} {one.version} from {repository}"
     try:
         with tarfile.open(fileobj=BytesIO(content), mode="r:gz") as archive:
             members = archive.getmembers()

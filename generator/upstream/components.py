@@ -10,14 +10,16 @@ from msgspec import Struct, structs
 from generator.components.component import Manifest
 from generator.layout.upstream import files as own_files
 from generator.layout.upstream import seal
-from generator.upstream.documents import UnreadableError, documents
+from generator.model.served import minor_of
+from generator.rendered.kinds import Kinds
+from generator.rendered.reading import UnreadableError
+from generator.upstream.documents import documents
 from generator.upstream.folder import Holder, definition_files, laid, object_files, on_disk, others
 from generator.upstream.gather import Made
-from generator.upstream.served import served, with_manifests
 from generator.upstream.settle import Around, Settled, settle
 from generator.upstream.target import Site, Target
 
-__all__ = ["Laid", "lay", "objects_in", "settle_all"]
+__all__ = ["Laid", "Ready", "lay", "objects_in", "settle_all"]
 
 
 class Laid(Struct, frozen=True):
@@ -27,43 +29,43 @@ class Laid(Struct, frozen=True):
     folders: tuple[str, ...]
 
 
-def settle_all(root: Path, sites: Sequence[Site], targets: Sequence[Target], made: Sequence[Made]) -> list[Settled]:
+class Ready(Struct, frozen=True):
+    """What was gathered for a target, and what it is on its cluster."""
+
+    made: Made
+    settled: Settled
+
+    @property
+    def target(self) -> Target:
+        """The component of a cluster."""
+        return self.made.target
+
+
+def settle_all(root: Path, sites: Sequence[Site], made: Sequence[Made]) -> list[Ready]:
     """Return what each target became, in their order."""
-    arounds = {site.cluster.name: _around(root, site, targets, made) for site in sites}
-    return [
-        settle(target.component, one.parts, arounds[target.cluster.name])
-        for target, one in zip(targets, made, strict=True)
-    ]
+    arounds = {site.cluster.name: _around(root, site, made) for site in sites}
+    return [Ready(one, settle(one.target.component, one.parts, arounds[one.target.cluster.name])) for one in made]
 
 
-def _around(root: Path, site: Site, targets: Sequence[Target], made: Sequence[Made]) -> Around:
-    mine = {
-        target.component.name: (target, one)
-        for target, one in zip(targets, made, strict=True)
-        if target.cluster.name == site.cluster.name
-    }
-    others = [name for name in site.states if name not in mine]
-    manifests = [*_manifests(one for _, one in mine.values())]
+def _around(root: Path, site: Site, made: Sequence[Made]) -> Around:
+    mine = [one for one in made if one.target.cluster.name == site.cluster.name]
+    others = {*site.states} - {one.target.component.name for one in mine}
+    manifests = [item.manifest for one in mine for _, part in one.parts for item in (*part.definitions, *part.items)]
     own = [one for component in site.components for one in (*component.base, *component.objects)]
-    apis = {api for target, _ in mine.values() for api in target.inputs.apis}
-    found = with_manifests(served(site.cluster.kubernetes.version, apis), [*own, *manifests])
+    apis = {api for one in mine for api in one.target.inputs.apis}
+    known = Kinds.at(minor_of(site.cluster.kubernetes.version), apis)
+    found = known.joined([*own, *manifests])
     if not all(map(found.takes, manifests)):
         # Reading these takes seconds, so only where something is missing.
-        found = with_manifests(found, _standing(root, site.cluster.name, others))
+        found = known.joined([*_standing(root, site.cluster.name, sorted(others)), *own, *manifests])
     return Around(
         kubernetes=site.cluster.kubernetes.version,
         served=found,
         namespaces=frozenset(space.name for one in site.components for space in one.namespaces),
         complete=site.complete
         and all(site.states[name] != "not vendored" for name in others)
-        and not any(part.wrong for _, one in mine.values() for _, part in one.parts),
+        and not any(part.wrong for one in mine for _, part in one.parts),
     )
-
-
-def _manifests(made: Iterable[Made]) -> Iterable[Manifest]:
-    for one in made:
-        for _, part in one.parts:
-            yield from (item.manifest for item in (*part.definitions, *part.items))
 
 
 def _standing(root: Path, cluster: str, components: Sequence[str]) -> Iterable[Manifest]:
@@ -84,9 +86,9 @@ def _objects(content: bytes) -> list[Manifest]:
     return [one for one in found if isinstance(one, dict) and {"apiVersion", "kind", "metadata"} <= one.keys()]
 
 
-def lay(root: Path, sites: Sequence[Site], targets: Sequence[Target], settled: Sequence[Settled]) -> Laid:
+def lay(root: Path, sites: Sequence[Site], ready: Sequence[Ready]) -> Laid:
     """Return the files of all targets. CRDs go where all clusters with that version of the component agree."""
-    fresh = [_holder(target, one) for target, one in zip(targets, settled, strict=True)]
+    fresh = [_holder(one.target, one.settled) for one in ready]
     files: dict[str, bytes] = {}
     folders: list[str] = []
     for component, version in sorted({(one.component, one.version) for one in fresh}):

@@ -16,9 +16,10 @@ from generator.repository.record import Record
 from generator.repository.standing import intact, vendored
 from generator.repository.standing import on_disk as on_file
 from generator.spec.reader import read
+from generator.upstream.charts import How
 from generator.upstream.components import Laid, settle_all
 from generator.upstream.folder import definition_files, object_files, on_disk, paths
-from generator.upstream.gather import How, gather
+from generator.upstream.gather import gather
 from generator.upstream.settle import Settled
 from generator.upstream.target import Site, Target
 from generator.upstream.wrong import Place, Wrong
@@ -56,15 +57,15 @@ def edited(asked: Asked, targets: Sequence[Target]) -> Edited:
     old = [(target, _as_it_stands(asked.root, target) if same else None) for target in doubtful]
     known = [one for _, one in old if one]
     # What stands was made of what is locked, whatever is to come.
-    made = gather(known, asked.lock, structs.replace(asked.how, again=frozenset()), lambda _: None).made
-    settled = settle_all(asked.root, asked.sites, known, made)
+    made, _ = gather(known, asked.lock, structs.replace(asked.how, again=frozenset()), lambda _: None)
+    ready = settle_all(asked.root, asked.sites, made)
     untold = [target.place for target, one in old if one is None]
     wrong: list[tuple[Place, Wrong]] = []
-    for target, each, one in zip(known, made, settled, strict=True):
-        if any(part.wrong for _, part in each.parts):
-            untold.append(target.place)
+    for one in ready:
+        if any(part.wrong for _, part in one.made.parts):
+            untold.append(one.target.place)
         else:
-            wrong += [(target.place, edit) for edit in _edits(asked, target, one, record)]
+            wrong += [(one.target.place, edit) for edit in _edits(asked, one.target, one.settled, record)]
     return Edited(tuple(wrong), tuple(map(_untold, untold)))
 
 

@@ -9,19 +9,16 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from generator.components.component import Release
 from generator.layout.lock import Lock, key
 from generator.layout.upstream import Inputs
-from generator.upstream import charts
-from generator.upstream.charts import Fetched, Wanted
+from generator.upstream.charts import Fetched, How, Source, fetch
 from generator.upstream.helm import helm
 from generator.upstream.inflate import of_chart, of_manifest
-from generator.upstream.pull import Sources
 from generator.upstream.split import Part
 from generator.upstream.target import Target
 from generator.upstream.wrong import RefusedError, Wrong
 
-__all__ = ["Gathered", "How", "Made", "gather"]
+__all__ = ["Made", "gather"]
 
 Key = TypeVar("Key")
 Job = TypeVar("Job")
@@ -29,43 +26,15 @@ Result = TypeVar("Result")
 Tell = Callable[[str], None]
 
 
-class How(Struct, frozen=True, kw_only=True):
-    """How to fetch: `again` names the components whose charts and manifests may have another digest than before."""
-
-    sources: Sources
-    offline: bool = False
-    again: frozenset[str] = frozenset()
-
-
 class Made(Struct, frozen=True, kw_only=True):
     """What one target became: its parts, each with the namespace of objects that name none; how many files were
     pulled, and the seconds that its fetching and inflating took, other targets with the same inputs included.
     """
 
+    target: Target
     parts: tuple[tuple[str, Part], ...]
     pulled: int
     seconds: float
-
-
-class Gathered(Struct, frozen=True, kw_only=True):
-    """What every target became, in their order, and the digests that are new."""
-
-    made: tuple[Made, ...]
-    lock: Lock
-
-
-class _Source(Struct, frozen=True):
-    """A chart or manifest by its name in the lock, and the mirror it comes through, of the component `of`."""
-
-    name: str
-    release: Release | None
-    mirror: str | None
-    of: str
-
-    @property
-    def unique(self) -> tuple[str, str | None]:
-        """What two targets may share."""
-        return self.name, self.mirror
 
 
 class _Got(Struct, frozen=True):
@@ -78,7 +47,7 @@ class _Got(Struct, frozen=True):
 class _Piece(Struct, frozen=True):
     """A source that is to be inflated."""
 
-    source: _Source
+    source: Source
     got: _Got
     inputs: Inputs
 
@@ -89,9 +58,9 @@ class _Piece(Struct, frozen=True):
         return msgspec.json.encode((self.source.unique, what))
 
 
-def gather(targets: Sequence[Target], lock: Lock, how: How, tell: Tell) -> Gathered:
-    """Fetch and inflate what the targets need. What cannot be had is told in the parts, every such thing. Raises
-    UsageError where Helm or the cache cannot be used at all.
+def gather(targets: Sequence[Target], lock: Lock, how: How, tell: Tell) -> tuple[list[Made], Lock]:
+    """Fetch and inflate what the targets need; return what each became, in their order, and the digests. What cannot be
+    had is told in the parts, every such thing. Raises UsageError where Helm or the cache cannot be used at all.
     """
     needed = [_sources(target) for target in targets]
     if any(source.release for found in needed for source in found):
@@ -104,30 +73,24 @@ def gather(targets: Sequence[Target], lock: Lock, how: How, tell: Tell) -> Gathe
             for target, found in zip(targets, needed, strict=True)
         ]
         parts = _all(pool, {one.unique: one for each in pieces for one in each}, lambda piece: _inflated(piece, tell))
-    made = tuple(_made(found, parts) for found in pieces)
-    return Gathered(made=made, lock=_lock(piece for found in pieces for piece in found))
+    made = [_made(target, found, parts) for target, found in zip(targets, pieces, strict=True)]
+    return made, _lock(piece for found in pieces for piece in found)
 
 
-def _sources(target: Target) -> list[_Source]:
+def _sources(target: Target) -> list[Source]:
     name, site = target.component.name, target.cluster.site
-    found = [_Source(key(release.chart), release, site.charts, name) for release in target.inputs.releases]
-    return found + [_Source(url, None, site.manifests, name) for url in target.inputs.manifests]
+    found = [Source(key(release.chart), release, site.charts, name) for release in target.inputs.releases]
+    return found + [Source(url, None, site.manifests, name) for url in target.inputs.manifests]
 
 
 def _all(pool: ThreadPoolExecutor, jobs: Mapping[Key, Job], work: Callable[[Job], Result]) -> dict[Key, Result]:
     return dict(zip(jobs, pool.map(work, jobs.values()), strict=True))
 
 
-def _got(source: _Source, lock: Lock, how: How, tell: Tell) -> _Got:
+def _got(source: Source, lock: Lock, how: How, tell: Tell) -> _Got:
     begun = perf_counter()
-    locked = (lock.charts if source.release else lock.manifests).get(source.name)
-    wanted = Wanted(locked=locked, again=source.of in how.again, offline=how.offline, sources=how.sources, of=source.of)
     try:
-        if source.release:
-            chart = source.release.chart
-            found = charts.chart(chart, source.mirror or chart.repository, wanted)
-        else:
-            found = charts.manifest(source.name, source.mirror, wanted)
+        found = fetch(source, lock, how)
     except RefusedError as error:
         return _Got(error.wrong, perf_counter() - begun)
     seconds = perf_counter() - begun
@@ -169,9 +132,10 @@ def _part(piece: _Piece, fetched: Fetched) -> Part:
     return of_manifest(fetched.path, piece.source.name)
 
 
-def _made(pieces: Iterable[_Piece], parts: Mapping[bytes, tuple[Part, float]]) -> Made:
+def _made(target: Target, pieces: Iterable[_Piece], parts: Mapping[bytes, tuple[Part, float]]) -> Made:
     found = [(piece, *parts[piece.unique]) for piece in pieces]
     return Made(
+        target=target,
         parts=tuple((_namespace(piece), part) for piece, part, _ in found),
         pulled=sum(isinstance(piece.got.what, Fetched) and piece.got.what.how == "pulled" for piece, *_ in found),
         seconds=sum(seconds for *_, seconds in found),

@@ -3,29 +3,20 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 
-from generator.components.component import Release
-from generator.errors import CommandError, UsageError
-from generator.layout.emit import emit
-from generator.layout.upstream import Inputs
-from generator.model.served import api_list, minor_of
+from generator.errors import UsageError
 from generator.model.versions import HELM
 from generator.process import cache_home, run
 
-__all__ = ["HelmError", "helm", "hermetic", "inflate", "words"]
+__all__ = ["helm", "hermetic", "words"]
 
 # What Helm may see of the environment where it talks to the network; else nothing.
 NETWORK = (
     "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
 )  # fmt: skip
-
-
-class HelmError(UsageError):
-    """Helm refused; the text is its own."""
 
 
 @cache
@@ -66,26 +57,7 @@ def hermetic(*, network: bool = False) -> Iterator[dict[str, str]]:
         yield env | ({name: value for name in NETWORK if (value := os.environ.get(name))} if network else {})
 
 
-def inflate(chart: Path, release: Release, inputs: Inputs) -> str:
-    """Return everything that a chart makes of a release: CRDs, hooks and tests too. Raises HelmError."""
-    with hermetic() as env:
-        values = Path(env["HOME"], "values.yaml")
-        values.write_text(emit(release.values), encoding="utf-8")
-        apis = sorted({*api_list(minor_of(inputs.kubernetes)), *inputs.apis})
-        argv = [helm(), "template", release.name, str(chart), "--namespace", release.namespace]
-        argv += ["--values", str(values), "--kube-version", inputs.kubernetes, "--include-crds"]
-        argv += ["--api-versions", ",".join(apis)]
-        try:
-            return run(argv, env=env)
-        except UsageError as error:
-            what = f"helm template {release.name} {release.chart.name} --version {release.chart.version}"
-            said = words(error.output, {env["HOME"]: ""}) if isinstance(error, CommandError) else "it did not end"
-            raise HelmError(f"`{what}` failed: {said}") from None
-
-
-def words(output: str, hidden: Mapping[str, str]) -> str:
-    """Return what Helm said, in one line, less its advice on flags and whatever is `hidden`."""
-    for text, shown in hidden.items():
-        output = output.replace(text, shown) if text else output
-    lines: Sequence[str] = [line.strip().removeprefix("Error: ") for line in output.splitlines()]
+def words(output: str, hidden: str) -> str:
+    """Return what Helm said, in one line, less its advice on flags and a folder that is `hidden`."""
+    lines = [line.strip().removeprefix("Error: ") for line in output.replace(hidden, "").splitlines()]
     return "; ".join(line for line in lines if line and "--debug flag" not in line) or "it said nothing"

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, structs
 
 from generator.components.kubeadm import kubeadm_images
-from generator.layout.images import Place, rewrite, split, upstream_name
+from generator.layout.images import partial, rewrite, split, upstream_name
 from generator.model.cluster import Cluster
 from generator.model.finding import dotted
+from generator.model.versions import version_of
+from generator.rendered.access import mapping
 from generator.rendered.built import Built, Object
 from generator.rendered.unread import advice, places, unread
-from generator.upstream.hidden import Started, hidden
 from generator.upstream.registry import Answer
 
 __all__ = [
@@ -31,8 +32,10 @@ BOOTSTRAP = "bootstrap"
 """Stands for the component where nodes take an image before any component is there."""
 
 
-class Use(Struct, frozen=True, kw_only=True):
-    """Who wants an image: the component, its object and field, their file, and the reference as applied."""
+class Use(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """Who wants an image: the component, its object and field, their file, and the reference as applied. `by_tag`: why
+    no digest can stand there.
+    """
 
     cluster: str
     component: str
@@ -40,6 +43,7 @@ class Use(Struct, frozen=True, kw_only=True):
     field: str
     file: str
     applied: str
+    by_tag: str = ""
 
 
 class Image(Struct, frozen=True, kw_only=True):
@@ -65,6 +69,11 @@ class Image(Struct, frozen=True, kw_only=True):
     def pinned(self) -> bool:
         """Whether whatever takes it names the digest."""
         return all("@" in use.applied for use in self.uses)
+
+    @property
+    def by_tag(self) -> str:
+        """Why it cannot be pinned everywhere; empty where it can."""
+        return next((use.by_tag for use in self.uses if use.by_tag), "")
 
     @property
     def tagged(self) -> bool:
@@ -94,40 +103,69 @@ class Unclear(Struct, frozen=True, kw_only=True):
     code: str = ""
 
 
-# What NVIDIA's operators complete with the node's system, as in `580.95.05-ubuntu24.04`, by kind and field.
-_PARTIAL = {("ClusterPolicy", "spec.driver"), ("NVIDIADriver", "spec"), ("NicClusterPolicy", "spec.ofedDriver")}
+SYSTEM = "the operator adds the node's system to the tag"
+# Why images of the bootstrap are not pinned, by their file: kubeadm puts versions behind names, and warns of a sandbox
+# whose name is not its own.
+_NODES = {
+    "kubeadm/init.yaml": "kubeadm names it by its tag",
+    "node/all/etc/containerd/config.toml": "kubeadm wants the very name that it has itself",
+}
 
 
 def images(built: Built, locked: Mapping[str, str]) -> list[Image]:
     """Return every image of a cluster once, in order; `locked` are the digests of `gen.lock`."""
-    assert built.cluster  # noqa: S101 - only a folder of somebody else's has none
-    mirror = built.cluster.site.images
+    cluster = built.cluster
+    assert cluster  # noqa: S101 - only a folder of somebody else's has none
     found: dict[tuple[str, str], list[Use]] = {}
-    partial: set[str] = set()
-    for one, place in _places(built):
-        name, digest = _known(place.image, mirror, locked)
-        found.setdefault((name, digest), []).append(_use(built, one, place.path, place.image))
-        if (one.kind, dotted(place.path[:-1])) in _PARTIAL and place.path[-1] == "repository":
-            partial.add(name)
-    for started in hidden(built, built.cluster):
-        found.setdefault(_known(started.image, None, locked), []).append(_started(built, started))
-    for image, file in kubeadm_images(built.cluster).items():
-        found.setdefault(_known(image, None, locked), []).append(_node_use(built.cluster, image, file))
+    for reference, use in (*_named(built, cluster), *_calico(built, cluster), *_nodes(cluster, locked)):
+        name, tag, digest = split(reference)
+        tagged = f"{name}:{tag}" if tag else name
+        found.setdefault((tagged, digest or locked.get(tagged, "")), []).append(use)
     return [
-        Image(name=name, digest=digest, uses=tuple(uses), partial=name in partial)
+        Image(name=name, digest=digest, uses=tuple(uses), partial=any(use.by_tag == SYSTEM for use in uses))
         for (name, digest), uses in sorted(found.items())
     ]
 
 
-def _places(built: Built) -> Iterator[tuple[Object, Place]]:
-    return ((one, place) for one in built.objects for place in places(one.manifest))
+def _named(built: Built, cluster: Cluster) -> Iterator[tuple[str, Use]]:
+    """Yield what objects name, by upstream's names."""
+    for one in built.objects:
+        for place in places(one.manifest):
+            use = _use(built, one, place.path, place.image)
+            if not place.pinnable and "@" not in place.image:
+                by_tag = SYSTEM if partial(one.kind, place.path) else "the operator takes no digest"
+                use = structs.replace(use, by_tag=by_tag)
+            yield upstream_name(place.image, cluster.site.images), use
 
 
-def _known(reference: str, mirror: str | None, locked: Mapping[str, str]) -> tuple[str, str]:
-    image = upstream_name(reference, mirror)
-    name, tag, digest = split(image)
-    tagged = f"{name}:{tag}" if tag else name
-    return tagged, digest or locked.get(tagged, "")
+def _calico(built: Built, cluster: Cluster) -> Iterator[tuple[str, Use]]:
+    """Yield what Calico's operator starts by itself: no object names it, only its registry. Its own data plane,
+    FlexVolume at its default, no CSI driver, no v3 CRDs, goldmane and whisker left out (tigera/operator v1.42.3,
+    pkg/components/calico.go and references.go).
+    """
+    for one in (one for one in built.of("Installation") if one.component == "calico"):
+        registry = str(mapping(one.manifest.get("spec")).get("registry") or "quay.io").removesuffix("/")
+        for part in ("apiserver", "cni", "kube-controllers", "node", "pod2daemon-flexvol", "typha"):
+            image = f"calico/{part}:{version_of('calico', cluster).version}"
+            use = _use(built, one, ("spec", "registry"), f"{registry}/{image}")
+            by_tag = "the operator names it by its tag"
+            yield f"quay.io/{image}", structs.replace(use, object=f"the operator of {one.told}", by_tag=by_tag)
+
+
+def _nodes(cluster: Cluster, locked: Mapping[str, str]) -> Iterator[tuple[str, Use]]:
+    """Yield what nodes run before Argo CD. Bootstrap files name the mirror by themselves."""
+    for image, file in kubeadm_images(cluster).items():
+        by_tag = _NODES.get(file, "")
+        use = Use(
+            cluster=cluster.name,
+            component=BOOTSTRAP,
+            object="node",
+            field="",
+            file=f"clusters/{cluster.name}/bootstrap/{file}",
+            applied=rewrite(image, cluster.site.images, {} if by_tag else locked),
+            by_tag=by_tag,
+        )
+        yield image, use
 
 
 def unclear(built: Built) -> list[Unclear]:
@@ -157,24 +195,6 @@ def _use(built: Built, one: Object, path: tuple[str | int, ...], applied: str) -
         file=one.file,
         applied=applied,
     )
-
-
-def _started(built: Built, started: Started) -> Use:
-    return Use(
-        cluster=built.name,
-        component=started.object.component,
-        object=f"the operator of {started.object.told}",
-        field=f"spec.{started.field}",
-        file=started.object.file,
-        applied=started.applied,
-    )
-
-
-def _node_use(cluster: Cluster, image: str, file: str) -> Use:
-    """Bootstrap files name the mirror by themselves; they pin nothing."""
-    path = f"clusters/{cluster.name}/bootstrap/{file}"
-    applied = rewrite(image, cluster.site.images, {})
-    return Use(cluster=cluster.name, component=BOOTSTRAP, object="node", field="", file=path, applied=applied)
 
 
 def merged(lists: Iterable[Iterable[Image]]) -> list[Image]:

@@ -3,10 +3,15 @@
 from pathlib import Path
 
 from generator.components.component import Release
+from generator.errors import CommandError, UsageError
+from generator.layout.emit import emit
 from generator.layout.upstream import Inputs
-from generator.upstream.documents import UnreadableError, documents
-from generator.upstream.helm import HelmError, inflate
-from generator.upstream.split import Item, Part, called, split
+from generator.model.served import api_list, minor_of
+from generator.process import run
+from generator.rendered.reading import UnreadableError
+from generator.upstream.documents import documents
+from generator.upstream.helm import helm, hermetic, words
+from generator.upstream.split import Part, called, split
 from generator.upstream.wrong import RefusedError
 
 __all__ = ["of_chart", "of_manifest"]
@@ -15,11 +20,7 @@ __all__ = ["of_chart", "of_manifest"]
 def of_chart(chart: Path, release: Release, inputs: Inputs) -> Part:
     """Return what a chart makes of a release. Raises RefusedError."""
     origin = f"chart {release.chart.name} {release.chart.version}"
-    try:
-        first, second = inflate(chart, release, inputs), inflate(chart, release, inputs)
-    except HelmError as error:
-        fix = "Helm's words name the template; change the component's `values`, or take another version"
-        raise RefusedError(f"{origin}: {error}", fix) from None
+    first, second = _template(chart, release, inputs, origin), _template(chart, release, inputs, origin)
     part = _split(first, origin, release)
     unequal = _unequal(part, _split(second, origin, release)) if first != second else []
     if unequal:
@@ -28,6 +29,24 @@ def of_chart(chart: Path, release: Release, inputs: Inputs) -> Part:
             "give what it makes up as values, or have its Secret declared and dropped",
         )
     return part
+
+
+def _template(chart: Path, release: Release, inputs: Inputs, origin: str) -> str:
+    """Return everything that a chart makes of a release: CRDs, hooks and tests too."""
+    with hermetic() as env:
+        values = Path(env["HOME"], "values.yaml")
+        values.write_text(emit(release.values), encoding="utf-8")
+        apis = sorted({*api_list(minor_of(inputs.kubernetes)), *inputs.apis})
+        argv = [helm(), "template", release.name, str(chart), "--namespace", release.namespace]
+        argv += ["--values", str(values), "--kube-version", inputs.kubernetes, "--include-crds"]
+        argv += ["--api-versions", ",".join(apis)]
+        try:
+            return run(argv, env=env)
+        except UsageError as error:
+            what = f"helm template {release.name} {release.chart.name} --version {release.chart.version}"
+            said = words(error.output, env["HOME"]) if isinstance(error, CommandError) else "it did not end"
+            fix = "Helm's words name the template; change the component's `values`, or take another version"
+            raise RefusedError(f"{origin}: `{what}` failed: {said}", fix) from None
 
 
 def of_manifest(file: Path, url: str) -> Part:
@@ -51,5 +70,4 @@ def _unequal(first: Part, second: Part) -> list[str]:
 
 
 def _named(part: Part) -> dict[str, object]:
-    items: list[Item] = [*part.items, *part.definitions]
-    return {called(item.manifest): item.manifest for item in items}
+    return {called(item.manifest): item.manifest for item in (*part.items, *part.definitions)}

@@ -2,10 +2,8 @@
 
 import http.client
 import os
-import ssl
 import urllib.error
 import urllib.request
-from base64 import b64encode
 from netrc import NetrcParseError, netrc
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,6 +16,7 @@ from generator.model.versions import Chart
 from generator.process import run
 from generator.upstream.helm import helm, hermetic, words
 from generator.upstream.refusal import PAGE, refused
+from generator.upstream.web import basic, opener
 from generator.upstream.wrong import RefusedError
 
 __all__ = ["Sources", "pull_chart", "pull_manifest", "sources"]
@@ -68,7 +67,7 @@ def pull_chart(chart: Chart, repository: str, how: Sources) -> bytes:
             said = error.output if isinstance(error, CommandError) else f"no answer within {SECONDS} seconds"
         found = sorted(Path(env["HOME"]).glob("*.tgz"))
         if not found:
-            raise refused(name, words(said, {env["HOME"]: ""}), repository, "site.charts")
+            raise refused(name, words(said, env["HOME"]), repository, "site.charts")
         return found[0].read_bytes()
 
 
@@ -120,16 +119,12 @@ def pull_manifest(url: str, how: Sources) -> bytes:
 
 
 def _read(url: str, how: Sources) -> bytes:
-    context = ssl.create_default_context()
-    if how.ca:
-        context.load_verify_locations(how.ca)
     request = urllib.request.Request(url)  # noqa: S310 - the catalogue has only https://
     login = _login(url, how)
     if login[0]:
         # Unredirected: where the server sends us on to gets no password.
-        request.add_unredirected_header("Authorization", f"Basic {b64encode(':'.join(login).encode()).decode()}")
-    opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
-    with opener.open(request, timeout=SECONDS) as response:
+        request.add_unredirected_header("Authorization", f"Basic {basic(*login)}")
+    with opener(how.ca).open(request, timeout=SECONDS) as response:
         content: bytes = response.read(LARGEST + 1)
         promised = response.headers.get("Content-Length", "")
     if len(content) > LARGEST:

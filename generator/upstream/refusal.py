@@ -1,9 +1,9 @@
 """What to say of a download that failed: the server's words, the proxy between, and the smallest fix."""
 
 import re
-import urllib.request
 from urllib.parse import urlsplit
 
+from generator.upstream.web import through
 from generator.upstream.wrong import RefusedError
 
 __all__ = ["PAGE", "refused"]
@@ -36,19 +36,11 @@ SERVER = (
 
 def refused(name: str, heard: str, address: str, field: str) -> RefusedError:
     """Say why something could not be had from an address; `field` of the cluster file names another to ask."""
-    lower, host = heard.lower(), urlsplit(address).netloc.rpartition("@")[2]
+    lower, parts = heard.lower(), urlsplit(address)
+    host = parts.netloc.rpartition("@")[2]
     otherwise = f"check the network, the proxy (HTTPS_PROXY) or the mirror ({field}), and run again"
     fix = next((fix for text, fix in HINTS if re.search(text, lower)), otherwise)
     fix += f" ({field})" if fix == _OPEN else ""
     trouble = next((text for text in SERVER if re.search(text, lower)), "")
-    return RefusedError(f"{name}{_through(address)}: {heard}", fix, f"{host} {trouble}" if trouble else "")
-
-
-def _through(address: str) -> str:
-    """Name the proxy that such an address is asked through, "" where there is none."""
-    parts = urlsplit(address)
-    proxy = urllib.request.getproxies().get("https" if parts.scheme == "oci" else parts.scheme)
-    if not proxy or urllib.request.proxy_bypass(parts.hostname or ""):
-        return ""
-    bare = proxy.rpartition("://")[2].rpartition("@")[2].rstrip("/")
-    return f" (through the proxy {bare})"
+    via = through("https" if parts.scheme == "oci" else parts.scheme, parts.hostname or "")
+    return RefusedError(f"{name}{via and f' ({via})'}: {heard}", fix, f"{host} {trouble}" if trouble else "")

@@ -4,7 +4,6 @@
 asks by GET only, which Docker Hub counts as a pull.
 """
 
-import base64
 import hashlib
 import json
 import os
@@ -15,16 +14,17 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from email.message import Message
 from http.client import HTTPException
-from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urlsplit
-from urllib.request import HTTPSHandler, OpenerDirector, Request, build_opener, getproxies, proxy_bypass
+from urllib.request import OpenerDirector, Request
 
 from msgspec import Struct
 
 from generator.errors import UsageError
 from generator.layout.images import normalised, split
+from generator.upstream.logins import Logins, logins
+from generator.upstream.web import opener, through
 
 __all__ = ["Answer", "ask"]
 
@@ -41,7 +41,6 @@ ACCEPT = ", ".join(
 )
 AT_ONCE = 8
 LARGEST = 4 << 20
-HUB = "https://index.docker.io/v1/"
 
 
 class Answer(Struct, frozen=True):
@@ -68,11 +67,11 @@ def ask(
 ) -> dict[str, Answer]:
     """Ask the registries of these images, several at once and `seconds` for each; `told` hears every answer.
 
-    Credentials come from `config.json` in $DOCKER_CONFIG or ~/.docker, a CA from the file $GEN_REGISTRY_CA, proxies
-    from the environment. A registry that cannot be reached is not asked for further images. Raises UsageError where
-    one of these files cannot be read; all else is one image's `error`.
+    Credentials come from `logins`, a CA from the file $GEN_REGISTRY_CA, proxies from the environment. A registry that
+    cannot be reached is not asked for further images. Raises UsageError where one of these files cannot be read; all
+    else is one image's `error`.
     """
-    client = _Client(_opener(os.environ.get("GEN_REGISTRY_CA")), _credentials(), {}, {})
+    client = _Client(_opener(), logins(), {}, {})
 
     def one(reference: str) -> tuple[str, Answer]:
         answer = _answer(client, reference, time.monotonic() + seconds, sizes=sizes)
@@ -83,39 +82,12 @@ def ask(
         return dict(pool.map(one, dict.fromkeys(references)))
 
 
-def _opener(ca: str | None) -> OpenerDirector:
-    """Return what sends requests; a site's own CA is trusted beside those of the system."""
-    context = ssl.create_default_context()
+def _opener() -> OpenerDirector:
+    ca = os.environ.get("GEN_REGISTRY_CA")
     try:
-        if ca:
-            context.load_verify_locations(ca)
+        return opener(ca)
     except OSError as error:
         raise UsageError(f"GEN_REGISTRY_CA={ca}: cannot be read as certificates: {error}") from None
-    return build_opener(HTTPSHandler(context=context))
-
-
-def _credentials() -> Mapping[str, str]:
-    """Return what Docker's file holds, as the words of a Basic header, by registry."""
-    folder = os.environ.get("DOCKER_CONFIG")
-    path = (Path(folder) if folder else Path.home() / ".docker") / "config.json"
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from None
-    try:
-        auths = json.loads(text).get("auths", {})
-        return {host: words for host, entry in auths.items() if (words := _words(entry))}
-    except (ValueError, AttributeError):
-        raise UsageError(f"{path}: is not what `docker login` writes; gen reads `auths` in it") from None
-
-
-def _words(entry: Mapping[str, str]) -> str:
-    if entry.get("auth"):
-        return entry["auth"]
-    plain = f"{entry.get('username', '')}:{entry.get('password', '')}"
-    return base64.b64encode(plain.encode()).decode() if plain != ":" else ""
 
 
 def _answer(client: "_Client", reference: str, end: float, *, sizes: bool) -> Answer:
@@ -126,9 +98,9 @@ def _answer(client: "_Client", reference: str, end: float, *, sizes: bool) -> An
     try:
         return client.answer(host, repository, digest or tag, end, sizes=sizes)
     except _AskError as error:
-        return Answer(error=str(error))
+        return Answer(error=client.told(host, str(error)))
     except HTTPError as error:
-        return Answer(error=_status(error, host))
+        return Answer(error=client.told(host, _status(error, host)))
     except URLError as error:
         return Answer(error=client.unreachable.setdefault(host, _words_of(error, host)), unreachable=True)
     except (OSError, HTTPException, ValueError) as error:
@@ -151,13 +123,8 @@ def _words_of(error: Exception, host: str) -> str:
         return f"{host}: {reason.verify_message}; name the file of its CA in GEN_REGISTRY_CA"
     if isinstance(reason, TimeoutError):
         return f"{host} did not answer in time"
-    return f"{host} cannot be asked{_through(host)}: {reason or type(reason).__name__}"
-
-
-def _through(host: str) -> str:
-    """Return which proxy was to lead to a registry, without its credentials."""
-    proxy = getproxies().get(_scheme(host), "")
-    return f" through the proxy {proxy.rpartition('@')[2]}" if proxy and not proxy_bypass(host) else ""
+    via = through(_scheme(host), host)
+    return f"{host} cannot be asked{via and f' {via}'}: {reason or type(reason).__name__}"
 
 
 class _Client(Struct):
@@ -166,9 +133,13 @@ class _Client(Struct):
     """
 
     opener: OpenerDirector
-    credentials: Mapping[str, str]
+    logins: Logins
     tokens: dict[tuple[str, str], str]
     unreachable: dict[str, str]
+
+    def told(self, host: str, error: str) -> str:
+        """Return an error, with what kept a helper from giving the credentials that may have been wanted."""
+        return f"{error}; {self.logins.silent[host]}" if host in self.logins.silent else error
 
     def answer(self, host: str, repository: str, mark: str, end: float, *, sizes: bool) -> Answer:
         """Return digest and size of an image; raises what `_answer` catches."""
@@ -204,7 +175,7 @@ class _Client(Struct):
 
     def authorization(self, challenge: str, host: str, repository: str, end: float) -> str:
         """Return the header that answers a registry's challenge."""
-        words = self.credentials.get(HUB if host == "docker.io" else host) or self.credentials.get(f"https://{host}")
+        words = self.logins.words(host)
         kind, _, rest = challenge.partition(" ")
         if kind.lower() == "basic" and words:
             return f"Basic {words}"

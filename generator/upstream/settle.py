@@ -11,7 +11,7 @@ from generator.components.component import Component, Manifest, Patch
 from generator.layout.mirror import sightings
 from generator.layout.upstream import Found
 from generator.rendered.built import Object, aims_at
-from generator.upstream.served import Served
+from generator.rendered.kinds import Kinds, group_of
 from generator.upstream.split import Item, Part, called
 from generator.upstream.wrong import Wrong
 
@@ -26,7 +26,7 @@ class Around(Struct, frozen=True, kw_only=True):
     """
 
     kubernetes: str
-    served: Served
+    served: Kinds
     namespaces: frozenset[str]
     complete: bool
 
@@ -34,81 +34,64 @@ class Around(Struct, frozen=True, kw_only=True):
 class Settled(Struct, frozen=True, kw_only=True):
     """A component's objects, its CRDs, and what they need of others."""
 
-    items: tuple[Item, ...]
-    definitions: tuple[Item, ...]
-    found: Found
-    notes: tuple[str, ...]
-    wrong: tuple[Wrong, ...]
+    items: tuple[Item, ...] = ()
+    definitions: tuple[Item, ...] = ()
+    found: Found = Found()
+    notes: tuple[str, ...] = ()
+    wrong: tuple[Wrong, ...] = ()
 
 
 def settle(component: Component, parts: Sequence[tuple[str, Part]], around: Around) -> Settled:
     """Return what the parts become; each stands with the namespace of objects that name none."""
     if wrong := [each for _, part in parts for each in part.wrong]:
         # What else would be found wrong in a half of it is not worth a word.
-        return Settled(items=(), definitions=(), found=Found(), notes=(), wrong=tuple(wrong))
-    work = _Work(around)
-    for namespace, part in parts:
-        work.notes.extend(part.notes)
-        for item in part.items:
-            work.take(item, namespace)
-        work.definitions.extend(part.definitions)
-    everything = [*work.items, *work.definitions]
+        return Settled(wrong=tuple(wrong))
+    taken = [(item, namespace) for namespace, part in parts for item in part.items]
+    items = [_placed(item, namespace, around) for item, namespace in taken if not _is_namespace(item)]
+    definitions = [item for _, part in parts for item in part.definitions]
     own = [Item(manifest, OWN, "") for manifest in (*component.base, *component.objects)]
-    work.wrong.extend(_twice([*own, *everything]))
-    work.wrong.extend(_astray(component.patches, [*own, *everything]))
+    everything = [*own, *items, *definitions]
+    verdicts = [_verdict(item, around) for item, _ in taken]
+    notes = [note for _, part in parts for note in part.notes]
+    wrong = [verdict for verdict in verdicts if isinstance(verdict, Wrong)]
     return Settled(
-        items=tuple(work.items),
-        definitions=tuple(work.definitions),
-        found=_found(work.items, work.definitions),
-        notes=tuple(work.notes),
-        wrong=tuple(work.wrong),
+        items=tuple(items),
+        definitions=tuple(definitions),
+        found=_found(items, definitions),
+        notes=(*notes, *(verdict for verdict in verdicts if isinstance(verdict, str))),
+        wrong=(*wrong, *_twice(everything), *_astray(component.patches, everything)),
     )
 
 
-class _Work:
-    """One component under way."""
-
-    def __init__(self, around: Around) -> None:
-        self._around = around
-        self.items: list[Item] = []
-        self.definitions: list[Item] = []
-        self.notes: list[str] = []
-        self.wrong: list[Wrong] = []
-
-    def take(self, item: Item, namespace: str) -> None:
-        """Take one object into the namespace it belongs to."""
-        if item.manifest["apiVersion"] == "v1" and item.manifest["kind"] == "Namespace":
-            self._namespace(item)
-            return
-        self._serve(item)
-        scope = self._around.served.namespaced(item.manifest)
-        manifest = _subjects(_into(item.manifest, namespace, namespaced=scope), namespace)
-        self.items.append(Item(manifest, item.origin, item.source))
-
-    def _namespace(self, item: Item) -> None:
-        name = item.manifest["metadata"]["name"]
-        if name not in self._around.namespaces:
-            what = f"makes the Namespace {name}, but all Namespaces stand in the Application `namespaces`"
-            self.wrong.append(Wrong(_told(item, what), "turn it off with values, or name it in the component"))
-
-    def _serve(self, item: Item) -> None:
-        manifest, served = item.manifest, self._around.served
-        if served.takes(manifest):
-            return
-        what, here = f"{called(manifest)} is of {manifest['apiVersion']}", f"Kubernetes {self._around.kubernetes}"
-        if served.never(manifest):
-            fix = "take a version of the chart for this Kubernetes"
-            self.wrong.append(Wrong(_told(item, f"{what}, which {here} does not serve"), fix))
-        elif self._around.complete:
-            fix = "turn the object off with values, or have the component with its CRD"
-            told = f"{what}, which {here} with this cluster's CRDs does not serve"
-            self.wrong.append(Wrong(_told(item, told), fix))
-        else:
-            self.notes.append(_told(item, f"{what}, and no CRD that is vendored here serves it"))
+def _is_namespace(item: Item) -> bool:
+    return (item.manifest["apiVersion"], item.manifest["kind"]) == ("v1", "Namespace")
 
 
-def _told(item: Item, what: str) -> str:
-    return f"{item.origin}: {what}" + (f" ({item.source})" if item.source else "")
+def _verdict(item: Item, around: Around) -> Wrong | str | None:
+    """Return what is wrong with an object on this cluster, or a note; None where nothing is to be said."""
+    manifest, served = item.manifest, around.served
+    if _is_namespace(item):
+        name = manifest["metadata"]["name"]
+        what = f"makes the Namespace {name}, but all Namespaces stand in the Application `namespaces`"
+        wrong = Wrong(item.told(what), "turn it off with values, or name it in the component")
+        return None if name in around.namespaces else wrong
+    if served.takes(manifest):
+        return None
+    what, here = f"{called(manifest)} is of {manifest['apiVersion']}", f"Kubernetes {around.kubernetes}"
+    if served.ours(group_of(manifest["apiVersion"])):
+        fix = "take a version of the chart for this Kubernetes"
+        return Wrong(item.told(f"{what}, which {here} does not serve"), fix)
+    if around.complete:
+        fix = "turn the object off with values, or have the component with its CRD"
+        return Wrong(item.told(f"{what}, which {here} with this cluster's CRDs does not serve"), fix)
+    return item.told(f"{what}, and no CRD that is vendored here serves it")
+
+
+def _placed(item: Item, namespace: str, around: Around) -> Item:
+    """Return an object in the namespace it belongs to."""
+    scope = around.served.namespaced(item.manifest["apiVersion"], item.manifest["kind"])
+    manifest = _subjects(_into(item.manifest, namespace, namespaced=scope), namespace)
+    return Item(manifest, item.origin, item.source)
 
 
 def _into(manifest: Manifest, namespace: str, *, namespaced: bool | None) -> Manifest:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.components.component import Manifest, Release
 from generator.upstream.documents import Document
 from generator.upstream.wrong import Wrong
 
-__all__ = ["Item", "Part", "annotations", "called", "is_definition", "split"]
+__all__ = ["Item", "Part", "called", "split"]
 
 HOOK = "helm.sh/hook"
 TESTS = frozenset({"test", "test-success", "test-failure"})
@@ -30,6 +30,10 @@ class Item(Struct, frozen=True):
     manifest: Manifest
     origin: str
     source: str
+
+    def told(self, what: str) -> str:
+        """Say something of it, with where it comes from."""
+        return f"{self.origin}: {what}" + (f" ({self.source})" if self.source else "")
 
 
 class Part(Struct, frozen=True):
@@ -62,13 +66,7 @@ def called(manifest: Manifest) -> str:
     return f"{manifest['kind']} {space}{metadata['name']}"
 
 
-def is_definition(manifest: Manifest) -> bool:
-    """Tell whether the object is a CustomResourceDefinition."""
-    return bool(manifest["kind"] == "CustomResourceDefinition")
-
-
-def annotations(manifest: Manifest) -> dict[str, Any]:
-    """Return the object's annotations."""
+def _annotations(manifest: Manifest) -> dict[str, Any]:
     found = manifest["metadata"].get("annotations")
     return found if isinstance(found, dict) else {}
 
@@ -116,22 +114,24 @@ class _Work:
 
     def take(self, value: Any, source: str) -> None:
         """Take one object."""
+        item = Item(value, self._origin, source)
         if why := _malformed(value):
-            self._wrong.append(Wrong(self._told(why, source), "report it to the chart, or change its values"))
+            self._wrong.append(Wrong(item.told(why), "report it to the chart, or change its values"))
             return
-        manifest = _without_nulls(value)
-        if is_definition(manifest):
-            self._definitions.append(Item(_unhooked(manifest), self._origin, source))
+        item = structs.replace(item, manifest=_without_nulls(value))
+        if item.manifest["kind"] == "CustomResourceDefinition":
+            self._definitions.append(structs.replace(item, manifest=_unhooked(item.manifest)))
             return
-        found = self._decided(manifest, source) if HOOK in annotations(manifest) else manifest
+        found = self._decided(item) if HOOK in _annotations(item.manifest) else item.manifest
         if found and found["kind"] == "Secret":
-            found = self._secret(found, source)
+            found = self._secret(structs.replace(item, manifest=found))
         if found:
-            self._items.append(Item(found, self._origin, source))
+            self._items.append(structs.replace(item, manifest=found))
 
-    def _decided(self, manifest: Manifest, source: str) -> Manifest | None:
+    def _decided(self, item: Item) -> Manifest | None:
         """Carry out the decision for a hook. Tests are never wanted."""
-        name, hook = manifest["metadata"]["name"], str(annotations(manifest)[HOOK])
+        manifest = item.manifest
+        name, hook = manifest["metadata"]["name"], str(_annotations(manifest)[HOOK])
         self._met.add(("hook", name))
         kinds = {each.strip() for each in hook.split(",")}
         decision = "drop" if kinds <= TESTS else self._hooks.get(name)
@@ -141,12 +141,13 @@ class _Work:
                 f"decide on {name!r} in `hooks` of the component's release: drop (never applied), plain (an object "
                 "like any other) or keep (Argo CD runs it at every sync); or turn it off with values"
             )
-            self._wrong.append(Wrong(self._told(what, source), fix))
+            self._wrong.append(Wrong(item.told(what), fix))
         if decision == "plain":
             return _plain(manifest, kinds)
         return manifest if decision == "keep" else None
 
-    def _secret(self, manifest: Manifest, source: str) -> Manifest | None:
+    def _secret(self, item: Item) -> Manifest | None:
+        manifest = item.manifest
         name = manifest["metadata"]["name"]
         self._met.add(("Secret", name))
         empty = not manifest.get("data") and not manifest.get("stringData")
@@ -162,11 +163,8 @@ class _Work:
                 "(kept empty) or refuse; or turn it off with values"
             )
         if decision != "drop":
-            self._wrong.append(Wrong(self._told(f"{called(manifest)} {what}", source), fix))
+            self._wrong.append(Wrong(item.told(f"{called(manifest)} {what}"), fix))
         return None
-
-    def _told(self, what: str, source: str) -> str:
-        return f"{self._origin}: {what}" + (f" ({source})" if source else "")
 
 
 def _malformed(value: Any) -> str:
@@ -195,13 +193,13 @@ def _plain(manifest: Manifest, kinds: set[str]) -> Manifest:
 
 
 def _unhooked(manifest: Manifest) -> Manifest:
-    kept = {key: value for key, value in annotations(manifest).items() if not key.startswith(HOOK)}
+    kept = {key: value for key, value in _annotations(manifest).items() if not key.startswith(HOOK)}
     metadata = {key: value for key, value in manifest["metadata"].items() if key != "annotations"}
     return {**manifest, "metadata": {**metadata, "annotations": kept} if kept else metadata}
 
 
 def _annotated(manifest: Manifest, more: Mapping[str, str]) -> Manifest:
-    return {**manifest, "metadata": {**manifest["metadata"], "annotations": {**annotations(manifest), **more}}}
+    return {**manifest, "metadata": {**manifest["metadata"], "annotations": {**_annotations(manifest), **more}}}
 
 
 def _placeholder(manifest: Manifest) -> Manifest:

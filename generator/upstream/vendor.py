@@ -12,12 +12,13 @@ from generator.repository.project import Loaded, names
 from generator.repository.render import Fresh, Outcome, render
 from generator.repository.standing import locked, on_disk, vendored
 from generator.upstream.changes import Changes, changes
-from generator.upstream.components import Laid, lay, objects_in, settle_all
+from generator.upstream.charts import How
+from generator.upstream.components import Laid, Ready, lay, objects_in, settle_all
 from generator.upstream.edited import Asked as Question
 from generator.upstream.edited import edited
 from generator.upstream.folder import on_disk as read_holder
 from generator.upstream.folder import read
-from generator.upstream.gather import How, Made, gather
+from generator.upstream.gather import gather
 from generator.upstream.settle import Settled
 from generator.upstream.target import Site, Target, needed, sites, targets
 from generator.upstream.wrong import Place, Wrong
@@ -64,6 +65,16 @@ class Report(Struct, frozen=True, kw_only=True):
     outcome: Outcome | None = None
 
     @property
+    def refused(self) -> bool:
+        """Whether hand edits kept it from writing."""
+        return self.outcome is not None and self.outcome.refused
+
+    @property
+    def failed(self) -> set[Place]:
+        """The clusters and components with something wrong."""
+        return {place for place, _ in self.wrong}
+
+    @property
     def differing(self) -> list[str]:
         """The vendored files that are not what the locked charts become."""
         return (
@@ -83,23 +94,23 @@ def vendor(
     unlocked = [(one, name) for one in wanted for name in needed(one.component) - {*lock.charts, *lock.manifests}]
     # What is checked is checked against the lock: what it does not name is not worth a download.
     todo = [one for one in wanted if one not in [target for target, _ in unlocked]] if asked.check else wanted
-    gathered = gather(todo, lock, asked.how, tell)
-    settled = settle_all(root, found, todo, gathered.made)
-    wrong = [(one.place, each) for one, made in zip(todo, settled, strict=True) for each in made.wrong]
+    made, new = gather(todo, lock, asked.how, tell)
+    ready = settle_all(root, found, made)
+    wrong = [(one.target.place, each) for one in ready for each in one.settled.wrong]
     wrong += [(one.place, _unlocked(name)) for one, name in unlocked] if asked.check else []
-    notes = [f"{'/'.join(one.place)}: {note}" for one, made in zip(todo, settled, strict=True) for note in made.notes]
-    laid = NOTHING if wrong else lay(root, found, todo, settled)
+    notes = [f"{'/'.join(one.target.place)}: {note}" for one in ready for note in one.settled.notes]
+    laid = NOTHING if wrong else lay(root, found, ready)
     if not wrong and not asked.check:
         question = Question(
-            root=root, sites=found, laid=laid, lock=_both(lock, gathered.lock), how=asked.how, discard=asked.discard
+            root=root, sites=found, laid=laid, lock=_both(lock, new), how=asked.how, discard=asked.discard
         )
         answer = edited(question, todo)
         wrong, notes = list(answer.wrong), [*notes, *answer.notes]
-    did = tuple(_did(root, laid, *each) for each in zip(todo, gathered.made, settled, strict=True))
+    did = tuple(_did(root, laid, one) for one in ready)
     fresh = Fresh(
         files={**laid.files, **asked.cluster_files},
         folders=laid.folders,
-        lock=gathered.lock,
+        lock=new,
         seen=lock,
         unused=_unused(root, found, lock),
     )
@@ -137,15 +148,16 @@ def _unlocked(name: str) -> Wrong:
     return Wrong(f"{name} is not in gen.lock yet", "run `gen vendor`, and commit what it writes")
 
 
-def _did(root: Path, laid: Laid, target: Target, made: Made, settled: Settled) -> Did:
+def _did(root: Path, laid: Laid, one: Ready) -> Did:
+    target, settled = one.target, one.settled
     return Did(
         cluster=target.cluster.name,
         component=target.component.name,
         state=target.state,
         objects=len(settled.items),
         definitions=len(settled.definitions),
-        pulled=made.pulled,
-        seconds=made.seconds,
+        pulled=one.made.pulled,
+        seconds=one.made.seconds,
         changes=Changes() if target.state == "not vendored" else _changes(root, laid, target, settled),
     )
 

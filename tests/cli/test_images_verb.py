@@ -279,6 +279,34 @@ def test_locked_digests_are_known_and_pinned(repository: Path, capsys: pytest.Ca
     assert f"quay.io/a/b:1@{DIGEST}\n" in out
 
 
+def test_what_cannot_be_pinned_is_told_with_the_reason(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vendor(repository)
+    assert "by tag" not in "".join(images(repository, capsys)[1:])
+    parts = {"repository": "nvcr.io/nvidia", "image": "x", "version": "v1"}
+    policies = [
+        {"apiVersion": f"{group}/v1", "kind": "ClusterPolicy", "metadata": {"name": group}, "spec": spec}
+        for group, spec in {"nvidia.com": {"driver": parts}, "example.org": {"x": {**parts, "image": "y"}}}.items()
+    ]
+    bring(repository, *policies)
+    lock = repository / "gen.lock"
+    locked = ("quay.io/a/b:1", "quay.io/c/d:1", "quay.io/calico/node:v3.32.1", "registry.k8s.io/pause:3.10.1")
+    lock.write_text(f"{lock.read_text()}images:\n{''.join(f'  {name}: {DIGEST}{chr(10)}' for name in locked)}")
+    assert run(["render", "-C", str(repository)]) == 0
+    _, out, err = images(repository, capsys)
+    rows = {line.split()[0]: line for line in out.splitlines()}
+    assert DIGEST[7:19] in rows["quay.io/a/b:1"]
+    assert "by tag" not in rows["quay.io/a/b:1"]
+    assert f"{DIGEST[7:19]} by tag" in rows["quay.io/calico/node:v3.32.1"]
+    assert "kube-vip" not in err
+    assert "by tag: kubeadm wants the very name that it has itself: registry.k8s.io/pause:3.10.1\n" in err
+    assert "by tag: kubeadm names it by its tag: registry.k8s.io/coredns/coredns:v1.13.1, registry.k8s.io/etcd" in err
+    assert "by tag: the operator adds the node's system to the tag: nvcr.io/nvidia/x:v1\n" in err
+    assert "by tag: the operator takes no digest: nvcr.io/nvidia/y:v1\n" in err
+    uses = {image["name"]: image["uses"][0] for image in data(repository, capsys)["images"]}
+    assert uses["nvcr.io/nvidia/y:v1"]["byTag"] == "the operator takes no digest"
+    assert "byTag" not in uses["quay.io/a/b:1"]
+
+
 def test_the_sbom_is_of_one_cluster_and_stays_the_same(
     repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -175,3 +175,23 @@ def test_only_the_image_itself_is_replaced_in_a_text() -> None:
     (place,) = [place for place in find({"kind": "X", "data": {"x": text}}) if place.name == "quay.io/a/b:1"]
     new = rewritten_text(text, [place], MIRROR, {})
     assert new == f"a: {MIRROR}/quay.io/a/b:1\nb: quay.io/a/b:10\nc: x.quay.io/a/b:1\nd: {MIRROR}/quay.io/a/b:1"
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "field", "pinnable"),
+    [
+        ("nvidia.com/v1", "ClusterPolicy", "toolkit", True),
+        ("nvidia.com/v1", "ClusterPolicy", "driver", False),
+        ("nvidia.com/v1", "ClusterPolicy", "gdrcopy", False),
+        ("mellanox.com/v1alpha1", "NicClusterPolicy", "rdmaSharedDevicePlugin", True),
+        ("mellanox.com/v1alpha1", "NicClusterPolicy", "ofedDriver", False),
+        ("example.org/v1", "ClusterPolicy", "toolkit", False),
+    ],
+)
+def test_only_an_operator_that_joins_the_parts_takes_a_digest(
+    version: str, kind: str, field: str, *, pinnable: bool
+) -> None:
+    parts = {"repository": "nvcr.io/nvidia", "image": "x", "version": "v1"}
+    spec = {field: parts, "whole": {"image": "quay.io/a/b:1"}}
+    found = find({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec})
+    assert [place.pinnable for place in found] == [pinnable, True]

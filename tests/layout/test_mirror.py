@@ -16,7 +16,7 @@ from generator.components.cert_manager import cert_manager
 from generator.components.component import Patch
 from generator.layout.files import document, kustomization, objects
 from generator.layout.images import find, split, upstream_name
-from generator.layout.mirror import Imaging, rewritten_patch, sightings
+from generator.layout.mirror import Imaging, rewritten, rewritten_patch, sightings
 from generator.layout.overlay import overlay
 from generator.layout.tree import Known, lay_out
 from generator.layout.upstream import Found, Upstream, inputs_file
@@ -70,7 +70,8 @@ WORKLOADS: list[Object] = [
          {"name": "c", "script": {"image": "quay.io/k/l:1", "source": "echo"}},
      ]}},
     {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "p"}, "spec": {
-        "toolkit": {"repository": "nvcr.io/nvidia/k8s", "image": "toolkit", "version": "v1"}}},
+        "toolkit": {"repository": "nvcr.io/nvidia/k8s", "image": "toolkit", "version": "v1"},
+        "driver": {"repository": "nvcr.io/nvidia", "image": "driver", "version": "580"}}},
     {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "n"}, "data": {
         "plugin": "quay.io/cephcsi/cephcsi:v3", "values/a~1.yaml": "image: quay.io/m/n:1\nsidecar: quay.io/o/p:1\n"}},
 ]  # fmt: skip
@@ -168,6 +169,28 @@ def test_kustomize_sees_what_is_called_visible_and_nothing_else_is_left(tmp_path
     out = subprocess.run([*need_kustomize(), tmp_path], capture_output=True, text=True, check=True).stdout
     seen = [place.image for one in yaml.load_all(out, Loader) for place in find(one) if "seen.example" in place.image]
     assert len(seen) == sum(place.visible for place in places) == 5
+
+
+@pytest.mark.parametrize("mirror", ["", MIRROR])
+def test_an_image_in_parts_is_pinned_by_its_version(mirror: str, tmp_path: Path) -> None:
+    cluster = variation("ml50", {"site": {"images": mirror}} if mirror else {})
+    plugin = "nvcr.io/nvidia/mellanox/k8s-rdma-shared-dev-plugin:network-operator-v26.4.1"
+    digests = {"nvcr.io/nvidia/k8s/toolkit:v1": A, "nvcr.io/nvidia/driver:580": A, plugin: B}
+    found = [one for only in ("cert-manager", "rdma") for one in built(cluster, tmp_path, digests, only=only)]
+    (policy,) = (one["spec"] for one in found if one["kind"] == "ClusterPolicy")
+    before = f"{mirror}/" if mirror else ""
+    place = f"{before}nvcr.io/nvidia"
+    assert policy["toolkit"] == {"repository": f"{place}/k8s", "image": "toolkit", "version": f"v1@{A}"}
+    # Whose tag is not whole has no digest.
+    assert policy["driver"] == {"repository": place, "image": "driver", "version": "580"}
+    (ours,) = (one["spec"]["rdmaSharedDevicePlugin"] for one in found if one["kind"] == "NicClusterPolicy")
+    assert (ours["repository"], ours["version"]) == (f"{place}/mellanox", f"network-operator-v26.4.1@{B}")
+    assert {place.image for one in found for place in find(one)} >= {f"{before}{plugin}@{B}"}
+    # What is pinned already stays, and so does what an operator of others is told.
+    for group, version in (("nvidia.com", f"v1@{B}"), ("example.org", "v1")):
+        parts = {"repository": "nvcr.io/nvidia/k8s", "image": "toolkit", "version": version}
+        one = {"apiVersion": f"{group}/v1", "kind": "X", "metadata": {"name": "x"}, "spec": parts}
+        assert rewritten(one, Imaging(None, digests)) == one
 
 
 def test_our_own_patches_come_from_the_mirror_and_after_those_on_images(mirrored: Cluster) -> None:

@@ -17,10 +17,16 @@ from reference import ROOT
 from validation.clusters import CLUSTERS, variation
 
 from generator.cli import run
+from generator.components import compose
 from generator.components.kubeadm import kubeadm_images
 from generator.components.kubeadm.endpoint import KUBE_VIP
 from generator.layout.bootstrap import bootstrap
+from generator.layout.files import document, kustomization, objects
 from generator.layout.images import split
+from generator.layout.mirror import sightings
+from generator.layout.upstream import Found, brings, folder
+from generator.layout.upstream import files as own_files
+from generator.repository.project import load
 from generator.upstream.registry import Answer, ask
 from tools import need_kustomize
 
@@ -166,6 +172,54 @@ def test_digests_are_locked_and_pinned_and_a_moved_tag_is_told(
     assert f"moved: {name} was {digests[name]} and is {moved}" in capsys.readouterr().out
 
 
+def test_an_image_that_no_cluster_names_is_forgotten_when_all_is_seen(
+    repository: Path, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    digests = fill(store, list(listed(repository, capsys)))
+    old = "quay.io/nobody/wants:1"
+
+    def locked(*arguments: str) -> dict[str, str]:
+        text = (repository / "gen.lock").read_text().partition("images:")[0]
+        entries = {**digests, old: f"sha256:{'0' * 64}"}
+        (repository / "gen.lock").write_text(text + yaml.safe_dump({"images": entries}))
+        git = ["git", "-C", str(repository), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+        subprocess.run([*git, "add", "-A"], check=True)
+        subprocess.run([*git, "commit", "-qm", "x", "--allow-empty"], check=True)
+        capsys.readouterr()
+        assert run(["images", "-C", str(repository), "--lock", *arguments]) == 0
+        found: dict[str, str] = yaml.safe_load((repository / "gen.lock").read_text())["images"]
+        return found
+
+    # Its charts are not vendored: they may name it.
+    assert old in locked()
+    assert "forgotten" not in capsys.readouterr().out
+    vendored(repository)
+    digests |= fill(store, list(listed(repository, capsys)))
+    other = repository / "clusters/ml50"
+    shutil.copytree(ROOT / "clusters/ml50", other, ignore=lambda *_: {"argocd", "bootstrap"})
+    assert old in locked("--cluster", "a30-bench")
+    shutil.rmtree(other)
+    assert locked() == digests
+    assert f"forgotten: {old}: no cluster names it any more\n" in capsys.readouterr().out
+
+
+def vendored(root: Path) -> None:
+    """Vendor every component as a chart that makes one pod."""
+    (one,) = load(root)
+    assert one.cluster
+    for component in (found for found in compose(one.cluster) if brings(found)):
+        spec = {"containers": [{"name": "a", "image": "quay.io/a/b:1"}]}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": component.name, "namespace": "default"}}
+        place = folder(one.name, component.name)
+        made, files = objects(place, [{**pod, "spec": spec}], "x")
+        files |= own_files(one.cluster, component, Found(images=sightings([{**pod, "spec": spec}])))
+        files[f"{place}/kustomization.yaml"] = document(kustomization(made), "x")
+        for path, content in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(content)
+    assert run(["render", "-C", str(root)]) == 0
+
+
 def test_an_image_that_the_mirror_lacks_is_told_and_the_others_are_locked(
     repository: Path, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,6 +228,16 @@ def test_an_image_that_the_mirror_lacks_is_told_and_the_others_are_locked(
     assert run(["images", "-C", str(repository), "--lock"]) == 1
     assert f"{absent}: {store.host} does not have it" in capsys.readouterr().err
     assert yaml.safe_load((repository / "gen.lock").read_text())["images"] == digests
+
+
+@pytest.mark.parametrize("mirror", ["", "mirror.example.org:5000/k8s/"])
+def test_kube_vip_is_pinned_and_what_kubeadm_names_is_not(mirror: str) -> None:
+    cluster = variation("ml50", {"site": {"images": mirror.removesuffix("/")}} if mirror else {})
+    digests = dict.fromkeys(kubeadm_images(cluster), f"sha256:{'a' * 64}")
+    files = bootstrap(cluster, digests)
+    text = files.pop("clusters/ml50/bootstrap/endpoint/kube-vip.yaml").decode()
+    assert f"image: {mirror}{KUBE_VIP}@{digests[KUBE_VIP]}\n" in text
+    assert files == {path: content for path, content in bootstrap(cluster).items() if path in files}
 
 
 @pytest.mark.parametrize("name", CLUSTERS)

@@ -23,7 +23,7 @@ from generator.rendered.access import walk
 from generator.rendered.built import Aim, Built, Object
 from generator.rendered.check import RULES, examine, explanations, unjudged
 from generator.rendered.manifests import documents
-from generator.rendered.named import READERS
+from generator.rendered.named import NAMES, READERS
 from generator.spec.codes import Explained
 
 LEAVES = st.one_of(
@@ -43,8 +43,8 @@ PARTS = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=12
 )
 KINDS = sorted({
-    *READERS, "Service", "PodDisruptionBudget", "NetworkPolicy", "ServiceMonitor", "AppProject", "Deployment", "Pod",
-    "Namespace", "Secret", "ConfigMap", "CephBlockPool", "CephFilesystem", "Prometheus", "Driver", "Widget",
+    *NAMES, *READERS, "Service", "PodDisruptionBudget", "NetworkPolicy", "ServiceMonitor", "AppProject", "Deployment",
+    "Pod", "Namespace", "Secret", "ConfigMap", "CephBlockPool", "CephFilesystem", "Prometheus", "Driver", "Widget",
 })  # fmt: skip
 VERSIONS = [
     "v1",

@@ -122,7 +122,8 @@ def test_digests_are_wanted_only_where_some_are_locked() -> None:
         deployment(image="example.org/a:1.0.0"),
         deployment(image=f"example.org/a:1.0.0{DIGEST}"),
         deployment(image="example.org/b:1.0.0"),
-        manifest("ClusterPolicy", "nvidia.com/v1", spec={"driver": parts}),
+        manifest("ClusterPolicy", "nvidia.com/v1", spec={"driver": parts, "toolkit": {**parts, "image": "toolkit"}}),
+        manifest("Other", "example.org/v1", spec={"x": parts}),
     )
     assert list(PINNED.problems(whole)) == []
     locked = structs.replace(whole, digests={"example.org/b:1.0.0": DIGEST[1:]})
@@ -130,5 +131,7 @@ def test_digests_are_wanted_only_where_some_are_locked() -> None:
     assert [(reached(problem), problem.fix) for problem in problems] == [
         ("example.org/a:1.0.0", "gen images --lock"),
         ("example.org/b:1.0.0", "gen render"),
+        # Its operator puts the parts together; to the driver's tag it adds the node's system.
+        ("nvcr.io/nvidia", "gen images --lock"),
     ]
     assert {problem.severity for problem in problems} == {"warning"}

@@ -38,4 +38,4 @@ def test_another_api_version_is_a_change_and_a_longer_list_is_one_field() -> Non
 
 
 def test_nothing_is_nothing() -> None:
-    assert not compared([pod("a")], [pod("a")])
+    assert compared([pod("a")], [pod("a")]) == Changes()

@@ -212,6 +212,16 @@ def test_dockers_credentials_are_used(registry: Fake, tmp_path: Path, how: str, 
     assert asked(registry) == Answer(digest(BODY))
 
 
+@pytest.mark.parametrize("how", ["private", "basic"])
+def test_a_helper_without_credentials_is_named_where_they_were_wanted(registry: Fake, tmp_path: Path, how: str) -> None:
+    registry.push("a/b", "1", BODY)
+    (tmp_path / "config.json").write_text(json.dumps({"credsStore": "made-up"}))
+    assert asked(registry) == Answer(digest(BODY))
+    registry.how = how
+    assert "docker login" in asked(registry).error
+    assert "`docker-credential-made-up`, which config.json names, gave no credentials: " in asked(registry).error
+
+
 def test_wrong_credentials_are_told_without_repeating_them(registry: Fake, tmp_path: Path) -> None:
     registry.how = "private"
     wrong = base64.b64encode(b"robot:wrong").decode()
@@ -277,7 +287,7 @@ def test_any_answer_ends_in_words(registry: Fake, body: bytes) -> None:
     assert asked(registry, sizes=True).error
 
 
-@pytest.mark.parametrize("text", ["[]", "{", '{"auths": []}', '{"auths": {"x": 1}}'])
+@pytest.mark.parametrize("text", ["[]", "{", '{"auths": []}', '{"auths": {"x": 1}}', '{"credHelpers": 1}'])
 def test_a_credentials_file_that_is_none_is_told(registry: Fake, tmp_path: Path, text: str) -> None:
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(UsageError, match="is not what `docker login` writes"):

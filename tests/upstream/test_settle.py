@@ -6,7 +6,7 @@ import pytest
 from chartworld import component
 
 from generator.components.component import Patch
-from generator.upstream.served import served, with_manifests
+from generator.rendered.kinds import Kinds
 from generator.upstream.settle import Around, Settled, settle
 from generator.upstream.split import Item, Part
 
@@ -37,7 +37,7 @@ def settled(*manifests: dict[str, Any], beside: Any = (), complete: bool = True,
     items = tuple(Item(one, "chart toy 1", f"toy/{index}.yaml") for index, one in enumerate(manifests))
     around = Around(
         kubernetes="1.35.3",
-        served=with_manifests(served("1.35.3"), beside),
+        served=Kinds.at(35).joined(beside),
         namespaces=frozenset({"toy"}),
         complete=complete,
     )

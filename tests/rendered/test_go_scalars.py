@@ -2,7 +2,7 @@
 
 import pytest
 
-from generator.upstream.scalars import key_text, plain, tagged
+from generator.rendered.scalars import key_text, plain, tagged
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,31 @@
+"""Requests over HTTP: whom to trust, who is between, and how to say who asks."""
+
+import ssl
+from base64 import b64encode
+from pathlib import Path
+from urllib.request import HTTPSHandler, OpenerDirector, build_opener, getproxies, proxy_bypass
+
+__all__ = ["basic", "opener", "through"]
+
+
+def opener(ca: Path | str | None) -> OpenerDirector:
+    """Return what sends requests; a site's own CA is trusted beside those of the system. Raises OSError for a file that
+    holds no certificates.
+    """
+    context = ssl.create_default_context()
+    if ca:
+        context.load_verify_locations(ca)
+    return build_opener(HTTPSHandler(context=context))
+
+
+def basic(user: str, password: str) -> str:
+    """Return the words of a Basic header."""
+    return b64encode(f"{user}:{password}".encode()).decode()
+
+
+def through(scheme: str, host: str) -> str:
+    """Name the proxy that leads to a host, without its credentials; "" where there is none."""
+    proxy = getproxies().get(scheme)
+    if not proxy or proxy_bypass(host):
+        return ""
+    return f"through the proxy {proxy.rpartition('://')[2].rpartition('@')[2].rstrip('/')}"
