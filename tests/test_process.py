@@ -14,6 +14,11 @@ from generator.process import halt, run
 ECHO = [sys.executable, "-c", "import os, sys; print(os.getcwd(), os.environ.get('WORD'), repr(sys.stdin.read()))"]
 
 
+def test_a_program_reads_what_it_is_given_and_then_the_end() -> None:
+    assert run(["cat"], stdin="one\ntwo") == "one\ntwo"
+    assert run(["cat"]) == ""
+
+
 def test_a_program_that_ends_well_gives_its_output() -> None:
     assert run(["echo", "ü"]) == "ü\n"
     assert run(["true"]) == ""

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -201,7 +201,7 @@ def vendored(folder: Path, runs: int) -> Iterator[Row]:
     ):
         place = repository(folder / f"vendored-{len(files)}", files)
         plain = median([GEN, "render"], place, runs=runs)
-        count = sum(bring(place, name) for name in files)
+        count = bring(place, files)
         run([GEN, "render"], place)
         again = median([GEN, "render"], place, runs=runs)
         if len(files) > 1:
@@ -211,29 +211,34 @@ def vendored(folder: Path, runs: int) -> Iterator[Row]:
         )
 
 
-def bring(place: Path, name: str) -> int:
+def bring(place: Path, names: Iterable[str]) -> int:
     """Put objects of the usual number and size where `gen vendor` would; return the number of releases."""
     from generator.components import compose  # noqa: PLC0415 - the others measure programs only
+    from generator.layout.lock import Lock, lock_file  # noqa: PLC0415
     from generator.layout.upstream import Found, brings, crds, files, folder, kustomized  # noqa: PLC0415
     from generator.repository.project import load  # noqa: PLC0415
+    from generator.upstream.target import needed  # noqa: PLC0415
 
-    made = load(place, [name])[0].cluster
-    assert made  # noqa: S101 - a reference cluster
-    found = 0
-    for component in filter(brings, compose(made)):
-        found += len(component.releases) + len(component.manifests)
-        home = place / folder(name, component.name)
+    made = [one.cluster for one in load(place, [*names]) if one.cluster]
+    brought = [(cluster, component) for cluster in made for component in filter(brings, compose(cluster))]
+    locked = {name: f"sha256:{'0' * 64}" for _, component in brought for name in needed(component)}
+    for path, content in lock_file(Lock(charts=locked)).items():
+        (place / path).write_bytes(content)
+    for cluster, component in brought:
+        home = place / folder(cluster.name, component.name)
         home.mkdir(parents=True)
-        for path, content in files(made, component, Found(namespaces=("a",), kinds=("b/C",))).items():
+        sources = {name: locked[name] for name in needed(component)}
+        seen = Found(namespaces=("a",), kinds=("b/C",), sources=sources)
+        for path, content in files(cluster, component, seen).items():
             (place / path).write_bytes(content)
-        names = [f"configmap-{number}.yaml" for number in range(40)]
-        for file in names:
+        listed = [f"configmap-{number}.yaml" for number in range(40)]
+        for file in listed:
             (home / file).write_bytes(b"# of a chart\n" * 200)
         base = crds(component.name, component.version)
-        (home / "kustomization.yaml").write_bytes(kustomized(names, base))
+        (home / "kustomization.yaml").write_bytes(kustomized(listed, base))
         (place / base).mkdir(parents=True, exist_ok=True)
         (place / base / "customresourcedefinition-a.yaml").write_bytes(b"# of a chart\n" * 50_000)
-    return found
+    return sum(len(component.releases) + len(component.manifests) for _, component in brought)
 
 
 def clusters(folder: Path, runs: int) -> Iterator[Row]:

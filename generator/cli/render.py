@@ -9,10 +9,11 @@ from time import perf_counter
 import click
 
 from generator.cli.options import CLUSTER, ROOT, discarded, root_of
-from generator.cli.output import OUTPUT, show_findings, summary
-from generator.repository.handedits import refusal
+from generator.cli.output import OUTPUT, for_github, show_findings, summary
+from generator.repository.handedits import refusals
 from generator.repository.project import Loaded, load
 from generator.repository.render import Outcome, render
+from generator.repository.standing import UnreadableError
 
 __all__ = ["command"]
 
@@ -50,17 +51,28 @@ def command(  # noqa: PLR0913 - the verb's options
         click.echo(f"{summary(loaded)}: nothing was written", err=True)
         return 1
     dropped = discarded(root, discard)
-    outcome = render(
-        root,
-        loaded,
-        dry_run=dry_run or only_check,
-        discard=dropped,
-        waiting=lambda text: click.echo(text, err=True),
-        verify=only_check,
-    )
+    try:
+        outcome = render(
+            root,
+            loaded,
+            dry_run=dry_run or only_check,
+            discard=dropped,
+            waiting=lambda text: click.echo(text, err=True),
+            verify=only_check,
+        )
+    except UnreadableError as error:
+        # A mistake in the repository, as a wrong cluster file is one, and no wrong usage.
+        _show_unreadable(error, output)
+        return 1
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(loaded, outcome, written=not (dry_run or only_check), seconds=perf_counter() - begun)
     return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
+
+
+def _show_unreadable(error: UnreadableError, output: str) -> None:
+    if output == "github":
+        click.echo(f"::error file={error.path}::{for_github(str(error))}")
+    click.echo(f"{error}\nnothing was written", err=True)
 
 
 def _show(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
@@ -82,13 +94,13 @@ def _show(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: flo
         click.echo(text, err=True)
     for note in outcome.notes:
         click.echo(f"note: {note}", err=True)
-    for edit in outcome.edits:
-        click.secho(refusal(edit), err=True)
+    for text in refusals(outcome.edits):
+        click.echo(text, err=True)
     click.echo(_summary(outcome, written=written, seconds=seconds))
 
 
 def vendoring(outcome: Outcome) -> Iterator[str]:
-    """Say what is not vendored, and what is from older inputs: nobody may take either for the whole truth."""
+    """Say what is not vendored, and what is from other inputs: nobody may take either for the whole truth."""
     for cluster, states in outcome.states.items():
         if states and set(states.values()) == {"not vendored"}:
             yield f"{cluster}: not vendored; Argo CD will inflate {len(states)} components; `gen vendor` commits them"
@@ -116,12 +128,14 @@ def _show_github(loaded: list[Loaded], outcome: Outcome, *, written: bool, secon
         click.echo(f"::error file={change.path}::stale ({change.kind}): run `gen render` and commit what it writes")
     for edit in outcome.edits:
         click.echo(f"::error file={edit.path},line={edit.line}::edited by hand: gen would overwrite it")
-    wrong = [(name, "stale: inflated from older inputs") for name in outcome.stale]
+    wrong = [(name, "stale: inflated from other inputs") for name in outcome.stale]
     wrong += [(name, "not as `gen vendor` wrote it") for name in outcome.damaged]
     for name, what in wrong:
         cluster, component = name.split("/")
         place = f"overlays/{cluster}/{component}/upstream/inputs.yaml"
         click.echo(f"::error file={place}::{what}; run `gen vendor` and commit what it writes")
+    for note in outcome.notes:
+        click.echo(f"::notice::{for_github(note)}")
     click.echo(_summary(outcome, written=written, seconds=seconds))
 
 

@@ -11,7 +11,7 @@ import click
 from generator.cli.options import CLUSTER, ROOT, discarded, root_of
 from generator.cli.output import OUTPUT, for_github, show_findings, summary
 from generator.errors import UsageError
-from generator.repository.handedits import refusal
+from generator.repository.handedits import refusals
 from generator.repository.project import Loaded, load
 from generator.upstream.charts import How
 from generator.upstream.pull import sources
@@ -155,7 +155,7 @@ def _problems(report: Report, asked: Asked) -> Iterator[str]:
         yield f"{click.style(', '.join(map('/'.join, places)), bold=True)}: {wrong.what}{also}\n   fix: {wrong.fix}"
     if report.outcome:
         yield from (f"note: {note}" for note in report.outcome.notes)
-        yield from map(refusal, report.outcome.edits)
+        yield from refusals(report.outcome.edits)
     if asked.check:
         for path in report.differing[:LISTED]:
             yield f"{path}: is not what the locked charts become with these inputs"

@@ -9,6 +9,7 @@ from generator.components.component import Component, Secret
 from generator.layout.argocd import argocd, argocd_custom, namespaces, root
 from generator.layout.bootstrap import bootstrap
 from generator.layout.files import Files, corner, document
+from generator.layout.lock import Lock
 from generator.layout.overlay import base, custom, overlay
 from generator.layout.upstream import State, Upstream, brings, folder, state
 from generator.model.cluster import Cluster
@@ -17,12 +18,10 @@ __all__ = ["Known", "Tree", "lay_out", "merge"]
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """What stands beside the cluster file and decides what is written: what is vendored, by component, and the
-    digests of images by reference with its tag.
-    """
+    """What stands beside the cluster file and decides what is written: what is vendored, by component, and the lock."""
 
     upstream: Mapping[str, Upstream] = {}
-    images: Mapping[str, str] = {}
+    lock: Lock = Lock()
 
 
 NOTHING = Known()
@@ -48,11 +47,11 @@ def lay_out(cluster: Cluster, known: Known = NOTHING) -> Tree:
     files: Files = {}
     once = argocd_custom(cluster) | _corner(cluster)
     for component in components:
-        files |= base(component) | overlay(cluster, component, upstream.get(component.name), known.images)
+        files |= base(component) | overlay(cluster, component, upstream.get(component.name), known.lock.images)
         once |= custom(cluster.name, component)
     files |= namespaces(cluster, components) | argocd(cluster, components, upstream)
-    files |= bootstrap(cluster, known.images) | _root(cluster) | _secrets(cluster, components)
-    states = {one.name: state(cluster, one, upstream.get(one.name)) for one in components if brings(one)}
+    files |= bootstrap(cluster, known.lock.images) | _root(cluster) | _secrets(cluster, components)
+    states = {one.name: state(cluster, one, upstream.get(one.name), known.lock) for one in components if brings(one)}
     held = {
         place
         for one in components

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from generator.components.component import Component, Release
 from generator.layout.files import Files, document, kustomization
+from generator.layout.lock import Lock
 from generator.layout.mirror import Sighting
 from generator.model.cluster import Cluster
 from generator.model.versions import HELM
@@ -47,12 +48,14 @@ class Inputs(Struct, frozen=True, kw_only=True, rename="camel"):
 class Found(Struct, frozen=True, kw_only=True):
     """What the inflated objects need of others: the namespaces and the cluster-scoped kinds ("group/Kind", core:
     "/Kind") that Argo CD's project must allow. CRDs are among the kinds, wherever their files lie. `images` are those
-    that the objects name. `seal` is the digest of all that stands beside this file.
+    that the objects name. `sources` are the charts and manifests that they came from, in the digests of `gen.lock`;
+    `seal` is the digest of all that stands beside this file.
     """
 
     namespaces: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     images: tuple[Sighting, ...] = ()
+    sources: Mapping[str, str] = {}
     seal: str = ""
 
 
@@ -107,11 +110,15 @@ def inputs_file(cluster: Cluster, component: Component) -> bytes:
     return document(msgspec.to_builtins(inputs(cluster, component)), "nothing: `gen vendor` writes this folder")
 
 
-def state(cluster: Cluster, component: Component, known: Upstream | None) -> State:
-    """Tell whether what is committed is what the cluster file asks for."""
+def state(cluster: Cluster, component: Component, known: Upstream | None, lock: Lock) -> State:
+    """Tell whether what is committed is what the cluster file asks for, and what `gen.lock` names: after a merge the
+    one may be of one side, the other of the other.
+    """
     if known is None:
         return "not vendored"
-    return "vendored" if known.inputs == inputs_file(cluster, component) else "stale"
+    locked = {**lock.charts, **lock.manifests}
+    same = all(locked.get(name) == digest for name, digest in known.found.sources.items())
+    return "vendored" if same and known.inputs == inputs_file(cluster, component) else "stale"
 
 
 def files(cluster: Cluster, component: Component, found: Found) -> Files:

@@ -12,7 +12,7 @@ from generator.layout.upstream import INPUTS, KUSTOMIZATION, brings, folder, sta
 from generator.model.cluster import Cluster
 from generator.model.finding import Position, Severity
 from generator.rendered.reading import UnreadableError
-from generator.repository.standing import intact, on_disk, vendored, vendored_names
+from generator.repository.standing import intact, locked, on_disk, vendored, vendored_names
 from generator.spec.codes import Explained
 
 __all__ = [
@@ -60,8 +60,9 @@ FAULT_CODES: Mapping[str, Explained] = {
         Told(
             code=STALE,
             title="what is vendored is from today's inputs",
-            why="The cluster file, the chart's version or its values have changed since: what was judged, and what "
-            "Argo CD applies, is what the older inputs became.",
+            why="The cluster file, the chart's version or its values have changed since, or a merge took gen.lock from "
+            "one side and the objects from the other: what was judged, and what Argo CD applies, is what other inputs "
+            "became.",
             wrong="(a chart's version raised in the cluster file, and nothing else)\n",
             right="(the same after `gen vendor`)\n",
         ),
@@ -128,6 +129,7 @@ def untrue(root: Path, cluster: Cluster) -> Iterator[Fault]:
     them. Reads all of them.
     """
     known = vendored(on_disk(root), cluster.name, vendored_names(root, cluster.name))
+    lock = locked(on_disk(root))
     for component in filter(brings, compose(cluster, known)):
         name, place = component.name, folder(cluster.name, component.name)
         file, fix = f"{place}/{INPUTS}", f"gen vendor {name}"
@@ -136,7 +138,7 @@ def untrue(root: Path, cluster: Cluster) -> Iterator[Fault]:
             yield Fault(code=DAMAGED, file=file, message=f"{name}: what it was vendored from is not there", fix=fix)
         elif found and not found.inputs:
             yield Fault(code=DAMAGED, file=file, message=f"{name}: what was found in it cannot be read", fix=fix)
-        elif found and state(cluster, component, found) == "stale":
-            yield Fault(code=STALE, file=file, message=f"{name}: vendored from older inputs", fix=fix)
+        elif found and state(cluster, component, found, lock) == "stale":
+            yield Fault(code=STALE, file=file, message=f"{name}: vendored from other inputs", fix=fix)
         elif found and not intact(root, cluster.name, name, found.found):
             yield Fault(code=DAMAGED, file=file, message=f"{name}: not as `gen vendor` wrote it", fix=fix)

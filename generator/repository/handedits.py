@@ -2,25 +2,30 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import zip_longest
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, structs
 
+from generator.layout.lock import LOCK
 from generator.repository.history import History, Snapshot
+from generator.repository.lines import changed, first_difference, same
 from generator.repository.place import locate
 from generator.repository.plan import Change, Plan, Tree
 from generator.repository.record import Record
+from generator.repository.renames import Renames
+from generator.repository.standing import on_disk
 
-__all__ = ["HandEdit", "Kind", "RenderAt", "Verdict", "hand_edits", "refusal"]
+__all__ = ["HANDFUL", "HandEdit", "Kind", "RenderAt", "Verdict", "hand_edits", "refusal", "refusals", "several"]
 
 Kind: TypeAlias = Literal["committed", "uncommitted", "unknown"]
 
 RenderAt: TypeAlias = Callable[[Snapshot], Tree | None]
 """Render the cluster files of a commit, None where they cannot be rendered."""
 
-_LOCK = "gen.lock"
+HANDFUL = 5
+"""How many edits are told one by one."""
+
 _VERSION = re.compile(rb'^gen: *"?([^"\s]+)', re.MULTILINE)
 _CONFLICT = re.compile(rb"^(<{7} .*\n)(?s:.*)^>{7} ", re.MULTILINE)
 
@@ -70,7 +75,7 @@ def hand_edits(root: Path, plan: Plan, render_at: RenderAt, *, version: str, dis
     with History(place) as history:
         if history.head is None and not record.exists:
             return _unprotected(doubtful, "nothing was committed yet")
-        judge = _Judge(history, render_at, version)
+        judge = _Judge(history, Renames(history, on_disk(root)), render_at, version)
         edits = tuple(edit for change in doubtful if (edit := judge.question(change)))
     return Verdict(edits, tuple(judge.notes()))
 
@@ -83,21 +88,71 @@ def refusal(edit: HandEdit) -> str:
         "uncommitted": "was changed by hand and not committed, and gen would overwrite it",
         "unknown": "may have been changed by hand: this shallow clone ends before that can be told",
     }[edit.kind]
-    keep = "`git fetch --unshallow`, then run again" if edit.kind == "unknown" else f"move it into {_home(edit.path)}"
+    keep, drop = _ways_out(edit)
     return (
         f"{edit.path}:{edit.line}: {what}\n"
         f"  by hand:   {_shown(edit.by_hand)}\n"
         f"  generated: {_shown(edit.generated)}\n"
         f"  to keep it: {keep}\n"
-        f"  to drop it: run again with `--discard {edit.path}`"
+        f"  to drop it: {drop}"
     )
+
+
+def _ways_out(edit: HandEdit) -> tuple[str, str]:
+    drop = f"run again with `--discard {edit.path}`"
+    if edit.kind == "unknown":
+        return "`git fetch --unshallow`, then run again", drop
+    if edit.path != LOCK:
+        return f"move it into {_home(edit.path)}", drop
+    if edit.kind == "committed":
+        return "nothing but digests is kept in this file", drop
+    # A digest that stands here is taken for true and would outlive `--discard`.
+    return (
+        "commit it, then run again: digests are taken as they are committed, nothing else is kept in this file",
+        f"`git checkout HEAD -- {LOCK}`, then run again",
+    )
+
+
+def refusals(edits: Sequence[HandEdit]) -> Iterator[str]:
+    """Say of each edit what `refusal` says; many are folded into their folders."""
+    if len(edits) <= HANDFUL:
+        yield from map(refusal, edits)
+        return
+    folders = _folded(edits)
+    for folder, found in folders.items():
+        first = f"{found[0].path}:{found[0].line}"
+        yield f"{folder}: {len(found)} changed by hand, and gen would overwrite that; the first is {first}"
+    if any(edit.kind == "unknown" for edit in edits):
+        yield "  to be sure: `git fetch --unshallow`, then run again: this shallow clone ends before all can be told"
+    yield "  to see them all: run again with `--dry-run --output json`"
+    yield "  to keep them: move them into the custom/ folders of overlays or into cluster files"
+    yield f"  to drop them: run again with `{' '.join(f'--discard {folder}' for folder in folders)}`"
+
+
+def _folded(edits: Sequence[HandEdit]) -> dict[str, list[HandEdit]]:
+    """Return edits by their folders: of components if these are few, otherwise higher ones."""
+    for depth in (3, 2, 1):
+        found: dict[str, list[HandEdit]] = {}
+        for edit in edits:
+            found.setdefault("/".join(edit.path.split("/")[:depth]), []).append(edit)
+        if len(found) <= HANDFUL:
+            break
+    return found
+
+
+class _At(NamedTuple):
+    """A file as it was at a commit."""
+
+    commit: str
+    path: str
 
 
 class _Judge:
     """Answers for one plan; every commit is rendered at most once."""
 
-    def __init__(self, history: History, render_at: RenderAt, version: str) -> None:
+    def __init__(self, history: History, renames: Renames, render_at: RenderAt, version: str) -> None:
         self._history = history
+        self._renames = renames
         self._render_at = render_at
         self._version = version.encode()
         self._trees: dict[str, Tree | None] = {}
@@ -105,15 +160,20 @@ class _Judge:
 
     def question(self, change: Change) -> HandEdit | None:
         """Find the hand edit that a change would destroy."""
+        edit = self._question(change)
+        # A commit may know the file by the name that its cluster had then.
+        return edit and structs.replace(edit, path=change.path)
+
+    def _question(self, change: Change) -> HandEdit | None:
         old, path = change.old or b"", change.path
-        head = self._history.head
-        standing = self._history.read(head, path) if head else None
-        if head and standing is not None and _same(standing, old):
-            return self._committed(head, path)
-        others = self._history.others()
-        heads = [commit for commit in (head, *(others or ())) if commit and self._history.read(commit, path)]
-        if others is not None and heads:
-            return next((edit for commit in heads if (edit := self._committed(commit, path))), None)
+        head, others = self._history.head, self._history.others()
+        places = [_At(commit, self._renames.before(path, None, commit)) for commit in (head, *(others or ())) if commit]
+        standing = self._read(places[0]) if head else None
+        if standing is not None and same(standing, old):
+            return self._committed(places[0])
+        held = [place for place in places if self._read(place)]
+        if others is not None and held:
+            return next((edit for place in held if (edit := self._committed(place))), None)
         if _CONFLICT.search(old):
             return None
         before = change.new if standing is None else standing
@@ -123,61 +183,62 @@ class _Judge:
         """Say what could not be told."""
         if self._untold:
             yield (
-                f"{_several(self._untold)}: whether it was changed by hand cannot be told, because another version "
+                f"{several(self._untold)}: whether it was changed by hand cannot be told, because another version "
                 "of gen wrote it or the cluster file of that commit cannot be rendered; `git diff` shows what changes"
             )
 
-    def _committed(self, head: str, path: str) -> HandEdit | None:
+    def _committed(self, head: _At) -> HandEdit | None:
         """Follow a file back through the commits that changed it until its rendering explains it.
 
         What a merge, a squash or a rebase combined may be stale without any edit: a commit is to blame only for
         places where it differs from its own rendering and from all its parents.
         """
-        pending, seen = [head], set[str]()
+        pending, seen = [head], set[_At]()
         while pending:
-            commit = pending.pop()
-            if commit not in seen and not self._explained(commit, path):
-                seen.add(commit)
-                edit, origins = self._trace(commit, path)
+            at = pending.pop()
+            if at not in seen and not self._explained(at):
+                seen.add(at)
+                edit, origins = self._trace(at)
                 if edit:
                     return edit
                 pending += origins
         return None
 
-    def _explained(self, commit: str, path: str) -> bool:
+    def _explained(self, at: _At) -> bool:
         """Whether the file needs no look into the past: gone, as rendered, or from another version of gen."""
-        here = self._history.read(commit, path)
+        here = self._read(at)
         if here is None:
             return True
-        if self._foreign(commit):
+        if self._foreign(at.commit):
             # The lock itself changes with every version, which is no news.
-            self._untold.update({path} - {_LOCK})
+            self._untold.update({at.path} - {LOCK})
             return True
-        tree = self._tree(commit) or {}
-        return path in tree and _same(tree[path], here)
+        tree = self._tree(at.commit) or {}
+        return at.path in tree and same(tree[at.path], here)
 
-    def _trace(self, commit: str, path: str) -> tuple[HandEdit | None, list[str]]:
+    def _trace(self, at: _At) -> tuple[HandEdit | None, list[_At]]:
         """Judge the last commit that changed the file; otherwise its parents answer."""
-        touched = self._history.touched(commit, path)
-        if touched is None or (touched != commit and self._explained(touched, path)):
+        commit = self._history.touched(*at)
+        if commit is None or (commit != at.commit and self._explained(_At(commit, at.path))):
             return None, []
-        tree = self._tree(touched)
+        tree, cut_off = self._tree(commit), self._history.cut_off(commit)
+        here, rendered = self._history.read(commit, at.path) or b"", (tree or {}).get(at.path)
+        parents = [] if cut_off else self._parents(commit, at.path)
+        before = [self._read(parent) or b"" for parent in parents]
+        if _CONFLICT.search(here) or not changed(here, [rendered or b"", *before]):
+            return None, parents
         if tree is None:
-            self._untold.add(path)
+            self._untold.add(at.path)
             return None, []
-        here = self._history.read(touched, path) or b""
-        rendered = tree.get(path)
-        if self._history.cut_off(touched):
-            return self._blame("unknown", touched, path, here, rendered), []
-        parents = self._history.parents(touched)
-        before = [self._history.read(parent, path) or b"" for parent in parents]
-        if not _CONFLICT.search(here) and _changed_by_hand(here, [rendered or b"", *before]):
-            return self._blame("committed", touched, path, here, rendered), []
-        return None, parents
+        edit = _edit("unknown" if cut_off else "committed", at.path, here, rendered)
+        return structs.replace(edit, commit=commit, author=self._history.author(commit)), []
 
-    def _blame(self, kind: Kind, commit: str, path: str, here: bytes, rendered: bytes | None) -> HandEdit:
-        edit = _edit(kind, path, here, rendered)
-        return structs.replace(edit, commit=commit, author=self._history.author(commit))
+    def _parents(self, commit: str, path: str) -> list[_At]:
+        parents = self._history.parents(commit)
+        return [_At(parent, self._renames.before(path, commit, parent)) for parent in parents]
+
+    def _read(self, at: _At) -> bytes | None:
+        return self._history.read(*at)
 
     def _tree(self, commit: str) -> Tree | None:
         if commit not in self._trees:
@@ -185,46 +246,13 @@ class _Judge:
         return self._trees[commit]
 
     def _foreign(self, commit: str) -> bool:
-        named = _VERSION.search(self._history.read(commit, _LOCK) or b"")
+        named = _VERSION.search(self._history.read(commit, LOCK) or b"")
         return named is not None and named[1] != self._version
 
 
-def _changed_by_hand(here: bytes, others: Sequence[bytes]) -> bool:
-    """Whether some place of `here` differs from all `others`."""
-    lines = here.splitlines()
-    return bool(set.intersection(*(_places(lines, other.splitlines()) for other in others)))
-
-
-def _places(lines: list[bytes], others: list[bytes]) -> set[int]:
-    """Return where `lines` differ from `others`: 2n + 1 is line n, 2n the gap before it."""
-    from difflib import SequenceMatcher  # noqa: PLC0415 - only for files that are not as they were
-
-    places = set[int]()
-    for what, start, end, *_ in SequenceMatcher(None, lines, others).get_opcodes():
-        if what == "insert":
-            places.add(2 * start)
-        elif what == "delete":
-            places.update(range(2 * start + 1, 2 * end))
-        elif what == "replace":
-            places.update(range(2 * start, 2 * end + 1))
-    return places
-
-
-def _same(one: bytes, other: bytes) -> bool:
-    """Compare without line endings, which Git may have converted on checkout (core.autocrlf)."""
-    return one.replace(b"\r\n", b"\n") == other.replace(b"\r\n", b"\n")
-
-
 def _edit(kind: Kind, path: str, here: bytes, generated: bytes | None) -> HandEdit:
-    lines = zip_longest(here.splitlines(), (generated or b"").splitlines())
-    number, (ours, theirs) = next(
-        ((number, pair) for number, pair in enumerate(lines, 1) if pair[0] != pair[1]), (1, (None, None))
-    )
-    return HandEdit(path=path, kind=kind, line=number, by_hand=_text(ours), generated=_text(theirs))
-
-
-def _text(line: bytes | None) -> str | None:
-    return None if line is None else line.decode(errors="replace")
+    line, ours, theirs = first_difference(here, generated or b"")
+    return HandEdit(path=path, kind=kind, line=line, by_hand=ours, generated=theirs)
 
 
 def _shown(line: str | None) -> str:
@@ -250,10 +278,11 @@ def _within(path: str, places: Collection[str]) -> bool:
 
 
 def _unprotected(changes: Sequence[Change], why: str) -> Verdict:
-    files = _several([change.path for change in changes])
+    files = several([change.path for change in changes])
     return Verdict(notes=(f"{files}: overwritten without asking, because {why}; in Git, hand edits are found",))
 
 
-def _several(paths: Collection[str]) -> str:
+def several(paths: Collection[str]) -> str:
+    """Name the first of some files, and how many more there are."""
     first = min(paths)
     return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"

@@ -1,6 +1,6 @@
 """Rendering a repository: every cluster to a tree, the tree against what stands, the difference onto the disk."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -13,14 +13,16 @@ from generator.layout.lock import LOCK, Lock, lock_file
 from generator.layout.tree import Known, Tree, lay_out, merge
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, State, folder
 from generator.model.cluster import Cluster
-from generator.repository.handedits import HandEdit, hand_edits
+from generator.repository.corners import unused
+from generator.repository.handedits import HandEdit, hand_edits, several
 from generator.repository.history import Snapshot
+from generator.repository.lines import same
 from generator.repository.lock import exclusive
 from generator.repository.many import spread
 from generator.repository.plan import Owned, Plan, plan
 from generator.repository.project import Loaded, cluster_file, examine, names
 from generator.repository.scaffold import published_schema, scaffold
-from generator.repository.standing import intact, locked, on_disk, vendored, vendored_names
+from generator.repository.standing import UnreadableError, intact, locked, on_disk, vendored, vendored_names
 from generator.repository.writer import write
 
 __all__ = ["KEPT", "Fresh", "Outcome", "render", "tree_of"]
@@ -35,8 +37,8 @@ KEPT = (
 
 class Fresh(Struct, frozen=True, kw_only=True):
     """What `gen vendor` brings: new `files` of upstream folders and of CRDs in bases, the `folders` they replace whole,
-    and the digests that were found for them. `seen` is the lock that it began with, `unused` the charts and manifests
-    in it that nothing needs any more.
+    and the digests that were found for them. `seen` is the lock that it began with, `unused` what it names and
+    nothing needs any more.
     """
 
     files: Mapping[str, bytes] = {}
@@ -70,7 +72,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def stale(self) -> list[str]:
-        """Components whose vendored objects are from older inputs, as `cluster/component`."""
+        """Components whose vendored objects are from other inputs, as `cluster/component`."""
         found = ((cluster, name, state) for cluster, states in self.states.items() for name, state in states.items())
         return [f"{cluster}/{name}" for cluster, name, state in found if state == "stale"]
 
@@ -88,8 +90,8 @@ def render(  # noqa: PLR0913 - what a render may be told
     """Render the clusters `loaded` into the repository at `root`; clusters left out keep what they have. What stands
     vendored is kept, and replaced where `fresh` brings it anew; `verify` reads all of it and compares it with its seal.
 
-    Writes nothing with `dry_run`, or when a file was edited by hand and is not in `discard`. Raises UsageError where
-    the repository cannot be read or written; it is then as it was.
+    Writes nothing with `dry_run`, or when a file was edited by hand and is not in `discard`. Raises UnreadableError for
+    a conflict in what gen itself needs, UsageError where the repository cannot be read or written: it is as it was.
     """
     clusters = [one.cluster for one in loaded if one.cluster]
     everything = names(root)
@@ -108,11 +110,22 @@ def render(  # noqa: PLR0913 - what a render may be told
             seconds=seconds,
             damaged=_damaged(held.root, laid) if verify else (),
             edits=verdict.edits,
-            notes=verdict.notes,
+            notes=(*verdict.notes, *_converted(found), *unused(held.root, laid, everything)),
         )
         if not dry_run and not outcome.refused:
             write(held, found)
     return outcome
+
+
+def _converted(found: Plan) -> Iterator[str]:
+    """Say which files differ only because Git converted them."""
+    paths = [each.path for each in found.changes if each.old and each.new and same(each.old, each.new)]
+    if paths:
+        yield (
+            f"{several(paths)}: only the line endings differ, which Git converts (core.autocrlf): with "
+            "`* text=auto eol=lf` in .gitattributes (`gen render` makes one where there is none), then "
+            "`git add --renormalize .` and a commit, they stay as gen writes them"
+        )
 
 
 def _damaged(root: Path, laid: Tree) -> tuple[str, ...]:
@@ -153,16 +166,17 @@ def _joined(standing: Lock, fresh: Fresh) -> Lock:
                     f"{LOCK}: {name} was locked meanwhile as {now[name]}, and here it came as {digest}; run again"
                 )
     charts, manifests = ({**now, **then} for now, then, _ in pairs)
+    images = {**standing.images, **new.images}
     return Lock(
         charts={name: digest for name, digest in charts.items() if name not in fresh.unused},
         manifests={name: digest for name, digest in manifests.items() if name not in fresh.unused},
-        images={**standing.images, **new.images},
+        images={name: digest for name, digest in images.items() if name not in fresh.unused},
     )
 
 
 def _lay_out(root: Path, clusters: Sequence[Cluster], lock: Lock, fresh: Fresh) -> tuple[Tree, dict[str, float]]:
     brought = _brought(fresh.files)
-    jobs = [_Job(root, cluster, lock.images, brought.get(cluster.name, {})) for cluster in clusters]
+    jobs = [_Job(root, cluster, lock, brought.get(cluster.name, {})) for cluster in clusters]
     timed = spread(_timed, jobs)
     seconds = {cluster.name: spent for cluster, (_, spent) in zip(clusters, timed, strict=True)}
     return merge(tree for tree, _ in timed), seconds
@@ -183,7 +197,7 @@ class _Job(NamedTuple):
 
     root: Path
     cluster: Cluster
-    images: Mapping[str, str]
+    lock: Lock
     fresh: Mapping[str, bytes]
 
 
@@ -194,14 +208,13 @@ def _timed(job: _Job) -> tuple[Tree, float]:
     known = vendored(
         lambda path: job.fresh.get(path) or disk(path), name, sorted({*vendored_names(job.root, name), *brought})
     )
-    for component, one in known.items():
-        if not one.inputs:
-            # Without what was found there, projects and the mirror would lose what the component needs.
-            raise UsageError(
-                f"{folder(name, component)}/{FOUND}: cannot be read, as after a merge with a conflict in it; "
-                f"`gen vendor {component}` makes it anew"
-            )
-    return lay_out(job.cluster, Known(upstream=known, images=job.images)), perf_counter() - begun
+    if broken := [component for component, one in known.items() if not one.inputs]:
+        # Without what was found there, projects and the mirror would lose what the component needs.
+        raise UnreadableError(
+            f"{folder(name, broken[0])}/{FOUND}",
+            f": cannot be read, as after a merge with a conflict in it; `gen vendor {' '.join(broken)}` makes it anew",
+        )
+    return lay_out(job.cluster, Known(upstream=known, lock=job.lock)), perf_counter() - begun
 
 
 def _shared(lock: Lock) -> dict[str, bytes]:
@@ -209,9 +222,13 @@ def _shared(lock: Lock) -> dict[str, bytes]:
 
 
 def tree_of(snapshot: Snapshot) -> dict[str, bytes] | None:
-    """Render the cluster files of a commit with this version of gen; None where one of them is wrong. What was vendored
-    then is taken as it stands there: only inflating it again could tell.
+    """Render the cluster files of a commit with this version of gen; None where one of them, or `gen.lock`, is wrong.
+    What was vendored then is taken as it stands there: only inflating it again could tell.
     """
+    try:
+        lock = locked(snapshot.read)
+    except UnreadableError:
+        return None
     trees: list[Tree] = []
     upstream = {path: b"" for path in snapshot.files("overlays") if path.split("/")[3:4] == ["upstream"]}
     for file in snapshot.files("clusters"):
@@ -222,8 +239,8 @@ def tree_of(snapshot: Snapshot) -> dict[str, bytes] | None:
         if loaded.cluster is None or loaded.wrong:
             return None
         brought = {path.split("/")[2] for path in upstream if path.startswith(f"overlays/{name}/")}
-        known = Known(upstream=vendored(snapshot.read, name, sorted(brought)), images=locked(snapshot.read).images)
+        known = Known(upstream=vendored(snapshot.read, name, sorted(brought)), lock=lock)
         trees.append(lay_out(loaded.cluster, known))
     definitions = [path for path in snapshot.files("base") if path.split("/")[3:4] == ["crds"]]
     standing = {path: snapshot.read(path) or b"" for path in (*upstream, *definitions)}
-    return {**standing, **merge(trees).files, **_shared(locked(snapshot.read))}
+    return {**standing, **merge(trees).files, **_shared(lock)}

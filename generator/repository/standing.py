@@ -19,9 +19,10 @@ from generator.layout.upstream import (
     kustomized,
     seal,
 )
+from generator.repository.lines import with_line_feeds
 from generator.spec.reader import read
 
-__all__ = ["Read", "intact", "locked", "on_disk", "vendored", "vendored_names"]
+__all__ = ["Read", "UnreadableError", "intact", "locked", "on_disk", "vendored", "vendored_names"]
 
 _BASE = re.compile(rb"/(base/[^/\s]+/[^/\s]+/crds)$", re.MULTILINE)
 
@@ -29,12 +30,24 @@ Read = Callable[[str], bytes | None]
 """Returns the content of a file by its path in the repository, None where there is none."""
 
 
+class UnreadableError(UsageError):
+    """Without this file of gen's own nothing can be rendered, and it cannot be read: mostly a conflict of a merge."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(path, why)
+        self.path = path
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"{self.path}{self.why}"
+
+
 def on_disk(root: Path) -> Read:
-    """Return a reader of files below `root`."""
+    """Return a reader of files below `root`; their line endings may be Git's (core.autocrlf)."""
 
     def content(path: str) -> bytes | None:
         try:
-            return (root / path).read_bytes()
+            return with_line_feeds((root / path).read_bytes())
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
         except OSError as error:
@@ -44,7 +57,7 @@ def on_disk(root: Path) -> Read:
 
 
 def locked(content: Read) -> Lock:
-    """Return `gen.lock` as it stands, an empty one where there is none. Raises UsageError."""
+    """Return `gen.lock` as it stands, an empty one where there is none. Raises `UnreadableError`."""
     found = content(LOCK)
     if found is None:
         return Lock()
@@ -55,9 +68,10 @@ def locked(content: Read) -> Lock:
     except msgspec.ValidationError:
         pass
     where = f":{document.locate(document.findings[0])[0].line}" if document.findings else ""
-    raise UsageError(
-        f"{LOCK}{where}: cannot be read as what gen writes; take one side of a conflict whole, or restore the file "
-        f"(`git checkout HEAD -- {LOCK}`), and run `gen vendor`"
+    raise UnreadableError(
+        LOCK,
+        f"{where}: cannot be read as what gen writes; take one side of a conflict whole, or restore the file "
+        f"(`git checkout HEAD -- {LOCK}`), and run `gen vendor`",
     )
 
 
@@ -106,6 +120,6 @@ def intact(root: Path, cluster: str, component: str, found: Found) -> bool:
 
 def _files(place: Path) -> dict[str, bytes]:
     try:
-        return {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
+        return {path.name: with_line_feeds(path.read_bytes()) for path in place.iterdir() if path.is_file()}
     except OSError:
         return {}

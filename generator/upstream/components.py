@@ -88,7 +88,7 @@ def _objects(content: bytes) -> list[Manifest]:
 
 def lay(root: Path, sites: Sequence[Site], ready: Sequence[Ready]) -> Laid:
     """Return the files of all targets. CRDs go where all clusters with that version of the component agree."""
-    fresh = [_holder(one.target, one.settled) for one in ready]
+    fresh = [_holder(one) for one in ready]
     files: dict[str, bytes] = {}
     folders: list[str] = []
     for component, version in sorted({(one.component, one.version) for one in fresh}):
@@ -100,11 +100,11 @@ def lay(root: Path, sites: Sequence[Site], ready: Sequence[Ready]) -> Laid:
     return Laid(files, tuple(folders))
 
 
-def _holder(target: Target, settled: Settled) -> Holder:
-    cluster, component = target.cluster, target.component
+def _holder(ready: Ready) -> Holder:
+    cluster, component, settled = ready.target.cluster, ready.target.component, ready.settled
     items = object_files(cluster.name, component.name, settled.items)
     definitions = definition_files(component.name, component.version, settled.definitions)
-    found = structs.replace(settled.found, seal=seal({**items, **definitions}))
+    found = structs.replace(settled.found, sources=ready.made.sources, seal=seal({**items, **definitions}))
     beside = {path.rpartition("/")[2]: content for path, content in own_files(cluster, component, found).items()}
     return Holder(
         cluster=cluster.name,

@@ -12,6 +12,7 @@ from generator import __version__
 from generator.layout.lock import LOCK, Lock
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, Inputs, folder
 from generator.model.versions import HELM
+from generator.repository.lines import with_line_feeds
 from generator.repository.record import Record
 from generator.repository.standing import intact, vendored
 from generator.repository.standing import on_disk as on_file
@@ -114,8 +115,10 @@ def _edits(asked: Asked, target: Target, settled: Settled, record: Record) -> It
 
 
 def _body(content: bytes | None) -> bytes | None:
-    """Return a file less its first line, which tells of versions and is nobody's work."""
-    return None if content is None else content.partition(b"\n")[2]
+    """Return a file less its first line, which tells of versions and is nobody's work, and less what Git does to the
+    ends of lines.
+    """
+    return None if content is None else with_line_feeds(content).partition(b"\n")[2]
 
 
 def _wrong(path: str, ours: bytes, theirs: bytes | None) -> Wrong:

@@ -27,12 +27,14 @@ Tell = Callable[[str], None]
 
 
 class Made(Struct, frozen=True, kw_only=True):
-    """What one target became: its parts, each with the namespace of objects that name none; how many files were
-    pulled, and the seconds that its fetching and inflating took, other targets with the same inputs included.
+    """What one target became: its parts, each with the namespace of objects that name none; the digests of what they
+    came from; how many files were pulled, and the seconds that its fetching and inflating took, other targets with the
+    same inputs included.
     """
 
     target: Target
     parts: tuple[tuple[str, Part], ...]
+    sources: Mapping[str, str]
     pulled: int
     seconds: float
 
@@ -137,6 +139,7 @@ def _made(target: Target, pieces: Iterable[_Piece], parts: Mapping[bytes, tuple[
     return Made(
         target=target,
         parts=tuple((_namespace(piece), part) for piece, part, _ in found),
+        sources={piece.source.name: got.digest for piece, *_ in found if isinstance(got := piece.got.what, Fetched)},
         pulled=sum(isinstance(piece.got.what, Fetched) and piece.got.what.how == "pulled" for piece, *_ in found),
         seconds=sum(seconds for *_, seconds in found),
     )

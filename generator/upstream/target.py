@@ -54,23 +54,23 @@ def sites(root: Path, clusters: Iterable[Cluster], lock: Lock) -> list[Site]:
     """Return what is installed on these clusters, once all of it is vendored. What is damaged, or made of what the lock
     does not name, counts as stale.
     """
-    return [_site(root, cluster, {*lock.charts, *lock.manifests}) for cluster in clusters]
+    return [_site(root, cluster, lock) for cluster in clusters]
 
 
-def _site(root: Path, cluster: Cluster, names: set[str]) -> Site:
+def _site(root: Path, cluster: Cluster, lock: Lock) -> Site:
     bringing = [one.name for one in compose(cluster) if brings(one)]
     components = compose(cluster, bringing)
     known = vendored(on_disk(root), cluster.name, vendored_names(root, cluster.name))
-    states = {one.name: _state(root, cluster, one, known.get(one.name), names) for one in components if brings(one)}
+    states = {one.name: _state(root, cluster, one, known.get(one.name), lock) for one in components if brings(one)}
     return Site(cluster, components, states)
 
 
-def _state(root: Path, cluster: Cluster, component: Component, known: Upstream | None, names: set[str]) -> State:
-    found = state(cluster, component, known)
+def _state(root: Path, cluster: Cluster, component: Component, known: Upstream | None, lock: Lock) -> State:
+    found = state(cluster, component, known, lock)
     if found != "vendored" or known is None:
         return found
-    true = needed(component) <= names and intact(root, cluster.name, component.name, known.found)
-    return "vendored" if true else "stale"
+    named = needed(component) <= {*lock.charts, *lock.manifests}
+    return "vendored" if named and intact(root, cluster.name, component.name, known.found) else "stale"
 
 
 def targets(found: Sequence[Site], wanted: Sequence[str], *, everything: bool) -> list[Target]:

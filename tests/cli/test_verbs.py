@@ -131,6 +131,23 @@ def test_a_hand_edit_is_refused_and_can_be_discarded(repository: Path, capsys: p
     assert path.read_text() == rendered
 
 
+def test_many_hand_edits_do_not_fill_the_screen(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["render", "-C", str(repository)])
+    commit(repository, "render")
+    edited = sorted((repository / "overlays/a30-bench").glob("*/kustomization.yaml"))
+    for path in edited:
+        path.write_text(f"{path.read_text()}# mine\n")
+    capsys.readouterr()
+    assert run(["render", "-C", str(repository)]) == 1
+    told = capsys.readouterr()
+    assert f"overlays/a30-bench: {len(edited)} changed by hand" in told.err
+    assert len(told.err.splitlines()) < 10
+    assert f"refused: {len(edited)} files were edited by hand" in told.out
+    advice = told.err.rpartition("run again with `")[2].partition("`")[0]
+    assert run(["render", "-C", str(repository), *advice.split()]) == 0
+    assert not any("mine" in path.read_text() for path in edited)
+
+
 GIT = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org")
 
 

@@ -16,6 +16,7 @@ from generator.components.cert_manager import cert_manager
 from generator.components.component import Patch
 from generator.layout.files import document, kustomization, objects
 from generator.layout.images import find, split, upstream_name
+from generator.layout.lock import Lock
 from generator.layout.mirror import Imaging, rewritten, rewritten_patch, sightings
 from generator.layout.overlay import overlay
 from generator.layout.tree import Known, lay_out
@@ -85,7 +86,7 @@ def built(
     command = need_kustomize()
     component = "cert-manager"
     found = Upstream(b"", Found(images=sightings(WORKLOADS)))
-    tree = lay_out(cluster, Known(upstream={component: found}, images=digests))
+    tree = lay_out(cluster, Known(upstream={component: found}, lock=Lock(images=digests)))
     place = f"overlays/{cluster.name}/{component}"
     names, files = objects(f"{place}/upstream", WORKLOADS, "x")
     top = document(kustomization(names), "x")
@@ -131,7 +132,7 @@ def test_nothing_is_rewritten_without_a_mirror_and_locked_digests(ml50: Cluster,
     found = list(built(ml50, tmp_path, {}, only="ce*"))
     assert [one for one in WORKLOADS if one not in found] == []
     assert "quay.io/ceph/ceph:v20.2.4-20260818" in elsewhere(found)
-    plain, digests = lay_out(ml50), lay_out(ml50, Known(images={"quay.io/nobody/has:1": A}))
+    plain, digests = lay_out(ml50), lay_out(ml50, Known(lock=Lock(images={"quay.io/nobody/has:1": A})))
     assert plain.files == digests.files
 
 

@@ -56,6 +56,25 @@ def test_rendering_keeps_what_is_vendored_and_says_when_it_is_stale(world: World
     assert "nothing to change" in world.gen("render", "--check")
 
 
+def test_a_merge_that_takes_the_lock_of_one_side_and_the_objects_of_the_other_is_stale(
+    world: World, shop: Shop
+) -> None:
+    old = shop.add()
+    world.installs(component(release(shop.url)))
+    world.gen("vendor")
+    world.commit()
+    lock = (world.root / "gen.lock").read_text()
+    shop.add(values="text: other\n")
+    world.gen("vendor", "--update", "toy")
+    assert old not in (world.root / "gen.lock").read_text()
+    (world.root / "gen.lock").write_text(lock)
+    world.commit()
+    assert "stale, kept as they were: one/toy" in world.gen("render", "--check", expect=1)
+    assert "GEN-VEND-001" in world.gen("check", "--rendered", expect=1)
+    assert "~ ConfigMap toy/toy: data.text" in world.gen("vendor")
+    assert "nothing to change" in world.gen("render", "--check")
+
+
 def test_a_digest_that_changed_is_refused_until_it_is_accepted_by_name(world: World, shop: Shop) -> None:
     old = shop.add()
     world.installs(component(release(shop.url)))

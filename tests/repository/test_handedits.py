@@ -240,28 +240,3 @@ def test_a_shallow_clone_refuses_what_it_cannot_tell(world: World, tmp_path: Pat
     assert "git fetch --unshallow" in refusal(nodes)
     shallow.git("fetch", "-q", "--unshallow")
     assert not shallow.render().edits
-
-
-def test_a_refusal_says_what_where_and_both_ways_out() -> None:
-    edit = HandEdit(
-        path=NODES, kind="committed", commit="0" * 40, author="Ann", line=11, by_hand="a" * 200, generated=None
-    )
-    assert refusal(edit).splitlines() == [
-        f"{NODES}:11: was changed by hand in commit 000000000 by Ann, and gen would overwrite it",
-        f"  by hand:   {'a' * 97}...",
-        "  generated: (no such line)",
-        "  to keep it: move it into overlays/toy/app/custom/ or clusters/toy/cluster.yaml",
-        f"  to drop it: run again with `--discard {NODES}`",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("path", "home"),
-    [
-        ("base/app/1.0/a.yaml", "the custom/ folder of an overlay or into the cluster file"),
-        ("clusters/toy/argocd/a.yaml", "clusters/toy/argocd/custom/ or clusters/toy/cluster.yaml"),
-    ],
-)
-def test_a_refusal_names_where_an_edit_survives(path: str, home: str) -> None:
-    edit = HandEdit(path=path, kind="uncommitted", line=1, by_hand="a", generated="b")
-    assert f"to keep it: move it into {home}\n" in refusal(edit)

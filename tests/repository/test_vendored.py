@@ -180,12 +180,41 @@ def test_without_what_was_found_nothing_is_rendered(place: Path, content: bytes)
     assert states(rendered(place, brought(place, "volcano")))["volcano"] == "vendored"
 
 
+def test_every_conflict_of_a_cluster_is_told_and_is_no_wrong_usage(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered(place, brought(place, "volcano", "kueue"))
+    for name in ("volcano", "kueue"):
+        (place / f"overlays/a30-bench/{name}/upstream/found.json").write_text("<<<<<<< HEAD\n{}\n")
+    before = (place / OVERLAY / "kustomization.yaml").read_bytes()
+    for processes in (20, 1):
+        monkeypatch.setattr("generator.repository.many.MANY", processes)
+        for more in ([], ["--check"], ["--check", "--output", "json"]):
+            assert run(["render", *more, "-C", str(place)]) == 1
+            told = capsys.readouterr().err
+            assert "overlays/a30-bench/kueue/upstream/found.json: cannot be read" in told
+            assert "`gen vendor kueue volcano` makes" in told
+    assert run(["render", "--check", "--output", "github", "-C", str(place)]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("::error file=overlays/a30-bench/kueue/upstream/found.json::overlays/a30-bench/kueue/up")
+    assert (place / OVERLAY / "kustomization.yaml").read_bytes() == before
+
+
+def test_a_conflict_in_the_inputs_is_stale(place: Path) -> None:
+    rendered(place, brought(place, "volcano"))
+    (place / OVERLAY / "upstream/inputs.yaml").write_text("<<<<<<< HEAD\n")
+    assert rendered(place).stale == ["a30-bench/volcano"]
+
+
 @pytest.mark.parametrize("content", ["<<<<<<< HEAD\ngen: 1\n", "charts: [a]\n", "charts: {a: 1}\n", "- a\n"])
-def test_a_broken_lock_is_told_and_kept(place: Path, content: str) -> None:
+def test_a_broken_lock_is_told_and_kept(place: Path, content: str, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "gen.lock").write_text(content)
     with pytest.raises(UsageError, match=r"gen.lock.*`gen vendor`"):
         rendered(place)
     assert (place / "gen.lock").read_text() == content
+    assert run(["render", "--check", "-C", str(place)]) == 1
+    assert run(["render", "--check", "--output", "github", "-C", str(place)]) == 1
+    assert "::error file=gen.lock::gen.lock" in capsys.readouterr().out
 
 
 def test_another_cluster_keeps_what_is_vendored(place: Path) -> None:
@@ -210,6 +239,35 @@ def test_a_folder_without_findings_is_stale(tmp_path: Path) -> None:
     (tmp_path / "overlays/a/b/upstream").mkdir(parents=True)
     (tmp_path / "overlays/a/b/upstream/inputs.yaml").write_bytes(b"x")
     assert vendored(on_disk(tmp_path), "a", ["b"]) == {"b": Upstream(b"", Found())}
+
+
+def converted(place: Path) -> None:
+    """Do what Git does on checkout with core.autocrlf."""
+    for path in place.rglob("*"):
+        if path.is_file() and ".git/" not in str(path):
+            path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+
+
+def test_converted_line_endings_are_named_and_nothing_vendored_is_damaged(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rendered(place, brought(place, "volcano"))
+    commit(place)
+    converted(place)
+    (place / ".gitattributes").unlink()
+    assert run(["render", "--check", "-C", str(place)]) == 1
+    err = capsys.readouterr().err
+    assert "only the line endings differ, which Git converts (core.autocrlf)" in err
+    assert "`git add --renormalize .`" in err
+    assert "not as `gen vendor` wrote them" not in err
+    assert "stale" not in err
+    assert states(rendered(place))["volcano"] == "vendored"
+    assert b"\r" not in (place / OVERLAY / "kustomization.yaml").read_bytes()
+    assert b"eol=lf" in (place / ".gitattributes").read_bytes()
+    assert run(["render", "--check", "-C", str(place)]) == 0
+    assert "line endings" not in capsys.readouterr().err
+    append(place / OVERLAY / "upstream/configmap-made.yaml")
+    assert run(["render", "--check", "-C", str(place)]) == 1
 
 
 def append(path: Path) -> None:
@@ -265,6 +323,19 @@ def test_what_another_process_locked_otherwise_is_not_overwritten(place: Path) -
     assert locked(on_disk(place)).charts == other.charts
     rendered(place, Fresh(unused=frozenset({"x/volcano:1"})))
     assert locked(on_disk(place)).charts == {"x/new:1": "sha256:3"}
+
+
+def test_an_edited_digest_is_asked_about_until_it_is_committed(place: Path) -> None:
+    rendered(place, brought(place, "volcano"))
+    commit(place)
+    lock = (place / "gen.lock").read_text()
+    (place / "gen.lock").write_text(lock.replace("sha256:1", "sha256:7"))
+    seen = Lock(charts={"x/volcano:1": "sha256:7"})
+    again = Fresh(lock=Lock(charts={"x/volcano:1": "sha256:2"}), seen=seen)
+    assert [(edit.path, edit.kind) for edit in rendered(place, again).edits] == [("gen.lock", "uncommitted")]
+    git(place, "commit", "-qam", "another digest")
+    assert not rendered(place, again).edits
+    assert locked(on_disk(place)).charts == again.lock.charts
 
 
 WATCHED = (

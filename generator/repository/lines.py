@@ -1,0 +1,49 @@
+"""Contents compared line by line."""
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+__all__ = ["changed", "first_difference", "same", "with_line_feeds"]
+
+
+def with_line_feeds(content: bytes) -> bytes:
+    """Return a content as gen writes it, where Git converted line endings on checkout (core.autocrlf)."""
+    return content.replace(b"\r\n", b"\n")
+
+
+def same(one: bytes, other: bytes) -> bool:
+    """Compare without line endings."""
+    return with_line_feeds(one) == with_line_feeds(other)
+
+
+def changed(here: bytes, others: Sequence[bytes]) -> bool:
+    """Whether some place of `here` differs from all `others`."""
+    lines = here.splitlines()
+    return bool(set.intersection(*(_places(lines, other.splitlines()) for other in others)))
+
+
+def _places(lines: list[bytes], others: list[bytes]) -> set[int]:
+    """Return where `lines` differ from `others`: 2n + 1 is line n, 2n the gap before it."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only for files that are not as they were
+
+    places = set[int]()
+    for what, start, end, *_ in SequenceMatcher(None, lines, others).get_opcodes():
+        if what == "insert":
+            places.add(2 * start)
+        elif what == "delete":
+            places.update(range(2 * start + 1, 2 * end))
+        elif what == "replace":
+            places.update(range(2 * start, 2 * end + 1))
+    return places
+
+
+def first_difference(here: bytes, other: bytes) -> tuple[int, str | None, str | None]:
+    """Return the number of the first line that differs and what it says in each, None where there is no such line."""
+    for number, (ours, theirs) in enumerate(zip_longest(here.splitlines(), other.splitlines()), 1):
+        if ours != theirs:
+            return number, _text(ours), _text(theirs)
+    return 1, None, None
+
+
+def _text(line: bytes | None) -> str | None:
+    return None if line is None else line.decode(errors="replace")
