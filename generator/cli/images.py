@@ -11,19 +11,19 @@ from pathlib import Path
 import click
 from msgspec import Struct, to_builtins
 
-from generator.cli.image_table import table, tell_by_tag
+from generator.cli.image_table import lists, table, tell, tell_failed
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings, summary
 from generator.errors import UsageError
-from generator.layout.emit import emit
 from generator.layout.images import rewrite
 from generator.layout.lock import LOCK, Lock
 from generator.model.cluster import Cluster
 from generator.model.finding import Severity
+from generator.model.plural import plural
 from generator.rendered import images as rules
 from generator.rendered.build import build
 from generator.rendered.rule import Problem
-from generator.repository.handedits import refusal
+from generator.repository.handedits import refusals
 from generator.repository.project import load, names
 from generator.repository.render import Fresh, render
 from generator.repository.standing import locked, on_disk
@@ -35,7 +35,7 @@ from generator.upstream.images import (
     answered,
     images,
     merged,
-    skopeo,
+    stale,
     strays,
     unclear,
 )
@@ -46,13 +46,14 @@ __all__ = ["command"]
 
 
 class _Listed(Struct, frozen=True):
-    """One cluster with what is known of its images."""
+    """One cluster with what is known of its images: `unseen` components are not vendored, `stale` from other inputs."""
 
     cluster: Cluster
     images: list[Image]
     strays: list[Stray]
     unclear: list[Unclear]
     unseen: tuple[str, ...]
+    stale: list[str]
     problems: list[Problem]
     whole: bool
 
@@ -84,8 +85,10 @@ def command(  # noqa: PLR0913 - the verb's options
     offline but with --sizes and --lock; needs Kustomize.
 
     Exit code 1 when an image has no tag, or `latest`, or cannot be read (`${IMG}`); and, when `site.images` names a
-    mirror, when an image would still come from elsewhere, or nobody can tell: a component is not vendored, or a
-    template of a workflow has a parameter without a value.
+    mirror, when an image would still come from elsewhere, or nobody can tell: a component is not vendored, or from
+    other inputs than today's, or a template, an argument or a variable has something in it to be filled in.
+
+    The lists for copying leave out what lies on the mirror already, under a name of the site's own.
 
     Registries are asked through `site.images` where it is set. Credentials: config.json in $DOCKER_CONFIG or ~/.docker,
     as `docker login` writes it, and the helpers named there. GEN_REGISTRY_CA: a file with the CA of the registry.
@@ -111,8 +114,8 @@ def command(  # noqa: PLR0913 - the verb's options
         found, failed = _asked(found, listed)
     if not only_check:
         _show(found, listed, output)
-    _tell_failed(failed)
-    _tell(found, sum(len(each.unclear) for each in listed), locked=bool(lock))
+    tell_failed(failed)
+    tell(found, sum(len(each.unclear) for each in listed), locked=bool(lock))
     return max([int(bool(failed)), *(_judge(each) for each in listed)])
 
 
@@ -122,8 +125,9 @@ def _list(root: Path, cluster: Cluster, lock: Mapping[str, str]) -> _Listed:
     # What comes from elsewhere is told by `strays`, of what nodes run as well; what cannot be read by `unclear`.
     ours = {"GEN-IMG-003", "GEN-IMG-005"}
     problems = [problem for rule in rules.RULES if rule.code not in ours for problem in rule.problems(built)]
-    whole = not built.unseen and not built.faults
-    return _Listed(cluster, found, list(strays(cluster, found)), unclear(built), built.unseen, problems, whole)
+    old = stale(root, cluster)
+    whole = not (built.unseen or built.faults or old)
+    return _Listed(cluster, found, list(strays(cluster, found)), unclear(built), built.unseen, old, problems, whole)
 
 
 def _places(found: Sequence[Image], listed: Sequence[_Listed], *, tags: bool) -> dict[str, str]:
@@ -169,7 +173,7 @@ def _lock(root: Path, found: Sequence[Image], listed: Sequence[_Listed], lock: M
         if lock.get(name, digest) != digest:
             click.echo(f"moved: {name} was {lock[name]} and is {digest}")
     failed = {name: answer for name, answer in by_name.items() if answer.error}
-    _tell_failed(failed)
+    tell_failed(failed)
     if any(answer.unreachable for answer in failed.values()):
         click.echo(f"{LOCK}: nothing was written: not every registry could be asked; try again", err=True)
         return 1
@@ -177,7 +181,7 @@ def _lock(root: Path, found: Sequence[Image], listed: Sequence[_Listed], lock: M
     for name in gone:
         click.echo(f"forgotten: {name}: no cluster names it any more")
     code = _render(root, new, gone)
-    click.echo(f"{len(new)} images are locked by digest, {len(failed)} are not")
+    click.echo(f"{plural(len(new), 'image')} locked by digest, {len(failed)} not")
     return max(code, int(bool(failed)))
 
 
@@ -185,18 +189,6 @@ def _unused(root: Path, found: Sequence[Image], listed: Sequence[_Listed], lock:
     """Return the images that gen.lock has and no cluster names; none where not all of all clusters was seen."""
     seen = all(each.whole for each in listed) and {each.cluster.name for each in listed} >= set(names(root))
     return sorted({*lock} - {image.name for image in found}) if seen else []
-
-
-def _tell_failed(failed: Mapping[str, Answer]) -> None:
-    """Say why images are not known: once for what they have in common."""
-    by_error: dict[str, list[str]] = {}
-    for name, answer in failed.items():
-        by_error.setdefault(answer.error, []).append(name)
-    for error, those in by_error.items():
-        away = failed[those[0]].unreachable
-        many = f"{len(those)} images" if len(those) > 1 else "1 image"
-        lines = [f"{error} ({many})"] if away else [f"{name}: {error}" for name in those]
-        click.echo("\n".join(lines), err=True)
 
 
 def _render(root: Path, digests: Mapping[str, str], unused: Sequence[str]) -> int:
@@ -212,9 +204,10 @@ def _render(root: Path, digests: Mapping[str, str], unused: Sequence[str]) -> in
         waiting=lambda text: click.echo(text, err=True),
         fresh=Fresh(lock=Lock(images=digests), unused=frozenset(unused)),
     )
-    for edit in outcome.edits:
-        click.secho(refusal(edit), err=True)
-    written = "nothing was written" if outcome.refused else f"{len(outcome.plan.changes)} files changed"
+    for text in refusals(outcome.edits):
+        click.secho(text, err=True)
+    refused = "nothing was written; settle this with `gen render` first, which has --discard"
+    written = refused if outcome.refused else f"{plural(len(outcome.plan.changes), 'file')} changed"
     click.echo(f"{LOCK}: {written}")
     return int(outcome.refused)
 
@@ -228,7 +221,7 @@ def _show(found: Sequence[Image], listed: Sequence[_Listed], output: str) -> Non
         document = sbom(listed[0].cluster.name, found, timestamp=_time())
         click.echo(json.dumps(document, indent=2))
     else:
-        _lists(found, listed, output)
+        lists(found, [each.cluster.site.images for each in listed], output)
 
 
 def _time() -> str:
@@ -250,34 +243,9 @@ def _data(found: Sequence[Image], listed: Sequence[_Listed]) -> dict[str, object
         "elsewhere": [to_builtins(stray) for each in listed for stray in each.strays],
         "unreadable": [to_builtins(one) for each in listed for one in each.unclear],
         "unseen": {each.cluster.name: list(each.unseen) for each in listed},
+        "stale": {each.cluster.name: each.stale for each in listed},
         "findings": [_told(problem) for each in listed for problem in each.problems],
     }
-
-
-def _lists(found: Sequence[Image], listed: Sequence[_Listed], output: str) -> None:
-    whole = [image for image in found if not image.partial]
-    if output == "plain":
-        click.echo("".join(f"{image.reference}\n" for image in whole), nl=False)
-        return
-    click.echo(emit(skopeo(whole)), nl=False)
-    for mirror in sorted({each.cluster.site.images or "REGISTRY/PATH" for each in listed}):
-        command = f"skopeo sync --all --preserve-digests --scoped --src yaml --dest docker images.yaml {mirror}"
-        click.echo(f"save this as images.yaml, then: {command}", err=True)
-
-
-def _tell(found: Sequence[Image], unclear: int, *, locked: bool) -> None:
-    """Say totals and what no list can hold."""
-    for image in found:
-        if image.partial:
-            words = "the operator adds the node's system to the tag (-ubuntu24.04): copy those that your nodes need"
-            click.echo(f"note: {image.name}: {words}", err=True)
-    pinned = sum(image.pinned for image in found)
-    if locked:
-        tell_by_tag(found)
-    sized = [image.size for image in found if image.size is not None]
-    size = f", {sum(sized) / 1e9:.2f} GB in {len(sized)} of them, layers that they share counted each time"
-    more = f"{size if sized else ''}{f', {unclear} not readable' if unclear else ''}"
-    click.echo(f"{len(found)} images, {pinned} pinned by digest{more}", err=True)
 
 
 def _judge(each: _Listed) -> int:
@@ -295,8 +263,12 @@ def _judge(each: _Listed) -> int:
     if each.unseen:
         told = "so that their images may come from elsewhere" if mirror else "their images are not in the list"
         click.echo(f"{name}: not vendored, {told}: {', '.join(each.unseen)}; `gen vendor` brings them", err=True)
+    if each.stale:
+        told = "vendored from other inputs than today's, so that their images may become others"
+        click.echo(f"{name}: {told}: {', '.join(each.stale)}; `gen vendor` brings them", err=True)
     wrong = any(problem.severity == Severity.ERROR for problem in each.problems)
-    return int(bool(wrong or each.strays or any(one.code for one in each.unclear) or (mirror and each.unseen)))
+    unknown = mirror and (each.unseen or each.stale)
+    return int(bool(wrong or each.strays or any(one.code for one in each.unclear) or unknown))
 
 
 def _told(one: Problem) -> str:

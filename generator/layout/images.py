@@ -1,7 +1,7 @@
 """The images that an object names, wherever in it they stand, and how they are named when they come from a mirror.
 
 Fields that hold an image are known by their keys; in other texts (arguments, environment, files in ConfigMaps) whatever
-has a registry's host and a tag or digest counts as one.
+has a registry's host and a tag or digest counts as one, and what stands behind a key for an image.
 """
 
 import re
@@ -11,21 +11,13 @@ from typing import Any
 from msgspec import Struct, structs
 
 from generator.components.component import Manifest
+from generator.layout.image_texts import REFERENCE, has_mark, is_key, is_named, named, replaced
 from generator.model.finding import dotted
 
 __all__ = [
-    "Place",
-    "find",
-    "in_parts",
-    "joined",
-    "normalised",
-    "partial",
-    "readable",
-    "rewrite",
-    "rewritten_text",
-    "split",
-    "upstream_name",
-]
+    "Place", "find", "in_parts", "is_own", "joined", "normalised", "partial", "readable", "rewrite", "rewritten_text",
+    "split", "upstream_name",
+]  # fmt: skip
 
 Path = tuple[str | int, ...]
 
@@ -56,28 +48,6 @@ _PARTIAL = {
     "NicClusterPolicy": {"spec.ofedDriver"},
     "NicNodePolicy": {"spec.ofedDriver"},
 }
-_WORD = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
-_HOST = r"(?:(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?|[a-z0-9-]+(?=:\d))(?::\d+)?"
-_TAG = r":(?P<tag>[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,126}[A-Za-z0-9_])?)"
-_DIGEST = r"@(?P<digest>sha256:[0-9a-f]{64})"
-# As text: `re` compiles each when it is first used, and most clusters have no use for them.
-_NAME = rf"(?:(?:{_HOST}|localhost)/)?{_WORD}(?:/{_WORD})*"
-_REFERENCE = rf"(?P<name>{_NAME})(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:{_DIGEST})?"
-# Not behind a scheme, a path or a variable; not before more of a path or a template.
-_BEFORE, _AFTER = r"(?<![\w./:@%$}-])", r"(?![\w/@{$-]|[.:][\w/])"
-_TOKEN = (
-    rf"{_BEFORE}(?P<name>(?:{_HOST}|localhost(?::\d+)?)(?:/{_WORD})+)"
-    rf"(?:{_TAG}(?:{_DIGEST})?|@(?P<only>sha256:[0-9a-f]{{64}})){_AFTER}"
-)
-# `image: postgres:16` in a file within a ConfigMap, `--image=postgres:16`: no host, but the key says what it is.
-_KEYED = (
-    r"""[iI]mage["']?(?:\s*:\s+|\s*=\s*|\s+)["']?"""
-    rf"(?P<image>{_NAME}:[A-Za-z0-9_][\w.-]*(?:@sha256:[0-9a-f]{{64}})?){_AFTER}"
-)
-# What looks alike: taints, labels and resources, API kinds.
-_EFFECTS = {"NoSchedule", "PreferNoSchedule", "NoExecute"}
-_DOMAIN = r"(?!registry\.)(?:.+\.)?(?:kubernetes\.io|k8s\.io|x-k8s\.io|nvidia\.com|amd\.com|intel\.com)"
-_KIND = r"v\d+(?:(?:alpha|beta)\d+)?"
 _FIELDS = ("tag", "version", "digest")
 _LISTS = ("containers", "initContainers")
 
@@ -90,7 +60,7 @@ def normalised(reference: str) -> str:
 
 def readable(text: str) -> bool:
     """Tell whether a text is the name of an image, whole; registries are written in lower case, digests are SHA-256."""
-    return re.fullmatch(_REFERENCE, text) is not None
+    return re.fullmatch(REFERENCE, text) is not None
 
 
 def split(reference: str) -> tuple[str, str, str]:
@@ -103,50 +73,63 @@ def split(reference: str) -> tuple[str, str, str]:
 
 def _complete(name: str) -> str:
     host, slash, rest = name.partition("/")
-    if slash and ("." in host or ":" in host or host == "localhost"):
+    if _has_host(name):
         return _complete(rest) if host in {"docker.io", "index.docker.io"} else name
     return f"docker.io/{name}" if slash else f"docker.io/library/{name}"
 
 
+def _has_host(name: str) -> bool:
+    host, slash, _ = name.partition("/")
+    return bool(slash) and ("." in host or ":" in host or host == "localhost")
+
+
+def is_own(reference: str, mirror: str | None) -> bool:
+    """Tell whether an image is the site's own: it lies on the mirror, and not below a registry that it is copied from.
+    Its first folder is then no host.
+    """
+    return bool(mirror) and reference.startswith(f"{mirror}/") and not _has_host(reference.removeprefix(f"{mirror}/"))
+
+
 def upstream_name(reference: str, mirror: str | None) -> str:
-    """Return the normalised reference as it is without the mirror."""
-    inside = mirror and reference.startswith(f"{mirror}/")
-    return normalised(reference.removeprefix(f"{mirror}/") if inside else reference)
+    """Return the normalised reference as it is without the mirror; the site's own image has no other name."""
+    own = mirror is None or is_own(reference, mirror)
+    return normalised(reference if own else reference.removeprefix(f"{mirror}/"))
 
 
 def rewrite(reference: str, mirror: str | None, digests: Mapping[str, str]) -> str:
     """Return a reference as it is applied: below the mirror, and with its digest where one is locked. One that is there
-    already stays; without a mirror and a digest it stays as it is spelt. So does one of a registry with a port, which
-    cannot stand in a path: no mirror can have it under its full name.
+    already stays; without a mirror and a digest it stays as it is spelt. So does the site's own, and one of a registry
+    with a port, which cannot stand in a path: no mirror can have it under its full name. Without a tag it gets none:
+    whoever reads it may add one.
     """
     image = upstream_name(reference, mirror)
     digest = "" if "@" in image else digests.get(image, "")
     pinned = f"@{digest}" if digest else ""
-    if mirror and ":" not in image.partition("/")[0]:
-        return f"{mirror}/{image}{pinned}"
-    return f"{reference if ':' in reference.rpartition('/')[2] else image}{pinned}" if pinned else reference
+    if mirror and not image.startswith(f"{mirror}/") and ":" not in image.partition("/")[0]:
+        return f"{mirror}/{image if pinned or has_mark(reference) else split(image)[0]}{pinned}"
+    return f"{reference if has_mark(reference) else image}{pinned}" if pinned else reference
 
 
 def rewritten_text(text: str, places: Sequence[Place], mirror: str | None, digests: Mapping[str, str]) -> str:
     """Return a text that holds some places with each of their names rewritten."""
     for name, place in {place.name: place for place in places}.items():
         new = _new_name(place, mirror, digests)
-        # Nothing in a name is special in a replacement.
-        text = new if text == name else re.sub(_BEFORE + re.escape(name) + _AFTER, new, text)
+        text = new if text == name else replaced(text, name, new)
     return text
 
 
 def _new_name(place: Place, mirror: str | None, digests: Mapping[str, str]) -> str:
     if not in_parts(place):
         return rewrite(place.name, mirror, digests)
-    inside = mirror is None or place.name.startswith(f"{mirror}/")
+    inside = mirror is None or place.image.startswith(f"{mirror}/")
     prefix = _prefix(place)
     return place.name if inside or ":" in prefix.partition("/")[0] else f"{mirror}/{prefix}"
 
 
 def in_parts(place: Place) -> bool:
     """Tell whether the rest of the image stands in fields of its own."""
-    return place.path[-1] in {"registry", "repository"} and ":" not in place.name.rpartition("/")[2]
+    host = place.path[-1] == "registry" and "/" not in place.name
+    return host or (place.path[-1] in {"registry", "repository"} and not has_mark(place.name))
 
 
 def _prefix(place: Place) -> str:
@@ -195,7 +178,7 @@ def _map(value: Manifest, path: Path) -> Iterator[Place]:
     for key, item in value.items():
         if key in parts or (key == "image" and (path[-1:] == ("rbd",) or value.get("enabled") is False)):
             continue
-        if key == "value" and isinstance(item, str) and _is_key(str(value.get("name", ""))) and ":" in item:
+        if key == "value" and isinstance(item, str) and is_key(str(value.get("name", ""))) and is_named(item):
             yield from _whole(item, (*path, key))
         elif isinstance(key, str):
             yield from _walk(item, (*path, key))
@@ -209,8 +192,8 @@ def _parts(value: Manifest) -> tuple[str, ...]:
     names = [key for key in texts if key not in _FIELDS and value[key]]
     at = [key for key in texts if key in _FIELDS and value[key]]
     apart = "repository" in names or ("registry" in names and "image" in names)
-    good = apart and (at or "image" in names) and all(re.fullmatch(_NAME, value[key]) for key in names[:-1])
-    return tuple(texts) if good and re.fullmatch(_REFERENCE, value[names[-1]]) else ()
+    good = apart and (at or "image" in names) and re.fullmatch(REFERENCE, "/".join(value[key] for key in names))
+    return tuple(texts) if good else ()
 
 
 def _assembled(value: Manifest, path: Path, parts: tuple[str, ...]) -> Iterator[Place]:
@@ -220,7 +203,7 @@ def _assembled(value: Manifest, path: Path, parts: tuple[str, ...]) -> Iterator[
     at = next((value[key] for key in ("digest", "tag", "version") if key in parts and value[key]), "")
     if at and ":" not in name.rpartition("/")[2]:
         name += f"@{at}" if at.startswith("sha256:") else f":{at}"
-    if value.get("enabled") is not False and re.fullmatch(_REFERENCE, name):
+    if value.get("enabled") is not False and re.fullmatch(REFERENCE, name):
         first = value[names[0]]
         place = Place((*path, names[0]), first, first, normalised(name))
         yield structs.replace(place, pinnable=not in_parts(place))
@@ -229,17 +212,13 @@ def _assembled(value: Manifest, path: Path, parts: tuple[str, ...]) -> Iterator[
 def _flag(items: list[Any], index: int, path: Path) -> Iterator[Place]:
     """Yield what stands in one text of a list: `--image` and the image may be two of them."""
     before = items[index - 1] if index else None
-    two = isinstance(before, str) and before.startswith("-") and "=" not in before and _is_key(before)
+    two = isinstance(before, str) and before.startswith("-") and "=" not in before and is_key(before)
     at = (*path, index)
-    yield from _whole(items[index], at) if two and ":" in items[index] else _text(items[index], at)
-
-
-def _is_key(name: str) -> bool:
-    return name.lower().endswith("image")
+    yield from _whole(items[index], at) if two and is_named(items[index]) else _text(items[index], at)
 
 
 def _whole(text: str, path: Path, *, visible: bool = False) -> Iterator[Place]:
-    if re.fullmatch(_REFERENCE, text):
+    if re.fullmatch(REFERENCE, text):
         yield Place(path, text, text, normalised(text), visible)
     else:
         yield from _tokens(text, path)
@@ -249,7 +228,7 @@ def _text(text: str, path: Path) -> Iterator[Place]:
     key = path[-1]
     if isinstance(key, str) and (key in {"image", "baseImage"} or key.endswith("Image")) and len(text) < 512:
         yield from _whole(text, path, visible=key == "image" and _is_container(path))
-    elif path[-2:] == ("image", "reference") or (isinstance(key, str) and _is_key(key) and ":" in text):
+    elif path[-2:] == ("image", "reference") or (isinstance(key, str) and is_key(key) and is_named(text)):
         yield from _whole(text, path)
     else:
         yield from _tokens(text, path)
@@ -260,17 +239,5 @@ def _is_container(path: Path) -> bool:
 
 
 def _tokens(text: str, path: Path) -> Iterator[Place]:
-    found: dict[str, None] = {}
-    if ":" in text or "@" in text:
-        found |= dict.fromkeys(match[0] for match in re.finditer(_TOKEN, text) if _is_image(match))
-        found |= dict.fromkeys(match["image"] for match in re.finditer(_KEYED, text))
-    for name in found:
+    for name in named(text):
         yield Place(path, text, name, normalised(name))
-
-
-def _is_image(match: re.Match[str]) -> bool:
-    host, _, rest = match["name"].partition("/")
-    if match["digest"] or match["only"]:
-        return True
-    tag = match["tag"]
-    return not (tag in _EFFECTS or re.fullmatch(_DOMAIN, host) or (re.fullmatch(_KIND, rest) and tag[0].isupper()))

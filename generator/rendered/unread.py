@@ -1,6 +1,7 @@
 """Fields for images whose text is no reference: which image that is, only whoever runs it knows.
 
-Kubernetes takes a text in its own objects as it stands. Other kinds have templates; of those, the parameters that an
+Kubernetes takes a text in its own objects as it stands, but for variables in arguments and in the environment, which
+are left open here as those in files of ConfigMaps are. Other kinds have templates; of those, the parameters that an
 Argo workflow gives itself are followed. A text that the mirror begins is from the mirror, whatever follows.
 """
 
@@ -12,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from generator.components.component import Manifest
+from generator.layout.image_texts import KEY, is_key
 from generator.layout.images import Place, find, normalised, readable
 from generator.rendered.access import Path, dig, mapping, sequence, walk
 
@@ -33,17 +35,23 @@ _ONE = {"container", "script"}
 _PARAMETER = r"\{\{\s*=?\s*(inputs|workflow)\.parameters(?:\.([\w-]+)|\[\s*'([^']+)'\s*\])\s*\}\}"
 _TEMPLATE = r"\{\{|\$[({]"
 _BUILT_IN = {"", "apps", "batch"}
+_FILES = {"ConfigMap", "Secret"}
+# What stands behind a key in a text, with variables and templates in it whole.
+_BEHIND = rf"""{KEY}(?P<text>(?:\{{\{{.{{0,99}}?\}}\}}|\$\(.{{0,99}}?\)|\$\{{.{{0,99}}?\}}|[^\s"',;\\])*)"""
 # Values within values, and as many results as a person could list.
 _DEEP, _MOST = 4, 64
 
 
 def unread(manifest: Manifest) -> Iterator[Unread]:
     """Yield every field for an image whose text is no reference and cannot be made one."""
+    # In their fields Kubernetes' own kinds have no templates.
+    own = str(manifest.get("apiVersion")).rpartition("/")[0] in _BUILT_IN
     for path, text in _unclear(manifest):
         if not _references(manifest, path, text):
-            # Kubernetes' own kinds have no templates.
-            own = str(manifest.get("apiVersion")).rpartition("/")[0] in _BUILT_IN
             yield Unread(path, text, own or (_is_container(path) and not re.search(_TEMPLATE, text)))
+    for path, text in _open(manifest):
+        if not _references(manifest, path, text):
+            yield Unread(path, text, wrong=False)
 
 
 def places(manifest: Manifest) -> Iterator[Place]:
@@ -52,7 +60,7 @@ def places(manifest: Manifest) -> Iterator[Place]:
     for place in find(manifest):
         known.add(place.image)
         yield place
-    for path, text in _unclear(manifest):
+    for path, text in (*_unclear(manifest), *_open(manifest)):
         for reference in _references(manifest, path, text):
             if (image := normalised(reference)) not in known:
                 yield Place(path, text, text, image)
@@ -61,8 +69,10 @@ def places(manifest: Manifest) -> Iterator[Place]:
 def advice(one: Unread) -> str:
     """Return the smallest change that makes the text readable."""
     if re.search(_TEMPLATE, one.text):
-        filled = "give every parameter in it a value or a default in the same object, or write the image itself"
-        return "write the image itself: nothing replaces a variable here" if one.wrong else filled
+        if one.wrong:
+            return "write the image itself: nothing replaces a variable here"
+        filled = "give every parameter in it a value or a default in the same object, or " if "{{" in one.text else ""
+        return f"{filled}write the image itself"
     if "@" in one.text and not re.search(r"@sha256:[0-9a-f]{64}$", one.text):
         return "a digest is sha256: and 64 hexadecimal digits"
     lower = one.text.partition(":")[0].lower()
@@ -73,13 +83,41 @@ def advice(one: Unread) -> str:
 
 def _unclear(manifest: Manifest) -> Iterator[tuple[Path, str]]:
     """Yield the texts in fields for an image that are none, but for parts that an operator is told not to start."""
-    if manifest.get("kind") in {"CustomResourceDefinition", "ConfigMap", "Secret"}:
+    if manifest.get("kind") in _FILES:
         return
-    for path, part in walk({key: value for key, value in manifest.items() if key not in {"metadata", "status"}}):
+    for path, part in _parts(manifest):
         if isinstance(part, dict) and part.get("enabled") is not False:
             for key, text in part.items():
                 if isinstance(text, str) and text and _is_field(part, path, key) and not readable(text):
                     yield (*path, key), text
+
+
+def _parts(manifest: Manifest) -> Iterator[tuple[Path, Any]]:
+    if manifest.get("kind") != "CustomResourceDefinition":
+        yield from walk({key: value for key, value in manifest.items() if key not in {"metadata", "status"}})
+
+
+def _open(manifest: Manifest) -> Iterator[tuple[Path, str]]:
+    """Yield what stands for an image in arguments, variables and files of ConfigMaps, and is to be filled in."""
+    file = manifest.get("kind") in _FILES
+    for path, text in _parts(manifest):
+        if isinstance(text, str) and re.search(_TEMPLATE, text):
+            if is_key(_key(manifest, path)):
+                yield path, text
+            elif file or path[-2:-1] in {("args",), ("command",)}:
+                behind = (match["text"] for match in re.finditer(_BEHIND, text))
+                yield from ((path, one) for one in behind if re.search(_TEMPLATE, one))
+
+
+def _key(manifest: Manifest, path: Path) -> str:
+    """Return the flag or variable that a text belongs to, or the name of a file in a ConfigMap."""
+    *way, last = path
+    if isinstance(last, int):
+        before = dig(manifest, *way, last - 1)
+        return before if isinstance(before, str) and before.startswith("-") and "=" not in before else ""
+    if last == "value" and way[-2:-1] == ["env"]:
+        return str(dig(manifest, *way, "name"))
+    return last if manifest.get("kind") in _FILES else ""
 
 
 def _is_field(part: dict[Any, Any], path: Path, key: object) -> bool:

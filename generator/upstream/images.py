@@ -1,17 +1,21 @@
 """The images of a cluster: from everything that is built, and from what nodes run before Argo CD."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 from msgspec import Struct, structs
 
+from generator.components import compose
 from generator.components.kubeadm import kubeadm_images
-from generator.layout.images import partial, rewrite, split, upstream_name
+from generator.layout.images import is_own, partial, rewrite, split, upstream_name
+from generator.layout.upstream import brings, state
 from generator.model.cluster import Cluster
 from generator.model.finding import dotted
 from generator.model.versions import version_of
 from generator.rendered.access import mapping
 from generator.rendered.built import Built, Object
 from generator.rendered.unread import advice, places, unread
+from generator.repository.standing import locked, on_disk, vendored, vendored_names
 from generator.upstream.registry import Answer
 
 __all__ = [
@@ -24,6 +28,7 @@ __all__ = [
     "images",
     "merged",
     "skopeo",
+    "stale",
     "strays",
     "unclear",
 ]
@@ -49,7 +54,8 @@ class Use(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel")
 class Image(Struct, frozen=True, kw_only=True):
     """One image by upstream's name with its tag (`docker.io/library/postgres:16.10`, or without one where a digest is
     all there is), and the digest where it is known. `partial`: an operator adds the node's system to the tag, so that
-    no registry has this one. `size` is that of the compressed layers on linux/amd64 in bytes; `error` is why it is
+    no registry has this one. `own`: it lies on the mirror of every cluster that wants it under a name of the site's, so
+    that nothing is to be copied. `size` is that of the compressed layers on linux/amd64 in bytes; `error` is why it is
     unknown.
     """
 
@@ -57,6 +63,7 @@ class Image(Struct, frozen=True, kw_only=True):
     digest: str = ""
     uses: tuple[Use, ...]
     partial: bool = False
+    own: bool = False
     size: int | None = None
     error: str = ""
 
@@ -112,17 +119,23 @@ _NODES = {
 }
 
 
-def images(built: Built, locked: Mapping[str, str]) -> list[Image]:
-    """Return every image of a cluster once, in order; `locked` are the digests of `gen.lock`."""
+def images(built: Built, digests: Mapping[str, str]) -> list[Image]:
+    """Return every image of a cluster once, in order; `digests` are those of `gen.lock`."""
     cluster = built.cluster
     assert cluster  # noqa: S101 - only a folder of somebody else's has none
     found: dict[tuple[str, str], list[Use]] = {}
-    for reference, use in (*_named(built, cluster), *_calico(built, cluster), *_nodes(cluster, locked)):
+    for reference, use in (*_named(built, cluster), *_calico(built, cluster), *_nodes(cluster, digests)):
         name, tag, digest = split(reference)
         tagged = f"{name}:{tag}" if tag else name
-        found.setdefault((tagged, digest or locked.get(tagged, "")), []).append(use)
+        found.setdefault((tagged, digest or digests.get(tagged, "")), []).append(use)
     return [
-        Image(name=name, digest=digest, uses=tuple(uses), partial=any(use.by_tag == SYSTEM for use in uses))
+        Image(
+            name=name,
+            digest=digest,
+            uses=tuple(uses),
+            partial=any(use.by_tag == SYSTEM for use in uses),
+            own=is_own(name, cluster.site.images),
+        )
         for (name, digest), uses in sorted(found.items())
     ]
 
@@ -146,13 +159,13 @@ def _calico(built: Built, cluster: Cluster) -> Iterator[tuple[str, Use]]:
     for one in (one for one in built.of("Installation") if one.component == "calico"):
         registry = str(mapping(one.manifest.get("spec")).get("registry") or "quay.io").removesuffix("/")
         for part in ("apiserver", "cni", "kube-controllers", "node", "pod2daemon-flexvol", "typha"):
-            image = f"calico/{part}:{version_of('calico', cluster).version}"
-            use = _use(built, one, ("spec", "registry"), f"{registry}/{image}")
-            by_tag = "the operator names it by its tag"
-            yield f"quay.io/{image}", structs.replace(use, object=f"the operator of {one.told}", by_tag=by_tag)
+            image = f"{registry}/calico/{part}:{version_of('calico', cluster).version}"
+            use = _use(built, one, ("spec", "registry"), image)
+            use = structs.replace(use, object=f"the operator of {one.told}", by_tag="the operator names it by its tag")
+            yield upstream_name(image, cluster.site.images), use
 
 
-def _nodes(cluster: Cluster, locked: Mapping[str, str]) -> Iterator[tuple[str, Use]]:
+def _nodes(cluster: Cluster, digests: Mapping[str, str]) -> Iterator[tuple[str, Use]]:
     """Yield what nodes run before Argo CD. Bootstrap files name the mirror by themselves."""
     for image, file in kubeadm_images(cluster).items():
         by_tag = _NODES.get(file, "")
@@ -162,7 +175,7 @@ def _nodes(cluster: Cluster, locked: Mapping[str, str]) -> Iterator[tuple[str, U
             object="node",
             field="",
             file=f"clusters/{cluster.name}/bootstrap/{file}",
-            applied=rewrite(image, cluster.site.images, {} if by_tag else locked),
+            applied=rewrite(image, cluster.site.images, {} if by_tag else digests),
             by_tag=by_tag,
         )
         yield image, use
@@ -197,12 +210,21 @@ def _use(built: Built, one: Object, path: tuple[str | int, ...], applied: str) -
     )
 
 
+def stale(root: Path, cluster: Cluster) -> list[str]:
+    """Return the components that are vendored from other inputs than those of today: their images may be others."""
+    read = on_disk(root)
+    lock, known = locked(read), vendored(read, cluster.name, vendored_names(root, cluster.name))
+    made = {component.name: component for component in compose(cluster, known) if brings(component)}
+    return [name for name in known if name in made and state(cluster, made[name], known[name], lock) == "stale"]
+
+
 def merged(lists: Iterable[Iterable[Image]]) -> list[Image]:
     """Return the images of several clusters, each once."""
     found: dict[str, Image] = {}
     for image in (image for images in lists for image in images):
         known = found.get(image.reference)
-        found[image.reference] = structs.replace(known, uses=(*known.uses, *image.uses)) if known else image
+        both = known and structs.replace(known, uses=(*known.uses, *image.uses), own=known.own and image.own)
+        found[image.reference] = both or image
     return [found[reference] for reference in sorted(found)]
 
 

@@ -16,6 +16,7 @@ from generator.layout.files import document, kustomization, objects
 from generator.layout.mirror import sightings
 from generator.layout.upstream import Found, brings, files, folder
 from generator.repository.project import load
+from generator.upstream.images import Image, Use, merged
 from tools import need_kustomize
 
 MIRROR = "mirror.example.org/k8s"
@@ -132,6 +133,50 @@ def test_with_a_mirror_everything_comes_from_it_or_the_command_fails(
     assert MIRROR not in images(repository, capsys, "--output", "plain")[1]
 
 
+def test_the_sites_own_image_is_listed_and_not_among_what_is_to_be_copied(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(repository, "  site:\n", f"  site:\n    images: {MIRROR}\n")
+    own = f"{MIRROR}/team/metrics:1.0.0"
+    vendor(repository, own)
+    registry(repository, f"{MIRROR}/quay.io")
+    assert images(repository, capsys, "--check")[0] == 0
+    overlays = (repository / "overlays").rglob("kustomization.yaml")
+    assert [path for path in overlays if "docker.io/team" in path.read_text()] == []
+    by_name = {image["name"]: image for image in data(repository, capsys)["images"]}
+    assert by_name[own]["own"] is True
+    assert "own" not in by_name["quay.io/c/d:1"]
+    assert {use["applied"] for use in by_name[own]["uses"]} == {own}
+    rows = {line.split()[0]: line for line in images(repository, capsys)[1].splitlines()}
+    assert rows[own].endswith("volcano (on the mirror already)")
+    assert "already" not in rows["quay.io/c/d:1"]
+    for output in ("plain", "skopeo"):
+        _, out, err = images(repository, capsys, "--output", output)
+        assert "team/metrics" not in out
+        assert "quay.io" in out
+        assert f"left out, the site's own and on the mirror already: {own}\n" in err
+
+
+def test_an_image_is_the_sites_own_where_it_is_on_the_mirror_of_every_cluster() -> None:
+    use = Use(cluster="a", component="c", object="o", field="f", file="x", applied="a.example.org/x:1")
+    own = Image(name=use.applied, uses=(use,), own=True)
+    brought = Image(name=use.applied, uses=(use,))
+    for both in ([own], [brought]), ([brought], [own]):
+        (one,) = merged(both)
+        assert (one.own, len(one.uses)) == (False, 2)
+    assert merged([[own], [own]])[0].own
+
+
+def test_what_calico_starts_is_named_by_where_it_comes_from(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vendor(repository)
+    registry(repository, "evil.example.org/x")
+    found = images(repository, capsys, "--output", "plain")[1]
+    assert "evil.example.org/x/calico/node:v3.32.1\n" in found
+    assert "quay.io/calico/node" not in found
+
+
 def registry(repository: Path, value: str) -> None:
     change = [{"op": "add", "path": "/spec/registry", "value": value}]
     custom = {
@@ -226,6 +271,59 @@ def test_an_open_parameter_of_a_workflow_is_told_and_fails_with_a_mirror(
     assert code == 1
     assert f"error GEN-IMG-003: WorkflowTemplate default/mine, spec.templates[0].container.image: `{text}`" in err
     bring(repository, user_workflow(f"{MIRROR}/{text}"))
+    assert images(repository, capsys, "--check")[0] == 0
+
+
+def test_images_without_a_tag_and_with_variables_are_not_passed_over(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(repository, "  site:\n", f"  site:\n    images: {MIRROR}\n")
+    vendor(repository)
+    registry(repository, f"{MIRROR}/quay.io")
+    corner = bring(repository, user_pod(f"{MIRROR}/quay.io/a/b:1"))
+    assert images(repository, capsys, "--check")[0] == 0
+    pod = user_pod(f"{MIRROR}/quay.io/a/b:1")
+    pod["spec"]["containers"][0] |= {
+        "args": ["--helper-image=quay.io/b/b"],
+        "env": [
+            {"name": "REG", "value": "evil.example.org"},
+            {"name": "SIDECAR_IMAGE", "value": "quay.io/e8/e8"},
+            {"name": "RUNNER_IMAGE", "value": "$(REG)/runner:1.0.0"},
+        ],
+    }
+    helper = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "helper", "namespace": "default"}}
+    text = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - image: busybox\n  - image: quay.io/foo/bar\n"
+    bring(repository, pod, {**helper, "data": {"helperPod.yaml": text}})
+    code, _, err = images(repository, capsys, "--check")
+    assert code == 1
+    for name in ("quay.io/b/b", "quay.io/e8/e8", "docker.io/library/busybox", "quay.io/foo/bar"):
+        assert f": {name}:latest is not from {MIRROR}; fix: " in err
+    where = f"{corner.relative_to(repository)}/pod.yaml: error GEN-IMG-003: Pod default/mine, spec.containers[0].env[2]"
+    told = "`$(REG)/runner:1.0.0` is not readable as an image; fix: write the image itself"
+    assert f"{where}.value: {told}\n" in err
+
+
+def test_a_stale_component_is_told_and_fails_with_a_mirror(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vendor(repository)
+    assert data(repository, capsys)["stale"] == {"a30-bench": []}
+    assert "other inputs" not in images(repository, capsys, "--check")[2]
+    told = "a30-bench: vendored from other inputs than today's, so that their images may become others: metrics-server"
+    values = "  components:\n    metrics-server: {values: {image: {repository: evil.example.org/x}}}\n"
+    edit(repository, "  site:\n", f"{values}  site:\n")
+    assert run(["render", "-C", str(repository)]) == 0
+    for output in ("plain", "skopeo", "table"):
+        code, _, err = images(repository, capsys, "--output", output)
+        assert (code, f"{told}; `gen vendor` brings them\n" in err) == (0, True)
+    assert data(repository, capsys)["stale"] == {"a30-bench": ["metrics-server"]}
+    edit(repository, "  site:\n", f"  site:\n    images: {MIRROR}\n")
+    registry(repository, f"{MIRROR}/quay.io")
+    assert run(["render", "-C", str(repository)]) == 0
+    code, _, err = images(repository, capsys, "--check")
+    assert (code, told in err) == (1, True)
+    assert "is not from" not in err
+    vendor(repository)
     assert images(repository, capsys, "--check")[0] == 0
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.layout.images import find, normalised, rewrite, rewritten_text, upstream_name
+from generator.layout.images import find, is_own, normalised, rewrite, rewritten_text, upstream_name
 
 MIRROR = "mirror.example.org:5000/k8s"
 A, B = f"sha256:{'a' * 64}", f"sha256:{'b' * 64}"
@@ -55,6 +55,7 @@ def test_a_reference_is_completed_as_containerd_does(reference: str, expected: s
             {"x": {"registry": "docker.io", "repository": "busybox", "tag": "1"}},
             {"spec/x/registry": "docker.io/library/busybox:1"},
         ),
+        ({"x": {"registry": "host:5000", "repository": "a/b", "tag": "1"}}, {"spec/x/registry": "host:5000/a/b:1"}),
         ({"templates": [{"container": {"image": "a/b:1"}}]}, {"spec/templates/0/container/image": "docker.io/a/b:1"}),
         ({"templates": [{"script": {"image": "a:1"}}]}, {"spec/templates/0/script/image": "docker.io/library/a:1"}),
         ({"image": "quay.io/p/p", "baseImage": "quay.io/b:1"},
@@ -70,6 +71,13 @@ def test_a_reference_is_completed_as_containerd_does(reference: str, expected: s
          {"spec/volumes/0/image/reference": "docker.io/library/models:1"}),
         ({"args": [f"quay.io/a/b@{A}"]}, {"spec/args/0": f"quay.io/a/b@{A}"}),
         ({"parameters": [{"name": "image", "value": "{{inputs.parameters.x}}"}]}, {}),
+        # Without a tag, where the key tells.
+        ({"env": [{"name": "SIDECAR_IMAGE", "value": "quay.io/e/e"}]}, {"spec/env/0/value": "quay.io/e/e:latest"}),
+        ({"env": [{"name": "SIDECAR_IMAGE", "value": "e/e"}]}, {"spec/env/0/value": "docker.io/e/e:latest"}),
+        ({"args": ["--helper-image=quay.io/b/b"]}, {"spec/args/0": "quay.io/b/b:latest"}),
+        ({"args": ["run --image quay.io/b/b -it"]}, {"spec/args/0": "quay.io/b/b:latest"}),
+        ({"args": ["--helper-image", "host:5000/b"]}, {"spec/args/1": "host:5000/b:latest"}),
+        ({"data": {"HELPER_IMAGE": "quay.io/d/d"}}, {"spec/data/HELPER_IMAGE": "quay.io/d/d:latest"}),
     ],
 )  # fmt: skip
 def test_an_image_is_found(spec: Object, expected: dict[str, str]) -> None:
@@ -83,6 +91,14 @@ def test_an_image_is_found(spec: Object, expected: dict[str, str]) -> None:
         ('{"image": "quay.io/a/b:1", "repository": "https://example.org/x:1"}', ["quay.io/a/b:1"]),
         ("A=quay.io/a/b:1\nB=ghcr.io/c/d:2", ["quay.io/a/b:1", "ghcr.io/c/d:2"]),
         ("run registry.k8s.io/pause:3.10.1, then", ["registry.k8s.io/pause:3.10.1"]),
+        ("image: quay.io/foo/bar\n", ["quay.io/foo/bar:latest"]),
+        ('{"image":"quay.io/foo/bar","x":1}', ["quay.io/foo/bar:latest"]),
+        (r'"{\"image\": \"foo/bar\"}"', ["docker.io/foo/bar:latest"]),
+        (
+            "kind: Pod\nspec:\n  containers:\n  - name: busybox\n    image: busybox\n",
+            ["docker.io/library/busybox:latest"],
+        ),
+        ("X_IMAGE=quay.io/a/b\n", ["quay.io/a/b:latest"]),
     ],
 )
 def test_an_image_is_found_in_a_file_of_a_configmap(text: str, expected: list[str]) -> None:
@@ -108,6 +124,16 @@ def test_an_image_is_found_in_a_file_of_a_configmap(text: str, expected: list[st
         "/var/lib/example.org/a:/data",
         "user@example.org/a:b",
         "imagePullPolicy: IfNotPresent",
+        "image: busybox",
+        "containers: [{image: true}]",
+        "the image of foo/bar, an image and/or a picture",
+        "--logo-image=static/logo.png",
+        "--disk-image=/var/lib/disks/a",
+        "image: /static/logo",
+        "image: https://example.org/logo",
+        "image: $(REG)/a/b",
+        "image: a/b-$(X)",
+        'rate(container_memory{job="kubelet", image="k8s/pause"}[5m])',
     ],
 )
 def test_what_looks_alike_is_no_image(text: str) -> None:
@@ -158,6 +184,13 @@ def test_no_object_makes_it_raise_and_what_is_rewritten_comes_from_the_mirror(co
         (f"{MIRROR}/quay.io/a/b:1", MIRROR, {}, f"{MIRROR}/quay.io/a/b:1"),
         (f"{MIRROR}/quay.io/a/b:1", MIRROR, {"quay.io/a/b:1": A}, f"{MIRROR}/quay.io/a/b:1@{A}"),
         ("quay.io/a/b:1", None, {"quay.io/a/b:2": A}, "quay.io/a/b:1"),
+        # Whoever reads it may add a tag.
+        ("quay.io/a/b", MIRROR, {}, f"{MIRROR}/quay.io/a/b"),
+        ("quay.io/a/b", MIRROR, {"quay.io/a/b:latest": A}, f"{MIRROR}/quay.io/a/b:latest@{A}"),
+        # The site's own has no other name.
+        (f"{MIRROR}/team/a:1", MIRROR, {}, f"{MIRROR}/team/a:1"),
+        (f"{MIRROR}/a", MIRROR, {}, f"{MIRROR}/a"),
+        (f"{MIRROR}/team/a:1", MIRROR, {f"{MIRROR}/team/a:1": A, "docker.io/team/a:1": B}, f"{MIRROR}/team/a:1@{A}"),
         # A port cannot stand in a path.
         ("other.example.org:5000/a/b:1", MIRROR, {}, "other.example.org:5000/a/b:1"),
     ],
@@ -167,6 +200,49 @@ def test_a_reference_is_rewritten(reference: str, mirror: str | None, digests: d
     assert rewrite(expected, mirror, digests) == expected
     assert normalised(upstream_name(expected, mirror).partition("@")[0]) == normalised(reference.partition("@")[0]) or (
         reference.startswith(MIRROR)
+    )
+
+
+@pytest.mark.parametrize("mirror", ["registry.example.org", MIRROR, "harbor.example.org/mirror"])
+@pytest.mark.parametrize(
+    ("rest", "own"),
+    [
+        ("team/metrics:1", True), ("platform/metrics/a", True), ("metrics:1.0", True), ("metrics.v2:1", True),
+        ("quay.io/a/b:1", False), ("localhost/a:1", False), ("docker.io/library/a:1", False),
+    ],
+)  # fmt: skip
+def test_the_sites_own_image_is_on_the_mirror_and_not_below_a_registry(mirror: str, rest: str, *, own: bool) -> None:
+    reference = normalised(f"{mirror}/{rest}")
+    assert is_own(reference, mirror) == own
+    assert not is_own(reference, None)
+    assert not is_own(reference, "other.example.org")
+    assert not is_own(normalised(rest), mirror)
+    assert upstream_name(reference, mirror) == (reference if own else normalised(rest))
+    assert rewrite(reference, mirror, {}) == reference
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"registry": "mirror.example.org:5000", "repository": "k8s/team/a", "tag": "1"},
+        {"registry": "mirror.example.org:5000", "repository": "k8s", "image": "a", "version": "1"},
+        {"registry": MIRROR, "repository": "team/a", "tag": "1"},
+        {"repository": f"{MIRROR}/team", "image": "a", "version": "1"},
+    ],
+)
+def test_the_sites_own_image_stays_where_it_stands_in_parts(parts: dict[str, str]) -> None:
+    (place,) = find({"kind": "X", "spec": {"x": parts}})
+    assert is_own(place.image, MIRROR)
+    assert rewritten_text(place.text, [place], MIRROR, {}) == place.text
+
+
+def test_an_image_without_a_tag_is_replaced_only_behind_its_key() -> None:
+    pod = "containers:\n- name: busybox\n  image: busybox\n  args: [busybox, --x-image=a/b]\n# as in a/b\n"
+    places = list(find({"kind": "ConfigMap", "data": {"pod.yaml": pod}}))
+    new = rewritten_text(pod, places, MIRROR, {})
+    assert new == (
+        f"containers:\n- name: busybox\n  image: {MIRROR}/docker.io/library/busybox\n"
+        f"  args: [busybox, --x-image={MIRROR}/docker.io/a/b]\n# as in a/b\n"
     )
 
 

@@ -79,16 +79,22 @@ WORKLOADS: list[Object] = [
 """What charts make: each way of naming an image once."""
 
 
-def built(
-    cluster: Cluster, folder: Path, digests: dict[str, str], *, custom: Object | None = None, only: str = "*"
+def built(  # noqa: PLR0913 - what is in the tree
+    cluster: Cluster,
+    folder: Path,
+    digests: dict[str, str],
+    *,
+    custom: Object | None = None,
+    only: str = "*",
+    brought: list[Object] = WORKLOADS,
 ) -> Iterator[Object]:
     """Write the tree with these workloads vendored in cert-manager, and yield all that Kustomize makes of it."""
     command = need_kustomize()
     component = "cert-manager"
-    found = Upstream(b"", Found(images=sightings(WORKLOADS)))
+    found = Upstream(b"", Found(images=sightings(brought)))
     tree = lay_out(cluster, Known(upstream={component: found}, lock=Lock(images=digests)))
     place = f"overlays/{cluster.name}/{component}"
-    names, files = objects(f"{place}/upstream", WORKLOADS, "x")
+    names, files = objects(f"{place}/upstream", brought, "x")
     top = document(kustomization(names), "x")
     files = {**tree.once, **tree.files, **files, f"{place}/upstream/kustomization.yaml": top}
     if custom:
@@ -170,6 +176,39 @@ def test_kustomize_sees_what_is_called_visible_and_nothing_else_is_left(tmp_path
     out = subprocess.run([*need_kustomize(), tmp_path], capture_output=True, text=True, check=True).stdout
     seen = [place.image for one in yaml.load_all(out, Loader) for place in find(one) if "seen.example" in place.image]
     assert len(seen) == sum(place.visible for place in places) == 5
+
+
+@pytest.mark.parametrize("mirror", ["registry.example.org", MIRROR])
+def test_the_sites_own_images_stay_and_are_pinned_by_their_own_names(mirror: str, tmp_path: Path) -> None:
+    cluster = variation("ml50", {"site": {"images": mirror}})
+    own = f"{mirror}/team/metrics:1"
+    spec = {
+        "containers": [{"name": "c", "image": own, "args": [f"--x={own}"]}, {"name": "d", "image": "team/metrics:1"}]
+    }
+    pod: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n"}, "spec": spec}
+    digests = {own: A, "docker.io/team/metrics:1": B}
+    (made,) = (
+        one for one in built(cluster, tmp_path, digests, brought=[pod], only="cert-manager") if one["kind"] == "Pod"
+    )
+    pinned, copied = made["spec"]["containers"]
+    assert (pinned["image"], pinned["args"]) == (f"{own}@{A}", [f"--x={own}@{A}"])
+    assert copied["image"] == f"{mirror}/docker.io/team/metrics:1@{B}"
+
+
+def test_images_without_a_tag_come_from_the_mirror_without_one(mirrored: Cluster, tmp_path: Path) -> None:
+    env = [{"name": "SIDECAR_IMAGE", "value": "quay.io/e/e"}]
+    spec = {"containers": [{"name": "c", "image": "quay.io/c/c", "args": ["--helper-image=quay.io/b/b"], "env": env}]}
+    pod: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n"}, "spec": spec}
+    helper = "kind: Pod\nspec:\n  containers:\n  - image: busybox\n  - image: quay.io/foo/bar\n"
+    file: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "n"}}
+    file["data"] = {"helperPod.yaml": helper}
+    found = list(built(mirrored, tmp_path, {}, brought=[pod, file], only="cert-manager"))
+    assert elsewhere(found) == set()
+    (made,) = (one for one in found if one["kind"] == "Pod")
+    assert made["spec"]["containers"][0]["args"] == [f"--helper-image={MIRROR}/quay.io/b/b"]
+    (made,) = (one for one in found if one["metadata"]["name"] == "c")
+    images = [line.partition("image: ")[2] for line in made["data"]["helperPod.yaml"].splitlines()[3:]]
+    assert images == [f"{MIRROR}/docker.io/library/busybox", f"{MIRROR}/quay.io/foo/bar"]
 
 
 @pytest.mark.parametrize("mirror", ["", MIRROR])

@@ -77,7 +77,7 @@ def test_definitions_and_images_that_are_not_known_yet_are_left_out() -> None:
 def test_with_a_registry_of_the_site_images_come_from_nowhere_else() -> None:
     site = structs.replace(ml50(), site=structs.replace(ml50().site, images="mirror.example.org/k8s"))
     own = deployment(image="mirror.example.org/k8s/quay.io/a/b:1.0.0")
-    assert found(MIRRORED, own, cluster=site) == []
+    assert found(MIRRORED, own, deployment(image="mirror.example.org/k8s/team/a:1.0.0"), cluster=site) == []
     problems = found(MIRRORED, *map(foreign, FULL), cluster=site)
     assert [problem.fix for problem in problems] == [f"mirror.example.org/k8s/{full}" for full in FULL.values()]
     assert found(MIRRORED, *map(foreign, FULL), cluster=ml50()) == []
@@ -96,6 +96,22 @@ def test_with_a_registry_of_the_site_an_open_parameter_is_an_error() -> None:
     assert reached(problem) == "evil.example.org/{{inputs.parameters.x}}:1"
     assert found(MIRRORED, one, cluster=ml50()) == []
     assert found(MIRRORED, open_workflow("mirror.example.org/k8s/{{inputs.parameters.x}}:1"), cluster=site) == []
+
+
+def test_with_a_registry_of_the_site_variables_and_names_without_a_tag_are_errors() -> None:
+    site = structs.replace(ml50(), site=structs.replace(ml50().site, images="mirror.example.org/k8s"))
+    env = [{"name": "A_IMAGE", "value": "quay.io/e/e"}, {"name": "B_IMAGE", "value": "$(REG)/runner:1.0.0"}]
+    file = manifest("ConfigMap", data={"pod.yaml": "containers:\n- image: busybox\n- image: quay.io/foo/bar\n"})
+    image = "mirror.example.org/k8s/a:1.0.0"
+    told = found(MIRRORED, deployment(image=image, env=env), file, cluster=site)
+    assert sorted(one.message.partition(" does not")[0].partition(" cannot")[0] for one in told) == [
+        "`$(REG)/runner:1.0.0`",
+        "the image docker.io/library/busybox:latest",
+        "the image quay.io/e/e:latest",
+        "the image quay.io/foo/bar:latest",
+    ]
+    env = [{"name": "B_IMAGE", "value": "mirror.example.org/k8s/$(NAME):1.0.0"}]
+    assert found(MIRRORED, deployment(image=image, env=env), cluster=site) == []
 
 
 def open_workflow(image: str) -> Any:

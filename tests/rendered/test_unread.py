@@ -1,5 +1,6 @@
 """A field for an image whose text is no reference is told, unless the object itself says what it becomes."""
 
+import time
 from typing import Any
 
 import pytest
@@ -94,6 +95,67 @@ def test_containers_and_fields_of_custom_objects_are_looked_at() -> None:
     assert unclear(custom(rbd={"image": "A B"})) == {}
 
 
+@pytest.mark.parametrize(
+    ("container", "text"),
+    [
+        ({"env": [{"name": "RUNNER_IMAGE", "value": "$(REG)/runner:1"}]}, "$(REG)/runner:1"),
+        ({"args": ["--x", "--helper-image=$(REG)/b --y"]}, "$(REG)/b"),
+        ({"args": ["--helper-image", "${REG}/b"]}, "${REG}/b"),
+        ({"command": ["sh", "-c", "run --image {{ .Reg }}/b:{{ .Tag }} -it"]}, "{{ .Reg }}/b:{{ .Tag }}"),
+        ({"args": ["X_IMAGE='${REG}/b'"]}, "${REG}/b"),
+    ],
+)
+def test_a_variable_in_what_a_container_is_told_is_open_and_no_mistake(container: Any, text: str) -> None:
+    (field,) = unread(deployment(**container))
+    assert (field.text, field.wrong, advice(field).endswith("write the image itself")) == (text, False, True)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({"pod.yaml": "containers:\n- image: $(REG)/a:1\n- image: {{ .Image }}\n"}, ["$(REG)/a:1", "{{ .Image }}"]),
+        ({"x.json": '{"image":"${A}/b","sidecarImage": "b/c"}'}, ["${A}/b"]),
+        ({"HELPER_IMAGE": "${REG}/a"}, ["${REG}/a"]),
+        ({"run.sh": "run --image=${IMG} ${X}\n"}, ["${IMG}"]),
+    ],
+)
+def test_a_variable_for_an_image_in_a_file_is_open(data: Any, expected: list[str]) -> None:
+    assert unclear(manifest("ConfigMap", data=data)) == dict.fromkeys(expected, False)
+    assert unclear(manifest("Secret", stringData=data)) == dict.fromkeys(expected, False)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        deployment(env=[{"name": "REG", "value": "$(HOST)/x"}, {"name": "A_IMAGE", "value": "a/b"}]),
+        deployment(args=["--x=$(REG)/b", "$(IMG)", "--image=a/b:1 $(X)"]),
+        deployment(args=["the image $(X)"]),
+        custom(description="image: ${X}", names=["X_IMAGE=${Y}"]),
+        manifest("ConfigMap", data={"x": r'{"expr": "x{image=\"${image}\", image!=\"\"}", "legend": "{{image}}"}'}),
+        manifest("ConfigMap", data={"x": "image_url: '{{ .X }}'\nimages: ${X}\nimagePullPolicy: ${Y}\nimage: a/b:1\n"}),
+        workflow({"name": "a", "steps": [[{"arguments": {"parameters": [{"name": "image", "value": "{{item}}"}]}}]]}),
+    ],
+)
+def test_a_variable_for_something_else_is_not_told(one: Any) -> None:
+    assert unclear(one) == {}
+
+
+@pytest.mark.parametrize("part", ["$(", "{{", "${", "image: $(X) ", "image: "])
+def test_a_long_file_takes_no_longer_than_its_length(part: str) -> None:
+    one = manifest("ConfigMap", data={"x": f"image: $({part * 50_000}"})
+    start = time.process_time()
+    assert all(not field.wrong for field in unread(one))
+    assert time.process_time() - start < 2
+
+
+def test_a_parameter_in_a_variable_is_what_the_workflow_gives_it() -> None:
+    env = [{"name": "A_IMAGE", "value": "evil.example.org/{{inputs.parameters.x}}:1"}]
+    one = template("a/b:1", default="a")
+    one["container"] |= {"env": env, "args": ["--b-image={{inputs.parameters.x}}/b"]}
+    assert images(workflow(one)) == ["docker.io/a/b:1", "docker.io/a/b:latest", "evil.example.org/a:1"]
+    assert unclear(workflow(one)) == {}
+
+
 def test_what_is_no_object_with_images_is_left_out() -> None:
     assert unclear(manifest("ConfigMap", data={"image": "A B"})) == {}
     assert unclear(manifest("CustomResourceDefinition", "apiextensions.k8s.io/v1", spec={"image": "A B"})) == {}
@@ -154,8 +216,9 @@ def test_a_text_without_a_parameter_in_a_workflow_is_a_mistake() -> None:
 
 words = st.text() | st.sampled_from([X, "run", "{{workflow.parameters.x}}", "a:1", "x", "${A}"])
 names = st.sampled_from(
-    ["templates", "inputs", "parameters", "arguments", "name", "value", "image", "container", "template", "entrypoint"]
-)
+    ["templates", "inputs", "parameters", "arguments", "name", "value", "image", "container", "template", "entrypoint",
+     "env", "args", "data"]
+)  # fmt: skip
 nested = st.recursive(
     st.none() | st.booleans() | st.integers() | words,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names | st.text(), inner, max_size=4),
