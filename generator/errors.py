@@ -4,7 +4,9 @@ __all__ = ["CommandError", "UsageError"]
 
 
 class UsageError(Exception):
-    """A mistake that the user can mend; the text says place, what, why and the smallest fix."""
+    """A mistake that the user can mend; the text says place, what, why and the smallest fix. `exit_code` is gen's."""
+
+    exit_code = 2
 
 
 class CommandError(UsageError):

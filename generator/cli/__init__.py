@@ -1,10 +1,11 @@
 """The command line: one module per verb; each parses, calls and prints."""
 
 import gc
+import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
-from os import environ
 from typing import TYPE_CHECKING
 
 import click
@@ -107,7 +108,7 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except UsageError as error:
         click.echo(f"gen: {error}", err=True)
-        return 2
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("gen: stopped", err=True)
         return 130
@@ -115,11 +116,32 @@ def run(arguments: list[str]) -> int:
         # The reader of a pipe went away (`gen check | head`): not worth a word.
         sys.stderr.close()
         return 141
-    except Exception:  # noqa: BLE001 - the last resort: a bug of ours, told as one
-        import traceback  # noqa: PLC0415 - only when it is needed
-
-        if "GEN_DEBUG" not in environ:
-            click.echo("gen: this is a bug in gen, not in your files. Please report what follows:", err=True)
-        traceback.print_exc()
-        return BUG
+    except Exception as error:  # noqa: BLE001 - the last resort: a bug of ours, told as one
+        return _unwritten(error) if isinstance(error, OSError) and _printing(error) else _bug()
     return code if isinstance(code, int) else 0
+
+
+def _printing(error: OSError) -> bool:
+    """Tell whether it was printing that failed: everything that is printed goes through click."""
+    from traceback import walk_tb  # noqa: PLC0415 - only when it is needed
+
+    *_, (innermost, _line) = walk_tb(error.__traceback__)
+    return innermost.f_code is click.echo.__code__
+
+
+def _unwritten(error: OSError) -> int:
+    """Tell that nobody will read what was to be printed, and keep the interpreter from telling it once more."""
+    with suppress(OSError):  # where standard error is full as well, there is nobody to tell
+        click.echo(f"gen: standard output could not be written: {error.strerror}", err=True)
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 2
+
+
+def _bug() -> int:
+    import traceback  # noqa: PLC0415 - only when it is needed
+
+    if "GEN_DEBUG" not in os.environ:
+        click.echo("gen: this is a bug in gen, not in your files. Please report what follows:", err=True)
+    traceback.print_exc()
+    return BUG

@@ -11,6 +11,7 @@ from generator import __version__
 from generator.cli.options import ROOT
 from generator.errors import UsageError
 from generator.layout.tree import lay_out, merge
+from generator.model.plural import plural
 from generator.model.versions import HELM
 from generator.process import run
 from generator.repository.corners import unused
@@ -103,7 +104,7 @@ def repository(directory: Path) -> Iterator[Line]:
         if one.wrong:
             yield WRONG, f"{one.document.file} has errors; see `gen check --cluster {one.name}`"
         else:
-            yield GOOD, f"{one.document.file}: {len(one.findings)} warnings"
+            yield GOOD, f"{one.document.file}: {plural(len(one.findings), 'warning')}"
     # What a wrong file would use cannot be told: its corners are not judged.
     laid = merge(lay_out(one.cluster) for one in loaded if one.cluster and not one.wrong)
     yield from ((MISSING, text) for text in unused(root, laid, [one.name for one in loaded]))

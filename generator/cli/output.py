@@ -8,6 +8,7 @@ import click
 from msgspec import Struct
 
 from generator.model.finding import Finding, Position, Severity, dotted
+from generator.model.plural import plural
 from generator.repository.project import Loaded
 from generator.spec.document import Document
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from generator.rendered.rule import Problem
 
 __all__ = [
-    "OUTPUT", "Shown", "data", "of_fault", "of_finding", "of_loaded", "of_problem", "plural", "show", "show_findings",
-    "summary", "tally",
+    "OUTPUT", "Shown", "data", "of_fault", "of_finding", "of_loaded", "of_problem", "show", "show_findings", "summary",
+    "tally",
 ]  # fmt: skip
 
 OUTPUT = click.option(
@@ -124,11 +125,6 @@ def tally(found: Iterable[Shown]) -> str:
     severities = [one.severity for one in found]
     errors = severities.count(Severity.ERROR)
     return f"{plural(errors, 'error')}, {plural(len(severities) - errors, 'warning')}"
-
-
-def plural(number: int, what: str) -> str:
-    """Return `1 file`, `3 files`."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _text(one: Shown) -> None:

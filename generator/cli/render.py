@@ -10,6 +10,7 @@ import click
 
 from generator.cli.options import CLUSTER, ROOT, discarded, root_of
 from generator.cli.output import OUTPUT, for_github, show_findings, summary
+from generator.model.plural import plural
 from generator.repository.handedits import refusals
 from generator.repository.project import Loaded, load
 from generator.repository.render import Outcome, render
@@ -61,25 +62,21 @@ def command(  # noqa: PLR0913 - the verb's options
             verify=only_check,
         )
     except UnreadableError as error:
-        # A mistake in the repository, as a wrong cluster file is one, and no wrong usage.
-        _show_unreadable(error, output)
-        return 1
+        if output == "github":
+            click.echo(f"::error file={error.path}::{for_github(str(error))}")
+        raise
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(loaded, outcome, written=not (dry_run or only_check), seconds=perf_counter() - begun)
     return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
-
-
-def _show_unreadable(error: UnreadableError, output: str) -> None:
-    if output == "github":
-        click.echo(f"::error file={error.path}::{for_github(str(error))}")
-    click.echo(f"{error}\nnothing was written", err=True)
 
 
 def _show(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
     show_findings(loaded, "text")
     counted = _counted(outcome)
     for name, components in outcome.components.items():
-        click.echo(f"{click.style(name, bold=True)}: {len(components)} components in {outcome.seconds[name]:.2f} s")
+        click.echo(
+            f"{click.style(name, bold=True)}: {plural(len(components), 'component')} in {outcome.seconds[name]:.2f} s"
+        )
         for component in ("argocd", "bootstrap", "namespaces", *components):
             place = "clusters" if component in {"argocd", "bootstrap"} else "overlays"
             if kinds := counted.get((place, name, component)):
@@ -103,7 +100,8 @@ def vendoring(outcome: Outcome) -> Iterator[str]:
     """Say what is not vendored, and what is from other inputs: nobody may take either for the whole truth."""
     for cluster, states in outcome.states.items():
         if states and set(states.values()) == {"not vendored"}:
-            yield f"{cluster}: not vendored; Argo CD will inflate {len(states)} components; `gen vendor` commits them"
+            made = plural(len(states), "component")
+            yield f"{cluster}: not vendored; Argo CD will inflate {made}; `gen vendor` commits them"
             continue
         if missing := [name for name, state in states.items() if state == "not vendored"]:
             yield f"{cluster}: not vendored: {', '.join(missing)}; `gen vendor` commits what they become"

@@ -9,11 +9,12 @@ import click
 from msgspec import Struct, structs
 
 from generator.cli.options import root_of
-from generator.cli.output import Shown, data, of_fault, of_finding, of_loaded, of_problem, plural, show, summary, tally
+from generator.cli.output import Shown, data, of_fault, of_finding, of_loaded, of_problem, show, summary, tally
 from generator.errors import UsageError
 from generator.live.refusals import EXPLAINED
 from generator.model.cluster import Cluster, Waiver
 from generator.model.finding import Severity
+from generator.model.plural import plural
 from generator.rendered.build import build
 from generator.rendered.built import Built
 from generator.rendered.check import RULES, examine, unjudged

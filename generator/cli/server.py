@@ -12,6 +12,7 @@ from generator.errors import UsageError
 from generator.live.api import Api, of_kubeconfig, of_started
 from generator.live.apiserver import throw_away
 from generator.live.dryrun import Judged, Server, dry_run, server
+from generator.model.plural import plural
 from generator.model.served import minor_of
 from generator.rendered.built import Built
 
@@ -57,14 +58,15 @@ def _flags(built: Built) -> tuple[str, ...]:
 
 def _told(built: Built, api: Api, found: Server, judged: Judged, seconds: float) -> Iterator[str]:
     what = "a throw-away kube-apiserver" if api.throw_away else f"{api.host} as {found.user}"
-    yield f"{built.name}: {judged.judged} objects judged by {what}, Kubernetes {found.version}, in {seconds:.1f} s"
+    objects = plural(judged.judged, "object")
+    yield f"{built.name}: {objects} judged by {what}, Kubernetes {found.version}, in {seconds:.1f} s"
     if built.cluster and (wanted := built.cluster.kubernetes.version) != found.version.removeprefix("v"):
         same = minor_of(wanted) == minor_of(found.version)
         yield f"  the cluster file says {wanted}" + (
             "" if same else ": another minor may serve and accept other things"
         )
     yield from (f"  not judged: {why}" for why in judged.unjudged)
-    if built.unseen:
-        yield f"  not vendored, so not judged: what {', '.join(built.unseen)} bring"
+    if built.unvendored:
+        yield f"  not vendored, so not judged: what {', '.join(built.unvendored)} bring"
     if api.throw_away:
         yield f"  not judged {_BLIND} (--kubeconfig asks your cluster)"

@@ -11,6 +11,7 @@ import click
 from generator.cli.options import CLUSTER, ROOT, discarded, root_of
 from generator.cli.output import OUTPUT, for_github, show_findings, summary
 from generator.errors import UsageError
+from generator.model.plural import plural
 from generator.repository.handedits import refusals
 from generator.repository.project import Loaded, load
 from generator.upstream.charts import How
@@ -131,7 +132,7 @@ def _line(did: Did, *, failed: bool) -> str:
         return f"{place}: {click.style('failed', fg='red')}, {did.seconds:.1f} s (is {did.state})"
     definitions = f", {did.definitions} CRDs" if did.definitions else ""
     pulled = f", {did.pulled} pulled" if did.pulled else ", cached"
-    return f"{place}: {did.objects} objects{definitions}{pulled}, {did.seconds:.1f} s (was {did.state})"
+    return f"{place}: {plural(did.objects, 'object')}{definitions}{pulled}, {did.seconds:.1f} s (was {did.state})"
 
 
 def _changed(did: Did) -> Iterator[str]:
@@ -179,7 +180,8 @@ def _checked(report: Report, counted: str) -> str:
         # In `overlays/<cluster>/<component>/` and `base/<component>/`.
         parts = (path.split("/") for path in report.differing)
         names = sorted({one[2] if one[0] == "overlays" else one[1] for one in parts})
-        return f"{len(report.differing)} files differ; {counted}\nnext: gen vendor {' '.join(names)}"
+        files = plural(len(report.differing), "file")
+        return f"{files} would be written otherwise; {counted}\nnext: gen vendor {' '.join(names)}"
     return f"everything vendored is what the locked charts become; {counted}"
 
 
@@ -188,8 +190,8 @@ def _written(report: Report, asked: Asked, counted: str) -> str:
     if not changes:
         return f"nothing to change; {counted}"
     if asked.dry_run:
-        return f"would change {changes} files; {counted}\nnext: gen vendor"
-    return f"{changes} files changed; {counted}\nnext: git diff, then commit"
+        return f"would change {plural(changes, 'file')}; {counted}\nnext: gen vendor"
+    return f"{plural(changes, 'file')} changed; {counted}\nnext: git diff, then commit"
 
 
 def _show_github(report: Report, asked: Asked, _told: Sequence[str], seconds: float) -> None:

@@ -169,7 +169,14 @@ def of_kubeconfig(path: Path, context: str | None) -> Api:
         said = [str(error)]
     if said:
         raise UsageError(f"{path}: {' '.join(said[0].split())}; mend it, or name another --context")
+    _with_scheme(path, str(configuration.host))
     return Api(_client(configuration), throw_away=False)
+
+
+def _with_scheme(path: Path, host: str) -> None:
+    if not host.lower().startswith(("https://", "http://")):
+        address = host.rpartition("//")[2]
+        raise UsageError(f"{path}: the server {host} has no scheme such as https://; write https://{address}")
 
 
 @contextlib.contextmanager
@@ -187,6 +194,10 @@ def _heard() -> Iterator[list[str]]:
 
 def _client(configuration: "Configuration") -> "ApiClient":
     from kubernetes.client import ApiClient  # noqa: PLC0415 - heavy
+    from urllib3 import disable_warnings  # noqa: PLC0415 - heavy
+    from urllib3.exceptions import InsecureRequestWarning  # noqa: PLC0415 - heavy
 
     configuration.connection_pool_maxsize = AT_ONCE
+    if not configuration.verify_ssl:  # the kubeconfig says so; urllib3 would warn of it with every request
+        disable_warnings(InsecureRequestWarning)
     return ApiClient(configuration)

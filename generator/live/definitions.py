@@ -9,26 +9,21 @@ from generator.live.discovery import Served, discover, path_of_version
 from generator.live.refusals import problems, unestablished
 from generator.rendered.access import dig, sequence
 from generator.rendered.built import Built, Object
-from generator.rendered.kinds import CRD, group_of
+from generator.rendered.kinds import CRD, brings
 from generator.rendered.rule import Problem
 
-__all__ = ["brings", "install", "wanted"]
+__all__ = ["PLACE", "install", "wanted"]
 
-_PLACE = f"{path_of_version('apiextensions.k8s.io/v1')}/customresourcedefinitions"
+PLACE = f"{path_of_version('apiextensions.k8s.io/v1')}/customresourcedefinitions"
 PATIENCE = 120.0
 """Seconds that the server has to serve them all; two hundred take half a minute on two cores."""
-
-
-def brings(crd: Manifest) -> tuple[str, str]:
-    """Return group and kind that a definition brings."""
-    return str(dig(crd, "spec", "group")), str(dig(crd, "spec", "names", "kind"))
 
 
 def wanted(built: Built) -> list[Object]:
     """Return the definitions of kinds that are built, those at hand included. Of two of one name that counts which is
     applied.
     """
-    kinds = {(group_of(str(one.manifest["apiVersion"])), one.kind) for one in built.objects}
+    kinds = {(one.group, one.kind) for one in built.objects}
     at_hand = [Object(crd, "", "") for crd in built.definitions]
     found = [one for one in (*at_hand, *built.of(CRD)) if brings(one.manifest) in kinds]
     return list({one.name: one for one in found}.values())
@@ -46,14 +41,14 @@ def install(api: Api, definitions: Iterable[Object]) -> Iterator[Problem]:
 def _store(one: Object) -> Request:
     # A conversion webhook is left out: nothing answers it here.
     spec = {key: value for key, value in one.manifest["spec"].items() if key != "conversion"}
-    path = f"{_PLACE}/{one.name}?fieldManager=gen&force=true"
+    path = f"{PLACE}/{one.name}?fieldManager=gen&force=true"
     return Request(path=path, method="PATCH", body={**one.manifest, "spec": spec})
 
 
 def _served(api: Api, stored: list[Object]) -> Iterator[Problem]:
     waiting, why = stored, dict[str, str]()
     for _ in tries(PATIENCE):
-        answers = api.ask_all([Request(path=f"{_PLACE}/{one.name}") for one in waiting])
+        answers = api.ask_all([Request(path=f"{PLACE}/{one.name}") for one in waiting])
         why = {one.name: _unready(answer) for one, answer in zip(waiting, answers, strict=True)}
         waiting = [one for one in waiting if why[one.name]]
         if all(why[one.name] != _LATE for one in waiting):

@@ -8,7 +8,10 @@ from generator.live.api import Answer, Api, Request
 from generator.rendered.access import dig, sequence
 from generator.rendered.built import Object
 
-__all__ = ["Served", "discover", "path_of_version", "place"]
+__all__ = ["TRY", "Served", "discover", "path_of_version", "place"]
+
+TRY = "dryRun=All&fieldValidation=Strict&fieldManager=argocd-controller"
+"""The query of what is tried and not stored, as Argo CD would store it."""
 
 Served: TypeAlias = dict[tuple[str, str], tuple[str, bool]]
 """Version (`apps/v1`) and kind: the name in addresses, and whether it is namespaced."""

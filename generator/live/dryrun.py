@@ -10,18 +10,20 @@ from msgspec import Struct
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.api import RENEW, Answer, Api, Request
+from generator.live.changing import Changing
 from generator.live.definitions import install, wanted
-from generator.live.discovery import discover, place
+from generator.live.discovery import TRY, discover, place
 from generator.live.order import in_order
 from generator.live.refusals import namespace_absent, problems, unserved
+from generator.model.plural import plural
 from generator.rendered.access import dig
 from generator.rendered.built import Built, Object
-from generator.rendered.kinds import Kinds, group_of
+from generator.rendered.kinds import CRD, Kinds
 from generator.rendered.rule import Problem
 
 __all__ = ["Judged", "Server", "dry_run", "server"]
 
-_TRY = "dryRun=All&fieldValidation=Strict&fieldManager=argocd-controller"
+_BY_THE_NEW = "; without --kubeconfig a throw-away server judges by the new one"
 
 
 class Server(Struct, frozen=True, kw_only=True):
@@ -66,9 +68,7 @@ def dry_run(built: Built, api: Api) -> Judged:
     early = list(_prepare(built, api, stored)) if api.throw_away else []
     run = _Run(built, api, [one for one in stored if not _converted(one)])
     found = tuple(_once([*early, *run.problems()]))
-    unjudged = tuple(
-        f"{number} {'object' if number == 1 else 'objects'}: {why}" for why, number in run.unjudged.items()
-    )
+    unjudged = tuple(f"{plural(number, 'object')}: {why}" for why, number in run.unjudged.items())
     return Judged(problems=found, judged=run.judged, unjudged=unjudged)
 
 
@@ -112,6 +112,7 @@ class _Run:
         done = {id(one.manifest) for one in stored}
         self.objects = [one for one in in_order(built) if id(one.manifest) not in done]
         self.kinds = Kinds.of(built)
+        self.changing = Changing(api, () if api.throw_away else built.of(CRD))
         self.served = discover(api, {str(one.manifest["apiVersion"]) for one in self.objects})
         self.spaces = {one.name for one in built.of("Namespace")}
         self.judged = len(built.objects) - len(self.objects)
@@ -129,17 +130,16 @@ class _Run:
     def _apply(self, one: Object) -> Request:
         if "name" not in one.manifest["metadata"]:  # it has a generateName
             return self._create(one)
-        path = f"{place(self.served, one)}/{_word(one.name)}?{_TRY}&force=true"
+        path = f"{place(self.served, one)}/{_word(one.name)}?{TRY}&force=true"
         return Request(path=path, method="PATCH", body=one.manifest)
 
     def _create(self, one: Object, namespace: str = "") -> Request:
         metadata = one.manifest["metadata"] | ({"namespace": namespace} if namespace else {})
-        path = f"{place(self.served, one, namespace=namespace)}?{_TRY}"
+        path = f"{place(self.served, one, namespace=namespace)}?{TRY}"
         return Request(path=path, method="POST", body={**one.manifest, "metadata": metadata})
 
     def _unserved(self, one: Object) -> Iterator[Problem]:
-        version = str(one.manifest["apiVersion"])
-        group = group_of(version)
+        version, group = one.version, one.group
         known = self.kinds.versions(group, one.kind)
         if version in known and not self.kinds.ours(group):
             self.unjudged[f"the definition of {one.kind}.{group} is new to the server, or was refused"] += 1
@@ -153,12 +153,11 @@ class _Run:
         if namespace_absent(answer) and one.namespace in self.spaces:
             yield from self._elsewhere(one)
             return
-        self.judged += 1
         if answer.status == 500 and "typed patch object" in answer.message:
             # Server-side apply tells one unknown field, creation all of them.
             again = self.api.ask(self._create(one))
             answer = again if "strict decoding error" in again.message else answer
-        yield from problems(one, answer)
+        yield from self._told(one, answer)
 
     def _elsewhere(self, one: Object) -> Iterator[Problem]:
         """Judge an object whose namespace is new by creating it in `default`."""
@@ -166,5 +165,14 @@ class _Run:
         if answer.status in {403, 409}:  # the rules of that namespace, or one of that name: neither says anything
             self.unjudged[f"the namespace {one.namespace} is new to the cluster"] += 1
             return
+        yield from self._told(one, answer)
+
+    def _told(self, one: Object, answer: Answer) -> Iterator[Problem]:
+        """Tell what an object is refused for, unless its new definition may allow all of that."""
+        found = list(problems(one, answer))
+        left = [problem for problem in found if not self.changing.excuses(problem)]
+        if found and not left:
+            self.unjudged[f"the definition of {one.kind}.{one.group} changes with this commit{_BY_THE_NEW}"] += 1
+            return
         self.judged += 1
-        yield from problems(one, answer)
+        yield from left

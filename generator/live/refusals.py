@@ -1,17 +1,19 @@
 """What an API server's refusal means: which finding it is, where, and what helps."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path as File
 
 from generator.live.api import Answer
 from generator.live.fields import path_of
+from generator.model.finding import Path
 from generator.rendered.access import dig, sequence
 from generator.rendered.built import Object
 from generator.rendered.rule import Problem
 from generator.spec.codes import table
 
-__all__ = ["EXPLAINED", "namespace_absent", "problems", "unestablished", "unserved"]
+__all__ = ["EXPLAINED", "INVALID", "UNKNOWN", "namespace_absent", "problems", "unestablished", "unserved"]
 
 UNSERVED, UNKNOWN, INVALID, IMMUTABLE = "GEN-SRV-001", "GEN-SRV-002", "GEN-SRV-003", "GEN-SRV-004"
 DENIED, UNREACHABLE, FORBIDDEN, NAMESPACE_ABSENT = "GEN-SRV-005", "GEN-SRV-006", "GEN-SRV-007", "GEN-SRV-008"
@@ -36,9 +38,11 @@ _FIXES = {
     FORBIDDEN: "judge with a user that may do this, by another --context",
     NAMESPACE_ABSENT: "add the Namespace to what is built, or correct the object's namespace",
 }
+_OF_NULL = "remove it, or give it a value"
 
 _FIELD = re.compile(r'(?:unknown|duplicate) field "([^"]*)"')
-_TYPED = re.compile(r"failed to create typed patch object \([^)]*\): (?P<place>\S*?): (?P<why>.*)")
+_TYPED = re.compile(r"failed to create typed patch object \([^)]*\): (.*)", re.DOTALL)
+_MISFIT = re.compile(r"^ *\.(?P<place>.*?): (?P<why>.*)$", re.MULTILINE)
 _LONG = 1500
 
 
@@ -67,12 +71,20 @@ def problems(one: Object, answer: Answer) -> Iterator[Problem]:
 
 
 def _typed(one: Object, answer: Answer) -> list[Problem]:
-    """Read `failed to create typed patch object (default/a; /v1, Kind=Pod): .spec.x: field not declared in schema`."""
-    found = _TYPED.search(answer.message)
-    if not found:
-        return []
-    place = found["place"].removeprefix(".")
-    return [_problem(one, _code(found["why"]), f"{place}: {found['why']}", place)]
+    """Read `failed to create typed patch object (default/a; /v1, Kind=Pod): .spec.x: field not declared in schema`, or
+    `errors:` with a line for each.
+    """
+    found = _TYPED.search(str(answer.body.get("message")))
+    return [_misfit(one, *misfit.groups()) for misfit in _MISFIT.finditer(found[1] if found else "")]
+
+
+def _misfit(one: Object, place: str, why: str) -> Problem:
+    # `got &{...}` is how Go writes a value: it is told as in the file.
+    expected, got, _ = why.partition("got &")
+    at = path_of(one.manifest, place)
+    if got and _whole_way(place, at):
+        why = f"{expected}got {json.dumps(dig(one.manifest, *at), default=str)}"
+    return _problem(one, _code(why), f"{place}: {why}", place)
 
 
 def _fields(one: Object, answer: Answer) -> list[Problem]:
@@ -102,7 +114,15 @@ def _code(words: str) -> str:
 
 def _problem(one: Object, code: str, message: str, place: str) -> Problem:
     text = message if len(message) <= _LONG else f"{message[:_LONG]} ..."
-    return Problem(object=one, code=code, message=text, at=path_of(one.manifest, place), fix=_FIXES.get(code, ""))
+    at = path_of(one.manifest, place)
+    removable = code == INVALID and _whole_way(place, at) and "Required value" not in message
+    null = removable and dig(one.manifest, *at) is None
+    return Problem(object=one, code=code, message=text, at=at, fix=_OF_NULL if null else _FIXES.get(code, ""))
+
+
+def _whole_way(place: str, at: Path) -> bool:
+    """Tell whether a path leads to the very place, and does not end before what the object does not have."""
+    return bool(at) and place.rstrip('"]').endswith(str(at[-1]))
 
 
 def unestablished(one: Object, why: str) -> Problem:
@@ -110,5 +130,5 @@ def unestablished(one: Object, why: str) -> Problem:
     return Problem(object=one, code=ESTABLISHED, message=f"it is stored, but not served: {why}", at=("spec", "names"))
 
 
-EXPLAINED = tuple(table(Path(__file__).with_name("refusals.yaml")).values())
+EXPLAINED = tuple(table(File(__file__).with_name("refusals.yaml")).values())
 """What `gen explain` tells about these codes."""

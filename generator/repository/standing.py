@@ -31,7 +31,11 @@ Read = Callable[[str], bytes | None]
 
 
 class UnreadableError(UsageError):
-    """Without this file of gen's own nothing can be rendered, and it cannot be read: mostly a conflict of a merge."""
+    """Without this file of gen's own nothing can be rendered, and it cannot be read: mostly a conflict of a merge. Like
+    a wrong cluster file it is a finding, and no wrong usage.
+    """
+
+    exit_code = 1
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(path, why)

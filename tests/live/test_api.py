@@ -109,6 +109,13 @@ def test_a_file_that_is_not_there_and_a_context_that_is_not_in_it_are_told(tmp_p
         of_kubeconfig(config(tmp_path, "https://127.0.0.1:9"), "elsewhere")
 
 
+@pytest.mark.parametrize("url", ["127.0.0.1:9", "//127.0.0.1:9", "ftp://127.0.0.1:9"])
+def test_a_server_without_its_scheme_is_told(url: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"kubeconfig: .*no scheme such as https://; write https://127.0.0.1:9$"):
+        of_kubeconfig(config(tmp_path, url), None)
+    assert of_kubeconfig(config(tmp_path, "HTTPS://127.0.0.1:9"), None).host == "HTTPS://127.0.0.1:9"
+
+
 def test_a_credential_plugin_that_fails_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": sys.executable, "args": ["-c", "exit(3)"]}
     plugin["interactiveMode"] = "Never"

@@ -67,7 +67,7 @@ class Toy:
         if "nonsense" in asked.body:
             unknown = [f'unknown field "{key}"' for key in ("nonsense", "dta") if key in asked.body]
             return 400, {"message": f"strict decoding error: {', '.join(unknown)}"}
-        return (409, {}) if asked.body["metadata"].get("name") == "taken" else (201, {})
+        return (409, {}) if asked.body["metadata"].get("name") == "taken" else (201, asked.body)
 
     def changed(self) -> list[str]:
         return [
@@ -160,6 +160,48 @@ def test_the_command_tells_which_server_it_was_and_what_was_not_judged(
     assert "the cluster file says 1.35.3: another minor may serve" in said.err
     assert "not judged: 1 object: nothing here defines Widget.example.org" in said.err
     assert "not vendored, so not judged: what cilium bring" in said.err
+
+
+def knowing(*fields: str) -> dict[str, Any]:
+    """The definition of Widget with these fields beside `spec`."""
+    crd = definition("Widget", "widgets")
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"] |= {one: {} for one in fields}
+    return crd
+
+
+CHANGES = (
+    "the definition of Widget.example.org changes with this commit; without --kubeconfig a throw-away server judges "
+    "by the new one"
+)
+
+
+def test_what_a_definition_of_the_same_commit_allows_is_not_judged(api: Api, toy: Toy) -> None:
+    toy.stored["widgets.example.org"] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org"
+    fresh = {**widget(), "nonsense": 1}
+    judged = dry_run(made(knowing("nonsense"), fresh, {**widget(), "metadata": {"name": "b"}}), api)
+    assert judged == Judged(problems=(), judged=2, unjudged=(f"1 object: {CHANGES}",))
+    # What the new one does not know either is wrong on any day.
+    judged = dry_run(made(knowing("nonsense"), {**fresh, "dta": 1}), api)
+    assert told(judged.problems) == [("GEN-SRV-002", "1.yaml", ("dta",))]
+    assert (judged.judged, judged.unjudged) == (2, ())
+    judged = dry_run(made(knowing(), fresh), api)
+    assert told(judged.problems) == [("GEN-SRV-002", "1.yaml", ("nonsense",))]
+    # Nor does it change with the commit when it lies at hand only.
+    judged = dry_run(made(fresh, definitions=(knowing("nonsense"),)), api)
+    assert told(judged.problems) == [("GEN-SRV-002", "0.yaml", ("nonsense",))]
+
+
+def test_it_is_so_in_a_new_namespace_as_well(api: Api, toy: Toy) -> None:
+    toy.stored["widgets.example.org"] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org"
+    fresh = {**widget(), "metadata": {"name": "a", "namespace": "new"}, "nonsense": 1}
+    judged = dry_run(made(space("new"), knowing("nonsense"), fresh), api)
+    assert judged == Judged(problems=(), judged=2, unjudged=(f"1 object: {CHANGES}",))
+
+
+def test_a_throw_away_server_has_the_new_definition_and_excuses_nothing(api: Api) -> None:
+    api.throw_away = True
+    judged = dry_run(made(knowing("nonsense"), {**widget(), "nonsense": 1}), api)
+    assert told(judged.problems) == [("GEN-SRV-002", "1.yaml", ("nonsense",))]
 
 
 def test_json_has_what_the_server_could_not_judge(

@@ -1,5 +1,6 @@
 """An API server's words, read. Every message was said by a real 1.35."""
 
+import json
 from typing import Any
 
 import pytest
@@ -81,6 +82,53 @@ def test_every_cause_is_a_problem_of_its_own() -> None:
     ]
     expected = [("GEN-SRV-003", ("spec", "replicas")), ("GEN-SRV-004", ("spec", "selector")), ("GEN-SRV-003", ())]
     assert read(422, 'Deployment.apps "a" is invalid', causes=causes) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "go"),
+    [
+        (True, "value.valueUnstructured{Value:true}"),
+        ({"a": None}, 'value.valueUnstructured{Value:map[string]interface {}{"a":interface {}(nil)}}'),
+        ([1, "a", None], "{[1 a <nil>]}"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_told_as_in_the_file(value: Any, go: str) -> None:
+    one = Object({**MANIFEST, "spec": {"paused": value}}, "", "a.yaml")
+    (found,) = problems(one, Answer(500, {"message": f"{TYPED}.spec.paused: expected boolean, got &{go}"}))
+    assert found.message == f"spec.paused: expected boolean, got {json.dumps(value)}"
+    assert found.at == ("spec", "paused")
+
+
+def test_a_value_at_a_place_that_is_not_found_keeps_the_servers_words() -> None:
+    one = Object({**MANIFEST, "spec": {"other": "not to be told"}}, "", "a.yaml")
+    (found,) = problems(one, Answer(500, {"message": f"{TYPED}.spec.paused: expected boolean, got &{{x}}"}))
+    assert found.message == "spec.paused: expected boolean, got &{x}"
+
+
+def test_every_misfit_is_a_problem_of_its_own() -> None:
+    message = (
+        f"{TYPED}errors:\n  .spec.replicas: expected numeric (int or float), got string\n"
+        '  .spec.template.spec.containers[name="x"].resource: field not declared in schema'
+    )
+    resource = ("spec", "template", "spec", "containers", 0, "resource")
+    assert read(500, message) == [("GEN-SRV-003", ("spec", "replicas")), ("GEN-SRV-002", resource)]
+
+
+@pytest.mark.parametrize(
+    ("place", "words", "fix"),
+    [
+        ("spec.paused", 'Invalid value: "null": spec.paused in body must be of type boolean', "remove it, or give it"),
+        ("spec.items[0]", 'Invalid value: "null": must be of type object', "remove it, or give it"),
+        ("spec.paused", "Required value", "give it a value that"),
+        ("spec.paused.seconds", "Invalid value: 3: too small", "give it a value that"),
+        ("spec.replicas", "Invalid value: -1: must not be negative", "give it a value that"),
+    ],
+)
+def test_a_null_may_be_removed_unless_a_value_is_required(place: str, words: str, fix: str) -> None:
+    one = Object({**MANIFEST, "spec": {"paused": None, "items": [None], "replicas": -1}}, "", "a.yaml")
+    (found,) = problems(one, Answer(422, {"details": {"causes": [{"field": place, "message": words}]}}))
+    assert found.code == "GEN-SRV-003"
+    assert found.fix.startswith(fix)
 
 
 def test_a_namespace_that_is_not_there_is_shown_in_the_object() -> None:

@@ -199,7 +199,7 @@ def test_the_command_tells_what_it_did(started: Started, tmp_path: Path, capsys:
     assert [one.partition(":")[0] for one in judged.unjudged] == ["by a throw-away server"]
     said = capsys.readouterr()
     assert said.out == ""
-    assert "folder: 1 objects judged by a throw-away kube-apiserver, Kubernetes v1.35.3, in " in said.err
+    assert "folder: 1 object judged by a throw-away kube-apiserver, Kubernetes v1.35.3, in " in said.err
     assert "not vendored, so not judged: what cilium bring" in said.err
     assert "immutable fields" in said.err
     judged = check_server(made(config()), kubeconfig(tmp_path, started), "here")

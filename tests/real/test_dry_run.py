@@ -2,6 +2,7 @@
 
 import threading
 import time
+import warnings
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,9 @@ from madeup import config, definition, deployment, kubeconfig, made, space, stor
 from generator.errors import UsageError
 from generator.live.api import Answer, Api, Request, of_kubeconfig, of_started
 from generator.live.apiserver import Started, start, throw_away
+from generator.live.definitions import PLACE, install
 from generator.live.dryrun import Judged, dry_run, server
+from generator.rendered.built import Object
 
 if TYPE_CHECKING:
     from generator.rendered.rule import Problem
@@ -153,6 +156,66 @@ def test_what_comes_with_the_same_commit_is_judged_as_far_as_possible(user_api: 
         "1 object: the definition of Widget.example.org is new to the server, or was refused",
     )
     assert user_api.ask(Request(path="/api/v1/namespaces/new")).status == 404
+
+
+def gizmos(**fields: Any) -> Any:
+    """The definition of Gizmo: it has the field `spec.size`, and these."""
+    crd = definition("Gizmo", "gizmos")
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["description"] = f"It has {', '.join(fields)}."
+    schema["properties"]["spec"]["properties"] |= fields
+    return crd
+
+
+def gizmo(name: str, **spec: Any) -> Any:
+    return {**widget(**spec), "kind": "Gizmo", "metadata": {"name": name, "namespace": "default"}}
+
+
+def test_what_only_the_new_definition_allows_is_no_error_on_the_day_of_an_upgrade(user_api: Api) -> None:
+    """The cluster has the old definition; the new one comes with the same commit as objects that need it."""
+    modes = {"type": "string", "enum": ["fast"]}
+    old = gizmos(mode=modes)
+    list(install(user_api, [Object(old, "", "")]))
+    new = gizmos(mode={**modes, "enum": ["fast", "slow"]}, fresh={"type": "integer"})
+    known, fresh, slow = gizmo("a", size=1), gizmo("b", fresh=1), gizmo("c", mode="slow")
+    judged = dry_run(made(new, known, fresh, slow), user_api)
+    assert judged.problems == ()
+    assert judged.judged == 2
+    assert [one.partition(";")[0] for one in judged.unjudged] == [
+        "2 objects: the definition of Gizmo.example.org changes with this commit"
+    ]
+    wrong = [gizmo("a", size=10), gizmo("b", typo=1), gizmo("c", fresh=1, typo=1)]
+    wrong_still = [
+        ("GEN-SRV-003", "1.yaml", ("spec", "size")),
+        ("GEN-SRV-002", "2.yaml", ("spec", "typo")),
+        ("GEN-SRV-002", "3.yaml", ("spec", "typo")),
+    ]
+    judged = dry_run(made(new, *wrong), user_api)
+    assert (told(judged.problems), judged.judged, judged.unjudged) == (wrong_still, 4, ())
+    judged = dry_run(made(old, fresh, slow), user_api)
+    assert [code for code, _, _ in told(judged.problems)] == ["GEN-SRV-002", "GEN-SRV-003"]
+    assert user_api.ask(Request(path=f"{PLACE}/gizmos.example.org")).body["metadata"]["generation"] == 1
+    with throw_away() as running:
+        ours = of_started(running)
+        assert dry_run(made(new, known, fresh, slow), ours) == Judged(problems=(), judged=4, unjudged=())
+
+
+def test_values_are_told_as_in_the_file(user_api: Api) -> None:
+    wrong = deployment()
+    wrong["spec"]["paused"] = {"a": None}
+    wrong["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "a", "value": True}]
+    first, second = sorted(dry_run(made(wrong), user_api).problems, key=lambda one: one.message)
+    assert (first.at, first.message) == (("spec", "paused"), 'spec.paused: expected boolean, got {"a": null}')
+    assert second.at == ("spec", "template", "spec", "containers", 0, "env", 0, "value")
+    assert second.message.endswith(": expected string, got true")
+
+
+def test_a_certificate_that_nobody_verifies_is_not_warned_of(started: Started, tmp_path: Path) -> None:
+    trusting: Any = {"insecure-skip-tls-verify": True}
+    found = of_kubeconfig(kubeconfig(tmp_path, started, **trusting), None)
+    with warnings.catch_warnings(record=True) as warned:
+        assert server(found).user == "admin"
+    assert warned == []
 
 
 def test_what_webhooks_and_policies_say_is_told(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ spec: {containers: [{name: a, image: "x.example.org/a:VERSION"}]}
 def test_the_first_run_locks_and_the_second_needs_no_network(world: World, shop: Shop) -> None:
     made = shop.add()
     world.installs(component(release(shop.url)))
-    assert "one/toy: 1 objects, 1 pulled" in world.gen("vendor")
+    assert "one/toy: 1 object, 1 pulled" in world.gen("vendor")
     assert world.lock()["charts"] == {f"{shop.url}/toy:1.0.0": made}
     assert world.upstream() == {"configmap-toy.yaml": built(world)[0]}
     assert built(world)[0]["metadata"] == {"name": "toy", "namespace": "toy"}
@@ -146,7 +146,7 @@ def test_a_tampered_file_is_found_and_a_hand_edit_is_not_overwritten(world: Worl
     world.commit()
     said = world.gen("vendor", "--check", expect=1)
     assert f"{path}: is not what the locked charts become with these inputs" in said
-    assert "1 files differ" in said
+    assert "1 file would be written otherwise" in said
     assert said.endswith("next: gen vendor toy\n")
     world.installs(component(release(shop.url, values={"text": "new"})))
     before = world.tree()

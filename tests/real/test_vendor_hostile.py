@@ -96,7 +96,7 @@ def test_a_damaged_folder_is_done_anew_unasked(standing: World, path: str, damag
         file.write_text(f"<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> other\n")
     standing.commit()
     assert "next: gen vendor toy" in standing.gen("vendor", "--check", expect=1)
-    assert "one/toy: 1 objects, cached" in standing.gen("vendor")
+    assert "one/toy: 1 object, cached" in standing.gen("vendor")
     assert standing.tree() == before
 
 
@@ -127,7 +127,7 @@ def test_what_the_lock_lost_is_locked_again(standing: World) -> None:
     standing.commit()
     said = standing.gen("vendor", "--check", expect=1)
     assert "is not in gen.lock yet" in said
-    assert "one/toy: 1 objects, 1 pulled" in standing.gen("vendor")
+    assert "one/toy: 1 object, 1 pulled" in standing.gen("vendor")
     assert standing.tree() == before
     standing.gen("vendor", "--check")
 

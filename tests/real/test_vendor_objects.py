@@ -129,7 +129,7 @@ def test_crds_that_stand_vendored_serve_what_is_vendored_later(two: World, shop:
     two.gen("vendor")
     user = component(release(shop.url, "user", values={"text": "new"}), name="user")
     two.installs(two.spec["one"][0], user, on=("one",))
-    assert "one/user: 1 objects" in two.gen("vendor")
+    assert "one/user: 1 object" in two.gen("vendor")
     assert two.upstream("one", "user")["toy-new.yaml"]["metadata"] == {"name": "new"}
 
 

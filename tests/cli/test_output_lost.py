@@ -1,0 +1,48 @@
+"""Standard output that cannot be written."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from reference import ROOT
+
+from generator.cli import run
+
+FULL = Path("/dev/full")
+NO_ROOM = "gen: standard output could not be written: No space left on device\n"
+
+
+def gen(out: Path, *arguments: str, **environment: str) -> tuple[int, str]:
+    """Run `gen` as a program that writes to `out`; return its exit code and what it says on standard error."""
+    command = [sys.executable, "-m", "generator", *arguments]
+    # Set by whoever runs the tests, it decides when a write fails.
+    given = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"} | environment
+    with out.open("r+") as file:
+        done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, env=given, cwd=ROOT, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="only Linux has /dev/full")
+@pytest.mark.parametrize("arguments", [("--help",), ("schema",), ("explain", "GEN-NET-004"), ("check",)], ids=" ".join)
+def test_a_full_disk_is_one_line_and_no_bug(arguments: tuple[str, ...]) -> None:
+    assert gen(FULL, *arguments) == (2, NO_ROOM)
+    assert gen(FULL, *arguments, PYTHONUNBUFFERED="1") == (2, NO_ROOM)
+
+
+def test_what_can_be_written_is(tmp_path: Path) -> None:
+    (tmp_path / "out").touch()
+    assert gen(tmp_path / "out", "schema") == (0, "")
+    assert (tmp_path / "out").read_text().startswith("{")
+
+
+def test_another_fault_of_the_system_is_a_bug_still(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("generator.cli.check.load", broken)
+    assert run(["check"]) == 70
+    assert "this is a bug in gen" in capsys.readouterr().err
