@@ -46,13 +46,16 @@ __all__ = ["command"]
 
 
 class _Listed(Struct, frozen=True):
-    """One cluster with what is known of its images: `unseen` components are not vendored, `stale` from other inputs."""
+    """One cluster with what is known of its images: `unseen` components are not vendored, `stale` from other inputs; of
+    `remote` ones only what the user's own kustomizations want from the network is missing.
+    """
 
     cluster: Cluster
     images: list[Image]
     strays: list[Stray]
     unclear: list[Unclear]
     unseen: tuple[str, ...]
+    remote: tuple[str, ...]
     stale: list[str]
     problems: list[Problem]
     whole: bool
@@ -127,7 +130,8 @@ def _list(root: Path, cluster: Cluster, lock: Mapping[str, str]) -> _Listed:
     problems = [problem for rule in rules.RULES if rule.code not in ours for problem in rule.problems(built)]
     old = stale(root, cluster)
     whole = not (built.unseen or built.faults or old)
-    return _Listed(cluster, found, list(strays(cluster, found)), unclear(built), built.unseen, old, problems, whole)
+    away = (built.unvendored, built.remote, old)
+    return _Listed(cluster, found, list(strays(cluster, found)), unclear(built), *away, problems, whole)
 
 
 def _places(found: Sequence[Image], listed: Sequence[_Listed], *, tags: bool) -> dict[str, str]:
@@ -242,7 +246,7 @@ def _data(found: Sequence[Image], listed: Sequence[_Listed]) -> dict[str, object
         ],
         "elsewhere": [to_builtins(stray) for each in listed for stray in each.strays],
         "unreadable": [to_builtins(one) for each in listed for one in each.unclear],
-        "unseen": {each.cluster.name: list(each.unseen) for each in listed},
+        "unseen": {each.cluster.name: [*each.unseen, *each.remote] for each in listed},
         "stale": {each.cluster.name: each.stale for each in listed},
         "findings": [_told(problem) for each in listed for problem in each.problems],
     }
@@ -260,14 +264,17 @@ def _judge(each: _Listed) -> int:
         kind = f"error {one.code}" if one.code else "note"
         what = f"`{one.use.applied}` is not readable as an image"
         click.echo(f"{one.use.file}: {kind}: {_where(one.use)}: {what}; fix: {one.fix}", err=True)
+    told = "so that their images may come from elsewhere" if mirror else "their images are not in the list"
     if each.unseen:
-        told = "so that their images may come from elsewhere" if mirror else "their images are not in the list"
         click.echo(f"{name}: not vendored, {told}: {', '.join(each.unseen)}; `gen vendor` brings them", err=True)
+    if each.remote:
+        what = "what their custom/ wants from the network was not looked at"
+        click.echo(f"{name}: {what}, {told}: {', '.join(each.remote)}; commit the files", err=True)
     if each.stale:
         told = "vendored from other inputs than today's, so that their images may become others"
         click.echo(f"{name}: {told}: {', '.join(each.stale)}; `gen vendor` brings them", err=True)
     wrong = any(problem.severity == Severity.ERROR for problem in each.problems)
-    unknown = mirror and (each.unseen or each.stale)
+    unknown = mirror and (each.unseen or each.remote or each.stale)
     return int(bool(wrong or each.strays or any(one.code for one in each.unclear) or unknown))
 
 

@@ -126,7 +126,9 @@ def _of_folder(request: Request, folder: Built, around: Built | None) -> _Judged
     if around:
         both = (*around.objects, *folder.objects)
         notes = (*folder.notes, *around.notes)
-        whole = with_definitions(structs.replace(around, objects=both, notes=notes), request.schemas)
+        remote = (*around.remote, *folder.remote)
+        together = structs.replace(around, objects=both, notes=notes, remote=remote)
+        whole = with_definitions(together, request.schemas)
     places = Places(Path())
     problems, unasked = _problems(request, whole)
     own = tuple(one for one in problems if not one.object.component)

@@ -31,10 +31,10 @@ def held_once(built: Built) -> Iterator[Problem]:
     """Of two Applications that hold one object each undoes what the other does, and the one that lets go of it prunes
     it for both. Of two in one folder the last that is applied wins.
     """
-    owners: dict[tuple[str, str, str, str], list[Object]] = defaultdict(list)
+    owners: dict[tuple[str, ...], list[Object]] = defaultdict(list)
     for one in built.objects:
         if one.manifest["metadata"].get("name"):
-            owners[one.group, one.kind, one.namespace, one.name].append(one)
+            owners[one.variant, one.group, one.kind, one.namespace, one.name].append(one)
     for first, *others in owners.values():
         for one in others:
             where = f"in {first.component} ({first.file})" if first.component else f"in {first.file}"

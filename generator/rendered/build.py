@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from posixpath import join, normpath
-from tempfile import TemporaryDirectory
 
 from msgspec import Struct, structs
 
@@ -15,20 +14,24 @@ from generator.model.cluster import Cluster
 from generator.rendered.access import dig
 from generator.rendered.built import ROOT, Aim, Built, Object
 from generator.rendered.faults import BrokenError, Fault, unreadable
+from generator.rendered.kustomization import unpatched
 from generator.rendered.kustomize import built, program
 from generator.rendered.manifests import documents, is_manifest
 from generator.rendered.reading import UnreadableError
-from generator.rendered.stage import Aside, aside, stage, targets, unpatched
+from generator.rendered.stage import Aside, Found, aside, scratch, stage, targets
 from generator.repository.standing import locked, on_disk
 
 __all__ = ["build"]
 
 
 class _Part(Struct, frozen=True):
-    """One Application as built, or why it was not."""
+    """One Application as built, or why it was not. `charts` tells that some of it is not vendored, `remote` that some
+    of it is in the network.
+    """
 
     objects: tuple[Object, ...] = ()
-    unseen: bool = False
+    charts: bool = False
+    remote: bool = False
     notes: tuple[str, ...] = ()
     patches: tuple[Aim, ...] = ()
     faults: tuple[Fault, ...] = ()
@@ -36,20 +39,20 @@ class _Part(Struct, frozen=True):
 
 def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
     """Build a cluster's folder `argocd` and the overlay of every Application in it, in a temporary copy. What is not
-    vendored is not built and named in `unseen`.
+    vendored is not built and named in `unseen`, and what is in the network neither.
 
-    Raises UsageError where nothing is rendered yet, where Kustomize is missing, and for a folder that cannot be built;
-    with `tolerant` such folders are among `faults` instead, and everything else is built.
+    Raises UsageError where nothing is rendered yet, where Kustomize is missing, for a file that cannot be read, and for
+    a folder that cannot be built; with `tolerant` such folders are among `faults` instead, and all others are built.
     """
-    if not (root / "overlays" / cluster.name).is_dir():
-        raise UsageError(f"overlays/{cluster.name}: there is no such folder; `gen render` writes it")
     command, locks, argocd = program(), locked(on_disk(root)).images, f"clusters/{cluster.name}/argocd"
-    with TemporaryDirectory(prefix="gen-") as name, _pool() as pool:
-        copy = Path(name).resolve()
+    known: Found = {}
+    with scratch() as copy, _pool() as pool:
+        if not (root / "overlays" / cluster.name).is_dir():
+            raise UsageError(f"overlays/{cluster.name}: there is no such folder; `gen render` writes it")
         stage(root, cluster.name, copy)
-        first = _part(command, copy, (ROOT, argocd), _aside(copy, argocd))
+        first = _part(command, copy, (ROOT, argocd), _aside(copy, argocd, known))
         places, left = _places(copy, cluster.name, first)
-        asides = {place: _aside(copy, place) for place in places.values()}
+        asides = {place: _aside(copy, place, known) for place in places.values()}
         work = pool.map(lambda one: _part(command, copy, one, asides[one[1]]), places.items())
         parts = {**dict(zip(places, work, strict=True)), ROOT: first}
     faults = tuple(fault for part in parts.values() for fault in part.faults)
@@ -59,7 +62,8 @@ def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
         name=cluster.name,
         cluster=cluster,
         objects=(*(one for part in parts.values() for one in part.objects), *_applied_by_hand(root, cluster.name)),
-        unseen=tuple(component for component, part in parts.items() if part.unseen),
+        unseen=tuple(component for component, part in parts.items() if part.charts or part.remote),
+        remote=tuple(component for component, part in parts.items() if part.remote and not part.charts),
         notes=(*(note for part in parts.values() for note in part.notes), *left, *_elsewhere(parts)),
         patches=tuple(aim for part in parts.values() for aim in part.patches),
         digests=locks,
@@ -105,10 +109,10 @@ def _places(copy: Path, cluster: str, first: _Part) -> tuple[dict[str, str], lis
     ]
 
 
-def _aside(copy: Path, place: str) -> Aside | Fault:
+def _aside(copy: Path, place: str, known: Found) -> Aside | Fault:
     """Set aside what Kustomize cannot build: one folder after the other, as several may share what is rewritten."""
     try:
-        return aside(copy / place, copy)
+        return aside(copy / place, copy, known)
     except BrokenError as error:
         return _inside(copy, error.fault)
 
@@ -122,20 +126,23 @@ def _part(command: list[str], copy: Path, application: tuple[str, str], left: As
     if isinstance(left, Fault):
         return _Part(faults=(left,))
     aims = tuple(Aim(component, f"{place}/{file}", index, said) for file, index, said in targets(copy / place))
-    notes: tuple[str, ...] = ()
+    notes = [each.told(each.file.relative_to(copy).as_posix()) for each in left.remotes]
+    part = _Part(charts=bool(left.charts), remote=bool(left.remotes), notes=tuple(notes))
     try:
         try:
             made = built(command, copy / place, place, component)
         except BrokenError:
             # A patch of the user's may want what is not vendored.
-            if not left.charts or not unpatched(copy / place):
+            if not (left.charts or left.remotes) or not unpatched(left.own):
                 raise
             made = built(command, copy / place, place, component)
-            notes = (f"{place}/custom: its patches are not judged: what they change is not vendored",)
+            why = "not vendored" if left.charts else "remote"
+            notes.append(f"{place}/custom: its patches are not judged: what they change is {why}")
         objects = tuple(Object(manifest, component, normpath(join(place, file))) for manifest, file in made)
-        return _Part((*objects, *_definitions(left, copy, component)), bool(left.charts), notes, aims)
+        whole = (*objects, *_definitions(left, copy, component))
+        return structs.replace(part, objects=whole, notes=tuple(notes), patches=aims)
     except BrokenError as error:
-        return _Part(unseen=bool(left.charts), faults=(_inside(copy, error.fault),))
+        return structs.replace(part, faults=(_inside(copy, error.fault),))
 
 
 def _definitions(left: Aside, copy: Path, component: str) -> Iterator[Object]:

@@ -20,12 +20,13 @@ ROOT = "root"
 
 class Object(Struct, frozen=True):
     """One object: the Application (component) that holds it, empty in a plain folder, and the file it is written in,
-    relative to the repository's root (or to the folder).
+    relative to the repository's root (or to the folder). Objects of different variants are never applied together.
     """
 
     manifest: Manifest
     component: str
     file: str
+    variant: str = ""
 
     @property
     def kind(self) -> str:
@@ -105,9 +106,11 @@ class Built(Struct, frozen=True, kw_only=True, eq=False):
     rules ask for can be kept with it as a key.
 
     `cluster` is None for a folder that belongs to none; what needs the cluster file is then not judged. `unseen` names
-    components whose charts and manifests are not vendored: what they make is in nobody's sight. `notes` say in words
-    what else could not be read or judged. `definitions` are CRDs that are at hand and not applied here, `patches` are
-    those that name a target. `digests` are those of images that `gen.lock` has.
+    components of which something is in nobody's sight: charts and manifests that are not vendored, or, for those that
+    are in `remote` as well, only what the user's own kustomizations want from the network; an empty name in `remote`
+    stands for a folder of no component. `notes` say in words what else could not be read or judged. `definitions` are
+    CRDs that are at hand and not applied here, `patches` are those that name a target. `digests` are those of images
+    that `gen.lock` has.
     `faults` are files and folders that should have been judged and could not be.
     """
 
@@ -115,11 +118,17 @@ class Built(Struct, frozen=True, kw_only=True, eq=False):
     cluster: Cluster | None
     objects: tuple[Object, ...]
     unseen: tuple[str, ...] = ()
+    remote: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     definitions: tuple[Manifest, ...] = ()
     patches: tuple[Aim, ...] = ()
     digests: Mapping[str, str] = {}
     faults: tuple[Fault, ...] = ()
+
+    @property
+    def unvendored(self) -> tuple[str, ...]:
+        """The components that `gen vendor` would complete."""
+        return tuple(one for one in self.unseen if one not in self.remote)
 
     def of(self, *kinds: str) -> Iterator[Object]:
         """Yield the objects of some kinds."""

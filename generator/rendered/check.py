@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from generator.model.finding import Path
+from generator.model.plural import plural
 from generator.model.served import LAST
 from generator.rendered import (
     applications,
@@ -53,19 +54,15 @@ def _order(problem: Problem) -> tuple[str, str, Path, str, str]:
 
 def unjudged(built: Built) -> Iterator[str]:
     """Say, a line for each, what nobody could judge and why."""
-    if built.unseen:
-        yield f"not vendored, so not seen: what {', '.join(built.unseen)} bring; `gen vendor` commits it"
-    where = "what is not vendored" if built.cluster else "what is not here"
+    if built.unvendored:
+        yield f"not vendored, so not seen: what {', '.join(built.unvendored)} bring; `gen vendor` commits it"
+    where = "what is not vendored" if built.cluster and not built.remote else "what is not here"
     if leading := len(references.unproven(built)):
-        yield f"{_count(leading, 'reference')} into {where}"
+        yield f"{plural(leading, 'reference')} into {where}"
     if selecting := selectors.unproven(built):
-        yield f"{_count(selecting, 'selector')} for pods or Services that may come with {where}"
+        yield f"{plural(selecting, 'selector')} for pods or Services that may come with {where}"
     if patching := applications.unproven(built):
-        yield f"{_count(patching, 'patch', 'patches')} of {where}"
+        yield f"{plural(patching, 'patch', 'patches')} of {where}"
     if built.cluster is None:
         yield f"judged for Kubernetes 1.{LAST}, as part of no cluster (--cluster NAME names one)"
     yield from built.notes
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"1 {one}" if number == 1 else f"{number} {many or f'{one}s'}"

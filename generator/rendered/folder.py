@@ -1,22 +1,23 @@
 """Manifests of any folder or file, or of standard input."""
 
-import json
 import os
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.errors import UsageError
 from generator.model.finding import Position
+from generator.model.plural import plural
+from generator.rendered.alone import build_alone
 from generator.rendered.built import Built, Object
-from generator.rendered.faults import EMPTY, UNREADABLE, BrokenError, Fault, unreadable
-from generator.rendered.kustomize import NAMES, ORIGIN, built, program
+from generator.rendered.faults import EMPTY, UNREADABLE, Fault, unreadable
+from generator.rendered.kustomize import NAMES
 from generator.rendered.manifests import is_manifest, is_meant, opened
 from generator.rendered.reading import UnreadableError
+from generator.rendered.variants import Variants
 
 __all__ = ["files_below", "read_manifests"]
 
@@ -39,56 +40,91 @@ def read_manifests(path: Path) -> Built:
     """Return the objects of a file, of everything below a folder, of a kustomization, or of standard input (`-`).
 
     What cannot be read or built, and a path without any object, are among `faults`. Other YAML, such as values, and
-    templates of a chart beside objects are named in `notes`. Raises UsageError for a path that is not there.
+    templates of a chart beside objects are named in `notes`; so is what kustomizations below a folder apply as patches,
+    and what one would fetch. Raises UsageError for a path that is not there.
     """
     if str(path) == "-":
-        return _gathered("standard input", {"-": sys.stdin.buffer.read()})
-    if not path.exists():
+        return _gathered("standard input", [_read("-", sys.stdin.buffer.read())], 1)
+    if not _exists(path):
         raise UsageError(f"{path}: there is no such file or folder")
-    if any((path / name).is_file() for name in NAMES):
-        return _kustomized(path)
-    return _gathered(str(path), {str(file): _content(file) for file in files_below(path)})
+    if any(os.path.isfile(path / name) for name in NAMES):  # noqa: PTH113 - never raises
+        built = build_alone(path)
+        return built if built.objects or built.faults else _without(built, "Kustomize builds nothing from it")
+    return _all_below(path) if path.is_dir() else _gathered(str(path), [_of_file(path)], 1)
 
 
-def _content(file: Path) -> bytes:
+def _exists(path: Path) -> bool:
+    """Tell whether there is a file or folder. Raises UsageError where nobody may look."""
     try:
-        return file.read_bytes()
+        return path.exists()
     except OSError as error:
-        raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _all_below(path: Path) -> Built:
+    """Read a folder that is no kustomization; those below it say what is a patch, and what belongs together."""
+    refused: list[OSError] = []
+    files = list(_walk(path, refused))
+    variants = Variants.of(path, files)
+    listed = [file for file in files if file.suffix.lower() in _SUFFIXES and not variants.is_other(file)]
+    found = [_grouped(_of_file(file), variants, file) for file in listed]
+    unread = _File(faults=tuple(_unopened(error) for error in refused), notes=variants.notes())
+    return _gathered(str(path), [*found, unread], len(listed))
+
+
+def _grouped(one: _File, variants: Variants, file: Path) -> _File:
+    if file.name in NAMES:
+        return structs.replace(one, objects=(), notes=())
+    variant = variants.group(file)
+    return structs.replace(one, objects=tuple(structs.replace(each, variant=variant) for each in one.objects))
+
+
+def _walk(path: Path, refused: list[OSError]) -> Iterator[Path]:
+    """Yield the files in a folder and below it, in order; folders that cannot be read become `refused`."""
+    found = [Path(folder, name) for folder, _, names in os.walk(path, onerror=refused.append) for name in names]
+    yield from (file for file in sorted(found) if file.is_file())
 
 
 def files_below(path: Path) -> list[Path]:
-    """Return a file itself, or those of manifests in a folder and below it."""
-    if not path.is_dir():
-        return [path]
-    return sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and file.is_file())
+    """Return a file itself, or those of manifests in a folder and below it. Raises UsageError for a folder that cannot
+    be read.
+    """
+    refused: list[OSError] = []
+    found = [file for file in _walk(path, refused) if file.suffix.lower() in _SUFFIXES] if path.is_dir() else [path]
+    if refused:
+        raise UsageError(f"{refused[0].filename}: cannot be read: {refused[0].strerror}")
+    return found
 
 
-def _kustomized(path: Path) -> Built:
-    """Build it from a kustomization around it that asks for the origin of objects."""
-    with TemporaryDirectory(prefix="gen-") as name:
-        folder = Path(name).resolve()
-        around = {"resources": [os.path.relpath(path.resolve(), folder)], "buildMetadata": [ORIGIN]}
-        (folder / "kustomization.yaml").write_text(json.dumps(around))  # JSON is YAML
-        try:
-            made = built(program(), folder, str(path))
-        except BrokenError as error:
-            return Built(name=str(path), cluster=None, objects=(), faults=(error.fault,))
-    objects = tuple(Object(one, "", os.path.relpath(folder / file) if file else str(path)) for one, file in made)
-    faults = () if objects else (_empty(str(path), "Kustomize builds nothing from it"),)
-    return Built(name=str(path), cluster=None, objects=objects, faults=faults)
+def _of_file(file: Path) -> _File:
+    try:
+        return _read(str(file), file.read_bytes())
+    except OSError as error:
+        return _File(faults=(_unopened(error),))
 
 
-def _gathered(name: str, contents: dict[str, bytes]) -> Built:
-    found = [_read(file, content) for file, content in contents.items()]
-    objects = tuple(one for each in found for one in each.objects)
-    faults = tuple(one for each in found for one in each.faults)
-    notes = tuple(one for each in found for one in each.notes)
-    if not objects and not faults:
-        looked = f"{len(contents)} files" if len(contents) != 1 else "1 file"
-        looked = f"looked for .yaml, .yml and .json, found {looked}"
-        faults = (_empty(name if name in contents or Path(name).exists() else "-", "; ".join((looked, *notes[:3]))),)
-    return Built(name=name, cluster=None, objects=objects, notes=notes, faults=faults)
+def _unopened(error: OSError) -> Fault:
+    message = f"cannot be read: {error.strerror}; nothing in it was judged"
+    return Fault(code=UNREADABLE, file=str(error.filename), message=message, fix="let gen read it, or name other paths")
+
+
+def _gathered(name: str, found: Iterable[_File], looked: int) -> Built:
+    found = [*found]
+    built = Built(
+        name=name,
+        cluster=None,
+        objects=tuple(one for each in found for one in each.objects),
+        notes=tuple(one for each in found for one in each.notes),
+        faults=tuple(one for each in found for one in each.faults),
+    )
+    what = "; ".join((f"looked for .yaml, .yml and .json, found {plural(looked, 'file')}", *built.notes[:3]))
+    return built if built.objects or built.faults else _without(built, what)
+
+
+def _without(built: Built, what: str) -> Built:
+    """Return what was built, which is nothing, with the fault that says so."""
+    file = "-" if built.name == "standard input" else built.name
+    return structs.replace(built, faults=(_empty(file, what),))
 
 
 def _empty(file: str, what: str) -> Fault:
@@ -98,7 +134,7 @@ def _empty(file: str, what: str) -> Fault:
 
 def _read(file: str, content: bytes) -> _File:
     try:
-        found = opened(content)
+        found = opened(content, strict=True)
     except UnreadableError as error:
         if _TEMPLATE.search(content):
             return _File(notes=(f"{file}: is a template of a chart, no manifest yet",))
@@ -113,7 +149,7 @@ def _read(file: str, content: bytes) -> _File:
     )
 
 
-def _half(file: str, one: Any, content: bytes) -> Fault:
+def _half(file: str, one: dict[str, object], content: bytes) -> Fault:
     """Return the fault of what says its kind and is no object all the same."""
     kind = str(one["kind"])
     found = re.search(rf"^kind: *[\"']?{re.escape(kind)}\b.*$".encode(), content, re.MULTILINE)
@@ -129,7 +165,7 @@ def _half(file: str, one: Any, content: bytes) -> Fault:
     )
 
 
-def _count(others: int, found: list[Any]) -> str:
+def _count(others: int, found: list[object]) -> str:
     if not found:
         return "is empty"
     return (

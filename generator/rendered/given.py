@@ -22,7 +22,13 @@ def with_definitions(built: Built, folders: Iterable[Path]) -> Built:
     that is below them, in order; the first CRD of a kind that serves a version in use wins. Raises UsageError for a
     folder that is not there.
     """
-    folders = list(folders)
+    try:
+        return _with_definitions(built, list(folders))
+    except OSError as error:
+        raise UsageError(f"--schemas {error.filename}: cannot be read: {error.strerror}") from None
+
+
+def _with_definitions(built: Built, folders: list[Path]) -> Built:
     if absent := [folder for folder in folders if not folder.exists()]:
         raise UsageError(f"--schemas {absent[0]}: there is no such file or folder")
     known = Kinds.of(built)

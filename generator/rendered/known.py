@@ -75,8 +75,8 @@ class Unseen(Struct, frozen=True):
     @classmethod
     @lru_cache(maxsize=2)
     def of(cls, built: Built) -> "Unseen":
-        """Return what is unseen of a cluster; of a folder it is everything else."""
-        if built.cluster is None:
+        """Return what is unseen of a cluster; of a folder it is everything else, and of one that is not all here."""
+        if built.cluster is None or "" in built.remote:
             return cls(frozenset(), frozenset(), frozenset(), everything=True)
         ours = [one for one in compose(built.cluster) if one.name in built.unseen]
         whole = compose(structs.replace(built.cluster, components={}))

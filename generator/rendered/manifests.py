@@ -9,15 +9,17 @@ from generator.rendered.reading import numbered
 __all__ = ["documents", "is_manifest", "is_meant", "opened"]
 
 
-def documents(content: str | bytes) -> list[Any]:
-    """Return the documents of a YAML or JSON file that hold anything. Raises UnreadableError."""
-    return [value for _, value in numbered(content) if value is not None]
+def documents(content: str | bytes, *, strict: bool = False) -> list[Any]:
+    """Return the documents of a YAML or JSON file that hold anything. Raises UnreadableError; with `strict`, which is
+    for what people write, also for a key that comes twice.
+    """
+    return [value for _, value in numbered(content, strict=strict) if value is not None]
 
 
-def opened(content: bytes) -> list[Any]:
-    """Return the documents of a file, and what Lists hold in place of those. Raises UnreadableError."""
+def opened(content: bytes, *, strict: bool = False) -> list[Any]:
+    """Return the documents of a file, and what Lists hold in place of those. Raises as `documents`."""
     found: list[Any] = []
-    for one in documents(content):
+    for one in documents(content, strict=strict):
         is_list = isinstance(one, dict) and one.get("kind") == "List" and isinstance(one.get("items"), list)
         found += one["items"] if is_list else [one]
     return found

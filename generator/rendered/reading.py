@@ -24,11 +24,11 @@ class UnreadableError(ValueError):
         super().__init__(f"line {line}: {why}")
 
 
-def numbered(content: str | bytes) -> Iterator[tuple[int, Any]]:
+def numbered(content: str | bytes, *, strict: bool = False) -> Iterator[tuple[int, Any]]:
     """Yield every document, null ones too, with the line at which its value begins, counted from 0. A key that comes
-    twice counts as it came last. Raises UnreadableError.
+    twice counts as it came last, and is refused with `strict`. Raises UnreadableError.
     """
-    reader, line, begun = _Reader(), 0, -1
+    reader, line, begun = _Reader(strict=strict), 0, -1
     events: Iterator[Any] = yaml.parse(content, Loader=yaml.CSafeLoader)
     try:
         for event in events:
@@ -71,8 +71,9 @@ class _List:
 class _Map:
     """A map that is not closed yet, as `_List`."""
 
-    def __init__(self, anchor: str | None, before: int) -> None:
+    def __init__(self, anchor: str | None, before: int, *, strict: bool) -> None:
         self.value: dict[str, Any] = {}
+        self.strict = strict
         self.anchor = anchor
         self.before = before
         self.wants_key = True
@@ -84,6 +85,8 @@ class _Map:
         self.wants_key = not self.wants_key
         if not self.wants_key:
             self._key = value if value is _MERGE else key_text(value)
+            if self.strict and self._key in self.value:
+                raise ValueError(f"the key `{self._key}` is there twice, and only one of them would count")
         elif self._key is _MERGE:
             self._merged.append(value)
         else:
@@ -102,8 +105,9 @@ class _Reader:
     for more than any memory holds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, strict: bool) -> None:
         self._size = 0
+        self._strict = strict
         self.start()
 
     def start(self) -> None:
@@ -121,8 +125,8 @@ class _Reader:
             if event.anchor:
                 self._anchors[event.anchor] = (value, 1)
         elif isinstance(event, yaml.CollectionStartEvent):
-            kind = _Map if isinstance(event, yaml.MappingStartEvent) else _List
-            level = kind(event.anchor, self._size)
+            is_map = isinstance(event, yaml.MappingStartEvent)
+            level = self._map(event) if is_map else _List(event.anchor, self._size)
             self._put(level.value, 1)
             if len(self._open) > _DEEPEST:
                 raise ValueError(f"more than {_DEEPEST} levels deep")
@@ -136,6 +140,9 @@ class _Reader:
             if event.anchor not in self._anchors:
                 raise ValueError(f"there is no finished anchor {event.anchor}")
             self._put(*self._anchors[event.anchor])
+
+    def _map(self, event: Any) -> _List | _Map:
+        return _Map(event.anchor, self._size, strict=self._strict)
 
     def _scalar(self, event: Any) -> Any:
         if event.tag and event.tag != "!":

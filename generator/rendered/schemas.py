@@ -93,9 +93,9 @@ def known_kinds(built: Built) -> Iterator[Problem]:
             told.setdefault((one.group, one.kind), []).append(one)
     for (group, kind), found in told.items():
         objects = "one object" if len(found) == 1 else f"{len(found)} objects"
-        where = "here: not vendored" if built.unseen else "among what is applied"
+        where = "here: not vendored" if built.unvendored else "among what is applied"
         message = f"no CRD of {kind}.{group} {where}; the fields of {objects} are not judged"
-        fix = "give its CRD with --schemas DIR" + (", or run `gen vendor`" if built.unseen else "")
+        fix = "give its CRD with --schemas DIR" + (", or run `gen vendor`" if built.unvendored else "")
         yield found[0].problem(message, "apiVersion", fix=fix)
 
 

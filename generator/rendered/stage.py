@@ -1,38 +1,70 @@
 """A copy of a repository in which Kustomize needs no network: charts, remote resources and CRDs are set aside."""
 
-import json
 import os
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory, gettempdir
+from typing import TypeAlias
 
 from msgspec import Struct
 
-from generator.rendered.faults import BrokenError, unreadable
-from generator.rendered.kustomize import NAMES, ORIGIN
-from generator.rendered.manifests import documents
-from generator.rendered.reading import UnreadableError
+from generator.errors import UsageError
+from generator.rendered.access import mapping, sequence
+from generator.rendered.kustomization import Kustomization, Remote, folders, kustomization, parted, write
+from generator.rendered.kustomize import ORIGIN
 
-__all__ = ["Aside", "aside", "stage", "targets", "unpatched"]
+__all__ = ["Aside", "Found", "aside", "scratch", "stage", "targets"]
 
-_REMOTE = re.compile(r"[\w+.-]+://|git@|git::|[\w-]+(\.[\w-]+)+/")
 _CRD = "customresourcedefinition-"
 _COPIED = ("base", "workflows")
 _SPLIT = ("overlays", "clusters")
+_OURS = "custom"
+
+Found: TypeAlias = dict[Path, list[Path | str | Remote]]
+"""What was set aside of each kustomization in a copy, by its file: Applications may share some."""
 
 
 class Aside(Struct, frozen=True):
-    """What was set aside of an Application: files with CRDs, and what nobody can see without network."""
+    """What was set aside of an Application: files with CRDs, what `gen vendor` would bring, and what the user's own
+    kustomizations want from the network. `own` are the folders of these.
+    """
 
     crds: tuple[Path, ...] = ()
     charts: tuple[str, ...] = ()
+    remotes: tuple[Remote, ...] = ()
+    own: tuple[Path, ...] = ()
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Yield an empty folder that is gone after the block. Raises UsageError for what cannot be read within the block,
+    or copied.
+    """
+    name = gettempdir()
+    try:
+        with TemporaryDirectory(prefix="gen-") as name:
+            yield Path(name).resolve()
+    except OSError as error:
+        file, why = _reason(error)
+        file = file.removeprefix(f"{Path(name).resolve()}/")
+        message = f"{file}: cannot be read, or not copied to {gettempdir()}, where Kustomize builds: {why}"
+        raise UsageError(message) from None
+
+
+def _reason(error: OSError) -> tuple[str, str]:
+    """Return the first file of an error and the reason in a few words."""
+    if isinstance(error, shutil.Error):
+        (file, _, why), *_ = error.args[0]
+        return str(file), re.sub(r"^\[Errno \d+\] |^`.*` |: '.*", "", str(why))
+    return str(error.filename or gettempdir()), error.strerror or str(error)
 
 
 def stage(root: Path, cluster: str, copy: Path) -> None:
     """Fill the empty folder `copy` with what stands in the repository for one cluster; what is not to be changed is
-    linked, and so are CRDs, which are most of it.
+    linked, and so are CRDs, which are most of it. Raises OSError for what cannot be read or copied.
     """
     for entry in root.iterdir():
         if entry.name in _SPLIT:
@@ -51,60 +83,80 @@ def _put(source: Path, target: Path, *, whole: bool) -> None:
 
 
 def _copied(source: str, target: str) -> None:
-    if Path(source).name.startswith(_CRD):
+    if Path(source).name.startswith(_CRD) and Path(source).is_file():
         Path(target).symlink_to(Path(source).absolute())
     else:
         shutil.copyfile(source, target)
 
 
-def aside(folder: Path, copy: Path) -> Aside:
+def aside(folder: Path, copy: Path, known: Found) -> Aside:
     """Set aside, in the folder of an Application in the staged `copy`, what Kustomize cannot or need not build; ask it
-    for the origin of everything else. Raises BrokenError for a kustomization that cannot be read.
+    for the origin of everything else. `known` is kept for all Applications in the copy. Raises BrokenError for a
+    kustomization that cannot be read.
     """
     _unlinked(folder, copy)
     keep_crds = any("CustomResourceDefinition" in path.read_text(errors="replace") for path in _patching(folder))
-    found = list(_aside(folder, copy, set(), keep_crds=keep_crds))
-    path, content = _kustomization(folder)
-    metadata = sorted({ORIGIN, *map(str, _list(content.get("buildMetadata")))})
-    _write(path, {**content, "buildMetadata": metadata})
+    reached = list(_reached(folder, copy, set(), own=False))
+    found = [each for one, own in reached for each in _taken(one, known, own=own, keep_crds=keep_crds)]
+    if top := kustomization(folder):
+        metadata = sorted({ORIGIN, *map(str, sequence(top.content.get("buildMetadata")))})
+        write(top.file, {**top.content, "buildMetadata": metadata})
     return Aside(
-        tuple(one for one in found if isinstance(one, Path)), tuple(one for one in found if isinstance(one, str))
+        crds=tuple(one for one in found if isinstance(one, Path)),
+        charts=tuple(one for one in found if isinstance(one, str)),
+        remotes=tuple(one for one in found if isinstance(one, Remote)),
+        own=tuple(one.folder for one, own in reached if own),
     )
 
 
 def _patching(folder: Path) -> Iterator[Path]:
     """Yield the files that may patch a CRD; CRDs are then built with everything else."""
-    for name in ("generated", "custom"):
+    for name in ("generated", _OURS):
         yield from (path for path in sorted((folder / name).rglob("*")) if path.is_file())
 
 
-def _aside(folder: Path, copy: Path, seen: set[Path], *, keep_crds: bool) -> Iterator[Path | str]:
-    path, content = _kustomization(folder)
-    if path is None or path in seen:
+def _reached(folder: Path, copy: Path, seen: set[Path], *, own: bool) -> Iterator[tuple[Kustomization, bool]]:
+    """Yield the kustomizations that one is built from, and whether each is the user's."""
+    one = kustomization(folder)
+    if one is None or one.file in seen:
         return
-    seen.add(path)
-    kept = []
-    for entry in _list(content.get("resources")):
-        local = folder / str(entry)
-        if local.name.startswith(_CRD) and local.is_file() and not keep_crds:
-            yield local
-        elif not local.exists() and _REMOTE.match(str(entry)):
-            yield str(entry)
-        else:
-            kept.append(entry)
-            _seen_by_kustomize(local)
-    yield from (str(_name(chart)) for chart in _list(content.get("helmCharts")))
-    if kept != _list(content.get("resources")) or "helmCharts" in content:
-        _write(path, {**{key: content[key] for key in content if key != "helmCharts"}, "resources": kept})
-    for entry in (*kept, *_list(content.get("components"))):
-        if (folder / str(entry)).is_dir():
-            below = _unlinked(folder / str(entry), copy)
-            yield from _aside(below, copy, seen, keep_crds=keep_crds) if below else ()
+    seen.add(one.file)
+    yield one, own
+    for each in folders(one):
+        if below := _unlinked(each, copy):
+            yield from _reached(below, copy, seen, own=own or each.name == _OURS)
+
+
+def _taken(one: Kustomization, known: Found, *, own: bool, keep_crds: bool) -> list[Path | str | Remote]:
+    """Take out of a kustomization in the copy what is not to be built, and return it."""
+    if one.file in known:
+        return known[one.file]
+    kept, remotes = parted(one)
+    resources = sequence(kept.get("resources"))
+    crds = [entry for entry in resources if not keep_crds and _is_crd(one.folder / str(entry))]
+    for entry in resources:
+        if entry not in crds:
+            _seen_by_kustomize(one.folder / str(entry))
+    charts = [Remote(one.file, "helmCharts", str(mapping(each).get("name"))) for each in _charts(one)]
+    if crds or remotes or charts:
+        left = {key: value for key, value in kept.items() if key != "helmCharts"}
+        write(one.file, {**left, "resources": [entry for entry in resources if entry not in crds]})
+    away = [*remotes, *charts]
+    known[one.file] = [*(one.folder / str(crd) for crd in crds), *(each if own else each.address for each in away)]
+    return known[one.file]
+
+
+def _charts(one: Kustomization) -> list[object]:
+    return sequence(one.content.get("helmCharts"))
+
+
+def _is_crd(local: Path) -> bool:
+    return local.name.startswith(_CRD) and local.is_file()
 
 
 def _seen_by_kustomize(local: Path) -> None:
     """Put a copy in place of the link to a CRD: Kustomize follows none that lead out of its folder."""
-    if local.name.startswith(_CRD) and local.is_symlink() and local.is_file():
+    if _is_crd(local) and local.is_symlink():
         content = local.read_bytes()
         local.unlink()
         local.write_bytes(content)
@@ -126,52 +178,18 @@ def _unlinked(folder: Path, copy: Path) -> Path | None:
     return place
 
 
-def _name(chart: Any) -> Any:
-    return chart.get("name", "") if isinstance(chart, dict) else chart
-
-
 def targets(folder: Path, below: str = "") -> Iterator[tuple[str, int, dict[str, str]]]:
     """Yield the target of each patch in the kustomizations of a staged folder: the file, the patch's number in it, and
     the target. Only patches that name a target: Kustomize itself refuses others that match nothing.
     """
-    path, content = _kustomization(folder / below)
-    for index, patch in enumerate(_list(content.get("patches"))):
-        if path is not None and isinstance(patch, dict) and isinstance(patch.get("target"), dict):
+    one = kustomization(folder / below)
+    if one is None:
+        return
+    for index, patch in enumerate(sequence(one.content.get("patches"))):
+        if isinstance(patch, dict) and isinstance(patch.get("target"), dict):
             said = {str(key): str(value) for key, value in patch["target"].items()}
-            yield f"{below}{path.name}", index, said
-    for entry in (*_list(content.get("resources")), *_list(content.get("components"))):
+            yield f"{below}{one.file.name}", index, said
+    for entry in (*sequence(one.content.get("resources")), *sequence(one.content.get("components"))):
         inner = os.path.normpath(str(entry))
         if inner != "." and ".." not in inner and (folder / below / inner).is_dir():
             yield from targets(folder, f"{below}{inner}/")
-
-
-def unpatched(folder: Path) -> bool:
-    """Take the patches out of the user's corner of a staged folder; tell whether there were any."""
-    path, content = _kustomization(folder / "custom")
-    kept = {key: value for key, value in content.items() if not key.startswith(("patches", "replacements"))}
-    if path is None or kept == content:
-        return False
-    _write(path, {"resources": [], **kept})
-    return True
-
-
-def _kustomization(folder: Path) -> tuple[Path | None, dict[str, Any]]:
-    path = next((folder / name for name in NAMES if (folder / name).is_file()), None)
-    if path is None:
-        return None, {}
-    try:
-        content = documents(path.read_bytes())
-    except UnreadableError as error:
-        raise BrokenError(unreadable(str(path), error, path.read_bytes())) from None
-    return path, content[0] if content and isinstance(content[0], dict) else {}
-
-
-def _write(path: Path | None, content: dict[str, Any]) -> None:
-    # JSON is YAML; a link is replaced by a file, so that nothing behind it changes.
-    if path is not None:
-        path.unlink()
-        path.write_text(json.dumps(content))
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

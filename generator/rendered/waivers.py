@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from generator.model.cluster import Cluster, Waiver
 from generator.model.finding import Finding, Severity
-from generator.rendered.faults import Told
+from generator.rendered.faults import FAULT_CODES, Told
 from generator.rendered.rule import Problem
 from generator.spec.codes import Explained
 from generator.spec.near import near
@@ -118,13 +118,8 @@ def _expired(waiver: Waiver, today: date) -> bool:
 def _findings(index: int, waiver: Waiver, today: date, *, known: Collection[str], idle: bool) -> Iterator[Finding]:
     at = ("waivers", index)
     if waiver.code not in known:
-        meant = near(waiver.code, known)
-        yield Finding(
-            code="GEN-WAIVER-003",
-            at=(*at, "code"),
-            message=f"{waiver.code} is no finding on built objects",
-            fix=f"write {meant}" if meant else "`gen check --rendered` shows the codes",
-        )
+        message, fix = _unwaivable(waiver.code, known)
+        yield Finding(code="GEN-WAIVER-003", at=(*at, "code"), message=message, fix=fix)
     elif _expired(waiver, today):
         yield _ended(index, waiver)
     elif idle:
@@ -135,3 +130,19 @@ def _findings(index: int, waiver: Waiver, today: date, *, known: Collection[str]
             fix="remove the waiver",
             severity=Severity.WARNING,
         )
+
+
+def _unwaivable(code: str, known: Collection[str]) -> tuple[str, str]:
+    """Say why a code cannot be waived, and what to do. Another code is only named where it is of the same family: a
+    waiver of anything else would hide what nobody meant.
+    """
+    from generator.checks.explain import explanations  # noqa: PLC0415 - all rules: needed here only
+
+    if code in FAULT_CODES or code in WAIVER_CODES:
+        return f"{code} cannot be waived: it tells that something was not judged at all", "settle it; remove the waiver"
+    if code in explanations():
+        return f"{code} cannot be waived: it is about the cluster file", "correct the file; remove the waiver"
+    family = code.rpartition("-")[0]
+    meant = near(code, [one for one in known if one.rpartition("-")[0] == family])
+    fix = f"write {meant}" if meant else "`gen check --rendered` shows the codes"
+    return f"{code} is no finding on built objects", fix

@@ -77,6 +77,7 @@ def test_what_is_no_object_is_told_and_not_fatal(tmp_path: Path, content: str, n
         (b"[" * 100000, 1, "more than 200 levels deep"),
         (b"a: 1\nb: \x00\xfe\n", 2, "cannot be read: "),
         (b"a: b\nc: \xff\n", 2, "cannot be read: "),
+        (b"a: 1\nb: {c: 1,\n  c: 2}\n", 3, "cannot be read: the key `c` is there twice"),
         (b"apiVersion: v1\nkind: Service\nmetadata: {name: 5}\n", 2, "a Service without a usable name"),
         (b"apiVersion: v1\nkind: Service\nmetadata: {name: y}\n", 2, "a Service without a usable name"),
         (b"apiVersion: v1\nkind: Service\nmetadata: [1]\n", 2, "a Service without a usable name"),

@@ -1,9 +1,10 @@
 """Which name was meant."""
 
 import pytest
-from manifests import built, manifest
+from manifests import built, manifest, ml50
+from msgspec import structs
 
-from generator.rendered.known import Known
+from generator.rendered.known import Known, Unseen
 from generator.rendered.target import Target
 
 
@@ -27,3 +28,10 @@ def test_only_a_name_one_or_two_letters_away_was_meant(name: str, meant: str | N
 
 def test_nothing_is_meant_where_there_is_nothing() -> None:
     assert Known.of(built()).meant(Target("Service", "x", "minio")) is None
+
+
+def test_what_is_remote_may_be_anything() -> None:
+    target = Target("Service", "somewhere", "x")
+    within = built(cluster=ml50())
+    assert not Unseen.of(within).brings(target)
+    assert Unseen.of(structs.replace(within, remote=("",))).brings(target)

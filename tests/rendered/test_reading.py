@@ -18,6 +18,25 @@ def test_a_key_that_comes_twice_counts_as_it_came_last() -> None:
     assert values("a: 1\nb: 2\na: 3\n") == [{"a": 3, "b": 2}]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: 1\nb: 2\na: 3\n", "line 3: the key `a` is there twice"),
+        ("x:\n- {b: 1, 'b': 2}\n", "line 2: the key `b` is there twice"),
+        ("5: 1\n'5': 2\n", "line 2: the key `5` is there twice"),
+        ("a: 1\n---\nb: 1\nb: 1\n", "line 4: the key `b` is there twice"),
+    ],
+)
+def test_a_key_that_comes_twice_is_refused_where_people_wrote_it(text: str, words: str) -> None:
+    with pytest.raises(UnreadableError, match=words):
+        list(numbered(text, strict=True))
+
+
+def test_what_is_merged_or_in_another_map_comes_not_twice() -> None:
+    text = "a: &x {b: 1}\nc: {<<: *x, b: 2}\nd: [{a: 1}, {a: 1}]\n---\na: 1\n"
+    assert [value for _, value in numbered(text, strict=True)] == values(text)
+
+
 def test_keys_become_text() -> None:
     assert values("on: 1\n5: 2\n'no': 3\n") == [{"true": 1, "5": 2, "no": 3}]
 

@@ -61,6 +61,24 @@ def test_a_code_that_is_none_is_an_error(ml50: Cluster) -> None:
     assert found.code == "GEN-WAIVER-003"
 
 
+@pytest.mark.parametrize(
+    ("code", "message", "fix"),
+    [
+        ("GEN-NET-004", "it is about the cluster file", "correct the file; remove the waiver"),
+        ("GEN-YAML-001", "it is about the cluster file", "correct the file; remove the waiver"),
+        ("GEN-BUILD-001", "something was not judged at all", "settle it; remove the waiver"),
+        ("GEN-VEND-001", "something was not judged at all", "settle it; remove the waiver"),
+        ("GEN-POD-0002", "no finding on built objects", "write GEN-POD-002"),
+        ("GEN-SELL-001", "no finding on built objects", "`gen check --rendered` shows the codes"),
+    ],
+)
+def test_another_code_is_named_only_of_the_same_family(ml50: Cluster, code: str, message: str, fix: str) -> None:
+    """Who follows the advice must not waive another rule."""
+    (found,) = settled(ml50, waiver(code=code)).findings
+    assert (found.code, found.fix) == ("GEN-WAIVER-003", fix)
+    assert message in found.message
+
+
 def test_of_two_waivers_for_one_problem_the_second_is_idle(ml50: Cluster) -> None:
     found = settled(ml50, waiver(), waiver(on="Pod tools/x", expires="2027-01-01"))
     assert codes(found.findings) == [("GEN-WAIVER-002", "warning", ("waivers", 1, "code"))]
