@@ -61,6 +61,7 @@ def unjudged(built: Built) -> Iterator[str]:
         yield f"{plural(leading, 'reference')} into {where}"
     if selecting := selectors.unproven(built):
         yield f"{plural(selecting, 'selector')} for pods or Services that may come with {where}"
+    yield from schemas.unproven(built)
     if patching := applications.unproven(built):
         yield f"{plural(patching, 'patch', 'patches')} of {where}"
     if built.cluster is None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache, partial
 from importlib.resources import files
@@ -10,13 +11,17 @@ from typing import Any
 
 from generator.components.component import Manifest
 from generator.model.finding import Severity
+from generator.model.plural import plural
 from generator.rendered.access import dig, mapping, sequence
 from generator.rendered.built import Built, Object
 from generator.rendered.kinds import CRD, Kinds, served_by
 from generator.rendered.rule import BuiltRule, Problem, built_rule
 from generator.rendered.violations import violations
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "unproven"]
+
+# Components whose operators make CRDs when they start: no chart or manifest holds these (facts: network-gpu, Cilium).
+_MAKERS = {"cilium.io": "cilium"}
 
 
 @built_rule(
@@ -84,12 +89,11 @@ def served_by_definition(built: Built) -> Iterator[Problem]:
 def known_kinds(built: Built) -> Iterator[Problem]:
     """Without its CRD nothing can be said about an object: neither its fields nor its namespace are judged, and a
     kind that no CRD brings is refused. CRDs come with `gen vendor`; those that operators install when they start can
-    be given with `--schemas`. Told once for each kind.
+    be given with `--schemas`. Told once for each kind; those of Cilium's operator are only counted as not judged.
     """
-    known = Kinds.of(built)
     told: dict[tuple[str, str], list[Object]] = {}
-    for one in built.objects:
-        if known.foreign(one):
+    for one in _unknown(built):
+        if not _made_later(one, built):
             told.setdefault((one.group, one.kind), []).append(one)
     for (group, kind), found in told.items():
         objects = "one object" if len(found) == 1 else f"{len(found)} objects"
@@ -97,6 +101,24 @@ def known_kinds(built: Built) -> Iterator[Problem]:
         message = f"no CRD of {kind}.{group} {where}; the fields of {objects} are not judged"
         fix = "give its CRD with --schemas DIR" + (", or run `gen vendor`" if built.unvendored else "")
         yield found[0].problem(message, "apiVersion", fix=fix)
+
+
+def unproven(built: Built) -> Iterator[str]:
+    """Say of what kinds the fields are not judged because an operator brings their CRDs."""
+    made = Counter(one.group for one in _unknown(built) if _made_later(one, built))
+    for group, count in sorted(made.items()):
+        fields = f"the fields of {plural(count, 'object')} of {group}"
+        yield f"{fields}, whose CRDs {_MAKERS[group]} makes when it starts; --schemas DIR judges them"
+
+
+def _unknown(built: Built) -> Iterator[Object]:
+    known = Kinds.of(built)
+    return (one for one in built.objects if known.foreign(one))
+
+
+def _made_later(one: Object, built: Built) -> bool:
+    maker = _MAKERS.get(one.group)
+    return maker is not None and (maker in built.unseen or any(other.component == maker for other in built.objects))
 
 
 @built_rule(

@@ -8,7 +8,7 @@ from manifests import built, manifest
 
 from generator.components.component import Manifest
 from generator.errors import UsageError
-from generator.rendered.check import RULES
+from generator.rendered.check import RULES, unjudged
 from generator.rendered.given import with_definitions
 
 WIDGET = manifest("Widget", "example.org/v1", spec={"sise": 1})
@@ -45,6 +45,16 @@ def test_objects_are_judged_by_a_crd_at_hand(tmp_path: Path) -> None:
     assert list(RULES["GEN-API-004"].problems(found)) == []
     assert [one.fix for one in RULES["GEN-API-001"].problems(found)] == ["write `size`"]
     assert [one["spec"]["names"]["kind"] for one in found.definitions] == ["Widget"]
+
+
+def test_what_an_operator_defines_later_is_not_judged_and_no_finding() -> None:
+    policy = manifest("CiliumNetworkPolicy", "cilium.io/v2", spec={"nonsense": 1})
+    with_cilium, without = built(policy, policy, component="cilium"), built(policy)
+    assert list(RULES["GEN-API-004"].problems(with_cilium)) == []
+    told = "the fields of 2 objects of cilium.io, whose CRDs cilium makes when it starts; --schemas DIR judges them"
+    assert told in unjudged(with_cilium)
+    assert [one.code for one in RULES["GEN-API-004"].problems(without)] == ["GEN-API-004"]
+    assert not any("cilium" in one for one in unjudged(without))
 
 
 def test_the_first_folder_wins(tmp_path: Path) -> None:
