@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from generator.checks.places import entries, suggest
 from generator.checks.rule import rule, warning
 from generator.checks.tiers import default_classes, storage_classes
-from generator.model.cluster import Alert, Cluster
+from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
+from generator.model.monitoring import Alert
 
 __all__: list[str] = []
 

@@ -7,7 +7,8 @@ from generator.components.common import CLUSTER_ROLES, UNWATCHED, class_owner
 from generator.components.component import Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.issuers import ISSUER, signed
 from generator.components.parts import exposed, resources
-from generator.model.cluster import Cluster, Prometheus
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Prometheus
 from generator.model.quantity import Quantity
 from generator.model.versions import version_of
 

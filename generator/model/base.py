@@ -4,7 +4,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-__all__ = ["DNS_LABEL", "Host", "Label", "Mtu", "Name", "Positive", "Section", "Vlan", "camel"]
+__all__ = [
+    "DNS_LABEL", "Duration", "Host", "Label", "Mtu", "Name", "Positive", "Section", "Url", "Vlan", "camel",
+]  # fmt: skip
 
 # `$` alone allows a final newline, in Python and in JSON Schema validators alike.
 _END = r"$(?!\n)"
@@ -47,3 +49,5 @@ Label = Annotated[
 Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Mtu = Annotated[int, Meta(ge=1280, le=65520)]
 Vlan = Annotated[int, Meta(ge=1, le=4094)]
+Url = Annotated[str, Meta(pattern=r"^(https?|ssh|oci|file)://[^\s]+$(?!\n)|^[\w.-]+@[\w.-]+:[^\s]+$(?!\n)")]
+Duration = Annotated[str, Meta(pattern=r"^[1-9][0-9]*[smhd]$(?!\n)", description="as in 30s, 15m, 2h, 7d")]

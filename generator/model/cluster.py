@@ -6,23 +6,21 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
-from generator.model.base import DNS_LABEL, Host, Label, Name, Positive, Section
+from generator.model.base import DNS_LABEL, Host, Label, Name, Section, Url
+from generator.model.monitoring import Monitoring
 from generator.model.nodes import Fabric, Machine, Networks, Node, Pool
 from generator.model.quantity import Quantity
 from generator.model.storage import Storage
 from generator.model.teams import Scheduling, Team
 
 __all__ = [
-    "Adopt", "Alert", "Backup", "Cluster", "ClusterFile", "ComponentSettings", "Endpoint", "Etcd", "Git", "Gitops",
-    "Issuer", "Kubernetes", "Mirror", "Monitoring", "Oidc", "Prometheus", "Proxy", "Repository", "Reserved", "Site",
-    "Spec", "Waiver", "Zabbix",
+    "Adopt", "Backup", "Cluster", "ClusterFile", "ComponentSettings", "Endpoint", "Etcd", "Git", "Gitops", "Issuer",
+    "Kubernetes", "Mirror", "Oidc", "Proxy", "Repository", "Reserved", "Site", "Spec", "Waiver",
 ]  # fmt: skip
 
-Url = Annotated[str, Meta(pattern=r"^(https?|ssh|oci|file)://[^\s]+$(?!\n)|^[\w.-]+@[\w.-]+:[^\s]+$(?!\n)")]
 # Container runtimes take a first part without a dot or a port for a path on Docker Hub.
 REGISTRY = r"^([a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?|[a-z0-9-]+:[0-9]+)(/[a-z0-9._-]+)*$(?!\n)"
 Cron = Annotated[str, Meta(description="five fields of cron, in UTC, quoted")]
-Duration = Annotated[str, Meta(pattern=r"^[1-9][0-9]*[smhd]$(?!\n)", description="as in 30s, 15m, 2h, 7d")]
 
 
 class Repository(Section, frozen=True, kw_only=True):
@@ -132,45 +130,6 @@ class Kubernetes(Section, frozen=True, kw_only=True):
     encryption: Literal["secretbox", "aescbc", "none"] = "secretbox"
     etcd: Etcd = field(default_factory=Etcd)
     reserved: Reserved = field(default_factory=Reserved)
-
-
-class Alert(Section, frozen=True, kw_only=True):
-    """Who is told of a problem of at least `severity`: at once, or `after` a while if nobody acknowledged it."""
-
-    via: Literal["slack", "mattermost"]
-    channel: str
-    severity: Literal["information", "warning", "average", "high", "disaster"] = "warning"
-    after: Duration | None = None
-
-
-class Zabbix(Section, frozen=True, kw_only=True):
-    """Zabbix in the cluster. `storage` is the database's volume, `history` and `trends` are kept in days.
-    `mattermost` is the server's address.
-    """
-
-    host: Host | None = None
-    storage: Quantity = field(default_factory=lambda: Quantity.parse("100Gi"))
-    storage_class: Name | None = None
-    history: Positive = 31
-    trends: Positive = 365
-    mattermost: Url | None = None
-    alerts: tuple[Alert, ...] = ()
-
-
-class Prometheus(Section, frozen=True, kw_only=True):
-    """Prometheus, Alertmanager and Grafana (kube-prometheus-stack). `retention` is how long samples are kept."""
-
-    retention: Duration = "15d"
-    storage: Quantity = field(default_factory=lambda: Quantity.parse("100Gi"))
-    storage_class: Name | None = None
-    host: Host | None = None
-
-
-class Monitoring(Section, frozen=True, kw_only=True):
-    """Either or both; alerts belong to one side."""
-
-    zabbix: Zabbix | None = None
-    prometheus: Prometheus | None = None
 
 
 class BackupSource(Section, frozen=True, kw_only=True):

@@ -2,7 +2,8 @@ from msgspec import structs
 
 from generator.checks.versions import COMPONENTS, absent, supported_version
 from generator.components import compose
-from generator.model.cluster import Cluster, ComponentSettings, Monitoring
+from generator.model.cluster import Cluster, ComponentSettings
+from generator.model.monitoring import Monitoring
 from generator.model.storage import Storage
 
 # Not among the composed ones: made by layout, and still to come.

@@ -8,7 +8,8 @@ from storage_schemas import problems
 
 from generator.components.ceph_cluster import ceph_cluster
 from generator.components.component import Component
-from generator.model.cluster import Cluster, Prometheus
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Prometheus
 from generator.model.quantity import Quantity
 from generator.model.storage import CephPool, Encryption, Erasure
 from generator.model.text import Taint

@@ -3,7 +3,8 @@ from network_upstream import schema_errors, unknown_keys
 
 from generator.components.cert_manager import cert_manager
 from generator.components.component import Manifest
-from generator.model.cluster import Cluster, Prometheus
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Prometheus
 
 CHART = "cert-manager/v1.21.1"
 

@@ -6,7 +6,8 @@ from network_upstream import schema_errors, unknown_keys
 
 from generator.components.cilium import cilium
 from generator.components.component import Component, Manifest
-from generator.model.cluster import Cluster, Prometheus
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Prometheus
 from generator.model.nodes import LoadBalancer
 from generator.model.text import AddressRange
 

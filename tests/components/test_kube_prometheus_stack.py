@@ -10,7 +10,8 @@ from msgspec import structs
 from generator.components.component import Component
 from generator.components.kube_prometheus_stack import kube_prometheus_stack
 from generator.components.prometheus_crds import prometheus_crds
-from generator.model.cluster import Cluster, Prometheus, Zabbix
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Prometheus, Zabbix
 from generator.model.quantity import Quantity
 
 # What the chart shows as a comment only, or what is a subchart's own (kube-state-metrics 8.4, node-exporter 4.56,

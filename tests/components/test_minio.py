@@ -8,7 +8,8 @@ from storage_schemas import problems
 from generator.components.component import Component
 from generator.components.minio import minio
 from generator.components.minio.settings import SCRIPT
-from generator.model.cluster import Cluster, Prometheus
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Prometheus
 from generator.model.nodes import Disk
 from generator.model.quantity import Quantity
 from generator.model.text import Taint

@@ -5,7 +5,8 @@ from storage_schemas import unknown_values
 
 from generator.components.ceph_csi_drivers import ceph_csi_drivers
 from generator.components.rook_ceph import rook_ceph
-from generator.model.cluster import Cluster, Prometheus
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Prometheus
 from generator.model.storage import Encryption
 from generator.model.text import Taint
 

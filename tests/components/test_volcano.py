@@ -6,7 +6,8 @@ from msgspec import structs
 
 from generator.components.component import Component
 from generator.components.volcano import SCHEDULER_CONF, volcano
-from generator.model.cluster import Adopt, Cluster, ComponentSettings, Monitoring
+from generator.model.cluster import Adopt, Cluster, ComponentSettings
+from generator.model.monitoring import Monitoring
 
 CONFIGURATION = yaml.safe_load(SCHEDULER_CONF)
 

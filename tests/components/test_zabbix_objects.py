@@ -12,7 +12,8 @@ from generator.components.component import Component, Manifest
 from generator.components.gpu_operator import NAMESPACE as GPU_NAMESPACE
 from generator.components.zabbix import zabbix
 from generator.components.zabbix.names import AGENTS, NAMESPACE
-from generator.model.cluster import Cluster, Zabbix
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Zabbix
 
 LIMIT = 1024 * 1024
 

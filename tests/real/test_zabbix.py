@@ -24,7 +24,8 @@ from zabbixsite import DEFAULT_PASSWORD, Site, site_in, wait
 
 from generator.components.zabbix import zabbix
 from generator.components.zabbix.settings import SCRIPT
-from generator.model.cluster import Alert, Cluster
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Alert
 
 if TYPE_CHECKING:
     from apiserver import ApiServer

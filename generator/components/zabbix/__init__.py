@@ -11,7 +11,8 @@ from generator.components.zabbix.names import AGENTS, NAMESPACE, TOKEN
 from generator.components.zabbix.server import ingress, proxy_set, server, services, web
 from generator.components.zabbix.settings import host_maps, script_map, settings_map, template_map, used_media
 from generator.components.zabbix.setup import configure_job
-from generator.model.cluster import Cluster, Zabbix
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Zabbix
 from generator.model.versions import version_of
 
 __all__ = ["NAMESPACE", "zabbix"]

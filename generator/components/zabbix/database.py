@@ -4,7 +4,8 @@ from generator.components.ceph_cluster.classes import block_class
 from generator.components.component import Manifest, protect
 from generator.components.parts import UNPRIVILEGED, pod_security
 from generator.components.zabbix.names import pod, service, workload
-from generator.model.cluster import Cluster, Zabbix
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Zabbix
 from generator.model.versions import version_of
 
 __all__ = ["DATABASE", "credentials", "database_service", "stateful_set"]

@@ -6,7 +6,8 @@ from generator.components.issuers import ISSUER
 from generator.components.zabbix.database import DATABASE, credentials
 from generator.components.zabbix.hosts import proxy
 from generator.components.zabbix.names import POD_SECURITY, WRITABLE_CONTAINER, metadata, pod, service, workload
-from generator.model.cluster import Cluster, Zabbix
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Zabbix
 from generator.model.versions import version_of
 
 __all__ = ["PROXY", "SERVER", "WEB", "ingress", "proxy_set", "server", "services", "web"]

@@ -9,7 +9,8 @@ from generator.components.component import Manifest
 from generator.components.zabbix.hosts import group, hosts, proxy, whole
 from generator.components.zabbix.names import metadata
 from generator.components.zabbix.templates import templates
-from generator.model.cluster import Alert, Cluster, Zabbix
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Alert, Zabbix
 
 __all__ = ["HOSTS", "SCRIPT", "host_maps", "script_map", "settings_map", "template_map", "used_media"]
 

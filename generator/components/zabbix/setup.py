@@ -5,7 +5,8 @@ from generator.components.parts import UNPRIVILEGED, pod_security
 from generator.components.zabbix.names import TOKEN, labels, metadata, pod
 from generator.components.zabbix.server import WEB
 from generator.components.zabbix.settings import used_media
-from generator.model.cluster import Cluster, Zabbix
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Zabbix
 from generator.model.versions import version_of
 
 __all__ = ["CONFIGURE", "configure_job"]

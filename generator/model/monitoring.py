@@ -1,0 +1,49 @@
+"""Monitoring in the cluster file: Zabbix, Prometheus, and who is told."""
+
+from typing import Literal
+
+from msgspec import field
+
+from generator.model.base import Duration, Host, Name, Positive, Section, Url
+from generator.model.quantity import Quantity
+
+__all__ = ["Alert", "Monitoring", "Prometheus", "Zabbix"]
+
+
+class Alert(Section, frozen=True, kw_only=True):
+    """Who is told of a problem of at least `severity`: at once, or `after` a while if nobody acknowledged it."""
+
+    via: Literal["slack", "mattermost"]
+    channel: str
+    severity: Literal["information", "warning", "average", "high", "disaster"] = "warning"
+    after: Duration | None = None
+
+
+class Zabbix(Section, frozen=True, kw_only=True):
+    """Zabbix in the cluster. `storage` is the database's volume, `history` and `trends` are kept in days.
+    `mattermost` is the server's address.
+    """
+
+    host: Host | None = None
+    storage: Quantity = field(default_factory=lambda: Quantity.parse("100Gi"))
+    storage_class: Name | None = None
+    history: Positive = 31
+    trends: Positive = 365
+    mattermost: Url | None = None
+    alerts: tuple[Alert, ...] = ()
+
+
+class Prometheus(Section, frozen=True, kw_only=True):
+    """Prometheus, Alertmanager and Grafana (kube-prometheus-stack). `retention` is how long samples are kept."""
+
+    retention: Duration = "15d"
+    storage: Quantity = field(default_factory=lambda: Quantity.parse("100Gi"))
+    storage_class: Name | None = None
+    host: Host | None = None
+
+
+class Monitoring(Section, frozen=True, kw_only=True):
+    """Either or both; alerts belong to one side."""
+
+    zabbix: Zabbix | None = None
+    prometheus: Prometheus | None = None
