@@ -4,8 +4,8 @@ from generator.components.component import Ignore, Manifest
 from generator.model.cluster import Cluster
 
 __all__ = [
-    "CONFINED", "UNPRIVILEGED", "deployment", "exposed", "from_secret", "injected_ca", "local_class", "on_nodes",
-    "pod_security", "resources", "rights",
+    "UNPRIVILEGED", "deployment", "exposed", "from_secret", "injected_ca", "local_class", "on_nodes", "pod_security",
+    "resources", "rights",
 ]  # fmt: skip
 
 # The security context of a container that needs nothing of its node.
@@ -13,12 +13,6 @@ UNPRIVILEGED: Manifest = {
     "allowPrivilegeEscalation": False,
     "capabilities": {"drop": ["ALL"]},
     "readOnlyRootFilesystem": True,
-}
-# The same, in the order in which other components have it in Git.
-CONFINED: Manifest = {
-    "allowPrivilegeEscalation": False,
-    "readOnlyRootFilesystem": True,
-    "capabilities": {"drop": ["ALL"]},
 }
 
 

@@ -2,7 +2,7 @@
 
 from generator.components.common import CLUSTER_ROLES, SCRATCH, prometheus_crds, rule, tolerations
 from generator.components.component import Component, Manifest, Namespace, Release, Tier
-from generator.components.parts import CONFINED, local_class, pod_security, rights
+from generator.components.parts import UNPRIVILEGED, local_class, pod_security, rights
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.model.storage import Scratch
@@ -107,7 +107,7 @@ def _cleanup_pod(settings: Scratch, image: str) -> Manifest:
                 "ports": [{"name": "metrics", "containerPort": 8080}],
                 "livenessProbe": {"tcpSocket": {"port": "metrics"}, "periodSeconds": 60},
                 "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
-                "securityContext": CONFINED,
+                "securityContext": UNPRIVILEGED,
             }
         ],
     }

@@ -2,7 +2,7 @@
 
 from generator.components.common import CLUSTER_ROLES, CRD, tolerations
 from generator.components.component import Component, Manifest, Namespace, Patch, Tier
-from generator.components.parts import CONFINED, deployment, pod_security, resources
+from generator.components.parts import UNPRIVILEGED, deployment, pod_security, resources
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
@@ -41,7 +41,7 @@ def finished(cluster: Cluster, image: str) -> Patch:
             {"op": "replace", "path": f"{container}/args", "value": ["--v=2", "--leader-election=true"]},
             # For 50 nodes and some thousand snapshots.
             {"op": "add", "path": f"{container}/resources", "value": resources("10m", "64Mi", "512Mi")},
-            {"op": "add", "path": f"{container}/securityContext", "value": CONFINED},
+            {"op": "add", "path": f"{container}/securityContext", "value": UNPRIVILEGED},
             # The user of upstream's image, which has no shell and writes no file.
             {"op": "add", "path": f"{pod}/securityContext", "value": pod_security(65532)},
             {"op": "add", "path": f"{pod}/priorityClassName", "value": "system-cluster-critical"},

@@ -3,7 +3,7 @@
 from generator.components.common import OBJECTS, tolerations
 from generator.components.component import Manifest, protect
 from generator.components.minio.layout import LABELS, NAMESPACE, STORAGE_CLASS, Layout, metadata
-from generator.components.parts import CONFINED, from_secret, pod_security
+from generator.components.parts import UNPRIVILEGED, from_secret, pod_security
 from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
@@ -104,7 +104,7 @@ def container(cluster: Cluster, objects: Objects, layout: Layout) -> Manifest:
         "ports": [{"name": "https-api", "containerPort": 9000}, {"name": "https-console", "containerPort": 9001}],
         **probes(),
         "resources": resources(cluster, layout),
-        "securityContext": CONFINED,
+        "securityContext": UNPRIVILEGED,
         "volumeMounts": [
             *({"name": f"export-{number}", "mountPath": f"/export-{number}"} for number in range(layout.drives)),
             {"name": "certs", "mountPath": "/etc/minio/certs", "readOnly": True},

@@ -7,7 +7,7 @@ from generator.components.component import Manifest
 from generator.components.minio.access import SERVICE
 from generator.components.minio.layout import metadata
 from generator.components.minio.server import POD_SECURITY
-from generator.components.parts import CONFINED, resources
+from generator.components.parts import UNPRIVILEGED, resources
 from generator.model.cluster import Cluster
 from generator.model.storage import Bucket, Objects, ObjectUser
 from generator.model.versions import version_of
@@ -134,7 +134,7 @@ def pod(cluster: Cluster, objects: Objects) -> Manifest:
                 "command": ["sh", "/etc/minio-setup-script/setup.sh"],
                 "env": [{"name": "ENDPOINT", "value": f"{SERVICE}:9000"}],
                 "resources": resources("50m", "64Mi", "256Mi"),
-                "securityContext": CONFINED,
+                "securityContext": UNPRIVILEGED,
                 "volumeMounts": [
                     {"name": "script", "mountPath": "/etc/minio-setup-script", "readOnly": True},
                     {"name": "settings", "mountPath": "/etc/minio-setup", "readOnly": True},
