@@ -1,7 +1,8 @@
 """Ceph's CSI drivers: what mounts RBD images and CephFS on the nodes."""
 
-from generator.components.common import CLUSTER_ROLES, tolerations
+from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Manifest, Release, Tier
+from generator.components.parts import tolerations
 from generator.components.rook_ceph import NAMESPACE
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph

@@ -1,8 +1,8 @@
 """cert-manager: makes and renews certificates; who signs them is in `issuers`."""
 
-from generator.components.common import CLUSTER_ROLES, CRD, replicas, tolerations
+from generator.components.common import CLUSTER_ROLES, CRD, replicas
 from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
-from generator.components.parts import resources
+from generator.components.parts import resources, tolerations
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 

@@ -1,16 +1,10 @@
-"""What several components say alike."""
+"""What several components know of a cluster alike: labels, names, needs."""
 
-from collections.abc import Iterable
-
-from generator.components.component import Manifest
 from generator.model.cluster import Cluster
-from generator.model.nodes import Machine
-from generator.model.text import Taint
 
 __all__ = [
-    "CEPH", "CLUSTER_ROLES", "CRD", "OBJECTS", "OIDC_PREFIX", "POOL", "RACK", "SCRATCH", "UNWATCHED",
-    "class_owner", "ethernet", "fullname", "prometheus_crds", "release_of", "replicas", "rule", "spread", "toleration",
-    "tolerations",
+    "CEPH", "CLUSTER_ROLES", "CRD", "OBJECTS", "OIDC_PREFIX", "POOL", "RACK", "SCRATCH", "UNWATCHED", "class_owner",
+    "ethernet", "exposed", "fullname", "prometheus_crds", "release_of", "replicas",
 ]  # fmt: skip
 
 # Labels that kubeadm puts on nodes (bootstrap) and components select by. `.internal` is reserved for private use.
@@ -29,37 +23,9 @@ CRD = "apiextensions.k8s.io/CustomResourceDefinition"
 CLUSTER_ROLES = ("rbac.authorization.k8s.io/ClusterRole", "rbac.authorization.k8s.io/ClusterRoleBinding")
 
 
-def tolerations(machines: Iterable[Machine]) -> list[Manifest]:
-    """Return what a pod needs to run on all of these nodes: one toleration for each taint, without repeats."""
-    taints = {(taint.key, taint.effect): taint for machine in machines for taint in machine.taints}
-    return [toleration(taint) for taint in taints.values()]
-
-
-def toleration(taint: Taint) -> Manifest:
-    """Tolerate one taint, whatever its value: the operators' own defaults do the same."""
-    return {"key": taint.key, "operator": "Exists", "effect": taint.effect}
-
-
-def spread(labels: dict[str, str], over: str = "kubernetes.io/hostname") -> list[Manifest]:
-    """Return constraints that spread pods with these labels, where the nodes allow it."""
-    return [
-        {
-            "maxSkew": 1,
-            "topologyKey": over,
-            "whenUnsatisfiable": "ScheduleAnyway",
-            "labelSelector": {"matchLabels": labels},
-        }
-    ]
-
-
 def replicas(cluster: Cluster) -> int:
     """Return how many pods a controller has: a second one where it has another control-plane node to go to."""
     return 2 if len(cluster.control_plane) > 1 else 1
-
-
-def rule(group: str, resources: list[str], verbs: list[str]) -> Manifest:
-    """Return a rule of a role: verbs on resources of one API group."""
-    return {"apiGroups": [group], "resources": resources, "verbs": verbs}
 
 
 def prometheus_crds(cluster: Cluster) -> tuple[str, ...]:
@@ -98,3 +64,8 @@ def ethernet(cluster: Cluster) -> list[str]:
     """Return the names of the interfaces that carry the node network, on any node."""
     names = {machine.networks["node"].interface: None for machine in cluster.machines}
     return [name for name in names if name]
+
+
+def exposed(cluster: Cluster, host: str | None) -> bool:
+    """Return whether people reach something by this name: the site has an ingress controller."""
+    return bool(host and cluster.site.ingress_class)

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, tolerations
+from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds
 from generator.components.component import Component, Health, Ignore, Manifest, Namespace, Release, Tier
 from generator.components.node_feature_discovery import feature_rule
+from generator.components.parts import tolerations
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.model.versions import version_of

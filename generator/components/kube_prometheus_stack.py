@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from generator.components.cert_manager import WEBHOOKS, injected
-from generator.components.common import CLUSTER_ROLES, UNWATCHED, class_owner
+from generator.components.common import CLUSTER_ROLES, UNWATCHED, class_owner, exposed
 from generator.components.component import Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.issuers import ISSUER, signed
-from generator.components.parts import exposed, resources
+from generator.components.parts import resources
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus
 from generator.model.quantity import Quantity

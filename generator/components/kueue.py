@@ -1,8 +1,8 @@
 """Kueue: decides which job may start, on whose quota, and which one must stop for it."""
 
-from generator.components.common import CLUSTER_ROLES, CRD, fullname, prometheus_crds, release_of, replicas, spread
+from generator.components.common import CLUSTER_ROLES, CRD, fullname, prometheus_crds, release_of, replicas
 from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
-from generator.components.parts import injected_ca
+from generator.components.parts import injected_ca, spread
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 

@@ -1,8 +1,8 @@
 """metrics-server: what nodes and pods use right now, for `kubectl top` and autoscalers."""
 
-from generator.components.common import CLUSTER_ROLES, replicas, spread, tolerations
+from generator.components.common import CLUSTER_ROLES, replicas
 from generator.components.component import Component, Manifest, Namespace, Release, Tier
-from generator.components.parts import resources
+from generator.components.parts import resources, spread, tolerations
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 

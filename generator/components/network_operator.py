@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from generator.components.common import CLUSTER_ROLES, CRD, fullname, release_of, tolerations
+from generator.components.common import CLUSTER_ROLES, CRD, fullname, release_of
 from generator.components.component import Component, Manifest, Namespace, Release, Secret, Tier
-from generator.components.parts import injected_ca
+from generator.components.parts import injected_ca, tolerations
 from generator.components.rdma import NAMESPACE, hosts
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of

@@ -1,11 +1,14 @@
 """Parts of Kubernetes objects that several components make alike."""
 
+from collections.abc import Iterable
+
 from generator.components.component import Ignore, Manifest
-from generator.model.cluster import Cluster
+from generator.model.nodes import Machine
+from generator.model.text import Taint
 
 __all__ = [
-    "UNPRIVILEGED", "deployment", "exposed", "from_secret", "injected_ca", "local_class", "on_nodes", "pod_security",
-    "resources", "rights",
+    "UNPRIVILEGED", "deployment", "from_secret", "injected_ca", "local_class", "on_nodes", "pod_security", "resources",
+    "rights", "rule", "spread", "toleration", "tolerations",
 ]  # fmt: skip
 
 # The security context of a container that needs nothing of its node.
@@ -14,11 +17,6 @@ UNPRIVILEGED: Manifest = {
     "capabilities": {"drop": ["ALL"]},
     "readOnlyRootFilesystem": True,
 }
-
-
-def exposed(cluster: Cluster, host: str | None) -> bool:
-    """Return whether people reach something by this name: the site has an ingress controller."""
-    return bool(host and cluster.site.ingress_class)
 
 
 def pod_security(user: int, **more: int | str) -> Manifest:
@@ -79,3 +77,31 @@ def on_nodes(labels: dict[str, list[str]]) -> Manifest:
 def from_secret(name: str, secret: str, key: str) -> Manifest:
     """Return an environment variable that holds the value of a Secret's key."""
     return {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
+
+
+def tolerations(machines: Iterable[Machine]) -> list[Manifest]:
+    """Return what a pod needs to run on all of these nodes: one toleration for each taint, without repeats."""
+    taints = {(taint.key, taint.effect): taint for machine in machines for taint in machine.taints}
+    return [toleration(taint) for taint in taints.values()]
+
+
+def toleration(taint: Taint) -> Manifest:
+    """Tolerate one taint, whatever its value: the operators' own defaults do the same."""
+    return {"key": taint.key, "operator": "Exists", "effect": taint.effect}
+
+
+def spread(labels: dict[str, str], over: str = "kubernetes.io/hostname") -> list[Manifest]:
+    """Return constraints that spread pods with these labels, where the nodes allow it."""
+    return [
+        {
+            "maxSkew": 1,
+            "topologyKey": over,
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": labels},
+        }
+    ]
+
+
+def rule(group: str, resources: list[str], verbs: list[str]) -> Manifest:
+    """Return a rule of a role: verbs on resources of one API group."""
+    return {"apiGroups": [group], "resources": resources, "verbs": verbs}

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from generator.components.common import POOL, toleration
+from generator.components.common import POOL
 from generator.components.component import Component, Health, Manifest, Tier
+from generator.components.parts import toleration
 from generator.model.capacity import Share, flavor_capacity, quota_share
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity

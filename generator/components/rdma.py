@@ -2,10 +2,10 @@
 
 import json
 
-from generator.components.common import POOL, tolerations
+from generator.components.common import POOL
 from generator.components.component import Component, Health, Manifest, Namespace, Tier
 from generator.components.node_feature_discovery import INFINIBAND, MELLANOX
-from generator.components.parts import on_nodes, resources
+from generator.components.parts import on_nodes, resources, tolerations
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine, Rdma
 from generator.model.versions import version_of

@@ -1,7 +1,8 @@
 """Rook: the operator that runs Ceph, and the operator that runs Ceph's CSI drivers."""
 
-from generator.components.common import CLUSTER_ROLES, CRD, tolerations
+from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Manifest, Namespace, Release, Tier
+from generator.components.parts import tolerations
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 

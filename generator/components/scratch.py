@@ -1,8 +1,8 @@
 """Tier 1: local NVMe of nodes as volumes that vanish with their claim."""
 
-from generator.components.common import CLUSTER_ROLES, SCRATCH, prometheus_crds, rule, tolerations
+from generator.components.common import CLUSTER_ROLES, SCRATCH, prometheus_crds
 from generator.components.component import Component, Manifest, Namespace, Release, Tier
-from generator.components.parts import UNPRIVILEGED, local_class, pod_security, rights
+from generator.components.parts import UNPRIVILEGED, local_class, pod_security, rights, rule, tolerations
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.model.storage import Scratch

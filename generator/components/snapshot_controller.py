@@ -1,8 +1,8 @@
 """The snapshot controller: one for the cluster, for every CSI driver that can take snapshots (Ceph)."""
 
-from generator.components.common import CLUSTER_ROLES, CRD, tolerations
+from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Manifest, Namespace, Patch, Tier
-from generator.components.parts import UNPRIVILEGED, deployment, pod_security, resources
+from generator.components.parts import UNPRIVILEGED, deployment, pod_security, resources, tolerations
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 

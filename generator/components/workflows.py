@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 from generator.components.ceph_cluster.buckets import backup_reader
 from generator.components.ceph_cluster.pools import rgw_port, rgw_service
-from generator.components.common import rule
 from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
 from generator.components.issuers import ISSUER, signed
 from generator.components.minio.settings import user_secret
-from generator.components.parts import rights
+from generator.components.parts import rights, rule
 from generator.model.cluster import Backup, Cluster
 from generator.model.storage import ObjectUser
 from generator.model.versions import version_of

@@ -3,7 +3,8 @@
 import pytest
 from msgspec import structs
 
-from generator.components.parts import exposed, pod_security, rights
+from generator.components.common import exposed
+from generator.components.parts import pod_security, rights
 from generator.model.cluster import Cluster
 
 RULES = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]

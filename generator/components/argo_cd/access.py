@@ -1,10 +1,10 @@
 """Who reaches Argo CD, and with which Secrets."""
 
 from generator.components.argo_cd.settings import has_admin
-from generator.components.common import UNWATCHED, rule
+from generator.components.common import UNWATCHED, exposed
 from generator.components.component import Manifest, Secret
 from generator.components.issuers import ISSUER, signed
-from generator.components.parts import exposed, rights
+from generator.components.parts import rights, rule
 from generator.model.cluster import Cluster
 
 __all__ = ["NAMESPACE", "ingress", "secrets", "syncer"]

@@ -1,9 +1,9 @@
 """The CephCluster: monitors, managers and OSDs, and the toolbox for those who ask for it."""
 
 from generator.components.ceph_cluster.devices import device_classes, storage_node
-from generator.components.common import CEPH, RACK, spread, tolerations
+from generator.components.common import CEPH, RACK
 from generator.components.component import Manifest, protect
-from generator.components.parts import from_secret, on_nodes, pod_security, resources
+from generator.components.parts import from_secret, on_nodes, pod_security, resources, spread, tolerations
 from generator.components.rook_ceph import NAMESPACE
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph

@@ -1,9 +1,9 @@
 """MinIO's servers: one pod on each NAS node."""
 
-from generator.components.common import OBJECTS, tolerations
+from generator.components.common import OBJECTS
 from generator.components.component import Manifest, protect
 from generator.components.minio.layout import LABELS, NAMESPACE, STORAGE_CLASS, Layout, metadata
-from generator.components.parts import UNPRIVILEGED, from_secret, pod_security
+from generator.components.parts import UNPRIVILEGED, from_secret, pod_security, tolerations
 from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity

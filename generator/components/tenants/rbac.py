@@ -1,7 +1,8 @@
 """Who may do what in a team's namespace."""
 
-from generator.components.common import OIDC_PREFIX, rule
+from generator.components.common import OIDC_PREFIX
 from generator.components.component import Manifest
+from generator.components.parts import rule
 from generator.components.tenants.admission import OPERATED
 from generator.model.cluster import Cluster
 from generator.model.teams import Team

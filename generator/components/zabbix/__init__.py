@@ -1,9 +1,8 @@
 """Zabbix: server, database, frontend, a proxy, an agent on every node, and all of its configuration."""
 
-from generator.components.common import class_owner
+from generator.components.common import class_owner, exposed
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier
 from generator.components.issuers import signed
-from generator.components.parts import exposed
 from generator.components.zabbix.access import policies, reader
 from generator.components.zabbix.agents import agent_map, agents, gpu_service
 from generator.components.zabbix.database import DATABASE, database_service, stateful_set
