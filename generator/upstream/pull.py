@@ -1,6 +1,7 @@
 """Downloads: charts by the pinned Helm, manifests by Python; CA, credentials and proxies come from the environment."""
 
 import http.client
+import json
 import os
 import urllib.error
 import urllib.request
@@ -15,6 +16,7 @@ from generator.layout.emit import emit
 from generator.model.versions import Chart
 from generator.process import run
 from generator.upstream.helm import helm, hermetic, words
+from generator.upstream.logins import Logins, logins
 from generator.upstream.refusal import PAGE, refused
 from generator.upstream.web import basic, opener
 from generator.upstream.wrong import RefusedError
@@ -26,18 +28,21 @@ LARGEST = 64 * 2**20
 
 
 class Sources(Struct, frozen=True, kw_only=True):
-    """What downloads need of this machine: `ca`, a file of CA certificates beside the system's; `logins`, a folder with
-    Docker's config.json, for OCI registries; `netrc`, a file of passwords for HTTP.
+    """What downloads need of this machine: `ca`, a file of CA certificates beside the system's; `docker`, a folder with
+    Docker's config.json, and what it says, for OCI registries; `netrc`, a file of passwords for HTTP.
     """
 
     ca: Path | None = None
-    logins: Path | None = None
+    docker: Path | None = None
+    logins: Logins | None = None
     netrc: Path | None = None
 
 
 def sources() -> Sources:
-    """Read GEN_CHART_CA, DOCKER_CONFIG and NETRC. Raises UsageError for what is not there."""
-    return Sources(ca=_given("GEN_CHART_CA"), logins=_given("DOCKER_CONFIG"), netrc=_given("NETRC"))
+    """Read GEN_CHART_CA, DOCKER_CONFIG and NETRC. Raises UsageError for what is not there or cannot be read."""
+    docker = _given("DOCKER_CONFIG")
+    known = logins() if docker else None
+    return Sources(ca=_given("GEN_CHART_CA"), docker=docker, logins=known, netrc=_given("NETRC"))
 
 
 def _given(name: str) -> Path | None:
@@ -67,15 +72,28 @@ def pull_chart(chart: Chart, repository: str, how: Sources) -> bytes:
             said = error.output if isinstance(error, CommandError) else f"no answer within {SECONDS} seconds"
         found = sorted(Path(env["HOME"]).glob("*.tgz"))
         if not found:
-            raise refused(name, words(said, env["HOME"]), repository, "site.charts")
+            why = "; ".join(filter(None, (words(said, env["HOME"]), _silent(repository, how))))
+            raise refused(name, why, repository, "site.charts")
         return found[0].read_bytes()
 
 
 def _pull_oci(chart: Chart, repository: str, how: Sources, env: dict[str, str]) -> str:
     argv = [helm(), "pull", f"{repository.rstrip('/')}/{chart.name}", "--version", chart.version]
     argv += ["--destination", env["HOME"]]
-    argv += ["--registry-config", str(how.logins / "config.json")] if how.logins else []
+    if how.docker and how.logins:
+        host = urlsplit(repository).netloc
+        config = how.docker / "config.json"
+        if found := how.logins.words(host):
+            # Helm itself could start no helper that Docker's file names: it sees no programs of the user.
+            config = Path(env["HOME"], "config.json")
+            config.write_text(json.dumps({"auths": {host: {"auth": found}}}), encoding="utf-8")
+        argv += ["--registry-config", str(config)]
     return run(argv, env=env, timeout=SECONDS)
+
+
+def _silent(repository: str, how: Sources) -> str:
+    """Return why a credential helper gave nothing for a registry, "" where none was asked."""
+    return how.logins.silent.get(urlsplit(repository).netloc, "") if how.logins else ""
 
 
 def _pull_http(chart: Chart, repository: str, env: dict[str, str], login: tuple[str, str]) -> str:

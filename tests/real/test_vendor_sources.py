@@ -334,6 +334,28 @@ def test_a_registry_with_a_ca_and_a_password(  # noqa: PLR0913, PLR0917 - fixtur
     assert "nothing to change" in world.gen("vendor", "--offline")
 
 
+def test_a_registry_whose_password_a_helper_knows(  # noqa: PLR0913, PLR0917 - fixtures
+    world: World, registry: int, tls: ssl.SSLContext, ca: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pushed(registry, tmp_path, packaged())
+    front, word = Front(tls, registry), "horse" * 4
+    front.other = locked_with("ann", word)
+    (tmp_path / "config.json").write_text(json.dumps({"credsStore": "shop"}))
+    helper = tmp_path / "docker-credential-shop"
+    for name, value in (("GEN_CHART_CA", str(ca)), ("DOCKER_CONFIG", str(tmp_path))):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with serving(front):
+        world.installs(oci(front.server_address[1]))
+        helper.write_text("#!/bin/sh\necho the vault is closed\nexit 1\n")
+        helper.chmod(0o755)
+        said = world.gen("vendor", expect=1)
+        assert "`docker-credential-shop`, which config.json names, gave no credentials: the vault is closed" in said
+        helper.write_text(f"#!/bin/sh\necho '{json.dumps({'Username': 'ann', 'Secret': word})}'\n")
+        world.gen("vendor")
+    assert world.upstream()
+
+
 def test_the_same_chart_from_a_registry_as_mirror(  # noqa: PLR0913, PLR0917 - fixtures
     world: World,
     registry: int,
