@@ -112,9 +112,7 @@ def command(  # noqa: PLR0913 - the verb's options
     found = merged(each.images for each in listed)
     if lock_them:
         return _lock(root, found, listed, lock)
-    failed: dict[str, Answer] = {}
-    if sizes:
-        found, failed = _asked(found, listed)
+    found, failed = _asked(found, listed) if sizes else (found, {})
     if not only_check:
         _show(found, listed, output)
     tell_failed(failed)

@@ -1,18 +1,14 @@
 """cert-manager: makes and renews certificates; who signs them is in `issuers`."""
 
-from generator.components.common import CLUSTER_ROLES, CRD, replicas
-from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
-from generator.components.parts import resources, tolerations
+from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, replicas
+from generator.components.component import Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.parts import injected_ca, resources, tolerations
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["NAMESPACE", "WEBHOOKS", "cert_manager", "injected"]
+__all__ = ["NAMESPACE", "cert_manager"]
 
 NAMESPACE = "cert-manager"
-WEBHOOKS = (
-    "admissionregistration.k8s.io/MutatingWebhookConfiguration",
-    "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
-)
 
 
 def cert_manager(cluster: Cluster) -> Component:
@@ -27,16 +23,8 @@ def cert_manager(cluster: Cluster) -> Component:
         releases=(Release(version.chart("cert-manager"), "cert-manager", NAMESPACE, values(cluster)),),
         needs=(cluster.networks.cni,),
         secrets=(webhook_ca(),),
-        ignore=injected(),
+        ignore=injected_ca(*WEBHOOKS),
         kinds=(*WEBHOOKS, CRD, *CLUSTER_ROLES),
-    )
-
-
-def injected() -> tuple[Ignore, ...]:
-    """Leave to cert-manager the CA that it writes into webhooks."""
-    kinds = (webhook.split("/") for webhook in WEBHOOKS)
-    return tuple(
-        Ignore(group=group, kind=kind, expressions=(".webhooks[]?.clientConfig.caBundle",)) for group, kind in kinds
     )
 
 

@@ -3,8 +3,8 @@
 from generator.model.cluster import Cluster
 
 __all__ = [
-    "CEPH", "CLUSTER_ROLES", "CRD", "OBJECTS", "OIDC_PREFIX", "POOL", "RACK", "SCRATCH", "UNWATCHED", "class_owner",
-    "ethernet", "exposed", "fullname", "prometheus_crds", "release_of", "replicas",
+    "CEPH", "CLUSTER_ROLES", "CRD", "OBJECTS", "OIDC_PREFIX", "POOL", "RACK", "SCRATCH", "UNWATCHED", "WEBHOOKS",
+    "class_owner", "ethernet", "exposed", "fullname", "prometheus_crds", "release_of", "replicas",
 ]  # fmt: skip
 
 # Labels that kubeadm puts on nodes (bootstrap) and components select by. `.internal` is reserved for private use.
@@ -20,6 +20,10 @@ OIDC_PREFIX = "oidc:"
 UNWATCHED = {"argocd.argoproj.io/ignore-healthcheck": "true"}
 # Kinds for `Component.kinds` that many charts bring.
 CRD = "apiextensions.k8s.io/CustomResourceDefinition"
+WEBHOOKS = (
+    "admissionregistration.k8s.io/MutatingWebhookConfiguration",
+    "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+)
 CLUSTER_ROLES = ("rbac.authorization.k8s.io/ClusterRole", "rbac.authorization.k8s.io/ClusterRoleBinding")
 
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from generator.components.cert_manager import WEBHOOKS, injected
-from generator.components.common import CLUSTER_ROLES, UNWATCHED, class_owner, exposed
+from generator.components.common import CLUSTER_ROLES, UNWATCHED, WEBHOOKS, class_owner, exposed
 from generator.components.component import Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.issuers import ISSUER, signed
-from generator.components.parts import resources
+from generator.components.parts import injected_ca, resources
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus
 from generator.model.quantity import Quantity
@@ -43,7 +42,7 @@ def kube_prometheus_stack(cluster: Cluster) -> Component | None:
         releases=(Release(version.chart("kube-prometheus-stack"), RELEASE, NAMESPACE, values(cluster, settings)),),
         needs=needs(cluster, settings),
         secrets=secrets(cluster, settings),
-        ignore=injected(),
+        ignore=injected_ca(*WEBHOOKS),
         # Services that select kubeadm's static pods, and the operator's own Service of the kubelets.
         reach=("kube-system",),
         kinds=(*WEBHOOKS, *CLUSTER_ROLES),

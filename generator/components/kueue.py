@@ -1,6 +1,6 @@
 """Kueue: decides which job may start, on whose quota, and which one must stop for it."""
 
-from generator.components.common import CLUSTER_ROLES, CRD, fullname, prometheus_crds, release_of, replicas
+from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, fullname, prometheus_crds, release_of, replicas
 from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.parts import injected_ca, spread
 from generator.model.cluster import Cluster
@@ -115,8 +115,7 @@ def kueue(cluster: Cluster) -> Component | None:
         # The visibility server reads the API server's client CA there.
         reach=("kube-system",),
         kinds=(
-            "admissionregistration.k8s.io/MutatingWebhookConfiguration",
-            "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+            *WEBHOOKS,
             CRD,
             "apiregistration.k8s.io/APIService",
             *CLUSTER_ROLES,
@@ -173,7 +172,7 @@ def injected(secret: str) -> tuple[Ignore, ...]:
     """Return what Kueue writes into the chart's objects: its certificate and who signed it."""
     return (
         Ignore(group="", kind="Secret", name=secret, pointers=("/data",)),
-        *injected_ca("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
+        *injected_ca(*WEBHOOKS),
         Ignore(
             group="apiextensions.k8s.io",
             kind="CustomResourceDefinition",

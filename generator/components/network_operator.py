@@ -29,7 +29,7 @@ def network_operator(cluster: Cluster) -> Component | None:
         releases=(Release(chart, chart.name, NAMESPACE, values(cluster), hooks(cluster)),),
         needs=("cert-manager", "node-feature-discovery"),
         secrets=(webhook_certificate(),),
-        ignore=injected_ca("ValidatingWebhookConfiguration"),
+        ignore=injected_ca("admissionregistration.k8s.io/ValidatingWebhookConfiguration"),
         kinds=(
             "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
             CRD,

@@ -58,9 +58,13 @@ def local_class(metadata: Manifest, reclaim: str) -> Manifest:
 
 
 def injected_ca(*kinds: str) -> tuple[Ignore, ...]:
-    """Leave to controllers what they write into webhook configurations of these kinds: who signed their certificate."""
+    """Leave to controllers what they write into webhook configurations of these kinds ("group/Kind"): who signed their
+    certificate.
+    """
     bundle = (".webhooks[]?.clientConfig.caBundle",)
-    return tuple(Ignore(group="admissionregistration.k8s.io", kind=kind, expressions=bundle) for kind in kinds)
+    return tuple(
+        Ignore(group=group, kind=kind, expressions=bundle) for group, kind in (one.split("/") for one in kinds)
+    )
 
 
 def deployment(name: str, namespace: str) -> dict[str, str]:
