@@ -92,9 +92,8 @@ def known_kinds(built: Built) -> Iterator[Problem]:
     be given with `--schemas`. Told once for each kind; those of Cilium's operator are only counted as not judged.
     """
     told: dict[tuple[str, str], list[Object]] = {}
-    for one in _unknown(built):
-        if not _made_later(one, built):
-            told.setdefault((one.group, one.kind), []).append(one)
+    for one in _unknown(built)[0]:
+        told.setdefault((one.group, one.kind), []).append(one)
     for (group, kind), found in told.items():
         objects = "one object" if len(found) == 1 else f"{len(found)} objects"
         where = "here: not vendored" if built.unvendored else "among what is applied"
@@ -105,20 +104,17 @@ def known_kinds(built: Built) -> Iterator[Problem]:
 
 def unproven(built: Built) -> Iterator[str]:
     """Say of what kinds the fields are not judged because an operator brings their CRDs."""
-    made = Counter(one.group for one in _unknown(built) if _made_later(one, built))
-    for group, count in sorted(made.items()):
+    for group, count in sorted(Counter(one.group for one in _unknown(built)[1]).items()):
         fields = f"the fields of {plural(count, 'object')} of {group}"
         yield f"{fields}, whose CRDs {_MAKERS[group]} makes when it starts; --schemas DIR judges them"
 
 
-def _unknown(built: Built) -> Iterator[Object]:
-    known = Kinds.of(built)
-    return (one for one in built.objects if known.foreign(one))
-
-
-def _made_later(one: Object, built: Built) -> bool:
-    maker = _MAKERS.get(one.group)
-    return maker is not None and (maker in built.unseen or any(other.component == maker for other in built.objects))
+def _unknown(built: Built) -> tuple[list[Object], list[Object]]:
+    """Return the objects whose CRDs are not here, those apart whose CRDs an operator makes."""
+    known, there = Kinds.of(built), {*built.unseen, *(one.component for one in built.objects)}
+    foreign = [one for one in built.objects if known.foreign(one)]
+    later = [one for one in foreign if _MAKERS.get(one.group) in there]
+    return [one for one in foreign if _MAKERS.get(one.group) not in there], later
 
 
 @built_rule(
