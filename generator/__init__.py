@@ -1,5 +1,3 @@
 """Turn one file that describes an on-premises ML cluster into a repository that Argo CD syncs."""
 
-__all__ = ["__version__"]
-
 __version__ = "0.1.0"

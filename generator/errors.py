@@ -1,7 +1,5 @@
 """What a user can cause: printed as one message, never as a traceback."""
 
-__all__ = ["CommandError", "UsageError"]
-
 
 class UsageError(Exception):
     """A mistake that the user can mend; the text says place, what, why and the smallest fix. `exit_code` is gen's."""

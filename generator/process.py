@@ -11,8 +11,6 @@ from typing import TypeAlias
 
 from generator.errors import CommandError, UsageError
 
-__all__ = ["Program", "background", "cache_home", "halt", "run", "start", "stop"]
-
 Program: TypeAlias = "subprocess.Popen[bytes]"
 
 PATIENCE = 30.0

@@ -16,8 +16,6 @@ import yaml
 
 from generator.upstream.cache import digest
 
-__all__ = ["CONFIG_MAP", "Answer", "Front", "Shop", "free_port", "locked_with", "packaged", "serving"]
-
 Answer = Callable[[http.server.BaseHTTPRequestHandler], bool]
 CONFIG_MAP = """\
 apiVersion: v1

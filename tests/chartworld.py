@@ -25,8 +25,6 @@ from generator.model.versions import HELM, Chart
 from generator.repository.scaffold import starter
 from generator.upstream.helm import helm
 
-__all__ = ["World", "component", "install", "need", "release"]
-
 
 def release(
     repository: str, name: str = "toy", version: str = "1.0.0", values: dict[str, Any] | None = None, **more: Any

@@ -4,8 +4,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["clusters"]
-
 Value = dict[str, Any]
 
 # Names that Kubernetes takes and that careless YAML reads as something else.

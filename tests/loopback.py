@@ -10,8 +10,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import yaml
 
-__all__ = ["Asked", "Reply", "config", "serving"]
-
 Reply: TypeAlias = tuple[int, dict[str, str], bytes]
 """Status, headers and body."""
 

@@ -6,13 +6,10 @@ from typing import Any
 import yaml
 from msgspec import structs
 
+from generator.build.objects import Built, Object, Problem
 from generator.components.component import Manifest
 from generator.live.api import Api, Request
 from generator.live.apiserver import Started
-from generator.rendered.built import Built, Object
-from generator.rendered.rule import Problem
-
-__all__ = ["CRD", "config", "definition", "deployment", "kubeconfig", "made", "space", "store", "told", "widget"]
 
 CRD = "CustomResourceDefinition"
 

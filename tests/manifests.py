@@ -5,11 +5,9 @@ from typing import Any
 
 from reference import load
 
+from generator.build.objects import Built, Object, Problem
 from generator.model.cluster import Cluster
-from generator.rendered.built import Built, Object
-from generator.rendered.rule import BuiltRule, Problem
-
-__all__ = ["built", "container", "deployment", "found", "manifest", "ml50", "reached", "workload"]
+from generator.rules.rule import BuiltRule
 
 
 @cache

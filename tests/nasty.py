@@ -4,8 +4,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["NASTY", "WORDS", "documents", "texts"]
-
 ONE_WORD = r"""
     y n yes no on off null ~ true false Y N Yes NO On OFF Null NULL TRUE False .inf -.Inf +.INF .nan .NaN
     0777 0o777 0O7 0x1F 0b101 -0b1 0o+1 0b-1 +_0x1 -_0o7 1e3 12e03 1E3 1.e3 .5 5. +1 -1 08 09 0. -0 1_000 _1

@@ -3,8 +3,6 @@
 from copy import deepcopy
 from typing import Any
 
-__all__ = ["CASES", "good", "pod"]
-
 NONE: Any = ...
 """Stands for a field that is taken away."""
 

@@ -6,8 +6,6 @@ from generator.model.cluster import Cluster
 from generator.spec.decode import decode
 from generator.spec.reader import read
 
-__all__ = ["ROOT", "load"]
-
 ROOT = Path(__file__).parent.parent
 
 

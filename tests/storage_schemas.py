@@ -7,8 +7,6 @@ import yaml
 from validation.build import Loader
 from validation.schemas import refused, shared
 
-__all__ = ["problems", "unknown_values"]
-
 CRDS = (
     "rook/v1.20.6",
     "cert-manager/v1.21.1",

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["kustomize", "need_kustomize"]
-
 SCRIPT = Path(__file__).parent.parent / "tools" / "kustomize.py"
 
 

@@ -8,8 +8,6 @@ from chartworld import World
 
 from tools import need_kustomize
 
-__all__ = ["DEFINITION", "SECRET", "built"]
-
 SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {word: {{ randAlphaNum 8 | quote }}}\n"
 DEFINITION = """\
 apiVersion: apiextensions.k8s.io/v1

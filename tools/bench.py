@@ -22,8 +22,6 @@ from typing import NamedTuple
 
 from kustomize import command as kustomize
 
-__all__ = ["main"]
-
 ROOT = Path(__file__).parent.parent
 SOURCE = (ROOT / "clusters/ml50/cluster.yaml").read_text()
 GEN = str(Path(sys.executable).with_name("gen"))

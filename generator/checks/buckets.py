@@ -8,8 +8,6 @@ from generator.checks.tiers import buckets, users
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 
-__all__: list[str] = []
-
 
 @rule(
     "GEN-OBJ-020",

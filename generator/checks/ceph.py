@@ -17,8 +17,6 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine
 
-__all__: list[str] = []
-
 
 def _pools(cluster: Cluster) -> list[tuple[Path, str]]:
     """Return Ceph's pools of nodes, each with its place."""

@@ -9,8 +9,6 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 from generator.model.storage import CephPool
 
-__all__: list[str] = []
-
 
 def _places(cluster: Cluster, pool: CephPool) -> int:
     """Return the number of failure domains, 0 where another rule has found what is wrong with them."""

@@ -4,8 +4,6 @@ import re
 
 from msgspec import Struct
 
-__all__ = ["Schedule", "parse"]
-
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 # Name, lowest and highest value, and the words for values.

@@ -10,8 +10,6 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 from generator.model.nodes import Disk
 
-__all__: list[str] = []
-
 # Drives of the largest servers.
 MOST = 128
 

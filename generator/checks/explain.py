@@ -4,8 +4,6 @@ from generator.checks import FLEET_RULES, RULES
 from generator.spec import codes
 from generator.spec.codes import Explained
 
-__all__ = ["explanations"]
-
 
 def explanations() -> dict[str, Explained]:
     """Return what `gen explain` tells, by code."""

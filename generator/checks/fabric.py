@@ -9,8 +9,6 @@ from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 
-__all__: list[str] = []
-
 
 @rule(
     "GEN-FAB-001",

@@ -9,8 +9,6 @@ from generator.checks.site import hosts
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, Severity
 
-__all__: list[str] = []
-
 Clusters: TypeAlias = Mapping[str, Cluster]
 
 

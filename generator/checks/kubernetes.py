@@ -8,8 +8,6 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.quantity import Quantity
 
-__all__: list[str] = []
-
 # What listens on every control-plane node beside the API server (kubeadm's defaults).
 PORTS = {2379: "etcd", 2380: "etcd", 2381: "etcd", 10250: "the kubelet", 10257: "kube-controller-manager"}
 PORTS |= {10256: "kube-proxy", 10259: "kube-scheduler"}

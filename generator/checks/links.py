@@ -22,8 +22,6 @@ from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 
-__all__: list[str] = []
-
 RANGE: Path = ("networks", "loadBalancer", "range")
 # What switches for data centres forward at most; what ConnectX adapters carry over IPoIB.
 ETHERNET_MTU = 9216

@@ -10,8 +10,6 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.monitoring import Alert
 
-__all__: list[str] = []
-
 ZABBIX: Path = ("monitoring", "zabbix")
 PROMETHEUS: Path = ("monitoring", "prometheus")
 # What Zabbix's own media types take as a recipient (facts: monitoring 4.4).

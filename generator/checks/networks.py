@@ -19,8 +19,6 @@ from generator.checks.rule import rule
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 
-__all__: list[str] = []
-
 # Calico gives nodes addresses in blocks of this prefix length (facts: network-gpu 3).
 CALICO_BLOCK = 26
 

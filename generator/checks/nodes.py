@@ -22,8 +22,6 @@ from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 
-__all__: list[str] = []
-
 # Names that /etc/hosts gives to the machine itself.
 RESERVED = frozenset({"localhost", "ip6-localhost", "ip6-loopback", "ip6-allnodes", "ip6-allrouters", "broadcasthost"})
 

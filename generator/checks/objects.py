@@ -12,8 +12,6 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine
 
-__all__: list[str] = []
-
 POOL: Path = (*OBJECTS, "pool")
 # Nobody may pull from these any more (facts: storage 0).
 _GONE = re.compile(r"(docker\.io/|index\.docker\.io/)?minio/|quay\.io/minio/")

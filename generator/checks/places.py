@@ -9,12 +9,6 @@ from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine, Network, NetworkOverride, Node, Pool
 from generator.model.quantity import Quantity
 
-__all__ = [
-    "ENDPOINT", "POD", "Block", "Claim", "addresses", "blocks", "by_place", "claims", "declared", "edges", "endpoint",
-    "endpoint_address", "entries", "free_address", "free_network", "given_twice", "hardware_path", "human", "is_host",
-    "meant", "network_path", "overlap", "overrides", "pods", "repeats", "sections", "services", "suggest",
-]  # fmt: skip
-
 Key = TypeVar("Key", bound=Hashable)
 Entry = TypeVar("Entry")
 Cidr: TypeAlias = IPv4Network | IPv6Network

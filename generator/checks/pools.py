@@ -11,8 +11,6 @@ from generator.model.nodes import Gpu
 from generator.model.quantity import Quantity
 from generator.model.text import Taint
 
-__all__: list[str] = []
-
 # Prefix (a DNS name, optional) and name, as the API server takes label and taint keys.
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _DNS = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

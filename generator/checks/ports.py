@@ -13,8 +13,6 @@ from generator.model.finding import Finding, Path
 from generator.model.nodes import Switch
 from generator.model.text import Port
 
-__all__ = ["Cable", "cables", "free_ports", "switches"]
-
 
 class Cable(NamedTuple):
     """An HCA that is plugged into a switch."""

@@ -10,8 +10,6 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.teams import Quota
 
-__all__: list[str] = []
-
 
 class Owned(NamedTuple):
     """A team's quota on a pool that exists: where it stands, and in which of its keys it is counted."""

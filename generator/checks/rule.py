@@ -10,8 +10,6 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Severity
 from generator.spec.codes import Explained
 
-__all__ = ["FleetRule", "Rule", "fleet_rule", "rule", "warning"]
-
 Check: TypeAlias = Callable[[Cluster], Iterator[Finding]]
 FleetCheck: TypeAlias = Callable[[Mapping[str, Cluster]], Iterator[tuple[str, Finding]]]
 

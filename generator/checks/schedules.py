@@ -9,8 +9,6 @@ from generator.checks.rule import rule, warning
 from generator.model.cluster import Backup, Cluster
 from generator.model.finding import Finding, Path
 
-__all__: list[str] = []
-
 # `backup-` before the name, and Argo's limit for the name of a schedule: 11 characters follow for each run.
 LONGEST = 52 - len("backup-")
 

@@ -8,8 +8,6 @@ from generator.checks.tiers import OBJECTS, idle_disks
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 
-__all__: list[str] = []
-
 SCRATCH: Path = ("storage", "scratch")
 # Folders of the system: a mount over one of them hides what it needs.
 SYSTEM = frozenset({

@@ -10,8 +10,6 @@ from generator.checks.rule import rule
 from generator.model.cluster import Cluster, Spec
 from generator.model.finding import Finding, Path
 
-__all__: list[str] = []
-
 # How credentials look that have a form of their own.
 _FORMS = {
     "an AWS access key": r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",

@@ -8,8 +8,6 @@ from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 
-__all__: list[str] = []
-
 # Servers whose SSH keys Argo CD comes with.
 KNOWN_SERVERS = frozenset(
     {"bitbucket.org", "github.com", "gitlab.com", "ssh.dev.azure.com", "ssh.github.com", "vs-ssh.visualstudio.com"}

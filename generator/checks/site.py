@@ -8,8 +8,6 @@ from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 
-__all__ = ["hosts"]
-
 AREAS = frozenset({
     "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Canada", "Europe", "Etc", "Indian",
     "Pacific", "US",

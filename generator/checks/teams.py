@@ -7,8 +7,6 @@ from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 
-__all__ = ["NAMESPACES"]
-
 NAMESPACES = frozenset({
     "argo", "argocd", "calico-apiserver", "calico-system", "cert-manager", "cilium-secrets", "csi-nfs", "default",
     "gpu-operator", "kueue-system", "minio", "monitoring", "node-exporter", "node-feature-discovery",

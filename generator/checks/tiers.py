@@ -10,12 +10,6 @@ from generator.model.finding import Path
 from generator.model.nodes import Disk, Machine
 from generator.model.storage import Bucket, CephFilesystem, CephObjectStore, CephPool, ObjectUser
 
-__all__ = [
-    "CEPH", "OBJECTS", "DiskList", "PlacedDisk", "PlacedPool", "block_pools", "buckets", "ceph_pools",
-    "default_classes", "disk_lists", "disks", "failure_domains", "filesystems", "idle_disks", "object_stores",
-    "storage_classes", "users",
-]  # fmt: skip
-
 CEPH: Path = ("storage", "ceph")
 OBJECTS: Path = ("storage", "objects")
 

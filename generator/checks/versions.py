@@ -8,8 +8,6 @@ from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.finding import Finding
 from generator.model.versions import CATALOGUE, version_of
 
-__all__ = ["COMPONENTS", "absent"]
-
 COMPONENTS = frozenset(CATALOGUE) | {
     "issuers", "load-balancer", "namespaces", "queues", "rdma", "tenants", "workflows",
 }  # fmt: skip

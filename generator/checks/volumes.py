@@ -17,8 +17,6 @@ from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 
-__all__: list[str] = []
-
 
 def _ceph_names(cluster: Cluster) -> Iterator[tuple[str, Path]]:
     """Yield the names of Ceph's own pools: Rook puts a filesystem's name before its pools'."""

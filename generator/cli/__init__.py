@@ -16,8 +16,6 @@ from generator.errors import UsageError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["cli", "main"]
-
 BUG = 70
 VERBS = {
     "check": "Check cluster files and report everything that is wrong with them.",

@@ -11,8 +11,6 @@ from generator.cli.output import OUTPUT, show_findings, summary
 from generator.errors import UsageError
 from generator.repository.project import Loaded, load
 
-__all__ = ["command"]
-
 _FOLDER = click.Path(path_type=Path, allow_dash=True)
 
 
@@ -60,7 +58,7 @@ def _with_waivers(one: Loaded) -> Loaded:
         return one
     from datetime import UTC, datetime  # noqa: PLC0415 - for the few clusters with waivers
 
-    from generator.rendered.waivers import expired  # noqa: PLC0415 - as above
+    from generator.rules.waivers import expired  # noqa: PLC0415 - as above
 
     found = (*one.findings, *expired(one.cluster, datetime.now(UTC).date()))
     return structs.replace(one, findings=tuple(sorted(found, key=lambda finding: one.document.locate(finding)[0])))

@@ -3,8 +3,6 @@
 import click
 from click.shell_completion import get_completion_class
 
-__all__ = ["command"]
-
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))

@@ -17,8 +17,6 @@ from generator.process import run
 from generator.repository.corners import unused
 from generator.repository.project import find_root, load
 
-__all__ = ["command"]
-
 GOOD, MISSING, WRONG = "ok", "--", "!!"
 COLOURS = {GOOD: "green", MISSING: "yellow", WRONG: "red"}
 Line = tuple[str, str]
@@ -58,7 +56,7 @@ def found(name: str, look: Callable[[], str], *, needed_for: str) -> Line:
 
 def kustomize() -> str:
     """Return the command that builds overlays."""
-    from generator.rendered.kustomize import program  # noqa: PLC0415 - each of these three imports much
+    from generator.build.kustomize import program  # noqa: PLC0415 - each of these three imports much
 
     return " ".join(program())
 

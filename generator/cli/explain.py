@@ -8,8 +8,6 @@ from generator.cli.options import ROOT, root_of
 from generator.errors import UsageError
 from generator.spec.codes import Explained
 
-__all__ = ["command", "everything"]
-
 
 @click.command("explain")
 @click.argument("code")
@@ -46,7 +44,7 @@ def everything() -> dict[str, Explained]:
     """Return what every code means, of findings on cluster files and on built objects."""
     from generator.checks.explain import explanations as of_files  # noqa: PLC0415 - all rules: needed here only
     from generator.live.refusals import EXPLAINED  # noqa: PLC0415 - as above
-    from generator.rendered.check import explanations as of_objects  # noqa: PLC0415 - as above
+    from generator.rules.check import explanations as of_objects  # noqa: PLC0415 - as above
 
     return {**of_files(), **of_objects(), **{one.code: one for one in EXPLAINED}}
 

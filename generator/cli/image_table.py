@@ -11,8 +11,6 @@ from generator.model.plural import plural
 from generator.upstream.images import Image, skopeo
 from generator.upstream.registry import Answer
 
-__all__ = ["lists", "table", "tell", "tell_failed"]
-
 
 def table(found: Sequence[Image]) -> None:
     """Print a line for each image; on a terminal, a long name stands on a line of its own."""

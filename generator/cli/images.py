@@ -11,6 +11,8 @@ from pathlib import Path
 import click
 from msgspec import Struct, to_builtins
 
+from generator.build.applications import build
+from generator.build.objects import Problem
 from generator.cli.image_table import lists, table, tell, tell_failed
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings, summary
@@ -20,13 +22,11 @@ from generator.layout.lock import LOCK, Lock
 from generator.model.cluster import Cluster
 from generator.model.finding import Severity
 from generator.model.plural import plural
-from generator.rendered import images as rules
-from generator.rendered.build import build
-from generator.rendered.rule import Problem
 from generator.repository.handedits import refusals
 from generator.repository.project import load, names
 from generator.repository.render import Fresh, render
 from generator.repository.standing import locked, on_disk
+from generator.rules import images as rules
 from generator.upstream.images import (
     Image,
     Stray,
@@ -41,8 +41,6 @@ from generator.upstream.images import (
 )
 from generator.upstream.registry import Answer, ask
 from generator.upstream.sbom import sbom
-
-__all__ = ["command"]
 
 
 class _Listed(Struct, frozen=True):

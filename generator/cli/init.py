@@ -13,8 +13,6 @@ from generator.repository.project import cluster_file
 from generator.repository.scaffold import scaffold, starter
 from generator.repository.writer import write
 
-__all__ = ["command"]
-
 
 @click.command("init")
 @click.argument("name")

@@ -9,8 +9,6 @@ import click
 from generator.errors import UsageError
 from generator.repository.project import find_root
 
-__all__ = ["CLUSTER", "ROOT", "discarded", "root_of"]
-
 CLUSTER = click.option(
     "--cluster", "clusters", metavar="NAME", multiple=True, help="Only this cluster; may be repeated. Default: all."
 )

@@ -13,14 +13,9 @@ from generator.repository.project import Loaded
 from generator.spec.document import Document
 
 if TYPE_CHECKING:
-    from generator.rendered.faults import Fault
-    from generator.rendered.place import Place
-    from generator.rendered.rule import Problem
-
-__all__ = [
-    "OUTPUT", "Shown", "data", "of_fault", "of_finding", "of_loaded", "of_problem", "show", "show_findings", "summary",
-    "tally",
-]  # fmt: skip
+    from generator.build.faults import Fault
+    from generator.build.objects import Problem
+    from generator.rules.places import Place
 
 OUTPUT = click.option(
     "--output",

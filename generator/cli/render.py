@@ -16,8 +16,6 @@ from generator.repository.project import Loaded, load
 from generator.repository.render import Outcome, render
 from generator.repository.standing import UnreadableError
 
-__all__ = ["command"]
-
 LISTED = 20
 
 

@@ -8,6 +8,11 @@ from pathlib import Path
 import click
 from msgspec import Struct, structs
 
+from generator.build.applications import build
+from generator.build.crds import with_definitions
+from generator.build.faults import untrue
+from generator.build.folder import read_manifests
+from generator.build.objects import Built, Problem
 from generator.cli.options import root_of
 from generator.cli.output import Shown, data, of_fault, of_finding, of_loaded, of_problem, show, summary, tally
 from generator.errors import UsageError
@@ -15,18 +20,10 @@ from generator.live.refusals import EXPLAINED
 from generator.model.cluster import Cluster, Waiver
 from generator.model.finding import Severity
 from generator.model.plural import plural
-from generator.rendered.build import build
-from generator.rendered.built import Built
-from generator.rendered.check import RULES, examine, unjudged
-from generator.rendered.faults import untrue
-from generator.rendered.folder import read_manifests
-from generator.rendered.given import with_definitions
-from generator.rendered.place import Places
-from generator.rendered.rule import Problem
-from generator.rendered.waivers import Settled, settle
 from generator.repository.project import Loaded, load
-
-__all__ = ["Request", "check_rendered"]
+from generator.rules.check import RULES, examine, unjudged
+from generator.rules.places import Places
+from generator.rules.waivers import Settled, settle
 
 _ASKED = {one.code for one in EXPLAINED}
 

@@ -8,15 +8,13 @@ from time import monotonic
 import click
 from msgspec import structs
 
+from generator.build.objects import Built
 from generator.errors import UsageError
 from generator.live.api import Api, of_kubeconfig, of_started
 from generator.live.apiserver import throw_away
 from generator.live.dryrun import Judged, Server, dry_run, server
 from generator.model.plural import plural
 from generator.model.served import minor_of
-from generator.rendered.built import Built
-
-__all__ = ["check_server"]
 
 _BLIND = "by a throw-away server: webhooks, admission policies and quotas of your cluster, immutable fields"
 

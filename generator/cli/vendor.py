@@ -20,8 +20,6 @@ from generator.upstream.update import Moved, moved
 from generator.upstream.vendor import Asked, Did, Report, vendor
 from generator.upstream.wrong import grouped
 
-__all__ = ["command"]
-
 LISTED = 20
 # `\b` is click's mark for lines to leave as they are.
 ENVIRONMENT = """\

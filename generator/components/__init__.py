@@ -35,8 +35,6 @@ from generator.components.workflows import workflows
 from generator.components.zabbix import zabbix
 from generator.model.cluster import Cluster
 
-__all__ = ["CATALOGUE", "compose"]
-
 Make = Callable[[Cluster], Component | None]
 
 # A new component is a module and a line here.

@@ -9,8 +9,6 @@ from generator.components.parts import UNPRIVILEGED, pod_security, resources
 from generator.model.cluster import Cluster
 from generator.model.versions import Version, version_of
 
-__all__ = ["argo_workflows"]
-
 DAY = 24 * 60 * 60
 
 

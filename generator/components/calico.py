@@ -7,8 +7,6 @@ from generator.components.component import Component, Health, Manifest, Namespac
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["calico"]
-
 NAMESPACE = "tigera-operator"
 # A VXLAN header over IPv4, in bytes; over IPv6 it is 20 more.
 OVERHEAD, OVERHEAD6 = 50, 70

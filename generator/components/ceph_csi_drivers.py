@@ -8,8 +8,6 @@ from generator.model.cluster import Cluster
 from generator.model.storage import Ceph
 from generator.model.versions import version_of
 
-__all__ = ["CEPHFS_DRIVER", "RBD_DRIVER", "ceph_csi_drivers"]
-
 RBD_DRIVER = f"{NAMESPACE}.rbd.csi.ceph.com"
 CEPHFS_DRIVER = f"{NAMESPACE}.cephfs.csi.ceph.com"
 

@@ -6,8 +6,6 @@ from generator.components.parts import injected_ca, resources, tolerations
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["NAMESPACE", "cert_manager"]
-
 NAMESPACE = "cert-manager"
 
 

@@ -7,8 +7,6 @@ from generator.model.cluster import Cluster
 from generator.model.nodes import LoadBalancer
 from generator.model.versions import version_of
 
-__all__ = ["cilium"]
-
 NAMESPACE = "kube-system"
 SECRETS_NAMESPACE = "cilium-secrets"
 # Where Cilium keeps certificates; the chart would make a namespace of its own.

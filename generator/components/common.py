@@ -2,11 +2,6 @@
 
 from generator.model.cluster import Cluster
 
-__all__ = [
-    "CEPH", "CLUSTER_ROLES", "CRD", "OBJECTS", "OIDC_PREFIX", "POOL", "RACK", "SCRATCH", "UNWATCHED", "WEBHOOKS",
-    "class_owner", "ethernet", "exposed", "fullname", "prometheus_crds", "release_of", "replicas",
-]  # fmt: skip
-
 # Labels that kubeadm puts on nodes (bootstrap) and components select by. `.internal` is reserved for private use.
 POOL = "gen.internal/pool"
 CEPH = "gen.internal/ceph"

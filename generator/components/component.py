@@ -7,11 +7,6 @@ from msgspec import Struct
 
 from generator.model.versions import Chart
 
-__all__ = [
-    "Component", "Health", "Ignore", "Manifest", "Namespace", "Operation", "Patch", "Release", "Secret", "Tier",
-    "protect",
-]  # fmt: skip
-
 Manifest: TypeAlias = dict[str, Any]
 """One Kubernetes object, as the dict its YAML would be read as."""
 

@@ -6,8 +6,6 @@ from generator.model.cluster import Cluster
 from generator.model.storage import Nfs
 from generator.model.versions import version_of
 
-__all__ = ["csi_nfs"]
-
 NAMESPACE = "csi-nfs"
 
 

@@ -10,8 +10,6 @@ from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.model.versions import version_of
 
-__all__ = ["NAMESPACE", "gpu_operator"]
-
 NAMESPACE = "gpu-operator"
 # The API server fills these in, and the chart never writes them.
 FILLED_IN = ("/spec/cdi/default", "/spec/hostPaths/kubeletRootDir")

@@ -5,8 +5,6 @@ from generator.components.component import Component, Manifest, Namespace, Secre
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["ISSUER", "issuers", "signed"]
-
 ISSUER = "site-ca"
 """The ClusterIssuer that everything else asks for certificates."""
 

@@ -11,8 +11,6 @@ from generator.model.monitoring import Prometheus
 from generator.model.quantity import Quantity
 from generator.model.versions import version_of
 
-__all__ = ["kube_prometheus_stack"]
-
 NAMESPACE = "monitoring"
 # node-exporter needs the host: alone in a namespace, so that the others need not be privileged.
 EXPORTER = "node-exporter"

@@ -6,8 +6,6 @@ from generator.components.parts import injected_ca, spread
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["NAMESPACE", "TEAM", "kueue"]
-
 NAMESPACE = "kueue-system"
 TEAM = "gen.internal/team"
 """The label of a team's namespace; its value is the team's name."""

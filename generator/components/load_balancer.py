@@ -8,8 +8,6 @@ from generator.model.cluster import Cluster
 from generator.model.text import AddressRange
 from generator.model.versions import version_of
 
-__all__ = ["load_balancer"]
-
 # Cilium's operator makes the CRDs when it starts: they are in no chart, so a dry run may come before them.
 METADATA = {
     "name": "load-balancer",

@@ -6,8 +6,6 @@ from generator.components.parts import resources, spread, tolerations
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["metrics_server"]
-
 NAMESPACE = "kube-system"
 
 

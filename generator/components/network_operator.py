@@ -9,8 +9,6 @@ from generator.components.rdma import NAMESPACE, hosts
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["network_operator"]
-
 
 def network_operator(cluster: Cluster) -> Component | None:
     """Install the operator where GPU nodes have HCAs on a fabric. Its webhook's certificate comes from an issuer of

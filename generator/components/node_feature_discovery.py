@@ -6,8 +6,6 @@ from generator.components.parts import tolerations
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["INFINIBAND", "MELLANOX", "feature_rule", "node_feature_discovery"]
-
 NAMESPACE = "node-feature-discovery"
 MELLANOX = "15b3"
 """The vendor's number on PCI."""

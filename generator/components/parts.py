@@ -6,11 +6,6 @@ from generator.components.component import Ignore, Manifest
 from generator.model.nodes import Machine
 from generator.model.text import Taint
 
-__all__ = [
-    "UNPRIVILEGED", "deployment", "from_secret", "injected_ca", "local_class", "on_nodes", "pod_security", "resources",
-    "rights", "rule", "spread", "toleration", "tolerations",
-]  # fmt: skip
-
 # The security context of a container that needs nothing of its node.
 UNPRIVILEGED: Manifest = {
     "allowPrivilegeEscalation": False,

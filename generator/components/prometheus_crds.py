@@ -5,8 +5,6 @@ from generator.components.component import Component, Tier
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["prometheus_crds"]
-
 
 def prometheus_crds(cluster: Cluster) -> Component | None:
     """Return the CRDs alone, without the operator. Ceph and others bring ServiceMonitors, and Prometheus stores on

@@ -12,8 +12,6 @@ from generator.model.teams import Scheduling, Team
 from generator.model.text import Taint
 from generator.model.versions import version_of
 
-__all__ = ["BATCH", "COHORT", "flavors", "queues"]
-
 COHORT = "teams"
 BATCH = "batch-"
 """How the names of PriorityClasses for jobs begin."""

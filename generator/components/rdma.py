@@ -10,8 +10,6 @@ from generator.model.cluster import Cluster
 from generator.model.nodes import Machine, Rdma
 from generator.model.versions import version_of
 
-__all__ = ["NAMESPACE", "hosts", "rdma"]
-
 NAMESPACE = "nvidia-network-operator"
 
 # `ignore` is the state of a policy by any other name than the one the operator looks for.

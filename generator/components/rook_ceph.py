@@ -6,8 +6,6 @@ from generator.components.parts import tolerations
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["NAMESPACE", "rook_ceph"]
-
 NAMESPACE = "rook-ceph"
 """The operators, the CSI drivers and the Ceph cluster share it: CSI driver and provisioner names begin with it."""
 

@@ -8,8 +8,6 @@ from generator.model.nodes import Machine
 from generator.model.storage import Scratch
 from generator.model.versions import version_of
 
-__all__ = ["NAMESPACE", "scratch"]
-
 NAMESPACE = "scratch"
 CLEANUP = "local-volume-node-cleanup"
 LABELS = {"app.kubernetes.io/name": CLEANUP}

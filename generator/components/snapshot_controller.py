@@ -6,8 +6,6 @@ from generator.components.parts import UNPRIVILEGED, deployment, pod_security, r
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["snapshot_controller"]
-
 NAMESPACE = "kube-system"
 
 

@@ -8,8 +8,6 @@ from generator.components.parts import deployment
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["NAMESPACE", "SCHEDULER", "SCHEDULER_CONF", "volcano"]
-
 NAMESPACE = "volcano-system"
 SCHEDULER = "volcano"
 """What `schedulerName` of a pod says."""

@@ -9,8 +9,6 @@ from generator.layout.upstream import Upstream, home
 from generator.layout.waves import waves
 from generator.model.cluster import Cluster
 
-__all__ = ["argocd", "argocd_custom", "namespaces", "root"]
-
 SERVER = "https://kubernetes.default.svc"
 # Deleting one of these Applications by mistake must not take the cluster down: no cascading finalizer.
 KEPT_TIERS = {Tier.NETWORK, Tier.STORAGE, Tier.GITOPS, Tier.TENANTS}

@@ -4,21 +4,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from generator.components.component import Manifest
-from generator.components.kubeadm import (
-    audit_policy,
-    disk_scripts,
-    endpoint_files,
-    init_documents,
-    join_document,
-    node_files,
-    steps,
-)
+from generator.components.kubeadm.disks import disk_scripts
+from generator.components.kubeadm.endpoint import endpoint_files
+from generator.components.kubeadm.init import audit_policy, init_documents, join_document
+from generator.components.kubeadm.node import node_files
+from generator.components.kubeadm.steps import steps
 from generator.layout.emit import emit
 from generator.layout.files import Files, document
 from generator.layout.mirror import Imaging, rewritten
 from generator.model.cluster import Cluster
-
-__all__ = ["bootstrap"]
 
 
 def bootstrap(cluster: Cluster, digests: Mapping[str, str] = MappingProxyType({})) -> Files:

@@ -6,8 +6,6 @@ import re
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["emit"]
-
 _NESTED = (dict, list, tuple)
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _MISREAD = re.compile(

@@ -7,8 +7,6 @@ from typing import Any
 from generator.components.component import Manifest
 from generator.layout.emit import emit
 
-__all__ = ["Files", "component_file", "corner", "document", "kustomization", "objects"]
-
 Files = dict[str, bytes]
 """Posix paths, relative to the repository's root, and what stands in each file."""
 

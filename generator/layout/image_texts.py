@@ -5,8 +5,6 @@ place.
 import re
 from collections.abc import Iterator
 
-__all__ = ["KEY", "REFERENCE", "has_mark", "is_key", "is_named", "named", "replaced"]
-
 _WORD = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _HOST = r"(?:(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?|[a-z0-9-]+(?=:\d))(?::\d+)?"
 _TAG = r":(?P<tag>[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,126}[A-Za-z0-9_])?)"

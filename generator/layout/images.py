@@ -14,11 +14,6 @@ from generator.components.component import Manifest
 from generator.layout.image_texts import REFERENCE, has_mark, is_key, is_named, named, replaced
 from generator.model.finding import dotted
 
-__all__ = [
-    "Place", "find", "in_parts", "is_own", "joined", "normalised", "partial", "readable", "rewrite", "rewritten_text",
-    "split", "upstream_name",
-]  # fmt: skip
-
 Path = tuple[str | int, ...]
 
 

@@ -9,8 +9,6 @@ from generator.layout.emit import emit
 from generator.layout.files import Files
 from generator.model.versions import HELM, Chart
 
-__all__ = ["LOCK", "Lock", "key", "lock_file"]
-
 LOCK = "gen.lock"
 
 

@@ -12,8 +12,6 @@ from msgspec import Struct
 from generator.components.component import Manifest, Patch
 from generator.layout.images import Place, find, in_parts, joined, rewrite, rewritten_text, split, upstream_name
 
-__all__ = ["Imaging", "Sighting", "pins", "renames", "rewritten", "rewritten_patch", "sightings", "text_patches"]
-
 
 class Sighting(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An image in an object that stands elsewhere: `target` finds the object in a Kustomize patch, `pointer` (JSON

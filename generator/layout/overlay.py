@@ -20,8 +20,6 @@ from generator.layout.upstream import Upstream, brings
 from generator.model.cluster import Cluster
 from generator.model.served import minor_of, versions
 
-__all__ = ["base", "custom", "overlay"]
-
 
 def base(component: Component) -> Files:
     """Return `base/<component>/<version>/` and the workflows the component shares with other clusters."""

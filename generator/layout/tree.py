@@ -14,8 +14,6 @@ from generator.layout.overlay import base, custom, overlay
 from generator.layout.upstream import State, Upstream, brings, folder, state
 from generator.model.cluster import Cluster
 
-__all__ = ["Known", "Tree", "lay_out", "merge"]
-
 
 class Known(Struct, frozen=True, kw_only=True):
     """What stands beside the cluster file and decides what is written: what is vendored, by component, and the lock."""

@@ -17,11 +17,6 @@ from generator.layout.mirror import Sighting
 from generator.model.cluster import Cluster
 from generator.model.versions import HELM
 
-__all__ = [
-    "DEFINITION", "FOUND", "INPUTS", "KUSTOMIZATION", "Found", "Inputs", "State", "Upstream", "brings", "crds", "files",
-    "folder", "home", "inputs", "inputs_file", "kustomized", "seal", "state",
-]  # fmt: skip
-
 INPUTS, FOUND, KUSTOMIZATION = "inputs.yaml", "found.json", "kustomization.yaml"
 DEFINITION = "customresourcedefinition-"
 """How the file of a CRD begins."""

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from generator.components.component import Component
 
-__all__ = ["CycleError", "waves"]
-
 
 class CycleError(ValueError):
     """Components need each other in a circle; the text names it."""

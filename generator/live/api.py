@@ -17,8 +17,6 @@ from generator.live.apiserver import Started
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient, Configuration
 
-__all__ = ["Answer", "Api", "Request", "of_kubeconfig", "of_started"]
-
 AT_ONCE = 8
 """Requests that are under way together: a server with two cores is busy with them."""
 PATIENCE = 60.0

@@ -20,8 +20,6 @@ from msgspec import Struct
 from generator.errors import UsageError
 from generator.process import Program, background, cache_home
 
-__all__ = ["Started", "free_ports", "program", "start", "throw_away", "tries"]
-
 PATIENCE = 60.0
 """Seconds to wait for a program; it takes two on an idle machine."""
 

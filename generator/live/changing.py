@@ -4,18 +4,15 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
+from generator.build.fields import dig, mapping
+from generator.build.kinds import brings, served_by
+from generator.build.objects import Object, Problem
 from generator.components.component import Manifest
 from generator.live.api import Answer, Api, Request
 from generator.live.definitions import PLACE
 from generator.live.discovery import TRY
 from generator.live.refusals import INVALID, UNKNOWN
 from generator.model.finding import Path
-from generator.rendered.access import dig, mapping
-from generator.rendered.built import Object
-from generator.rendered.kinds import brings, served_by
-from generator.rendered.rule import Problem
-
-__all__ = ["Changing"]
 
 _ANYTHING = "x-kubernetes-preserve-unknown-fields"
 

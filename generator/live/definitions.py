@@ -2,17 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 
+from generator.build.fields import dig, sequence
+from generator.build.kinds import CRD, brings
+from generator.build.objects import Built, Object, Problem
 from generator.components.component import Manifest
 from generator.live.api import Answer, Api, Request
 from generator.live.apiserver import tries
 from generator.live.discovery import Served, discover, path_of_version
 from generator.live.refusals import problems, unestablished
-from generator.rendered.access import dig, sequence
-from generator.rendered.built import Built, Object
-from generator.rendered.kinds import CRD, brings
-from generator.rendered.rule import Problem
-
-__all__ = ["PLACE", "install", "wanted"]
 
 PLACE = f"{path_of_version('apiextensions.k8s.io/v1')}/customresourcedefinitions"
 PATIENCE = 120.0

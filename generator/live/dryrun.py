@@ -7,6 +7,9 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from generator.build.fields import dig
+from generator.build.kinds import CRD, Kinds
+from generator.build.objects import Built, Object, Problem
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.api import RENEW, Answer, Api, Request
@@ -16,12 +19,6 @@ from generator.live.discovery import TRY, discover, place
 from generator.live.order import in_order
 from generator.live.refusals import namespace_absent, problems, unserved
 from generator.model.plural import plural
-from generator.rendered.access import dig
-from generator.rendered.built import Built, Object
-from generator.rendered.kinds import CRD, Kinds
-from generator.rendered.rule import Problem
-
-__all__ = ["Judged", "Server", "dry_run", "server"]
 
 _BY_THE_NEW = "; without --kubeconfig a throw-away server judges by the new one"
 

@@ -7,9 +7,6 @@ from typing import Any
 
 from generator.model.finding import Path
 
-__all__ = ["path_of"]
-
-
 _INDEX = re.compile(r"\[([^\]]*)\]")
 
 

@@ -2,11 +2,9 @@
 
 import re
 
-from generator.rendered.access import dig
-from generator.rendered.built import ROOT, Built, Object
-from generator.rendered.known import waves
-
-__all__ = ["in_order"]
+from generator.build.fields import dig
+from generator.build.objects import ROOT, Built, Object
+from generator.rules.providers import waves
 
 _FIRST = {"Namespace": 0, "CustomResourceDefinition": 1}
 

@@ -5,15 +5,12 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path as File
 
+from generator.build.fields import dig, sequence
+from generator.build.objects import Object, Problem
 from generator.live.api import Answer
 from generator.live.fields import path_of
 from generator.model.finding import Path
-from generator.rendered.access import dig, sequence
-from generator.rendered.built import Object
-from generator.rendered.rule import Problem
 from generator.spec.codes import table
-
-__all__ = ["EXPLAINED", "INVALID", "UNKNOWN", "namespace_absent", "problems", "unestablished", "unserved"]
 
 UNSERVED, UNKNOWN, INVALID, IMMUTABLE = "GEN-SRV-001", "GEN-SRV-002", "GEN-SRV-003", "GEN-SRV-004"
 DENIED, UNREACHABLE, FORBIDDEN, NAMESPACE_ABSENT = "GEN-SRV-005", "GEN-SRV-006", "GEN-SRV-007", "GEN-SRV-008"

@@ -4,10 +4,6 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-__all__ = [
-    "DNS_LABEL", "Duration", "Host", "Label", "Mtu", "Name", "Positive", "Section", "Url", "Vlan", "camel",
-]  # fmt: skip
-
 # `$` alone allows a final newline, in Python and in JSON Schema validators alike.
 _END = r"$(?!\n)"
 

@@ -8,11 +8,6 @@ from generator.model.quantity import Quantity
 from generator.model.storage import CephPool
 from generator.model.teams import Quota
 
-__all__ = [
-    "ErasureSet", "Share", "allocatable", "ceph_raw", "ceph_usable", "erasure_set",
-    "flavor_capacity", "objects_usable", "osd_requests", "osds", "quota_share",
-]  # fmt: skip
-
 # What the daemon sets of this project (CNI, CSI, GPU and monitoring agents) request on every node.
 DAEMONS_MILLI_CPU = 1000
 DAEMONS_MEMORY = 4 * 2**30

@@ -13,11 +13,6 @@ from generator.model.quantity import Quantity
 from generator.model.storage import Storage
 from generator.model.teams import Scheduling, Team
 
-__all__ = [
-    "Adopt", "Backup", "Cluster", "ClusterFile", "ComponentSettings", "Endpoint", "Etcd", "Git", "Gitops", "Issuer",
-    "Kubernetes", "Mirror", "Oidc", "Proxy", "Repository", "Reserved", "Site", "Spec", "Waiver",
-]  # fmt: skip
-
 # Container runtimes take a first part without a dot or a port for a path on Docker Hub.
 REGISTRY = r"^([a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?|[a-z0-9-]+:[0-9]+)(/[a-z0-9._-]+)*$(?!\n)"
 Cron = Annotated[str, Meta(description="five fields of cron, in UTC, quoted")]

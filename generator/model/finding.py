@@ -6,8 +6,6 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-__all__ = ["Finding", "Path", "Position", "Severity", "dotted"]
-
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and indexes that lead to a value. Rules write it relative to `spec`; a path that begins with
 `metadata`, `kind` or `apiVersion` is relative to the whole file. `()` is the file itself."""

@@ -7,8 +7,6 @@ from msgspec import field
 from generator.model.base import Duration, Host, Name, Positive, Section, Url
 from generator.model.quantity import Quantity
 
-__all__ = ["Alert", "Monitoring", "Prometheus", "Zabbix"]
-
 
 class Alert(Section, frozen=True, kw_only=True):
     """Who is told of a problem of at least `severity`: at once, or `after` a while if nobody acknowledged it."""

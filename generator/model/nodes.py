@@ -9,11 +9,6 @@ from generator.model.base import Label, Mtu, Name, Positive, Section, Vlan
 from generator.model.quantity import Quantity
 from generator.model.text import AddressRange, Port, Taint
 
-__all__ = [
-    "Disk", "Fabric", "Gpu", "Hardware", "HardwareOverride", "LoadBalancer", "Machine", "Mig", "Network",
-    "NetworkOverride", "Networks", "Node", "Pool", "Rdma", "Switch",
-]  # fmt: skip
-
 Kernel = Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$(?!\n)", description='as in "6.8"')]
 
 

@@ -1,7 +1,5 @@
 """Numbers of things, as messages write them."""
 
-__all__ = ["plural"]
-
 
 def plural(number: int, one: str, many: str = "") -> str:
     """Return `1 file`, `3 files`; `many` is for a word that takes more than an s."""

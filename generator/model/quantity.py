@@ -5,8 +5,6 @@ from decimal import Decimal
 from functools import total_ordering
 from typing import Self
 
-__all__ = ["Quantity"]
-
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
 _DECIMAL = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
 _MILLI = {unit: factor * 1000 for unit, factor in (_BINARY | _DECIMAL | {"": 1}).items()} | {"m": 1}

@@ -8,8 +8,6 @@ from generator.model.cluster import Cluster, ClusterFile, Spec
 from generator.model.nodes import HardwareOverride, Machine, Network, NetworkOverride, Networks, Node, Pool
 from generator.model.text import Taint
 
-__all__ = ["resolve"]
-
 T = TypeVar("T")
 
 # What kubeadm puts on a node of this role when it is told nothing.

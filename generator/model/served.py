@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from functools import cache
 
-__all__ = ["FIRST", "LAST", "api_list", "kinds", "minor_of", "versions"]
-
 FIRST, LAST = 33, 36
 """The minors of Kubernetes 1 that are known. One above is taken for the last, one below for the first."""
 

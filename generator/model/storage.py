@@ -7,11 +7,6 @@ from msgspec import Meta, field
 from generator.model.base import Host, Name, Positive, Section
 from generator.model.quantity import Quantity
 
-__all__ = [
-    "Bucket", "Ceph", "CephFilesystem", "CephObjectStore", "CephPool", "Encryption", "Erasure", "Lock", "Nfs",
-    "ObjectUser", "Objects", "Scratch", "Storage",
-]  # fmt: skip
-
 BucketName = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$(?!\n)", description="an S3 bucket name")]
 Days = Annotated[int, Meta(ge=1, le=36500)]
 

@@ -7,8 +7,6 @@ from msgspec import Meta, field
 from generator.model.base import DNS_LABEL, Name, Section
 from generator.model.quantity import Quantity
 
-__all__ = ["Member", "Quota", "Scheduling", "Team"]
-
 Priority = Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 

@@ -4,8 +4,6 @@ import re
 from ipaddress import IPv4Address, IPv4Network
 from typing import Self
 
-__all__ = ["AddressRange", "Port", "Taint"]
-
 _TAINT = re.compile(r"([A-Za-z0-9./_-]+)(?:=([A-Za-z0-9._-]*))?:(NoSchedule|PreferNoSchedule|NoExecute)")
 
 

@@ -4,8 +4,6 @@ from msgspec import Struct
 
 from generator.model.cluster import Cluster
 
-__all__ = ["CATALOGUE", "HELM", "Chart", "Version", "version_of"]
-
 HELM = "v3.19.0"
 """What charts are inflated with: another Helm may write the same chart differently."""
 

@@ -6,8 +6,6 @@ from pathlib import Path
 from generator.layout.files import corner
 from generator.layout.tree import Tree
 
-__all__ = ["unused"]
-
 (_EMPTY,) = corner("", "").values()
 
 

@@ -16,8 +16,6 @@ from generator.repository.record import Record
 from generator.repository.renames import Renames
 from generator.repository.standing import on_disk
 
-__all__ = ["HANDFUL", "HandEdit", "Kind", "RenderAt", "Verdict", "hand_edits", "refusal", "refusals", "several"]
-
 Kind: TypeAlias = Literal["committed", "uncommitted", "unknown"]
 
 RenderAt: TypeAlias = Callable[[Snapshot], Tree | None]

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from git import Repo
     from git.exc import GitCommandError
 
-__all__ = ["History", "Snapshot"]
-
 _OTHER_SIDE = {
     "MERGE_HEAD": "MERGE_HEAD",
     "CHERRY_PICK_HEAD": "CHERRY_PICK_HEAD",

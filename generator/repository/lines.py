@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from itertools import zip_longest
 
-__all__ = ["changed", "first_difference", "same", "with_line_feeds"]
-
 
 def with_line_feeds(content: bytes) -> bytes:
     """Return a content as gen writes it, where Git converted line endings on checkout (core.autocrlf)."""

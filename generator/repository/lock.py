@@ -11,8 +11,6 @@ from msgspec import Struct
 
 from generator.errors import UsageError
 
-__all__ = ["Lock", "exclusive"]
-
 _PAUSE = 0.05
 
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-__all__ = ["spread"]
-
 # Below this many clusters starting processes costs more than it saves (facts: python, many clusters).
 MANY = 20
 

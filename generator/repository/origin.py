@@ -11,8 +11,6 @@ from generator.model.cluster import Cluster
 from generator.model.finding import dotted
 from generator.repository.project import Loaded, load
 
-__all__ = ["origin"]
-
 STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
 

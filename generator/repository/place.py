@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from generator.errors import UsageError
 
-__all__ = ["Place", "locate"]
-
 
 class Place(Struct, frozen=True):
     """A folder in a Git working tree.

@@ -12,8 +12,6 @@ from msgspec import Struct
 
 from generator.errors import UsageError
 
-__all__ = ["TEMPORARY", "Change", "Owned", "Plan", "Tree", "plan"]
-
 Tree: TypeAlias = Mapping[str, bytes]
 """POSIX path relative to the repository root -> content."""
 

@@ -14,8 +14,6 @@ from generator.spec.decode import decode
 from generator.spec.document import Document
 from generator.spec.reader import read
 
-__all__ = ["Loaded", "cluster_file", "find_root", "load", "names"]
-
 
 class Loaded(Struct, frozen=True):
     """One cluster file: `cluster` is None where it could not be decoded, `findings` are in the order of the text."""

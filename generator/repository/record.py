@@ -10,8 +10,6 @@ from generator.errors import UsageError
 from generator.repository.place import locate
 from generator.repository.plan import Change
 
-__all__ = ["Record"]
-
 
 class Record:
     """Digests of what gen wrote, by path from the working tree's root.

@@ -4,8 +4,6 @@ from generator.repository.history import History
 from generator.repository.project import cluster_file
 from generator.repository.standing import Read
 
-__all__ = ["Renames"]
-
 
 class Renames:
     """Follows files over the renaming of their cluster; `standing` reads the working tree."""

@@ -25,8 +25,6 @@ from generator.repository.scaffold import published_schema, scaffold
 from generator.repository.standing import UnreadableError, intact, locked, on_disk, vendored, vendored_names
 from generator.repository.writer import write
 
-__all__ = ["KEPT", "Fresh", "Outcome", "render", "tree_of"]
-
 # The user's, or another command's: never written, never removed.
 KEPT = (
     "clusters/*/cluster.yaml",

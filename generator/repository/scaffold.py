@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["GENERATED", "published_schema", "scaffold", "starter"]
-
 # Folders whose files nobody formats or edits by hand; `custom/` below them is the user's.
 GENERATED = ("base/**", "clusters/*/argocd/**", "clusters/*/bootstrap/**", "overlays/**", "workflows/**", "schemas/**")
 

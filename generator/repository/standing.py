@@ -22,8 +22,6 @@ from generator.layout.upstream import (
 from generator.repository.lines import with_line_feeds
 from generator.spec.reader import read
 
-__all__ = ["Read", "UnreadableError", "intact", "locked", "on_disk", "vendored", "vendored_names"]
-
 _BASE = re.compile(rb"/(base/[^/\s]+/[^/\s]+/crds)$", re.MULTILINE)
 
 Read = Callable[[str], bytes | None]

@@ -11,8 +11,6 @@ from generator.repository.lock import Lock
 from generator.repository.plan import Change, Plan
 from generator.repository.record import Record
 
-__all__ = ["write"]
-
 _HELP = {
     errno.ENOSPC: "free some space and run again",
     errno.EDQUOT: "free some space and run again",

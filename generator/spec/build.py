@@ -10,8 +10,6 @@ from generator.spec.document import Lines, Node, Span
 from generator.spec.flood import MOST
 from generator.spec.scalars import in_range, resolve
 
-__all__ = ["DEPTH", "Builder"]
-
 DEPTH = 64
 """Collections that may stand inside one another, the file's own mapping included."""
 

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["Explained", "explanations", "table"]
-
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True):
     """A finding's code, the rule in a few words, why it exists, and a wrong and a right piece of a cluster file."""

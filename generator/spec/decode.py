@@ -12,8 +12,6 @@ from generator.model.resolve import resolve
 from generator.model.text import AddressRange, Port, Taint
 from generator.spec.document import Document
 
-__all__ = ["TEXTS", "decode"]
-
 # What the custom types read: the texts that a cluster file may hold for each.
 TEXTS: dict[type, Any] = {
     AddressRange: AddressRange.parse,

@@ -8,8 +8,6 @@ from msgspec import Struct
 
 from generator.model.finding import Finding, Path, Position
 
-__all__ = ["BESIDE_SPEC", "Document", "Lines", "Node", "Span", "line_start", "printable"]
-
 BESIDE_SPEC = frozenset({"metadata", "kind", "apiVersion"})
 """What a cluster file holds beside `spec`."""
 

@@ -16,8 +16,6 @@ from generator.spec.document import Document, Node, line_start
 from generator.spec.reader import read
 from generator.spec.scalars import Scalar, inline
 
-__all__ = ["insert_item", "remove_item", "set_value"]
-
 _MARK = "\ufeff"
 
 

@@ -7,8 +7,6 @@ from msgspec import structs
 
 from generator.model.finding import Finding
 
-__all__ = ["MOST", "capped"]
-
 MOST = 1000
 """Findings of one kind (of the text, or of its values) that are told of one file."""
 

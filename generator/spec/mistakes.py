@@ -20,8 +20,6 @@ from generator.spec.scalars import resolve
 from generator.spec.schema import FORMATS, schema
 from generator.spec.words import either, form, kinds, named, of_kind, reason, short, unquoted
 
-__all__ = ["explain"]
-
 Hook = Callable[[type, Any], Any]
 
 _TRUTH = {**dict.fromkeys(("yes", "on", "y"), "true"), **dict.fromkeys(("no", "off", "n"), "false")}

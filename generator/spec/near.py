@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-__all__ = ["near"]
-
 
 def near(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that `word` most likely stands for, if any does."""

@@ -10,8 +10,6 @@ from generator.spec.build import Builder
 from generator.spec.document import Document, Lines
 from generator.spec.flood import MOST, capped
 
-__all__ = ["SIZE", "read"]
-
 SIZE = 8 * 2**20
 """Bytes (or characters) that a file may have."""
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-__all__ = ["Scalar", "in_range", "inline", "resolve"]
-
 Scalar: TypeAlias = str | int | float | bool | None
 
 _WORDS: dict[str, Scalar] = {

@@ -13,8 +13,6 @@ from generator.model.cluster import ClusterFile
 from generator.model.quantity import Quantity
 from generator.model.text import AddressRange, Port, Taint
 
-__all__ = ["FORMATS", "schema", "text"]
-
 # Each custom type's format name and what it is, for people. The decoder's own parsers check it.
 FORMATS: dict[type, tuple[str, str]] = {
     AddressRange: ("address-range", "IPv4 addresses, as in 10.0.0.0/28 or 10.0.0.1-10.0.0.9"),

@@ -8,8 +8,6 @@ from msgspec import Struct, structs
 from generator.model.finding import Finding
 from generator.spec.document import Lines, Span, line_start
 
-__all__ = ["INVISIBLE", "Slip", "explain_slip"]
-
 INVISIBLE = re.compile("[\xa0\xad\u2000-\u200f\u202a-\u202f\u205f-\u2064\u3000]")
 """Characters that look like a blank or like nothing, and are neither to YAML."""
 

@@ -8,8 +8,6 @@ from generator.model.finding import Path, dotted
 from generator.model.text import AddressRange
 from generator.spec.schema import FORMATS
 
-__all__ = ["either", "form", "kinds", "named", "of_kind", "reason", "short", "unquoted"]
-
 _KINDS = {
     "object": "a map",
     "array": "a list",

@@ -10,8 +10,6 @@ from pathlib import Path
 from generator.errors import UsageError
 from generator.process import cache_home
 
-__all__ = ["cached", "digest", "store"]
-
 _DAY = 86400
 
 

@@ -9,8 +9,6 @@ from generator.components.component import Manifest
 from generator.layout.upstream import Found
 from generator.upstream.split import called
 
-__all__ = ["Changes", "changes"]
-
 
 class Changes(Struct, frozen=True, kw_only=True):
     """Objects that came, went and changed, with the paths of the fields that did; images that came and went."""

@@ -15,8 +15,6 @@ from generator.upstream.documents import documents
 from generator.upstream.pull import Sources, pull_chart, pull_manifest
 from generator.upstream.wrong import RefusedError
 
-__all__ = ["Fetched", "How", "Source", "fetch"]
-
 
 class How(Struct, frozen=True, kw_only=True):
     """How to fetch: from the cache, else from the network, unless `offline`. `again` names the components whose charts

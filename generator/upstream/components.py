@@ -7,19 +7,17 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from generator.build.kinds import Kinds
+from generator.build.reading import UnreadableError
 from generator.components.component import Manifest
 from generator.layout.upstream import files as own_files
 from generator.layout.upstream import seal
 from generator.model.served import minor_of
-from generator.rendered.kinds import Kinds
-from generator.rendered.reading import UnreadableError
 from generator.upstream.documents import documents
 from generator.upstream.folder import Holder, definition_files, laid, object_files, on_disk, others
 from generator.upstream.gather import Made
 from generator.upstream.settle import Around, Settled, settle
 from generator.upstream.target import Site, Target
-
-__all__ = ["Laid", "Ready", "lay", "objects_in", "settle_all"]
 
 
 class Laid(Struct, frozen=True):

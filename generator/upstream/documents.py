@@ -6,9 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from generator.rendered.reading import numbered
-
-__all__ = ["Document", "documents"]
+from generator.build.reading import numbered
 
 _SOURCE = re.compile(r"^# Source: (\S.*?)\s*$", re.MULTILINE)
 

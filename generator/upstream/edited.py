@@ -25,8 +25,6 @@ from generator.upstream.settle import Settled
 from generator.upstream.target import Site, Target
 from generator.upstream.wrong import Place, Wrong
 
-__all__ = ["Asked", "Edited", "edited"]
-
 _BESIDE = (f"/{INPUTS}", f"/{FOUND}", f"/{KUSTOMIZATION}")
 # Git leaves these; gen indents whatever looks like them.
 _MARKER = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)

@@ -14,8 +14,6 @@ from generator.repository.project import names
 from generator.repository.standing import vendored_names
 from generator.upstream.split import Item
 
-__all__ = ["Holder", "definition_files", "laid", "object_files", "on_disk", "others", "paths", "read"]
-
 MADE = "gen vendor made this from"
 _BASE = re.compile(rb"/base/([^/\s]+)/([^/\s]+)/crds\b")
 

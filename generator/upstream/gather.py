@@ -18,8 +18,6 @@ from generator.upstream.split import Part
 from generator.upstream.target import Target
 from generator.upstream.wrong import RefusedError, Wrong
 
-__all__ = ["Made", "gather"]
-
 Key = TypeVar("Key")
 Job = TypeVar("Job")
 Result = TypeVar("Result")

@@ -11,8 +11,6 @@ from generator.errors import UsageError
 from generator.model.versions import HELM
 from generator.process import cache_home, run
 
-__all__ = ["helm", "hermetic", "words"]
-
 # What Helm may see of the environment where it talks to the network; else nothing.
 NETWORK = (
     "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",

@@ -5,33 +5,18 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from generator.build.fields import mapping
+from generator.build.objects import Built, Object
+from generator.build.unread import advice, places, unread
 from generator.components import compose
-from generator.components.kubeadm import kubeadm_images
+from generator.components.kubeadm.images import kubeadm_images
 from generator.layout.images import is_own, partial, rewrite, split, upstream_name
 from generator.layout.upstream import brings, state
 from generator.model.cluster import Cluster
 from generator.model.finding import dotted
 from generator.model.versions import version_of
-from generator.rendered.access import mapping
-from generator.rendered.built import Built, Object
-from generator.rendered.unread import advice, places, unread
 from generator.repository.standing import locked, on_disk, vendored, vendored_names
 from generator.upstream.registry import Answer
-
-__all__ = [
-    "BOOTSTRAP",
-    "Image",
-    "Stray",
-    "Unclear",
-    "Use",
-    "answered",
-    "images",
-    "merged",
-    "skopeo",
-    "stale",
-    "strays",
-    "unclear",
-]
 
 BOOTSTRAP = "bootstrap"
 """Stands for the component where nodes take an image before any component is there."""

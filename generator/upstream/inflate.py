@@ -2,19 +2,17 @@
 
 from pathlib import Path
 
+from generator.build.reading import UnreadableError
 from generator.components.component import Release
 from generator.errors import CommandError, UsageError
 from generator.layout.emit import emit
 from generator.layout.upstream import Inputs
 from generator.model.served import api_list, minor_of
 from generator.process import run
-from generator.rendered.reading import UnreadableError
 from generator.upstream.documents import documents
 from generator.upstream.helm import helm, hermetic, words
 from generator.upstream.split import Part, called, split
 from generator.upstream.wrong import RefusedError
-
-__all__ = ["of_chart", "of_manifest"]
 
 
 def of_chart(chart: Path, release: Release, inputs: Inputs) -> Part:

@@ -10,8 +10,6 @@ from generator.errors import CommandError, UsageError
 from generator.process import run
 from generator.upstream.web import basic
 
-__all__ = ["Logins", "logins"]
-
 HUB = "https://index.docker.io/v1/"
 SECONDS = 30
 

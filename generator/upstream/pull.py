@@ -21,8 +21,6 @@ from generator.upstream.refusal import PAGE, refused
 from generator.upstream.web import basic, opener
 from generator.upstream.wrong import RefusedError
 
-__all__ = ["Sources", "pull_chart", "pull_manifest", "sources"]
-
 SECONDS = 120
 LARGEST = 64 * 2**20
 

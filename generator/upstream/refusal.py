@@ -6,8 +6,6 @@ from urllib.parse import urlsplit
 from generator.upstream.web import through
 from generator.upstream.wrong import RefusedError
 
-__all__ = ["PAGE", "refused"]
-
 PAGE = "what came is a web page, no YAML: of a login or a proxy?"
 _CA = "if this site has its own CA, give its certificate: GEN_CHART_CA=FILE"
 _LOGIN = "give credentials: NETRC=FILE for HTTP, DOCKER_CONFIG=FOLDER for OCI"

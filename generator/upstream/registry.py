@@ -26,8 +26,6 @@ from generator.layout.images import normalised, split
 from generator.upstream.logins import Logins, logins
 from generator.upstream.web import opener, through
 
-__all__ = ["Answer", "ask"]
-
 INDEXES = {
     "application/vnd.oci.image.index.v1+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",

@@ -12,8 +12,6 @@ from generator import __version__
 from generator.layout.images import split
 from generator.upstream.images import Image
 
-__all__ = ["purl", "sbom"]
-
 
 def sbom(cluster: str, images: Sequence[Image], *, timestamp: str = "") -> dict[str, Any]:
     """Return the document. The same images give the same bytes: `timestamp` (RFC 3339) only where one is given."""

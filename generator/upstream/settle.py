@@ -7,15 +7,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from generator.build.kinds import Kinds, group_of
+from generator.build.objects import Object, aims_at
 from generator.components.component import Component, Manifest, Patch
 from generator.layout.mirror import sightings
 from generator.layout.upstream import Found
-from generator.rendered.built import Object, aims_at
-from generator.rendered.kinds import Kinds, group_of
 from generator.upstream.split import Item, Part, called
 from generator.upstream.wrong import Wrong
-
-__all__ = ["Around", "Settled", "settle"]
 
 OWN = "gen's own objects"
 

@@ -12,8 +12,6 @@ from generator.components.component import Manifest, Release
 from generator.upstream.documents import Document
 from generator.upstream.wrong import Wrong
 
-__all__ = ["Item", "Part", "called", "split"]
-
 HOOK = "helm.sh/hook"
 TESTS = frozenset({"test", "test-success", "test-failure"})
 WAVE = "argocd.argoproj.io/sync-wave"

@@ -15,8 +15,6 @@ from generator.model.cluster import Cluster
 from generator.repository.standing import intact, on_disk, vendored, vendored_names
 from generator.upstream.wrong import Place
 
-__all__ = ["Site", "Target", "needed", "sites", "targets"]
-
 
 class Site(Struct, frozen=True):
     """A cluster, all that is installed on it, and the state of what comes from upstream."""

@@ -10,8 +10,6 @@ from generator.model.versions import CATALOGUE
 from generator.repository.project import Loaded, cluster_file, examine
 from generator.spec.edit import set_value
 
-__all__ = ["Moved", "moved"]
-
 
 class Moved(Struct, frozen=True):
     """Cluster files with newer versions in them: as read, as text by path, and what moved, in words."""

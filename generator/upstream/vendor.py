@@ -23,9 +23,6 @@ from generator.upstream.settle import Settled
 from generator.upstream.target import Site, Target, needed, sites, targets
 from generator.upstream.wrong import Place, Wrong
 
-__all__ = ["Asked", "Did", "Report", "vendor"]
-
-
 NOTHING = Laid({}, ())
 
 

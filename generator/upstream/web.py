@@ -5,8 +5,6 @@ from base64 import b64encode
 from pathlib import Path
 from urllib.request import HTTPSHandler, OpenerDirector, build_opener, getproxies, proxy_bypass
 
-__all__ = ["basic", "opener", "through"]
-
 
 def opener(ca: Path | str | None) -> OpenerDirector:
     """Return what sends requests; a site's own CA is trusted beside those of the system. Raises OSError for a file that

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-__all__ = ["Place", "RefusedError", "Wrong", "grouped"]
-
 Place = tuple[str, str]
 """Cluster and component."""
 

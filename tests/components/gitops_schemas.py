@@ -7,8 +7,6 @@ import yaml
 from validation.build import Loader
 from validation.schemas import contents, read, refused, shared
 
-__all__ = ["problems", "schema", "unknown_values"]
-
 CRDS = ("argo-workflows/v4.0.2", "cert-manager/v1.21.1", "prometheus-operator/v0.93.1")
 
 

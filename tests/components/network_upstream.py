@@ -10,8 +10,6 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-__all__ = ["crd_errors", "crds", "existing", "load", "schema_errors", "states", "unknown_keys"]
-
 UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
 # Maps in which every key is the user's own.
 FREE_FORM = {"annotations", "resources"}

@@ -11,16 +11,11 @@ import yaml
 from msgspec import structs
 
 from generator.components.common import CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH
-from generator.components.kubeadm import (
-    audit_policy,
-    disk_scripts,
-    endpoint_files,
-    init_documents,
-    join_document,
-    node_files,
-    steps,
-)
-from generator.components.kubeadm.init import node_labels, registration
+from generator.components.kubeadm.disks import disk_scripts
+from generator.components.kubeadm.endpoint import endpoint_files
+from generator.components.kubeadm.init import audit_policy, init_documents, join_document, node_labels, registration
+from generator.components.kubeadm.node import node_files
+from generator.components.kubeadm.steps import steps
 from generator.layout.bootstrap import bootstrap
 from generator.model.cluster import Cluster, Endpoint, Mirror, Oidc, Proxy
 from generator.model.nodes import NetworkOverride

@@ -12,9 +12,9 @@ from generator.components.component import Component
 from generator.components.minio import minio
 from generator.components.minio.access import SERVICE
 from generator.components.workflows import workflows
+from generator.components.workflows.backup import NAMESPACE, TEMPLATES
 from generator.model.cluster import Cluster
 from generator.model.storage import Encryption
-from generator.operations.backup import NAMESPACE, TEMPLATES
 
 
 def installed(cluster: Cluster) -> Component:

@@ -11,10 +11,10 @@ from loopback import Asked, Reply, serving
 from loopback import config as kubeconfig
 from madeup import definition, widget
 
+from generator.build.objects import Object, Problem
 from generator.components.component import Manifest
 from generator.live.api import of_kubeconfig
 from generator.live.changing import Changing
-from generator.rendered.built import Object, Problem
 
 SIZE = {"type": "integer", "maximum": 9}
 MODES = {"type": "string", "enum": ["fast"]}

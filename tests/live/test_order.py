@@ -2,8 +2,8 @@
 
 import pytest
 
+from generator.build.objects import ROOT, Built, Object
 from generator.live.order import in_order
-from generator.rendered.built import ROOT, Built, Object
 
 
 def one(kind: str, name: str, component: str = "", wave: object = None) -> Object:

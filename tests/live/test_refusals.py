@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from generator.build.objects import Object
 from generator.live.api import Answer
 from generator.live.refusals import EXPLAINED, problems, unserved
-from generator.rendered.built import Object
 
 MANIFEST: dict[str, Any] = {
     "apiVersion": "apps/v1",

@@ -21,11 +21,7 @@ import pytest
 import yaml
 
 from generator.live import apiserver
-from generator.live.apiserver import free_ports, tries
-from generator.process import start as run
-from generator.process import stop
-
-__all__ = ["ApiServer", "Identity", "api", "free_ports", "plural", "programs", "run", "start", "stop"]
+from generator.live.apiserver import tries
 
 SHARED = Path(__file__).parents[3] / "shared" / "upstream"
 Identity = tuple[str, tuple[str, ...]]

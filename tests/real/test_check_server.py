@@ -14,6 +14,10 @@ from madeup import CRD, config, kubeconfig, made, store
 from msgspec import structs
 from reference import ROOT, load
 
+from generator.build.applications import build
+from generator.build.manifests import documents
+from generator.build.objects import Built
+from generator.build.pods import pods
 from generator.cli.server import check_server
 from generator.errors import UsageError
 from generator.live.api import Api, Request, of_started
@@ -21,10 +25,6 @@ from generator.live.apiserver import Started, throw_away
 from generator.live.dryrun import Judged, dry_run, server
 from generator.model.served import kinds
 from generator.model.versions import CATALOGUE, version_of
-from generator.rendered.build import build
-from generator.rendered.built import Built
-from generator.rendered.manifests import documents
-from generator.rendered.workloads import pods
 
 if TYPE_CHECKING:
     from generator.components.component import Manifest

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from madeup import config, definition, deployment, kubeconfig, made, space, store, told, widget
 
+from generator.build.objects import Object
 from generator.errors import UsageError
 from generator.live.api import Answer, Api, Request, of_kubeconfig, of_started
 from generator.live.apiserver import Started, start, throw_away
 from generator.live.definitions import PLACE, install
 from generator.live.dryrun import Judged, dry_run, server
-from generator.rendered.built import Object
 
 if TYPE_CHECKING:
-    from generator.rendered.rule import Problem
+    from generator.build.objects import Problem
 
 pytestmark = pytest.mark.real
 pytest_plugins = ["apiserver", "usercluster"]

@@ -18,8 +18,7 @@ from validation.clusters import CLUSTERS, variation
 
 from generator.cli import run
 from generator.components import compose
-from generator.components.kubeadm import kubeadm_images
-from generator.components.kubeadm.endpoint import KUBE_VIP
+from generator.components.kubeadm.images import KUBE_VIP, kubeadm_images
 from generator.layout.bootstrap import bootstrap
 from generator.layout.files import document, kustomization, objects
 from generator.layout.images import split

@@ -96,7 +96,10 @@ class Store(NamedTuple):
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    from apiserver import free_ports, programs, run, stop
+    from apiserver import programs
+
+    from generator.live.apiserver import free_ports
+    from generator.process import start, stop
 
     server, client = programs("minio", "mc")
     folder = tmp_path_factory.mktemp("minio")
@@ -105,7 +108,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     # The drives lie on the machine's own disk.
     os.environ |= {"MINIO_CI_CD": "1", "MINIO_ROOT_USER": ROOT["rootUser"], "MINIO_ROOT_PASSWORD": ROOT["rootPassword"]}
     drives = [str(folder / f"drive-{number}") for number in range(4)]
-    process = run(
+    process = start(
         folder,
         [server, "server", f"--address=127.0.0.1:{port}", f"--certs-dir={folder}", "--json", *drives],
     )

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from podsecurity_cases import CASES, pod
 
-from generator.rendered.built import Built, Object
-from generator.rendered.security import RULES
+from generator.build.objects import Built, Object
+from generator.rules.security import RULES
 
 if TYPE_CHECKING:
     from apiserver import ApiServer

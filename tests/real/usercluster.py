@@ -7,8 +7,6 @@ import pytest
 from generator.live.api import Api, of_started
 from generator.live.apiserver import Started, start
 
-__all__ = ["started", "user_api"]
-
 
 @pytest.fixture(scope="session")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:

@@ -21,8 +21,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-__all__ = ["DEFAULT_PASSWORD", "Site", "free_port", "site_in"]
-
 POSTGRES = Path("/usr/lib/postgresql/15/bin")
 FRONTEND = Path("/usr/share/zabbix")
 SCHEMA = Path("/usr/share/zabbix-server-pgsql")

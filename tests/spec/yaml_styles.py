@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ITEMS", "NAMES", "SCALARS", "Styled", "styled"]
-
 WORDS = ["gpu-01", "r1", "10.10.0.1", "ib-leaf-1/1", "mlx5_0", "a b", "ü", "x#y", "it's", "😀 wide"]
 HARD = ["yes", "1.30", "0777", "1e3", "null", "", "- x", "a: b", "#c", " s ", "*/5 * * * *", '"', "\\n", "{x}", "~"]
 SCALARS = st.one_of(

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from chartworld import component
 
+from generator.build.kinds import Kinds
 from generator.components.component import Patch
-from generator.rendered.kinds import Kinds
 from generator.upstream.settle import Around, Settled, settle
 from generator.upstream.split import Item, Part
 

@@ -8,18 +8,16 @@ from typing import Any
 import yaml
 from msgspec import structs
 
+from generator.build.applications import build as build_all
+from generator.build.objects import ROOT, Aim, Built, Object
+from generator.build.stage import targets
 from generator.components import compose
 from generator.components.component import Manifest
 from generator.layout.tree import lay_out
 from generator.layout.upstream import brings
 from generator.model.cluster import Cluster
-from generator.rendered.build import build as build_all
-from generator.rendered.built import ROOT, Aim, Built, Object
-from generator.rendered.stage import targets
 from tools import need_kustomize
 from validation.schemas import definitions
-
-__all__ = ["Loader", "added", "broken", "build", "find", "told"]
 
 
 class Loader(yaml.CSafeLoader):

@@ -9,8 +9,6 @@ from generator.model.cluster import Cluster
 from generator.spec.decode import decode
 from generator.spec.reader import read
 
-__all__ = ["CLUSTERS", "VARIATIONS", "variation"]
-
 ROOT = Path(__file__).parents[2]
 
 CLUSTERS = sorted(path.parent.name for path in ROOT.glob("clusters/*/cluster.yaml"))

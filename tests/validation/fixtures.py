@@ -2,11 +2,9 @@
 
 import pytest
 
-from generator.rendered.built import Built
+from generator.build.objects import Built
 from validation.build import build
 from validation.clusters import CLUSTERS, variation
-
-__all__ = ["built", "ml50_built"]
 
 
 @pytest.fixture(scope="session", params=CLUSTERS)

@@ -6,18 +6,13 @@ What a vendored chart makes is judged like every other object; these judges see 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
+from generator.build.fields import dig
+from generator.build.objects import Built, Object
 from generator.components import compose
-from generator.rendered import placement, secrets
-from generator.rendered.access import dig
-from generator.rendered.built import Built, Object
-from generator.rendered.known import Known, waves
-from generator.rendered.machines import Worker, workers
-from generator.rendered.target import Target, target
-
-__all__ = [
-    "ABOUT_VALUES", "Chart", "Judge", "Releases", "addressless", "dangling", "kept_out", "late", "leaking",
-    "node_less", "releases",
-]  # fmt: skip
+from generator.rules import placement, secrets
+from generator.rules.nodes import Worker, workers
+from generator.rules.providers import Known, waves
+from generator.rules.target import Target, target
 
 GPU = "nvidia.com/gpu"
 

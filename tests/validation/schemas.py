@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 from reference import load
 
+from generator.build.manifests import documents
+from generator.build.objects import Built, Object
 from generator.components import compose
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
 from generator.model.versions import CATALOGUE, version_of
-from generator.rendered.built import Built, Object
-from generator.rendered.manifests import documents
-from generator.rendered.schemas import RULES as SCHEMAS
-
-__all__ = ["contents", "definitions", "folders", "read", "refused", "shared"]
+from generator.rules.schemas import RULES as SCHEMAS
 
 UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
 

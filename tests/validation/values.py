@@ -9,13 +9,11 @@ from typing import Any
 import jsonschema
 import yaml
 
+from generator.build.objects import Built
 from generator.model.versions import version_of
-from generator.rendered.built import Built
 from validation.build import Loader
 from validation.releases import Releases
 from validation.schemas import shared
-
-__all__ = ["UNSEEN", "no_file", "schema_problems", "unknown"]
 
 UNSEEN = {
     # Templates take these, but the values file has them in comments or not at all.

@@ -1,11 +1,9 @@
 """Everything that is found in a built cluster, in words."""
 
-from generator.rendered.built import Built
-from generator.rendered.check import examine
+from generator.build.objects import Built
+from generator.rules.check import examine
 from validation.releases import ABOUT_VALUES, Judge, releases
 from validation.values import no_file, schema_problems, unknown
-
-__all__ = ["JUDGES", "verdicts"]
 
 JUDGES: tuple[Judge, ...] = (*ABOUT_VALUES, unknown, schema_problems, no_file)
 """What judges the values that charts are given."""

@@ -10,8 +10,6 @@ from generator.components.component import Component, Health, Ignore, Namespace,
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["argo_cd"]
-
 PROTECTED = protect({"metadata": {}})["metadata"]["annotations"]
 
 

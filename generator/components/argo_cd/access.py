@@ -7,8 +7,6 @@ from generator.components.issuers import ISSUER, signed
 from generator.components.parts import rights, rule
 from generator.model.cluster import Cluster
 
-__all__ = ["NAMESPACE", "ingress", "secrets", "syncer"]
-
 NAMESPACE = "argocd"
 
 

@@ -6,8 +6,6 @@ from pathlib import Path
 from generator.components.component import Component
 from generator.model.cluster import Cluster, Oidc
 
-__all__ = ["APPLICATION_LUA", "has_admin", "health_checks", "parameters", "rights", "settings"]
-
 APPLICATION_LUA = (Path(__file__).parents[1] / "lua/application.lua").read_text(encoding="utf-8")
 
 

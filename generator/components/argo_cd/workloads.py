@@ -5,8 +5,6 @@ from generator.components.component import Manifest, Patch
 from generator.components.parts import resources
 from generator.model.cluster import Cluster
 
-__all__ = ["budgets", "workloads"]
-
 CONTAINER = "/spec/template/spec/containers/0"
 
 # The controller holds every watched object; the repository server

@@ -14,8 +14,6 @@ from generator.model.cluster import Cluster
 from generator.model.storage import Ceph
 from generator.model.versions import version_of
 
-__all__ = ["ceph_cluster"]
-
 
 def ceph_cluster(cluster: Cluster) -> Component | None:
     """Describe Ceph to Rook in objects of our own (facts: the third step; its chart adds nothing to them). Its

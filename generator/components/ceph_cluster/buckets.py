@@ -12,8 +12,6 @@ from generator.components.rook_ceph import NAMESPACE
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph, CephObjectStore
 
-__all__ = ["backup_reader", "bucket_claims", "certificates", "readers"]
-
 
 def bucket_claims(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
     """Yield a claim for each bucket, named like it. Rook answers with a Secret and a ConfigMap of that name: the

@@ -8,8 +8,6 @@ from generator.components.component import Manifest
 from generator.components.rook_ceph import NAMESPACE
 from generator.model.storage import Ceph, CephFilesystem, CephObjectStore, CephPool
 
-__all__ = ["block_class", "bucket_class", "file_class", "snapshot_classes", "storage_classes"]
-
 
 def block_class(pool: CephPool) -> str:
     """Return the name of the storage class of a block pool."""

@@ -9,8 +9,6 @@ from generator.model.cluster import Cluster
 from generator.model.storage import Ceph
 from generator.model.versions import version_of
 
-__all__ = ["ceph_cluster_object", "on_ceph_hosts", "rook_object", "toolbox"]
-
 # Ceph warns of these as long as keys of the old type are in use (facts: storage 2.6).
 OLD_KEY_WARNINGS = (
     "AUTH_INSECURE_CLIENT_KEY_TYPE",

@@ -6,8 +6,6 @@ from generator.components.component import Manifest
 from generator.model.cluster import Cluster
 from generator.model.nodes import Disk, Machine
 
-__all__ = ["device_classes", "storage_node"]
-
 _SPECIAL = re.compile(r"[.+*?()|\[\]{}^$\\]")
 # Serial numbers as they stand in by-id names; partitions (`-part1`) do not match. Western Digital's begin with `WD-`.
 _SERIAL = "_([A-Z]{2}-)?[A-Za-z0-9]+"

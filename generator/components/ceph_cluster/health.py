@@ -2,8 +2,6 @@
 
 from generator.components.component import Health
 
-__all__ = ["HEALTH"]
-
 # Argo CD's own check calls HEALTH_WARN degraded, and a new cluster warns for minutes: later waves would never start
 # (facts: storage 12). Ours lets warnings pass and shows them.
 CLUSTER = """\

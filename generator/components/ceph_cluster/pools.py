@@ -11,8 +11,6 @@ from generator.components.parts import resources
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph, CephFilesystem, CephObjectStore, CephPool
 
-__all__ = ["block_pools", "filesystems", "metadata_pool", "mgr_pool", "object_stores", "rgw_secret", "rgw_service"]
-
 
 def mgr_pool(cluster: Cluster) -> Manifest:
     """Return the manager's own pool. A pool without a device class has a CRUSH root that overlaps all others, and the

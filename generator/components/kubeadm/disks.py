@@ -7,8 +7,6 @@ from generator.model.cluster import Cluster
 from generator.model.nodes import Disk, Machine
 from generator.model.storage import Storage
 
-__all__ = ["disk_scripts"]
-
 MINIO_GROUP = 1000
 
 

@@ -6,8 +6,6 @@ from generator.components.parts import resources
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 
-__all__ = ["KUBE_VIP", "endpoint_files"]
-
 
 def endpoint_files(cluster: Cluster) -> dict[str, Manifest | str]:
     """Return files by name: a static pod for kube-vip, keepalived's configuration for each node, or nothing where a

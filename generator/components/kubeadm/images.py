@@ -4,8 +4,6 @@ from generator.components.component import Manifest
 from generator.model.cluster import Cluster
 from generator.model.served import minor_of
 
-__all__ = ["KUBE_VIP", "kubeadm_images", "mirrored", "pulled", "sandbox"]
-
 KUBE_VIP = "ghcr.io/kube-vip/kube-vip:v1.0.1"
 REGISTRY = "registry.k8s.io"
 # CoreDNS, etcd and pause of each minor's kubeadm (cmd/kubeadm/app/constants of 1.33.0, 1.34.0, 1.35.3 and 1.36.0).

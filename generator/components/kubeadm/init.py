@@ -6,8 +6,6 @@ from generator.components.kubeadm.images import mirrored
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 
-__all__ = ["audit_policy", "init_documents", "join_document"]
-
 API = "kubeadm.k8s.io/v1beta4"
 SOCKET = "unix:///run/containerd/containerd.sock"
 ENCRYPTION_FILE = "/etc/kubernetes/enc/encryption.yaml"

@@ -10,9 +10,6 @@ from generator.components.kubeadm.images import pulled, sandbox
 from generator.model.cluster import Cluster
 from generator.model.nodes import Network
 
-__all__ = ["node_files"]
-
-
 Files = dict[str, str | Manifest]
 
 

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 from generator.model.cluster import Cluster
 
-__all__ = ["steps"]
-
 
 def steps(cluster: Cluster) -> str:
     """Return the README of the bootstrap folder, for this very cluster."""

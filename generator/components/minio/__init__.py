@@ -12,8 +12,6 @@ from generator.model.cluster import Cluster
 from generator.model.storage import Objects
 from generator.model.versions import version_of
 
-__all__ = ["NAMESPACE", "minio"]
-
 
 def minio(cluster: Cluster) -> Component | None:
     """Install MinIO, or a build of it that speaks the same. With four nodes it reads with two of them lost, and

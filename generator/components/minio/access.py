@@ -9,8 +9,6 @@ from generator.components.minio.layout import LABELS, NAMESPACE, metadata
 from generator.model.cluster import Cluster
 from generator.model.storage import Objects
 
-__all__ = ["SERVICE", "access"]
-
 SERVICE = f"minio.{NAMESPACE}.svc"
 API = {"name": "https-api", "port": 9000, "targetPort": "https-api", "protocol": "TCP"}
 CONSOLE = {"name": "https-console", "port": 9001, "targetPort": "https-console", "protocol": "TCP"}

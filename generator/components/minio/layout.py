@@ -11,8 +11,6 @@ from generator.model.cluster import Cluster
 from generator.model.nodes import Disk, Machine
 from generator.model.storage import Objects
 
-__all__ = ["LABELS", "NAMESPACE", "STORAGE_CLASS", "Layout", "layout_of", "metadata", "storage_class", "volumes"]
-
 NAMESPACE = "minio"
 LABELS = {"app.kubernetes.io/name": "minio"}
 STORAGE_CLASS = "minio-local"

@@ -10,8 +10,6 @@ from generator.model.quantity import Quantity
 from generator.model.storage import Objects
 from generator.model.versions import version_of
 
-__all__ = ["POD_SECURITY", "budget", "service_account", "stateful_set"]
-
 # Without the policy, every start changes the owner of millions of files.
 POD_SECURITY = pod_security(1000, runAsGroup=1000, fsGroup=1000, fsGroupChangePolicy="OnRootMismatch")
 CERTIFICATES = [

@@ -12,8 +12,6 @@ from generator.model.cluster import Cluster
 from generator.model.storage import Bucket, Objects, ObjectUser
 from generator.model.versions import version_of
 
-__all__ = ["SCRIPT", "policy", "settings", "setup_job", "setup_script", "user_secret"]
-
 SCRIPT = Path(__file__).with_name("setup.sh").read_text(encoding="utf-8")
 
 READ_BUCKET = [

@@ -8,8 +8,6 @@ from generator.components.tenants.rbac import bindings, queue_readers, roles
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
-__all__ = ["tenants"]
-
 
 def tenants(cluster: Cluster) -> Component | None:
     """Give each team a namespace with its queue, rights, limits and network."""

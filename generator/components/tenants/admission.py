@@ -11,8 +11,6 @@ from generator.components.kueue import TEAM
 from generator.components.queues import BATCH
 from generator.components.volcano import SCHEDULER
 
-__all__ = ["KINDS", "OPERATED", "QUEUE", "policies"]
-
 GROUP = "admissionregistration.k8s.io"
 QUEUE = "kueue.x-k8s.io/queue-name"
 GATE = "kueue.x-k8s.io/admission"

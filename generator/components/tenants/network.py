@@ -14,8 +14,6 @@ from generator.components.component import Manifest
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
-__all__ = ["network"]
-
 MINIO_PORT = 9000
 # Where Ceph's gateways listen in their pods, without and with TLS; their Service says 80.
 RGW_PORTS = (8080, 8443)

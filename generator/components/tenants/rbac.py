@@ -7,8 +7,6 @@ from generator.components.tenants.admission import OPERATED
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
-__all__ = ["bindings", "queue_readers", "roles"]
-
 GROUP = "rbac.authorization.k8s.io"
 MEMBER, VIEWER, QUEUES = "gen:team-member", "gen:team-viewer", "gen:queue-reader"
 # Made by Kueue's chart: it grows with the kinds of jobs that Kueue knows.

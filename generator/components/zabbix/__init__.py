@@ -14,8 +14,6 @@ from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 from generator.model.versions import version_of
 
-__all__ = ["NAMESPACE", "zabbix"]
-
 
 def zabbix(cluster: Cluster) -> Component | None:
     """Install Zabbix where the cluster file asks for it, and configure it from the same list of nodes."""

@@ -11,8 +11,6 @@ from generator.components.zabbix.server import PROXY, SERVER, WEB
 from generator.components.zabbix.setup import CONFIGURE
 from generator.model.cluster import Cluster
 
-__all__ = ["policies", "reader"]
-
 READER = "zabbix-reader"
 CEPH_PORT = 9283
 API_PORT = 6443

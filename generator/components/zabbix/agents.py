@@ -10,8 +10,6 @@ from generator.components.zabbix.server import PROXY
 from generator.model.cluster import Cluster
 from generator.model.versions import version_of
 
-__all__ = ["GPU_SCRIPT", "INFINIBAND_SCRIPT", "agent_map", "agents", "gpu_service"]
-
 AGENT = "zabbix-agent"
 SCRIPTS = "/etc/zabbix/scripts"
 FOLDER = Path(__file__).parent

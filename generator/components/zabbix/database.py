@@ -8,8 +8,6 @@ from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 from generator.model.versions import version_of
 
-__all__ = ["DATABASE", "credentials", "database_service", "stateful_set"]
-
 DATABASE = "zabbix-database"
 DATA = "/var/lib/postgresql/data"
 # The user of PostgreSQL's own image.

@@ -12,11 +12,6 @@ import msgspec
 
 from generator.components.component import Manifest
 
-__all__ = [
-    "GROUP", "VERSION", "condition", "dashboard", "dependent", "discovery", "document", "graph", "http", "identity",
-    "integer", "item", "lld", "maximum", "prometheus", "raw", "share", "step", "template", "text", "trigger",
-]  # fmt: skip
-
 VERSION = "6.0"
 GROUP = "Templates/gen"
 COLOURS = ("1A7C11", "F63100", "2774A4", "A54F10", "FC6EA3", "6C59DC")

@@ -3,11 +3,12 @@
 from generator.components.component import Manifest
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.zabbix.export import document, identity
-from generator.components.zabbix.templates import BACKUPS, CEPH, GPU, INFINIBAND, KUBERNETES, MINIO, NODE
+from generator.components.zabbix.templates.devices import GPU, INFINIBAND
+from generator.components.zabbix.templates.kubernetes import BACKUPS, KUBERNETES
+from generator.components.zabbix.templates.node import NODE
+from generator.components.zabbix.templates.storage import CEPH, MINIO
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
-
-__all__ = ["group", "hosts", "proxy", "whole"]
 
 
 def group(cluster: Cluster) -> str:

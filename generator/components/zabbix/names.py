@@ -5,11 +5,6 @@ from typing import Any
 from generator.components.component import Manifest
 from generator.components.parts import UNPRIVILEGED, pod_security
 
-__all__ = [
-    "AGENTS", "GPU_SERVICE", "NAMESPACE", "POD_SECURITY", "TOKEN", "WRITABLE_CONTAINER",
-    "labels", "metadata", "pod", "service", "workload",
-]  # fmt: skip
-
 NAMESPACE = "zabbix"
 # Agents need the host: alone in a namespace, so that the others need not be privileged.
 AGENTS = "zabbix-agent"

@@ -10,8 +10,6 @@ from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 from generator.model.versions import version_of
 
-__all__ = ["PROXY", "SERVER", "WEB", "ingress", "proxy_set", "server", "services", "web"]
-
 SERVER = "zabbix-server"
 WEB = "zabbix-web"
 PROXY = "zabbix-proxy"

@@ -12,8 +12,6 @@ from generator.components.zabbix.templates import templates
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Alert, Zabbix
 
-__all__ = ["HOSTS", "SCRIPT", "host_maps", "script_map", "settings_map", "template_map", "used_media"]
-
 SCRIPT = Path(__file__).with_name("configure.py.txt").read_text(encoding="utf-8")
 # Hosts in one ConfigMap: some 700 bytes each, and no ConfigMap may pass 1 MiB.
 HOSTS = 400

@@ -9,8 +9,6 @@ from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 from generator.model.versions import version_of
 
-__all__ = ["CONFIGURE", "configure_job"]
-
 CONFIGURE = "zabbix-configure"
 CONFIGURATION = "/etc/zabbix-configure"
 SECRETS = "/run/zabbix-configure"

@@ -4,12 +4,10 @@ from functools import cache
 
 from generator.components.component import Manifest
 from generator.components.zabbix.export import GROUP, document, identity
-from generator.components.zabbix.templates.devices import GPU, INFINIBAND, gpu, infiniband
-from generator.components.zabbix.templates.kubernetes import BACKUPS, KUBERNETES, backups, kubernetes
-from generator.components.zabbix.templates.node import NODE, node
-from generator.components.zabbix.templates.storage import CEPH, MINIO, ceph, minio
-
-__all__ = ["BACKUPS", "CEPH", "GPU", "INFINIBAND", "KUBERNETES", "MINIO", "NODE", "templates"]
+from generator.components.zabbix.templates.devices import gpu, infiniband
+from generator.components.zabbix.templates.kubernetes import backups, kubernetes
+from generator.components.zabbix.templates.node import node
+from generator.components.zabbix.templates.storage import ceph, minio
 
 MADE = (node, gpu, infiniband, ceph, minio, kubernetes, backups)
 

@@ -16,8 +16,6 @@ from generator.components.zabbix.export import (
     trigger,
 )
 
-__all__ = ["GPU", "INFINIBAND", "gpu", "infiniband"]
-
 GPU = "gen GPU"
 INFINIBAND = "gen InfiniBand"
 

@@ -14,8 +14,6 @@ from generator.components.zabbix.export import (
     trigger,
 )
 
-__all__ = ["BACKUPS", "KUBERNETES", "backups", "kubernetes"]
-
 KUBERNETES = "gen Kubernetes"
 BACKUPS = "gen backups"
 

@@ -3,8 +3,6 @@
 from generator.components.component import Manifest
 from generator.components.zabbix.export import condition, discovery, graph, integer, item, template, text, trigger
 
-__all__ = ["NODE", "node"]
-
 NODE = "gen node"
 
 SIZE = "vfs.fs.size[{#FSNAME},pused]"

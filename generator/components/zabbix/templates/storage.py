@@ -15,8 +15,6 @@ from generator.components.zabbix.export import (
     trigger,
 )
 
-__all__ = ["CEPH", "MINIO", "ceph", "minio"]
-
 CEPH = "gen Ceph"
 MINIO = "gen MinIO"
 SPEED = step("CHANGE_PER_SECOND")

@@ -1,0 +1,171 @@
+"""Manifests of any folder or file, or of standard input."""
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from generator.errors import UsageError
+from generator.model.finding import Position
+from generator.model.plural import plural
+from generator.build.single import build_alone
+from generator.build.objects import Built, Object
+from generator.build.faults import EMPTY, UNREADABLE, Fault, unreadable
+from generator.build.kustomize import NAMES
+from generator.build.manifests import is_manifest, is_meant, opened
+from generator.build.reading import UnreadableError
+from generator.build.variants import Variants
+
+_SUFFIXES = {".yaml", ".yml", ".json"}
+# Prometheus and Alertmanager have templates as well, but not of these.
+_TEMPLATE = re.compile(
+    rb"\{\{[^}]{0,200}(\.(Values|Release|Chart|Capabilities|Files)\b|\b(include|define|toYaml|tpl)\b)"
+)
+
+
+class _File(Struct, frozen=True):
+    """What was read of one file: objects, why it or a part of it could not be, and what there is to say beside."""
+
+    objects: tuple[Object, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_manifests(path: Path) -> Built:
+    """Return the objects of a file, of everything below a folder, of a kustomization, or of standard input (`-`).
+
+    What cannot be read or built, and a path without any object, are among `faults`. Other YAML, such as values, and
+    templates of a chart beside objects are named in `notes`; so is what kustomizations below a folder apply as patches,
+    and what one would fetch. Raises UsageError for a path that is not there.
+    """
+    if str(path) == "-":
+        return _gathered("standard input", [_read("-", sys.stdin.buffer.read())], 1)
+    if not _exists(path):
+        raise UsageError(f"{path}: there is no such file or folder")
+    if any(os.path.isfile(path / name) for name in NAMES):  # noqa: PTH113 - never raises
+        built = build_alone(path)
+        return built if built.objects or built.faults else _without(built, "Kustomize builds nothing from it")
+    return _all_below(path) if path.is_dir() else _gathered(str(path), [_of_file(path)], 1)
+
+
+def _exists(path: Path) -> bool:
+    """Tell whether there is a file or folder. Raises UsageError where nobody may look."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _all_below(path: Path) -> Built:
+    """Read a folder that is no kustomization; those below it say what is a patch, and what belongs together."""
+    refused: list[OSError] = []
+    files = list(_walk(path, refused))
+    variants = Variants.of(path, files)
+    listed = [file for file in files if file.suffix.lower() in _SUFFIXES and not variants.is_other(file)]
+    found = [_grouped(_of_file(file), variants, file) for file in listed]
+    unread = _File(faults=tuple(_unopened(error) for error in refused), notes=variants.notes())
+    return _gathered(str(path), [*found, unread], len(listed))
+
+
+def _grouped(one: _File, variants: Variants, file: Path) -> _File:
+    if file.name in NAMES:
+        return structs.replace(one, objects=(), notes=())
+    variant = variants.group(file)
+    return structs.replace(one, objects=tuple(structs.replace(each, variant=variant) for each in one.objects))
+
+
+def _walk(path: Path, refused: list[OSError]) -> Iterator[Path]:
+    """Yield the files in a folder and below it, in order; folders that cannot be read become `refused`."""
+    found = [Path(folder, name) for folder, _, names in os.walk(path, onerror=refused.append) for name in names]
+    yield from (file for file in sorted(found) if file.is_file())
+
+
+def files_below(path: Path) -> list[Path]:
+    """Return a file itself, or those of manifests in a folder and below it. Raises UsageError for a folder that cannot
+    be read.
+    """
+    refused: list[OSError] = []
+    found = [file for file in _walk(path, refused) if file.suffix.lower() in _SUFFIXES] if path.is_dir() else [path]
+    if refused:
+        raise UsageError(f"{refused[0].filename}: cannot be read: {refused[0].strerror}")
+    return found
+
+
+def _of_file(file: Path) -> _File:
+    try:
+        return _read(str(file), file.read_bytes())
+    except OSError as error:
+        return _File(faults=(_unopened(error),))
+
+
+def _unopened(error: OSError) -> Fault:
+    message = f"cannot be read: {error.strerror}; nothing in it was judged"
+    return Fault(code=UNREADABLE, file=str(error.filename), message=message, fix="let gen read it, or name other paths")
+
+
+def _gathered(name: str, found: Iterable[_File], looked: int) -> Built:
+    found = [*found]
+    built = Built(
+        name=name,
+        cluster=None,
+        objects=tuple(one for each in found for one in each.objects),
+        notes=tuple(one for each in found for one in each.notes),
+        faults=tuple(one for each in found for one in each.faults),
+    )
+    what = "; ".join((f"looked for .yaml, .yml and .json, found {plural(looked, 'file')}", *built.notes[:3]))
+    return built if built.objects or built.faults else _without(built, what)
+
+
+def _without(built: Built, what: str) -> Built:
+    """Return what was built, which is nothing, with the fault that says so."""
+    file = "-" if built.name == "standard input" else built.name
+    return structs.replace(built, faults=(_empty(file, what),))
+
+
+def _empty(file: str, what: str) -> Fault:
+    message = f"there is no Kubernetes object to judge: {what}"
+    return Fault(code=EMPTY, file=file, message=message, fix="name a file or folder that holds some")
+
+
+def _read(file: str, content: bytes) -> _File:
+    try:
+        found = opened(content, strict=True)
+    except UnreadableError as error:
+        if _TEMPLATE.search(content):
+            return _File(notes=(f"{file}: is a template of a chart, no manifest yet",))
+        return _File(faults=(unreadable(file, error, content),))
+    manifests = [one for one in found if is_manifest(one)]
+    halves = [one for one in found if not is_manifest(one) and is_meant(one)]
+    others = len(found) - len(manifests) - len(halves)
+    return _File(
+        tuple(Object(one, "", file) for one in manifests),
+        tuple(_half(file, one, content) for one in halves),
+        (f"{file}: {_count(others, found)}",) if others or not found else (),
+    )
+
+
+def _half(file: str, one: dict[str, object], content: bytes) -> Fault:
+    """Return the fault of what says its kind and is no object all the same."""
+    kind = str(one["kind"])
+    found = re.search(rf"^kind: *[\"']?{re.escape(kind)}\b.*$".encode(), content, re.MULTILINE)
+    line = content.count(b"\n", 0, found.start()) + 1 if found else 1
+    text = found[0].decode(errors="replace").rstrip("\r") if found else ""
+    return Fault(
+        code=UNREADABLE,
+        file=file,
+        message=f"a {kind} without a usable name",
+        fix="give it `metadata.name`, a text",
+        position=Position(line, 1, len(text) + 1),
+        line=text,
+    )
+
+
+def _count(others: int, found: list[object]) -> str:
+    if not found:
+        return "is empty"
+    return (
+        "holds no Kubernetes object" if others == len(found) else f"{others} of its documents are no Kubernetes objects"
+    )

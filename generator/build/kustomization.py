@@ -1,0 +1,152 @@
+"""The file of a kustomization: what it names, and what of that Kustomize would fetch."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from generator.build.fields import mapping, sequence
+from generator.build.faults import BrokenError, unreadable
+from generator.build.kustomize import NAMES
+from generator.build.manifests import documents
+from generator.build.reading import UnreadableError
+
+_PLUGINS = ("generators", "transformers", "validators")
+_FOLDERS = ("resources", "bases", "components", *_PLUGINS)
+"""The fields that take folders, also of repositories elsewhere, and, but for components, files."""
+
+_PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902", "replacements")
+_FILES = (*_PATCHES, "configurations", "crds", "openapi", "configMapGenerator", "secretGenerator")
+_LOADED = {"path", "env", "envs", "files"}
+_NOUNS = {"resources": "resource", "bases": "resource", "components": "component"}
+
+# As Kustomize tells a repository from a path, of all its versions.
+_REPOSITORY = re.compile(r"git::|[\w+.-]+://|[a-z][\w-]*@.+[:/]|gh:|(?:www\.)?github\.com[:/]", re.IGNORECASE)
+_URL = re.compile(r"(?:[^=/]*=)?(https?://.*)", re.IGNORECASE)
+
+
+class Kustomization(Struct, frozen=True):
+    """The kustomization of a folder: its file and what that says."""
+
+    file: Path
+    content: dict[str, Any]
+
+    @property
+    def folder(self) -> Path:
+        """The folder that its paths start from."""
+        return self.file.parent
+
+
+class Remote(Struct, frozen=True):
+    """What a kustomization wants from the network: the field of its file, and the address, or the name of a chart."""
+
+    file: Path
+    field: str
+    address: str
+
+    def told(self, file: str) -> str:
+        """Say, for a file called like this, that nobody looked."""
+        if self.field == "helmCharts":
+            return f"Helm chart {self.address} in {file}: not looked at; commit what Helm makes of it"
+        return f"remote {_NOUNS.get(self.field, 'file')} {self.address} in {file}: not looked at; commit the file"
+
+
+def kustomization(folder: Path) -> Kustomization | None:
+    """Return the kustomization of a folder, None where there is none. Raises BrokenError where it cannot be read."""
+    file = next((folder / name for name in NAMES if (folder / name).is_file()), None)
+    if file is None:
+        return None
+    content = file.read_bytes()
+    try:
+        found = documents(content, strict=True)
+    except UnreadableError as error:
+        raise BrokenError(unreadable(str(file), error, content)) from None
+    return Kustomization(file, mapping(next(iter(found), None)))
+
+
+def parted(one: Kustomization) -> tuple[dict[str, Any], list[Remote]]:
+    """Return what a kustomization says without anything that Kustomize would fetch, and what it would."""
+    kept, found = dict(one.content), []
+    for field in (*_FOLDERS, *_FILES):
+        value = one.content.get(field)
+        entries = value if isinstance(value, list) else [value]
+        addresses = [_address(one, field, entry) for entry in entries]
+        if any(addresses):
+            kept[field] = [entry for entry, address in zip(entries, addresses, strict=True) if not address]
+            found += [Remote(one.file, field, address) for address in addresses if address]
+    if not kept.get("openapi", True):
+        del kept["openapi"]
+    # Without any field that lists something a kustomization is refused as empty.
+    return ({"resources": [], **kept} if found else kept), found
+
+
+def _address(one: Kustomization, field: str, entry: Any) -> str:
+    """Return what Kustomize would fetch for an entry, empty where that is nothing."""
+    if field in _FOLDERS:
+        file = one.folder / str(entry)
+        if _REPOSITORY.match(str(entry)) and not os.path.isfile(file):  # noqa: PTH113 - takes any text
+            return str(entry)
+        entry = _configured(file, str(entry)) if field in _PLUGINS else []
+    return next((found[1] for text in _named(entry) if (found := _URL.match(text))), "")
+
+
+def _configured(file: Path, text: str) -> list[Any]:
+    """Return what configures a plugin: a file, or the text itself."""
+    try:
+        return documents(file.read_bytes() if os.path.isfile(file) else text)  # noqa: PTH113 - takes any text
+    except UnreadableError:
+        return []
+
+
+def _named(value: Any, key: str = "path") -> Iterator[str]:
+    """Yield the files that an entry names."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from _named(part, name)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _named(part, key)
+    elif isinstance(value, str) and key in _LOADED:
+        yield value
+
+
+def folders(one: Kustomization) -> Iterator[Path]:
+    """Yield the folders that a kustomization builds from."""
+    for field in _FOLDERS:
+        for entry in sequence(one.content.get(field)):
+            if os.path.isdir(one.folder / str(entry)):  # noqa: PTH112 - takes any text
+                yield one.folder / str(entry)
+
+
+def loaded(one: Kustomization) -> tuple[set[str], set[str]]:
+    """Return the files that a kustomization names as objects, and those that it names as something else: patches and
+    what configures it, or the content of ConfigMaps. CRDs are objects, wherever they are named.
+    """
+    objects = {str(entry) for field in ("resources", "bases", "crds") for entry in sequence(one.content.get(field))}
+    others = {text for field in (*_PLUGINS, *_FILES) if field != "crds" for text in _named(one.content.get(field))}
+    return _below(one, objects), _below(one, {text.rpartition("=")[2] for text in others})
+
+
+def _below(one: Kustomization, names: set[str]) -> set[str]:
+    return {os.path.normpath(one.folder / name) for name in names if "\n" not in name}
+
+
+def unpatched(places: Iterable[Path]) -> bool:
+    """Take the patches out of kustomizations of folders in a copy; tell whether there were any."""
+    any_patches = False
+    for one in filter(None, map(kustomization, places)):
+        kept = {key: value for key, value in one.content.items() if key not in _PATCHES}
+        if kept != one.content:
+            write(one.file, {"resources": [], **kept})
+            any_patches = True
+    return any_patches
+
+
+def write(file: Path, content: dict[str, Any]) -> None:
+    """Replace the file of a kustomization in a copy; of a link not what is behind it."""
+    file.unlink()
+    file.write_text(json.dumps(content))  # JSON is YAML

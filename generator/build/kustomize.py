@@ -1,0 +1,63 @@
+"""Kustomize: where the program is, and what it makes of a folder."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from generator.components.component import Manifest
+from generator.errors import CommandError, UsageError
+from generator.process import cache_home, run
+from generator.build.faults import BrokenError, unbuilt
+from generator.build.manifests import documents, is_manifest
+from generator.build.reading import UnreadableError
+
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""How the file of a kustomization may be called."""
+
+ORIGIN = "originAnnotations"
+"""What `buildMetadata` of a kustomization must hold for `built`."""
+
+_ORIGIN = "config.kubernetes.io/origin"
+_FILE = re.compile(r"^(?:path|configuredIn): (.+)$", re.MULTILINE)
+
+
+def program() -> list[str]:
+    """Return the command that builds a folder: of $GEN_KUSTOMIZE, gen's cache, `kustomize` or `kubectl` on PATH the
+    first that is there. Raises UsageError.
+    """
+    given = os.environ.get("GEN_KUSTOMIZE")
+    if given and not shutil.which(given):
+        raise UsageError(f"GEN_KUSTOMIZE: {given} is not a program; correct it or unset it")
+    cached = sorted((cache_home() / "bin").glob("kustomize*/kustomize"), reverse=True)
+    usual = [*((str(path), "build") for path in cached), ("kustomize", "build"), ("kubectl", "kustomize")]
+    for name, verb in [(given, "build")] if given else usual:
+        if path := shutil.which(name):
+            return [path, verb]
+    raise UsageError("Kustomize was not found; install `kustomize` or `kubectl`, or name one in GEN_KUSTOMIZE")
+
+
+def built(command: list[str], folder: Path, place: str, component: str = "") -> list[tuple[Manifest, str]]:
+    """Return the objects that Kustomize builds from a folder, each with its file relative to the folder (empty where
+    it is not told). The folder's kustomization asks for `ORIGIN`. Raises BrokenError that names `place`, the folder
+    of `component` where there is one.
+    """
+    try:
+        found = documents(run([*command, str(folder)]))
+    except CommandError as error:
+        words = error.output.strip().replace(f"{folder}{os.sep}", "").replace(str(folder), place)
+        if (copy := str(folder).removesuffix(place)) != str(folder):
+            words = words.replace(copy, "")
+        raise BrokenError(unbuilt(place, f"Kustomize cannot build it: {words}", component)) from None
+    except UnreadableError as error:
+        raise BrokenError(unbuilt(place, f"what Kustomize makes of it cannot be read: {error}", component)) from None
+    return [(one, _origin(one)) for one in found if is_manifest(one)]
+
+
+def _origin(manifest: Manifest) -> str:
+    """Take the annotation out again that says where an object comes from, and return the file."""
+    annotations = manifest["metadata"].get("annotations") or {}
+    found = _FILE.search(str(annotations.pop(_ORIGIN, "")))
+    if not annotations:
+        manifest["metadata"].pop("annotations", None)
+    return found[1] if found else ""

@@ -1,0 +1,45 @@
+"""The documents of a file, and which of them are Kubernetes objects."""
+
+from typing import Any, TypeGuard
+
+from generator.components.component import Manifest
+from generator.model.served import LAST, kinds
+from generator.build.reading import numbered
+
+
+def documents(content: str | bytes, *, strict: bool = False) -> list[Any]:
+    """Return the documents of a YAML or JSON file that hold anything. Raises UnreadableError; with `strict`, which is
+    for what people write, also for a key that comes twice.
+    """
+    return [value for _, value in numbered(content, strict=strict) if value is not None]
+
+
+def opened(content: bytes, *, strict: bool = False) -> list[Any]:
+    """Return the documents of a file, and what Lists hold in place of those. Raises as `documents`."""
+    found: list[Any] = []
+    for one in documents(content, strict=strict):
+        is_list = isinstance(one, dict) and one.get("kind") == "List" and isinstance(one.get("items"), list)
+        found += one["items"] if is_list else [one]
+    return found
+
+
+def is_manifest(value: Any) -> TypeGuard[Manifest]:
+    """Tell whether this is an object of Kubernetes: it says its version and kind, and has a name."""
+    if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
+        return False
+    named = value["metadata"].get("name") or value["metadata"].get("generateName")
+    texts = (value.get("apiVersion"), value.get("kind"), named)
+    return all(isinstance(text, str) and text for text in texts)
+
+
+def is_meant(value: Any) -> bool:
+    """Tell whether somebody meant this as an object, though it has no usable name: Kubernetes serves its kind, or it
+    says a name that is none. Reviews and the like need none.
+    """
+    if not isinstance(value, dict) or not (isinstance(value.get("kind"), str) and "apiVersion" in value):
+        return False
+    metadata, kind = value.get("metadata"), value["kind"]
+    if kind.endswith(("Review", "List")) or "kustomize" in str(value["apiVersion"]):
+        return False
+    unnamed = "metadata" in value and (not isinstance(metadata, dict) or "name" in metadata)
+    return unnamed or kind in kinds(LAST).get(str(value["apiVersion"]), {})

@@ -1,0 +1,145 @@
+"""Kubernetes objects as they would be applied, and where each of them is written."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from generator.components.component import Manifest
+from generator.model.cluster import Cluster
+from generator.model.finding import Severity
+from generator.build.fields import mapping
+from generator.build.faults import Fault
+
+ROOT = "root"
+"""The Application that holds the others; its objects are the Applications and projects."""
+
+
+class Object(Struct, frozen=True):
+    """One object: the Application (component) that holds it, empty in a plain folder, and the file it is written in,
+    relative to the repository's root (or to the folder). Objects of different variants are never applied together.
+    """
+
+    manifest: Manifest
+    component: str
+    file: str
+    variant: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+        return str(self.manifest["kind"])
+
+    @property
+    def version(self) -> str:
+        """Its apiVersion."""
+        return str(self.manifest["apiVersion"])
+
+    @property
+    def group(self) -> str:
+        """The group of its version, empty for the core."""
+        return self.version.rpartition("/")[0]
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace, empty where it has none."""
+        return str(self.manifest["metadata"].get("namespace") or "")
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        metadata = self.manifest["metadata"]
+        return str(metadata.get("name") or metadata["generateName"])
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """Its labels."""
+        return mapping(self.manifest["metadata"].get("labels"))
+
+    @property
+    def annotations(self) -> dict[str, Any]:
+        """Its annotations."""
+        return mapping(self.manifest["metadata"].get("annotations"))
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What it says of itself, empty for kinds that have no `spec`."""
+        return mapping(self.manifest.get("spec"))
+
+    @property
+    def told(self) -> str:
+        """How people name it: `Kind namespace/name`."""
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+    def problem(self, message: str, *at: str | int, fix: str = "") -> "Problem":
+        """Make a problem of what lies at a path into the manifest, or is missing there."""
+        return Problem(object=self, message=message, at=at, fix=fix)
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """One problem of one object: `at` leads to the value within its manifest. `code` and `severity` are filled in
+    by the rule; `fix` is the smallest change that helps, without a full stop.
+    """
+
+    object: Object
+    message: str
+    at: tuple[str | int, ...] = ()
+    fix: str = ""
+    code: str = ""
+    severity: Severity = Severity.ERROR
+
+
+class Aim(Struct, frozen=True):
+    """A patch of an Application that names its target: the file, and which of its patches this is."""
+
+    component: str
+    file: str
+    index: int
+    target: dict[str, str]
+
+
+class Built(Struct, frozen=True, kw_only=True, eq=False):
+    """Everything that is applied to one cluster, or that lies in a folder. Equal only to itself, so that what many
+    rules ask for can be kept with it as a key.
+
+    `cluster` is None for a folder that belongs to none; what needs the cluster file is then not judged. `unseen` names
+    components of which something is in nobody's sight: charts and manifests that are not vendored, or, for those that
+    are in `remote` as well, only what the user's own kustomizations want from the network; an empty name in `remote`
+    stands for a folder of no component. `notes` say in words what else could not be read or judged. `definitions` are
+    CRDs that are at hand and not applied here, `patches` are those that name a target. `digests` are those of images
+    that `gen.lock` has.
+    `faults` are files and folders that should have been judged and could not be.
+    """
+
+    name: str
+    cluster: Cluster | None
+    objects: tuple[Object, ...]
+    unseen: tuple[str, ...] = ()
+    remote: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    definitions: tuple[Manifest, ...] = ()
+    patches: tuple[Aim, ...] = ()
+    digests: Mapping[str, str] = {}
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def unvendored(self) -> tuple[str, ...]:
+        """The components that `gen vendor` would complete."""
+        return tuple(one for one in self.unseen if one not in self.remote)
+
+    def of(self, *kinds: str) -> Iterator[Object]:
+        """Yield the objects of some kinds."""
+        return (one for one in self.objects if one.kind in kinds)
+
+
+def aims_at(target: dict[str, str], one: Object) -> bool:
+    """Tell whether Kustomize would apply a patch: a target is made of regular expressions for whole words. Selectors
+    by label or annotation are taken to match.
+    """
+    version = one.version.rpartition("/")[2]
+    found = {"group": one.group, "version": version, "kind": one.kind, "name": one.name, "namespace": one.namespace}
+    try:
+        return all(re.fullmatch(str(target[key]), value) for key, value in found.items() if target.get(key))
+    except re.error:
+        return True

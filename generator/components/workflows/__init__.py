@@ -1,0 +1,163 @@
+"""The schedules of the day-2 operations, and what their pods may do."""
+
+from collections.abc import Iterator
+
+from generator.components.ceph_cluster.buckets import backup_reader
+from generator.components.ceph_cluster.pools import rgw_port, rgw_service
+from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
+from generator.components.issuers import ISSUER, signed
+from generator.components.minio.settings import user_secret
+from generator.components.parts import rights, rule
+from generator.components.workflows import backup
+from generator.model.cluster import Backup, Cluster
+from generator.model.storage import ObjectUser
+from generator.model.versions import version_of
+
+METADATA: Manifest = {"namespace": backup.NAMESPACE, "labels": backup.LABELS}
+
+
+def workflows(cluster: Cluster) -> Component | None:
+    """Return the schedules of the cluster's backups. Backups run where the readers' Secrets are, in Rook's
+    namespace, with a ServiceAccount that may only report its own results.
+    """
+    if not cluster.backups:
+        return None
+    return Component(
+        name="workflows",
+        tier=Tier.STORAGE,
+        summary="Scheduled operations: backups",
+        version="v1",
+        base=(*identity(), network_policy(), certificate()),
+        objects=tuple(schedules(cluster)),
+        patches=own_image(cluster),
+        operations=(Operation(name="backup", templates=backup.TEMPLATES),),
+        needs=("argo-workflows", "ceph-cluster", "issuers", "minio"),
+        secrets=secrets(cluster),
+    )
+
+
+def own_image(cluster: Cluster) -> tuple[Patch, ...]:
+    """Return the patch of the shared template for a cluster whose MinIO client is not the catalogue's first."""
+    objects = cluster.storage.objects
+    image = (objects and objects.client_image) or version_of("minio", cluster).images["client"]
+    if image == backup.CLIENT_IMAGE:
+        return ()
+    target = {"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": "backup"}
+    paths = (f"/spec/templates/{step}/container/image" for step, _ in enumerate(backup.PHASES, start=1))
+    return (Patch(target=target, operations=tuple({"op": "replace", "path": path, "value": image} for path in paths)),)
+
+
+def writer(cluster: Cluster, item: Backup) -> ObjectUser | None:
+    """Return the MinIO user that writes this backup: the first who may write and not delete in its bucket; None
+    where the file has none, which a rule reports.
+    """
+    users = cluster.storage.objects.users if cluster.storage.objects else ()
+    return next((user for user in users if user.access == "backup" and item.target.bucket in user.buckets), None)
+
+
+def schedules(cluster: Cluster) -> Iterator[Manifest]:
+    """Yield the CronWorkflow of each backup that has both ends; a rule reports the others."""
+    ceph = cluster.storage.ceph
+    stores = {store.name: store for store in ceph.object_stores} if ceph else {}
+    for item in cluster.backups:
+        store, user = stores.get(item.source.store), writer(cluster, item)
+        if ceph and store and user:
+            port = rgw_port(ceph, store)
+            url = f"https://{{}}:{port['securePort']}" if "securePort" in port else f"http://{{}}:{port['port']}"
+            arguments = {
+                "name": item.name,
+                "source-url": url.format(f"{rgw_service(store)}.{backup.NAMESPACE}.svc"),
+                "source-bucket": item.source.bucket,
+                "source-secret": f"rook-ceph-object-user-{store.name}-{backup_reader(store)}",
+                "target-bucket": item.target.bucket,
+                "target-secret": user_secret(user.name),
+            }
+            yield schedule(item, arguments)
+
+
+def schedule(item: Backup, arguments: dict[str, str]) -> Manifest:
+    """Return one backup's CronWorkflow. A run that could not start in time is made up for within an hour; while one
+    still copies, the next is left out.
+    """
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "CronWorkflow",
+        "metadata": {"name": f"backup-{item.name}", **METADATA},
+        "spec": {
+            "schedules": [item.schedule],
+            "timezone": "Etc/UTC",
+            "suspend": item.suspended,
+            "concurrencyPolicy": "Forbid",
+            "startingDeadlineSeconds": 3600,
+            "successfulJobsHistoryLimit": 7,
+            "failedJobsHistoryLimit": 7,
+            "workflowMetadata": {"labels": {**backup.LABELS, "gen.internal/backup": item.name}},
+            "workflowSpec": {
+                "workflowTemplateRef": {"name": "backup"},
+                "arguments": {"parameters": [{"name": name, "value": value} for name, value in arguments.items()]},
+            },
+        },
+    }
+
+
+def secrets(cluster: Cluster) -> tuple[Secret, ...]:
+    """Return what the pods read beside the readers' keys, which `ceph-cluster` declares."""
+    users = {user.name: user for item in cluster.backups if (user := writer(cluster, item))}
+    return (
+        *(writer_secret(user) for user in users.values()),
+        signed("backup-client", backup.NAMESPACE, "workflows"),
+    )
+
+
+def writer_secret(user: ObjectUser) -> Secret:
+    """Return the keys of a MinIO user, a second time: Secrets do not reach across namespaces."""
+    return Secret(
+        name=user_secret(user.name),
+        namespace=backup.NAMESPACE,
+        keys=("accessKey", "secretKey"),
+        source="generated",
+        loss="outage",
+        rotate="replace both copies, then sync `minio`: its setup must have run before the next backup",
+        readers=("workflows",),
+        copy_of=f"minio/{user_secret(user.name)}",
+    )
+
+
+def identity() -> Iterator[Manifest]:
+    """Yield the pods' identity, with all that Argo's executor needs (facts: Argo Workflows, practice)."""
+    metadata = {"name": "backup", **METADATA}
+    yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    yield from rights(metadata, [rule("argoproj.io", ["workflowtaskresults"], ["create", "patch"])], backup.NAMESPACE)
+
+
+def network_policy() -> Manifest:
+    """Let nobody in. What leaves is not limited: the API server and Ceph's gateways answer from node addresses, which
+    a NetworkPolicy cannot name alike for Calico and Cilium.
+    """
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": "backup", **METADATA},
+        "spec": {
+            "podSelector": {"matchLabels": {"app.kubernetes.io/name": "backup"}},
+            "policyTypes": ["Ingress"],
+            "ingress": [],
+        },
+    }
+
+
+def certificate() -> Manifest:
+    """Return a certificate for the sake of its Secret's ca.crt: the CA that MinIO's certificate is checked against."""
+    return {
+        "apiVersion": "cert-manager.io/v1",
+        "kind": "Certificate",
+        "metadata": {"name": "backup-client", **METADATA},
+        "spec": {
+            "secretName": "backup-client",
+            "commonName": "backup-client",
+            "dnsNames": [f"backup-client.{backup.NAMESPACE}.svc"],
+            "usages": ["client auth"],
+            "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
+            "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": ISSUER},
+        },
+    }

@@ -1,1 +1,0 @@
-"""Day-2 workflows as data."""

@@ -1,1 +1,0 @@
-"""What Kustomize makes of a repository, and the checks on it."""

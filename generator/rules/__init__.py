@@ -1,0 +1,1 @@
+"""Rules over built objects, grouped by subject."""

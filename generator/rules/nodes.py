@@ -1,0 +1,128 @@
+"""Nodes as they register: labels, taints, and what pods can have of them."""
+
+from functools import lru_cache
+
+from msgspec import Struct
+
+from generator.build.fields import mapping, sequence
+from generator.build.objects import Built
+from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
+from generator.components.kubeadm.init import join_document
+from generator.components.rdma import hosts as with_rdma
+from generator.model.capacity import Share, allocatable
+from generator.model.cluster import Cluster
+from generator.model.nodes import Machine
+
+GPU = "nvidia.com/gpu"
+KNOWN = ("nvidia.com/gpu", "nvidia.com/mig-", "rdma/")
+"""Extended resources whose makers are components of ours: what no node offers, nobody does."""
+
+EXTERNAL = "node.kubernetes.io/exclude-from-external-load-balancers"
+# Into how many instances of so many slices one GPU can be split at most.
+SLICES = {"A30": 4}
+MOST_SLICES = 7
+
+
+class Taint(Struct, frozen=True):
+    """A taint of a node."""
+
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+class Worker(Struct, frozen=True, kw_only=True):
+    """A node. `room` is what pods may request of it together, `whole` the same with the share of daemon sets and OSDs,
+    both by resource and in thousandths; `free` are prefixes of resources of which nobody here knows how many there are.
+    """
+
+    name: str
+    pool: str
+    labels: dict[str, str]
+    taints: tuple[Taint, ...]
+    room: dict[str, int]
+    whole: dict[str, int]
+    free: tuple[str, ...] = ()
+
+    def has(self, resource: str, *, daemon: bool = False) -> int | None:
+        """Return how much of a resource pods may request, None where nobody knows."""
+        if resource.startswith(self.free):
+            return None
+        return (self.whole if daemon else self.room).get(resource, 0)
+
+
+@lru_cache(maxsize=2)
+def nodes_of(built: Built) -> tuple[Worker, ...]:
+    """Return the nodes that pods may be on, none for a folder."""
+    return workers(built.cluster) if built.cluster else ()
+
+
+def workers(cluster: Cluster) -> tuple[Worker, ...]:
+    """Return the nodes of a cluster as kubeadm registers them."""
+    return tuple(worker(machine, cluster) for machine in cluster.machines)
+
+
+def worker(machine: Machine, cluster: Cluster) -> Worker:
+    """Return one node. Labels that the kubelet and kubeadm add are those of Linux on x86."""
+    registration = mapping(join_document(cluster, machine)["nodeRegistration"])
+    given = {one["name"]: one["value"] for one in sequence(registration["kubeletExtraArgs"])}
+    labels = {"kubernetes.io/hostname": machine.name}
+    labels |= {f"{prefix}kubernetes.io/os": "linux" for prefix in ("", "beta.")}
+    labels |= {f"{prefix}kubernetes.io/arch": "amd64" for prefix in ("", "beta.")}
+    if machine.role == "control-plane":
+        labels |= {"node-role.kubernetes.io/control-plane": "", EXTERNAL: ""}
+    labels |= dict(pair.partition("=")[::2] for pair in given["node-labels"].split(",") if pair)
+    taints = tuple(Taint(one["key"], one.get("value", ""), one["effect"]) for one in registration["taints"])
+    devices, free = extended(machine, cluster)
+    reserved = cluster.kubernetes.reserved
+    whole = Share(
+        gpus=machine.gpus,
+        milli_cpu=machine.cpu * 1000 - reserved.cpu.milli,
+        memory=machine.memory.value - reserved.memory.value,
+        pods=cluster.kubernetes.max_pods,
+    )
+    return Worker(
+        name=machine.name,
+        pool=machine.pool,
+        labels=labels,
+        taints=taints,
+        room=room(allocatable(machine, cluster)) | devices,
+        whole=room(whole) | devices,
+        free=("ephemeral-storage", "attachable-volumes-", *free),
+    )
+
+
+def room(share: Share) -> dict[str, int]:
+    """Return a share by resource, in thousandths."""
+    return {"cpu": share.milli_cpu, "memory": share.memory * 1000}
+
+
+def extended(machine: Machine, cluster: Cluster) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Return the extended resources of a node in thousandths, and prefixes of those that are not counted."""
+    settings = cluster.settings(GPU_OPERATOR).values
+    gpus, free = split(machine, cluster)
+    if "devicePlugin" in settings:  # somebody shares GPUs by time, or names them otherwise
+        gpus, free = {}, ("nvidia.com/",)
+    tickets = {}
+    if cluster.fabric and machine in with_rdma(cluster):
+        tickets = {f"rdma/{cluster.fabric.rdma.resource}": cluster.fabric.rdma.max_pods * 1000}
+    return gpus | tickets, free if machine.gpus else ()
+
+
+def split(machine: Machine, cluster: Cluster) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Return a node's GPUs or, of split ones, the most instances there can be. One pool's mixed strategy is the
+    cluster's (`generator.components.gpu_operator.mig`).
+    """
+    gpu = machine.gpu
+    if gpu is None or gpu.mig is None or gpu.mig.profile == "all-disabled":
+        return ({GPU: machine.gpus * 1000} if machine.gpus else {}), ()
+    name = gpu.mig.profile.removeprefix("all-")
+    slices, mark, _ = name.partition("g.")
+    if not (mark and slices.isdecimal() and int(slices)):
+        return {}, ("nvidia.com/",)
+    most = max(1, SLICES.get(gpu.model, MOST_SLICES) // int(slices))
+    mixed = any(one.gpu and one.gpu.mig and one.gpu.mig.strategy == "mixed" for one in cluster.machines)
+    return {f"nvidia.com/mig-{name}" if mixed else GPU: gpu.count * most * 1000}, ()

@@ -1,0 +1,257 @@
+"""Rules about where pods can run: node selectors, affinities and taints against the nodes of the cluster file."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from msgspec import structs
+
+from generator.build.fields import Path, dig, existing, mapping, sequence, walk
+from generator.build.objects import Built, Object, Problem
+from generator.build.pods import Pod, pods, pods_of
+from generator.build.workflow_pods import GIVEN
+from generator.components.common import SCRATCH
+from generator.components.component import Manifest
+from generator.model.finding import dotted
+from generator.rules.nodes import GPU, Taint, Worker, nodes_of
+from generator.rules.rule import BuiltRule, built_rule
+from generator.spec.near import near
+
+# Labels that operators put on nodes, by what they find there.
+FOUND = ("feature.node.kubernetes.io/", "nvidia.com/", "network.nvidia.com/")
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+DAEMON_SETS = {
+    "calico": "",
+    "cilium": "",
+    "csi-nfs": "",
+    "kube-prometheus-stack": "",
+    "node-feature-discovery": "",
+    "scratch": SCRATCH,
+    "zabbix": "",
+}
+"""Components whose daemon sets serve every node, or every node with a label."""
+
+OPERATED: dict[str, tuple[Path, str]] = {
+    "OperatorConfig": (("spec", "driverSpecDefaults", "nodePlugin", "tolerations"), ""),
+    "ClusterPolicy": (("spec", "daemonsets", "tolerations"), GPU),
+}
+"""Where operators take the tolerations of their daemon sets, and which nodes they serve: those with a resource."""
+
+
+class Obstacle(NamedTuple):
+    """What keeps a pod off a node, and where the pod says it: a selector's rule, or something with a known fix."""
+
+    at: Path
+    message: str
+    fix: str = ""
+    rule: Any = None
+
+
+@built_rule(
+    "GEN-POD-010",
+    "some node takes the pod",
+    wrong="nodeSelector: {gen.internal/pool: gpu-traning}\n",
+    right="nodeSelector: {gen.internal/pool: gpu-training}\n"
+    "tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]\n",
+)
+def placed(built: Built) -> Iterator[Problem]:
+    """A pod that selects labels no node has, or does not tolerate the taints of those that have them, waits for ever,
+    and with it the Application that made it. Nodes are those of the cluster file, with the labels and taints they
+    register with; labels that operators find out (`nvidia.com/`, `feature.node.kubernetes.io/`) are taken as there.
+    """
+    nodes = nodes_of(built)
+    for pod in pods(built) if nodes else ():
+        found = [(obstacles(pod, node), node) for node in nodes]
+        if all(one for one, _ in found):
+            nearest, node = min(found, key=lambda pair: len(pair[0]))
+            told = " and ".join(one.message for one in nearest)
+            message = f"no node takes its pods; pool {node.pool} comes nearest ({node.name}): {told}"
+            yield pod.problem(message, *nearest[0].at, fix=nearest[0].fix or values_of(nearest[0].rule, nodes))
+
+
+def values_of(rule: Any, nodes: tuple[Worker, ...]) -> str:
+    """Return which values nodes have for the label of a rule: the one that is meant, or some."""
+    key = str(dig(rule, "key"))
+    known = sorted({node.labels[key] for node in nodes if key in node.labels})
+    if not known:
+        return f"no node has a label {key}"
+    close = near(str(dig(rule, "values", 0)), known)
+    return f"{key}: {close}" if close else f"{key} is {', '.join(known[:8])}{' ...' if len(known) > 8 else ''}"
+
+
+@built_rule(
+    "GEN-POD-011",
+    "daemon sets reach the nodes they serve",
+    wrong="kind: DaemonSet\nspec: {template: {spec: {tolerations: []}}}\n",
+    right="kind: DaemonSet\nspec: {template: {spec: {tolerations: [{operator: Exists}]}}}\n",
+)
+def daemons_reach(built: Built) -> Iterator[Problem]:
+    """A node that a network, storage, GPU or monitoring agent does not tolerate has no network, no volumes, no GPUs or
+    no graphs, and nothing says so: the daemon set counts only the nodes that it may run on.
+    """
+    nodes = nodes_of(built)
+    for pod in pods(built):
+        if pod.maker.kind == "DaemonSet" and pod.maker.component in DAEMON_SETS:
+            label = DAEMON_SETS[pod.maker.component]
+            wanted = [node for node in nodes if (not label or label in node.labels) and not unselected(pod, node)]
+            missed = [one for node in wanted for one in untolerated(pod, node)]
+            yield from kept_off(pod.problem("", "spec", "tolerations"), missed)
+    for one in built.of(*OPERATED):
+        at, resource = OPERATED[one.kind]
+        wanted = [node for node in nodes if not resource or node.has(resource) != 0]
+        missed = [found for node in wanted for found in blocking(dig(one.manifest, *at), node)]
+        yield from kept_off(one.problem("", *existing(one.manifest, at)), missed)
+
+
+def kept_off(where: Problem, missed: list[tuple[Worker, Taint]]) -> Iterator[Problem]:
+    """Yield one problem for each taint that keeps agents off nodes."""
+    for taint in dict.fromkeys(taint for _, taint in missed):
+        names = [node.name for node, one in missed if one == taint]
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        message = f"the taint {taint} keeps its pods off {names[0]}{more}"
+        yield structs.replace(where, message=message, fix=tolerate(taint))
+
+
+@built_rule(
+    "GEN-POD-012",
+    "node selectors match a node",
+    wrong="kind: ResourceFlavor\nspec: {nodeLabels: {gen.internal/pool: gpu}}\n",
+    right="kind: ResourceFlavor\nspec: {nodeLabels: {gen.internal/pool: gpu-training}}\n",
+)
+def selected(built: Built) -> Iterator[Problem]:
+    """A flavor, a volume or an operator that selects labels which no node has gets nothing: the queue admits jobs that
+    never start, the volume binds nowhere, the operator waits for nodes.
+    """
+    nodes = nodes_of(built)
+    for one in built.objects if nodes else ():
+        if one.kind != "CustomResourceDefinition" and not any(pods_of(one, built)):
+            yield from unmatched(one, nodes)
+
+
+def unmatched(one: Object, nodes: tuple[Worker, ...]) -> Iterator[Problem]:
+    """Yield the selectors in an object that match no node."""
+    for at, part in walk(one.manifest):
+        terms = terms_of(at[-1] if at else "", part)
+        if terms and not any(meets(term, node) for term in terms for node in nodes):
+            told = " or ".join(rule_text(rule) for term in terms for rule in rules(term))
+            first = next((rule for term in terms for rule in rules(term)), None)
+            fix = values_of(first, nodes) if first else ""
+            yield one.problem(f"no node matches {dotted(at)}: {told}", *at, fix=fix)
+
+
+def terms_of(key: object, part: Any) -> list[Any]:
+    """Return what a value selects nodes by, as terms of which one must match; empty where it selects none."""
+    if key == "nodeSelectorTerms":
+        return sequence(part)
+    if key not in ("nodeSelector", "nodeLabels") or not isinstance(part, dict) or "nodeSelectorTerms" in part:
+        return []
+    if part.keys() & {"matchLabels", "matchExpressions"}:
+        return [{"matchExpressions": [*pairs(part.get("matchLabels")), *sequence(part.get("matchExpressions"))]}]
+    return [{"matchExpressions": pairs(part)}] if part else []
+
+
+def pairs(labels: object) -> list[Manifest]:
+    """Return labels as the expressions that a selector of them means."""
+    return [{"key": key, "operator": "In", "values": [value]} for key, value in mapping(labels).items()]
+
+
+def obstacles(pod: Pod, node: Worker) -> list[Obstacle]:
+    """Return all that keeps a pod off a node, in the order in which a person would look."""
+    if name := pod.spec.get("nodeName"):
+        wrong = name != node.name and GIVEN not in str(name)
+        return [Obstacle(("spec", "nodeName"), f"it names node {name}", "leave it out")] if wrong else []
+    tainted = [
+        Obstacle(("spec", "tolerations"), f"the taint {taint} is not tolerated", tolerate(taint))
+        for _, taint in untolerated(pod, node)
+    ]
+    return unselected(pod, node) + tainted
+
+
+def unselected(pod: Pod, node: Worker) -> list[Obstacle]:
+    """Return the selectors and required affinities of a pod that a node does not meet."""
+    found = [
+        Obstacle(("spec", "nodeSelector", rule["key"]), f"it has no {rule_text(rule)}", rule=rule)
+        for rule in pairs(pod.spec.get("nodeSelector"))
+        if not holds(rule, node)
+    ]
+    at: Path = ("spec", "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
+    terms = sequence(dig(pod.spec, *at[1:]))
+    if terms and not any(meets(term, node) for term in terms):
+        all_rules = [rule for term in terms for rule in rules(term)]
+        told = " or ".join(map(rule_text, all_rules))
+        found.append(Obstacle(at, f"it does not match {told}", rule=next(iter(all_rules), None)))
+    return found
+
+
+def rules(term: Any) -> list[Any]:
+    """Return all expressions of a node selector term."""
+    return [*sequence(dig(term, "matchExpressions")), *sequence(dig(term, "matchFields"))]
+
+
+def rule_text(rule: Any) -> str:
+    """Return an expression as people write it."""
+    values = ", ".join(map(str, sequence(dig(rule, "values"))))
+    operator = dig(rule, "operator")
+    return f"{dig(rule, 'key')}={values}" if operator == "In" else f"{dig(rule, 'key')} {operator} {values}".rstrip()
+
+
+def meets(term: Any, node: Worker) -> bool:
+    """Tell whether a node matches a term; one without rules matches none."""
+    return bool(rules(term)) and all(holds(rule, node) for rule in rules(term))
+
+
+def holds(rule: Any, node: Worker) -> bool:
+    """Tell whether a node matches one expression, or may once an operator has labelled it."""
+    key, operator = str(dig(rule, "key")), dig(rule, "operator")
+    wanted = [str(value) for value in sequence(dig(rule, "values"))]
+    if key.startswith(FOUND) or any(GIVEN in text for text in (key, *wanted)):
+        return True
+    found = node.name if key == "metadata.name" else node.labels.get(key)
+    if operator == "In":
+        return found in wanted
+    if operator == "NotIn":
+        return found not in wanted
+    if operator in ("Gt", "Lt"):
+        return found is not None and compares(found, wanted, greater=operator == "Gt")
+    return (found is not None) == bool(operator == "Exists")
+
+
+def compares(found: str, wanted: list[str], *, greater: bool) -> bool:
+    """Tell whether a label is a number above (or below) one that is wanted."""
+    try:
+        return any(int(found) > int(each) if greater else int(found) < int(each) for each in wanted)
+    except ValueError:
+        return False
+
+
+def untolerated(pod: Pod, node: Worker) -> list[tuple[Worker, Taint]]:
+    """Return the taints of a node that keep a pod off. Pods of daemon sets tolerate what the node's state adds."""
+    found = blocking(pod.spec.get("tolerations"), node)
+    own = pod.maker.kind == "DaemonSet"
+    return [one for one in found if not (own and one[1].key.startswith("node.kubernetes.io/"))]
+
+
+def blocking(tolerations: object, node: Worker) -> list[tuple[Worker, Taint]]:
+    """Return the taints of a node that none of the tolerations covers."""
+    return [
+        (node, taint)
+        for taint in node.taints
+        if taint.effect != "PreferNoSchedule" and not any(covers(one, taint) for one in sequence(tolerations))
+    ]
+
+
+def covers(toleration: Any, taint: Taint) -> bool:
+    """Tell whether a toleration covers a taint. `Gt` and `Lt`, alpha in 1.35, are taken as covering."""
+    one = mapping(toleration)
+    operator, key = one.get("operator") or "Equal", one.get("key") or ""
+    same_key = key == taint.key or (not key and operator == "Exists")
+    same_value = operator != "Equal" or str(one.get("value") or "") == taint.value
+    return bool(one and same_key and same_value and (one.get("effect") or taint.effect) == taint.effect)
+
+
+def tolerate(taint: Taint) -> str:
+    """Return the lines that make a pod tolerate a taint."""
+    return f"tolerations: [{{key: {taint.key}, operator: Exists, effect: {taint.effect}}}]"
+
+
+RULES: tuple[BuiltRule, ...] = (placed, daemons_reach, selected)

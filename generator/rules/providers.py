@@ -1,0 +1,228 @@
+"""What there is for references to lead to, and who brings it."""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from msgspec import Struct, structs
+
+from generator.build.fields import dig, mapping, sequence
+from generator.build.kinds import CRD, brings
+from generator.build.objects import ROOT, Built, Object
+from generator.components import compose
+from generator.components.component import Component
+from generator.model.cluster import Cluster
+from generator.model.served import kinds, minor_of
+from generator.rules.target import Target
+
+API = "API group"
+"""Stands for the CRDs of a group."""
+
+_BUILT_IN = {
+    "ClusterRole": ("admin", "cluster-admin", "edit", "view"),
+    "ConfigMap": ("kube-system/extension-apiserver-authentication", "kube-system/kubeadm-config"),
+    "Namespace": ("default", "kube-system", "kube-public", "kube-node-lease"),
+    "PriorityClass": ("system-cluster-critical", "system-node-critical"),
+    "Role": ("kube-system/extension-apiserver-authentication-reader",),
+    "Service": ("default/kubernetes", "kube-system/kube-dns"),
+}
+
+_AT_RUN_TIME: dict[str, tuple[Target, ...]] = {
+    "argo-cd": (Target(API, "", "argoproj.io"),),
+    "argo-workflows": (Target(API, "", "argoproj.io of workflows"),),
+    "calico": (Target(API, "", "projectcalico.org"), Target(API, "", "operator.tigera.io")),
+    "ceph-csi-drivers": (
+        Target("CSIDriver", "", "rook-ceph.cephfs.csi.ceph.com"),
+        Target("CSIDriver", "", "rook-ceph.rbd.csi.ceph.com"),
+    ),
+    "cert-manager": (Target(API, "", "cert-manager.io"),),
+    "cilium": (Target(API, "", "cilium.io"), Target("IngressClass", "", "cilium")),
+    "gpu-operator": (Target(API, "", "nvidia.com"), Target("RuntimeClass", "", "nvidia")),
+    "kueue": (Target(API, "", "kueue.x-k8s.io"),),
+    "network-operator": (Target(API, "", "mellanox.com"),),
+    "node-feature-discovery": (Target(API, "", "nfd.k8s-sigs.io"),),
+    "prometheus-crds": (Target(API, "", "monitoring.coreos.com"),),
+    "rook-ceph": (
+        Target(API, "", "ceph.rook.io"),
+        Target(API, "", "objectbucket.io"),
+        Target("ConfigMap", "rook-ceph", "rook-ceph-mon-endpoints"),
+    ),
+    "snapshot-controller": (Target(API, "", "snapshot.storage.k8s.io"),),
+    "volcano": (Target("Queue", "", "default"),),
+}
+"""What components bring that no object shows: operators make it when they run, or their CRDs are not vendored."""
+
+
+class Maker(NamedTuple):
+    """Who brings something, empty for what stands before Argo CD, and the keys it holds where they are known."""
+
+    component: str
+    keys: frozenset[str] | None = None
+
+
+class Unseen(Struct, frozen=True):
+    """What could be brought by what nobody sees: charts that are not vendored, and components that somebody else
+    installs. `spaces` are the namespaces they write to, `kinds` the cluster-scoped kinds.
+    """
+
+    spaces: frozenset[str]
+    kinds: frozenset[str]
+    common: frozenset[str]
+    everything: bool
+
+    @classmethod
+    @lru_cache(maxsize=2)
+    def of(cls, built: Built) -> "Unseen":
+        """Return what is unseen of a cluster; of a folder it is everything else, and of one that is not all here."""
+        if built.cluster is None or "" in built.remote:
+            return cls(frozenset(), frozenset(), frozenset(), everything=True)
+        ours = [one for one in compose(built.cluster) if one.name in built.unseen]
+        whole = compose(structs.replace(built.cluster, components={}))
+        others = [one for one in whole if not built.cluster.settings(one.name).managed]
+        found = [*ours, *others]
+        served = kinds(minor_of(built.cluster.kubernetes.version)).values()
+        return cls(
+            frozenset(space for one in found for space in _spaces(one)),
+            frozenset(kind.rpartition("/")[2] for one in found for kind in one.kinds),
+            frozenset(kind for own in served for kind, namespaced in own.items() if namespaced) - {"Secret"},
+            everything=False,
+        )
+
+    def brings(self, target: Target) -> bool:
+        """Tell whether a target may be there after all."""
+        if self.everything:
+            return True
+        if not target.namespace:
+            return target.kind in self.kinds
+        return target.namespace in self.spaces and target.kind in self.common
+
+
+def _spaces(component: Component) -> Iterator[str]:
+    yield from (space.name for space in component.namespaces)
+    yield from (release.namespace for release in component.releases)
+    yield from component.reach
+
+
+class Known(Struct, frozen=True):
+    """Everything that references may lead to."""
+
+    makers: Mapping[Target, Maker]
+
+    @classmethod
+    @lru_cache(maxsize=2)
+    def of(cls, built: Built) -> "Known":
+        """Return what there is in a cluster or a folder."""
+        found = {Target(kind, *_place(name)): Maker("") for kind, names in _BUILT_IN.items() for name in names}
+        if built.cluster:
+            found |= _of_cluster(built.cluster)
+        for one in built.objects:
+            for made in _made(one):
+                found[made] = Maker(one.component, _keys(one, made))
+        return cls(found)
+
+    def maker(self, target: Target) -> Maker | None:
+        """Return who brings a target, None where nobody does."""
+        if target.kind == "ServiceAccount" and target.name == "default":
+            return Maker("")
+        if target.kind in {"ClusterRole", "Role"} and target.name.startswith("system:"):
+            return Maker("")
+        return self.makers.get(target._replace(key=""))
+
+    def meant(self, target: Target) -> str | None:
+        """Return the name that was most likely meant, if one is no more than two letters away."""
+        there = [one.name for one in self.makers if (one.kind, one.namespace) == (target.kind, target.namespace)]
+        closest = min(there, key=lambda name: _apart(name, target.name), default="")
+        return closest if closest and _apart(closest, target.name) <= min(2, len(target.name) // 3) else None
+
+
+def _apart(one: str, other: str) -> int:
+    """Return how many letters must be put in, left out or changed to make one name of another; 3 stands for more."""
+    if abs(len(one) - len(other)) > 2:
+        return 3
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one, 1):
+        above, row[0] = row[0], number
+        for index, their in enumerate(other, 1):
+            above, row[index] = row[index], min(row[index] + 1, row[index - 1] + 1, above + (letter != their))
+    return row[-1]
+
+
+def _place(name: str) -> tuple[str, str]:
+    space, _, own = name.rpartition("/")
+    return space, own
+
+
+def _of_cluster(cluster: Cluster) -> dict[Target, Maker]:
+    """Return what is declared: Secrets, what operators make, and what somebody else installs."""
+    components = compose(cluster)
+    present = {one.name for one in components}
+    found: dict[Target, Maker] = {}
+    for name, targets in _AT_RUN_TIME.items():
+        if name in present or not cluster.settings(name).managed:
+            found |= {one: Maker(name if name in present else "") for one in targets}
+    if cluster.site.ingress_class:
+        found.setdefault(Target("IngressClass", "", cluster.site.ingress_class), Maker(""))
+    for component in components:
+        for secret in component.secrets:
+            maker = secret.by or (component.name if secret.source == "in-cluster" else "")
+            found[Target("Secret", secret.namespace, secret.name)] = Maker(maker, frozenset(secret.keys))
+        for release in component.releases:
+            kept = [name for name, decision in release.secrets.items() if decision == "placeholder"]
+            found |= {Target("Secret", release.namespace, name): Maker(component.name) for name in kept}
+    return found
+
+
+def _made(one: Object) -> Iterator[Target]:
+    """Yield an object and what controllers make of it."""
+    space, name, spec = one.namespace, one.name, one.spec
+    yield Target(one.kind, space, name)
+    if one.kind == "Certificate":
+        yield Target("Secret", space, str(spec.get("secretName")))
+    elif one.kind == "Namespace":
+        yield Target("ConfigMap", name, "kube-root-ca.crt")
+    elif one.kind == "Ingress" and any("cert-manager.io/" in str(key) for key in one.annotations):
+        yield from (Target("Secret", space, str(dig(tls, "secretName"))) for tls in sequence(spec.get("tls")))
+    elif one.kind == "ObjectBucketClaim":
+        yield from (Target(kind, space, name) for kind in ("ConfigMap", "Secret"))
+    elif one.kind == CRD:
+        yield api_of(*brings(one.manifest))
+    elif one.kind in {"CephBlockPool", "CephFilesystem"}:
+        yield from _pools(one)
+    elif one.kind == "Driver" and one.group == "csi.ceph.io":
+        yield Target("CSIDriver", "", name)
+
+
+def api_of(group: str, kind: str) -> Target:
+    """Return what stands for the CRDs of a group, of which Argo's has two makers."""
+    of_workflows = group == "argoproj.io" and "Workflow" in kind
+    return Target(API, "", f"{group} of workflows" if of_workflows else group)
+
+
+def _pools(one: Object) -> Iterator[Target]:
+    """Yield Ceph's pools. Rook puts a filesystem's name before its pools' unless it is told to keep theirs."""
+    spec = one.spec
+    if one.kind == "CephBlockPool":
+        yield Target("CephPool", one.namespace, str(spec.get("name", one.name)))
+        return
+    prefix = "" if spec.get("preservePoolNames") is True else f"{one.name}-"
+    for number, pool in enumerate(sequence(spec.get("dataPools"))):
+        yield Target("CephPool", one.namespace, f"{prefix}{dig(pool, 'name') or f'data{number}'}")
+
+
+def _keys(one: Object, made: Target) -> frozenset[str] | None:
+    """Return the keys of what is made, None where nobody knows them."""
+    if one.kind == "ConfigMap":
+        return frozenset(map(str, {**mapping(one.manifest.get("data")), **mapping(one.manifest.get("binaryData"))}))
+    if one.kind in {"Certificate", "Ingress"} and made.kind == "Secret":
+        return frozenset({"ca.crt", "tls.crt", "tls.key", "keystore.jks", "keystore.p12", "truststore.jks"})
+    return None
+
+
+def waves(built: Built) -> dict[str, int]:
+    """Return the waves of the Applications that say theirs."""
+    found = {}
+    for one in built.of("Application"):
+        wave = dig(one.manifest, "metadata", "annotations", "argocd.argoproj.io/sync-wave")
+        if one.component == ROOT and isinstance(wave, str) and wave.lstrip("-").isdecimal() and len(wave) < 10:
+            found[one.name] = int(wave)
+    return found

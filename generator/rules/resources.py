@@ -1,0 +1,199 @@
+"""Rules about what pods request: CPU, memory and devices against the nodes they may be on."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from generator.build.fields import Path, amount, dig, mapping
+from generator.build.objects import Built, Problem
+from generator.build.pods import Pod, containers, pods
+from generator.model.finding import Severity
+from generator.model.quantity import Quantity
+from generator.rules.nodes import KNOWN, Worker, nodes_of
+from generator.rules.placement import obstacles
+from generator.rules.rule import BuiltRule, built_rule
+
+
+class Asked(NamedTuple):
+    """What one container says of one resource: path of its `resources`, request and limit in thousandths."""
+
+    at: Path
+    container: str
+    resource: str
+    request: int | None
+    limit: int | None
+
+
+@built_rule(
+    "GEN-POD-020",
+    "requests fit a node",
+    wrong="resources: {requests: {cpu: 200, memory: 2Ti}}\n",
+    right="resources: {requests: {cpu: 100, memory: 512Gi}}\n",
+)
+def fitting(built: Built) -> Iterator[Problem]:
+    """A pod is on one node: what no single node can give, no number of nodes can. Counted is what a node has less what
+    is reserved for its system, the daemon sets of the components and Ceph's OSDs; looked at are only nodes whose labels
+    and taints let the pod in.
+    """
+    nodes = nodes_of(built)
+    for pod in pods(built):
+        allowed = [node for node in nodes if not obstacles(pod, node)]
+        wanted = {name: much for name, much in total(pod).items() if any(name in node.room for node in nodes)}
+        lacking = [missing(pod, wanted, node) for node in allowed]
+        if allowed and all(lacking):
+            best = min(range(len(allowed)), key=lambda index: len(lacking[index]))
+            yield unfitting(pod, wanted, allowed, lacking[best][0])
+
+
+def unfitting(pod: Pod, wanted: dict[str, int], allowed: list[Worker], resource: str) -> Problem:
+    """Tell that no node has enough of a resource."""
+    daemon = pod.maker.kind == "DaemonSet"
+    most = max(allowed, key=lambda node: node.has(resource, daemon=daemon) or 0)
+    has = max(0, most.has(resource, daemon=daemon) or 0)
+    largest = max(
+        (one for one in asked(pod) if one.resource == resource), key=lambda one: one.request or one.limit or 0
+    )
+    there = "requests" if largest.request is not None else "limits"
+    if any((node.has(resource, daemon=daemon) or 0) >= wanted[resource] for node in allowed):
+        message = f"no node that it may be on has all it asks for at once, {shown(resource, wanted[resource])} for one"
+    else:
+        most_told = f"no node that it may be on has more than {shown(resource, has)} ({most.name})"
+        message = f"it asks for {shown(resource, wanted[resource])}, and {most_told}"
+    return pod.problem(message, *largest.at, there, resource, fix=f"ask for {shown(resource, has)} or less")
+
+
+def missing(pod: Pod, wanted: dict[str, int], node: Worker) -> list[str]:
+    """Return the resources of which a node has too little for a pod."""
+    there = {name: node.has(name, daemon=pod.maker.kind == "DaemonSet") for name in wanted}
+    return [name for name, has in there.items() if has is not None and wanted[name] > has]
+
+
+@built_rule(
+    "GEN-POD-021",
+    "no limit is below its request",
+    wrong="resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}\n",
+    right="resources: {requests: {memory: 2Gi}, limits: {memory: 2Gi}}\n",
+)
+def limited(built: Built) -> Iterator[Problem]:
+    """The API server refuses a pod that may have less than it asks for."""
+    for pod in pods(built):
+        for one in asked(pod):
+            if one.request is not None and one.limit is not None and one.limit < one.request and plain(one.resource):
+                limit, request = shown(one.resource, one.limit), shown(one.resource, one.request)
+                message = f"{one.container}: limit {limit} is below the request of {request}"
+                yield pod.problem(message, *one.at, "limits", one.resource, fix="raise the limit or lower the request")
+
+
+@built_rule(
+    "GEN-POD-022",
+    "devices are asked for in whole, by limits",
+    wrong="resources: {requests: {nvidia.com/gpu: 1}}\n",
+    right="resources: {limits: {nvidia.com/gpu: 1}}\n",
+)
+def whole(built: Built) -> Iterator[Problem]:
+    """Extended resources and huge pages cannot be overcommitted: the API server demands a limit, a request only if it
+    is the same, and whole numbers of devices.
+    """
+    for pod in pods(built):
+        for one in asked(pod):
+            if plain(one.resource):
+                continue
+            if one.limit is None or (one.request is not None and one.request != one.limit):
+                message = f"{one.container}: {one.resource} needs a limit that equals its request"
+                yield pod.problem(message, *one.at, fix=f"limits: {{{one.resource}: {share(one)}}}")
+            elif one.limit % 1000:
+                message = f"{one.container}: {one.resource} comes in whole numbers"
+                yield pod.problem(message, *one.at, "limits", one.resource)
+
+
+@built_rule(
+    "GEN-POD-023",
+    "devices are those that nodes offer",
+    wrong="limits: {rdma/hca_devices: 1}\n",
+    right="limits: {rdma/hca_shared_devices_a: 1}\n",
+)
+def offered(built: Built) -> Iterator[Problem]:
+    """GPUs, their instances and RDMA tickets are offered by the components of the cluster file and by nobody else: a
+    pod that asks for one by another name, or where there are none, waits for ever. Names of GPU instances follow from
+    `mig` in the pool, that of RDMA from `fabric.rdma`.
+    """
+    for pod, one, nodes in unoffered(built):
+        if one.resource.startswith(KNOWN):
+            there = {name for node in nodes for name in node.room if name.startswith(KNOWN)}
+            message = f"{one.container}: no node offers {one.resource}"
+            fix = f"nodes offer {', '.join(sorted(there))}" if there else "no node offers GPUs or RDMA"
+            yield pod.problem(message, *one.at, "limits", one.resource, fix=fix)
+
+
+@built_rule(
+    "GEN-POD-024",
+    "somebody offers other devices and huge pages",
+    wrong="limits: {example.org/fpga: 1}\n",
+    right="limits: {nvidia.com/gpu: 1}\n",
+    severity=Severity.WARNING,
+)
+def unknown(built: Built) -> Iterator[Problem]:
+    """No component offers this resource, and nodes are not prepared with huge pages. It may come from a device plugin
+    or a kernel setting of your own; if not, the pod waits for ever.
+    """
+    for pod, one, _ in unoffered(built):
+        if not one.resource.startswith(KNOWN):
+            message = f"{one.container}: nothing that is known here offers {one.resource}"
+            yield pod.problem(message, *one.at, "limits", one.resource)
+
+
+def unoffered(built: Built) -> Iterator[tuple[Pod, Asked, tuple[Worker, ...]]]:
+    """Yield the extended resources and huge pages that pods ask for and no node has."""
+    nodes = nodes_of(built)
+    for pod in pods(built) if nodes else ():
+        for one in asked(pod):
+            wanted = one.limit or one.request
+            if wanted and not plain(one.resource) and all(node.has(one.resource) == 0 for node in nodes):
+                yield pod, one, nodes
+
+
+def asked(pod: Pod) -> Iterator[Asked]:
+    """Yield what each container asks for, resource by resource."""
+    for at, container in containers(pod):
+        found = mapping(container.get("resources"))
+        requests, limits = mapping(found.get("requests")), mapping(found.get("limits"))
+        for resource in {str(key): None for key in (*requests, *limits)}:
+            request, limit = amount(requests.get(resource)), amount(limits.get(resource))
+            if request is not None or limit is not None:
+                name = f"container {container.get('name')}"
+                yield Asked((*at, "resources"), name, resource, request, limit)
+
+
+def total(pod: Pod) -> dict[str, int]:
+    """Return what a pod requests in all, in thousandths: that of its containers and of sidecars among the first ones,
+    or more where one that runs before them asks for more. A limit without a request is one.
+    """
+    running: dict[str, int] = {}
+    before: dict[str, int] = {}
+    for one in asked(pod):
+        much = one.request if one.request is not None else one.limit or 0
+        index = one.at[2]
+        stays = one.at[1] == "containers" or dig(pod.spec, *one.at[1:2], index, "restartPolicy") == "Always"
+        if stays:
+            running[one.resource] = running.get(one.resource, 0) + much
+        else:
+            before[one.resource] = max(before.get(one.resource, 0), much + running.get(one.resource, 0))
+    return {key: max(running.get(key, 0), before.get(key, 0)) for key in running | before}
+
+
+def plain(resource: str) -> bool:
+    """Tell whether a resource may be overcommitted: Kubernetes' own, less huge pages."""
+    return "/" not in resource and not resource.startswith("hugepages-")
+
+
+def share(one: Asked) -> Quantity:
+    """Return what the scheduler counts: the request, else the limit."""
+    return Quantity(one.request if one.request is not None else one.limit or 0)
+
+
+def shown(resource: str, milli: int) -> str:
+    """Write an amount for people."""
+    text = Quantity(milli).human() if resource == "memory" else f"{milli / 1000:g}"
+    return f"{text} of memory" if resource == "memory" else f"{text} {resource}"
+
+
+RULES: tuple[BuiltRule, ...] = (fitting, limited, whole, offered, unknown)

@@ -1,0 +1,238 @@
+"""Rules about what the API server's schemas say: kinds, versions, fields, namespaces."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache, partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from generator.build.fields import dig, mapping, sequence
+from generator.build.kinds import CRD, Kinds, served_by
+from generator.build.objects import Built, Object, Problem
+from generator.components.component import Manifest
+from generator.model.finding import Severity
+from generator.model.plural import plural
+from generator.rules.rule import BuiltRule, built_rule
+from generator.rules.violations import violations
+
+# Components whose operators make CRDs when they start: no chart or manifest holds these (facts: network-gpu, Cilium).
+_MAKERS = {"cilium.io": "cilium"}
+
+
+@built_rule(
+    "GEN-API-001",
+    "fields are those of the kind",
+    wrong="kind: Service\nspec:\n  port: [{port: 80}]\n",
+    right="kind: Service\nspec:\n  ports: [{port: 80}]\n",
+)
+def fitting(built: Built) -> Iterator[Problem]:
+    """The API server drops a field that a kind does not have without a word, and Argo CD then shows a difference for
+    ever; a value of the wrong type it refuses, and the whole sync with it. Built-in kinds are judged by the schemas of
+    the cluster's Kubernetes minor, custom ones by the CRDs among the objects or in `--schemas`. What needs more than
+    a schema (CEL rules, webhooks, the schemas inside CRDs) only a server tells: `gen check --server`.
+    """
+    judge = cache(partial(judge_of, Kinds.of(built)))
+    for one in built.objects:
+        schema = judge(one.version, one.kind)
+        for found in violations(schema, bare(one.manifest)) if schema else ():
+            yield one.problem(found.message, *found.at, fix=found.fix)
+
+
+@built_rule(
+    "GEN-API-002",
+    "the target Kubernetes serves the version",
+    wrong="apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\n",
+    right="apiVersion: policy/v1\nkind: PodDisruptionBudget\n",
+)
+def served(built: Built) -> Iterator[Problem]:
+    """Kubernetes takes old versions of its kinds away, and serves beta versions only where somebody switched them on:
+    what it does not serve it refuses, and the upgrade that removes a version breaks every object that names it.
+    """
+    known = Kinds.of(built)
+    for one in built.objects:
+        of_a_crd = not known.ours(one.group) or (one.group, one.kind) in known.custom
+        if of_a_crd or one.kind in known.served.get(one.version, {}):
+            continue
+        others = known.versions(one.group, one.kind) or known.elsewhere(one.kind)
+        fix = f"write it in {others[-1]}" if others else f"correct the kind; is `{one.kind}` one of Kubernetes' own?"
+        yield one.problem(f"Kubernetes 1.{known.minor} serves no {one.kind} in {one.version}", "apiVersion", fix=fix)
+
+
+@built_rule(
+    "GEN-API-003",
+    "the CRD serves the version",
+    wrong="apiVersion: cert-manager.io/v1alpha2\nkind: Certificate\n",
+    right="apiVersion: cert-manager.io/v1\nkind: Certificate\n",
+)
+def served_by_definition(built: Built) -> Iterator[Problem]:
+    """A CRD says which of its versions are served; objects of another version are refused."""
+    known = Kinds.of(built)
+    for one in built.objects:
+        found = known.versions(one.group, one.kind)
+        if (one.group, one.kind) in known.custom and one.version not in found:
+            message = f"the CRD of {one.kind} serves no version {one.version.rpartition('/')[2]}"
+            yield one.problem(message, "apiVersion", fix=f"write it in {', '.join(found)}")
+
+
+@built_rule(
+    "GEN-API-004",
+    "the kind is known",
+    severity=Severity.WARNING,
+    wrong="(a CephCluster, and nowhere the CRD of Rook)\n",
+    right="(after `gen vendor`, or with --schemas and a folder that holds the CRD)\n",
+)
+def known_kinds(built: Built) -> Iterator[Problem]:
+    """Without its CRD nothing can be said about an object: neither its fields nor its namespace are judged, and a
+    kind that no CRD brings is refused. CRDs come with `gen vendor`; those that operators install when they start can
+    be given with `--schemas`. Told once for each kind; those of Cilium's operator are only counted as not judged.
+    """
+    told: dict[tuple[str, str], list[Object]] = {}
+    for one in _unknown(built)[0]:
+        told.setdefault((one.group, one.kind), []).append(one)
+    for (group, kind), found in told.items():
+        objects = "one object" if len(found) == 1 else f"{len(found)} objects"
+        where = "here: not vendored" if built.unvendored else "among what is applied"
+        message = f"no CRD of {kind}.{group} {where}; the fields of {objects} are not judged"
+        fix = "give its CRD with --schemas DIR" + (", or run `gen vendor`" if built.unvendored else "")
+        yield found[0].problem(message, "apiVersion", fix=fix)
+
+
+def unproven(built: Built) -> Iterator[str]:
+    """Say of what kinds the fields are not judged because an operator brings their CRDs."""
+    for group, count in sorted(Counter(one.group for one in _unknown(built)[1]).items()):
+        fields = f"the fields of {plural(count, 'object')} of {group}"
+        yield f"{fields}, whose CRDs {_MAKERS[group]} makes when it starts; --schemas DIR judges them"
+
+
+def _unknown(built: Built) -> tuple[list[Object], list[Object]]:
+    """Return the objects whose CRDs are not here, those apart whose CRDs an operator makes."""
+    known, there = Kinds.of(built), {*built.unseen, *(one.component for one in built.objects)}
+    foreign = [one for one in built.objects if known.foreign(one)]
+    later = [one for one in foreign if _MAKERS.get(one.group) in there]
+    return [one for one in foreign if _MAKERS.get(one.group) not in there], later
+
+
+@built_rule(
+    "GEN-API-005",
+    "what lives in a namespace names it",
+    wrong="kind: ConfigMap\nmetadata: {name: settings}\n",
+    right="kind: ConfigMap\nmetadata: {name: settings, namespace: monitoring}\n",
+)
+def placed(built: Built) -> Iterator[Problem]:
+    """An object without a namespace goes wherever its Application points to, and a reviewer cannot see where; one that
+    has a namespace and may not is refused, or seen as missing for ever. In a folder of no cluster a namespace may be
+    left out: whoever applies it says where.
+    """
+    known = Kinds.of(built)
+    for one in built.objects:
+        wanted = known.namespaced(one.version, one.kind)
+        if wanted is True and not one.namespace and built.cluster:
+            message = f"a {one.kind} lives in a namespace, and none is named"
+            yield one.problem(message, "metadata", "name", fix="add metadata.namespace")
+        if wanted is False and one.namespace:
+            message = f"a {one.kind} lives in no namespace"
+            yield one.problem(message, "metadata", "namespace", fix="remove metadata.namespace")
+
+
+def judge_of(known: Kinds, version: str, kind: str) -> Any:
+    """Return what judges a kind, None where nothing does."""
+    schemas = schemas_of(known.minor)
+    if kind in known.served.get(version, {}):
+        return built_in(schemas, version, kind)
+    group, _, name = version.rpartition("/")
+    definition = served_by(known.custom.get((group, kind))).get(name)
+    schema = closed(mapping(dig(definition, "schema", "openAPIV3Schema")))
+    # Some CRDs leave out what every object has.
+    every = {"apiVersion": {}, "kind": {}, "metadata": metadata(schemas)}
+    return validator({**schema, "properties": mapping(schema.get("properties")) | every}, schemas) if schema else None
+
+
+@cache
+def schemas_of(minor: int) -> Path:
+    """Return the folder with the schemas of a minor, or of the nearest one below it that is there."""
+    folder = Path(str(files("kubernetes_validate"))) / "kubernetes-json-schema"
+    found = {int(path.name.split(".")[1]): path for path in folder.glob("v1.*-local-strict")}
+    return found[max((one for one in found if one <= minor), default=min(found))]
+
+
+def bare(manifest: Manifest) -> Manifest:
+    """Return an object with what cannot be judged by a schema left out: the schemas within a CRD, which would take as
+    long as everything else.
+    """
+    if manifest["kind"] != CRD:
+        return manifest
+    spec = mapping(manifest.get("spec"))
+    versions = [
+        {**one, "schema": {}} if isinstance(one, dict) and "schema" in one else one
+        for one in sequence(spec.get("versions"))
+    ]
+    return {**manifest, "spec": {**spec, "versions": versions}}
+
+
+@cache
+def built_in(schemas: Path, version: str, kind: str) -> Any:
+    """Return the validator of a kind that Kubernetes serves."""
+    group, _, name = version.rpartition("/")
+    file = schemas / f"{kind.lower()}-{'-'.join(filter(None, (group.partition('.')[0], name)))}.json"
+    return validator(json.loads(file.read_bytes()), schemas) if file.is_file() else None
+
+
+def validator(schema: Manifest, schemas: Path) -> Any:
+    """Return what judges by a schema that may point to Kubernetes' own types."""
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - heavy, and for this verb only
+
+    return Draft202012Validator(schema, registry=definitions(schemas))
+
+
+@cache
+def definitions(schemas: Path) -> Any:
+    """Return Kubernetes' own types."""
+    from referencing import Registry, Resource  # noqa: PLC0415 - as above
+
+    content: Any = Resource.from_contents(json.loads((schemas / "_definitions.json").read_bytes()))
+    return content @ Registry()
+
+
+def metadata(schemas: Path) -> Manifest:
+    """Return the schema of `metadata`."""
+    name = next(iter(definitions(schemas)))
+    return {"$ref": f"{name}#/$defs/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
+
+
+def closed(schema: Any) -> Any:
+    """Return a structural schema with unknown fields refused, as JSON Schema understands it. What stands below allOf,
+    anyOf, oneOf and not only adds conditions.
+    """
+    if not isinstance(schema, dict):
+        return schema
+    left_out = {"default", "format", "example", "description"}
+    found = {key: value for key, value in schema.items() if key not in left_out and not str(key).startswith("x-")}
+    if "pattern" in schema and not usable(schema["pattern"]):
+        del found["pattern"]
+    if isinstance(schema.get("properties"), dict):
+        found["properties"] = {name: closed(part) for name, part in schema["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            found[key] = closed(schema[key])
+    if schema.get("x-kubernetes-int-or-string"):
+        found["type"] = ["integer", "string"]
+    elif schema.get("nullable") and isinstance(schema.get("type"), str):
+        found["type"] = [schema["type"], "null"]
+    if schema.get("type") == "object" and not schema.get("x-kubernetes-preserve-unknown-fields"):
+        found.setdefault("additionalProperties", False)
+    return found
+
+
+def usable(pattern: object) -> bool:
+    """Tell whether Python reads a pattern; Kubernetes' own dialect has some that it does not."""
+    try:
+        re.compile(str(pattern))
+    except re.error:
+        return False
+    return True
+
+
+RULES: tuple[BuiltRule, ...] = (fitting, served, served_by_definition, known_kinds, placed)

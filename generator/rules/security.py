@@ -1,0 +1,72 @@
+"""Rules about what pods may do: the Pod Security level that their namespace enforces."""
+
+import re
+from collections.abc import Iterator
+
+from generator.build.objects import Built, Problem
+from generator.build.pods import pods
+from generator.model.served import minor_of
+from generator.rules.podsecurity import BASELINE, NEWEST, RESTRICTED, Control
+from generator.rules.rule import BuiltRule, built_rule
+
+LABEL = "pod-security.kubernetes.io/enforce"
+
+
+@built_rule(
+    "GEN-POD-001",
+    "pods do nothing that `baseline` forbids",
+    wrong="hostNetwork: true\ncontainers: [{name: agent, image: example.org/agent:1.2.3}]\n",
+    right="containers: [{name: agent, image: example.org/agent:1.2.3}]\n",
+)
+def baseline(built: Built) -> Iterator[Problem]:
+    """A namespace's label `pod-security.kubernetes.io/enforce` makes the API server refuse pods, but not the
+    Deployment or Job that makes them: it is accepted, and stays without pods. What needs the node itself belongs in a
+    namespace that enforces `privileged`.
+    """
+    yield from forbidden(built, BASELINE, {"baseline", "restricted"})
+
+
+@built_rule(
+    "GEN-POD-002",
+    "pods do nothing that `restricted` forbids",
+    wrong="containers: [{name: main, image: example.org/app:1.2.3}]\n",
+    right=(
+        "securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}\n"
+        "containers:\n  - name: main\n    image: example.org/app:1.2.3\n"
+        "    securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}\n"
+    ),
+)
+def restricted(built: Built) -> Iterator[Problem]:
+    """`restricted` wants things said, not only left out: that nothing runs as root, that privileges are not gained,
+    that capabilities are dropped and system calls filtered. The API server refuses pods that do not say so, and accepts
+    the Deployment or Job that makes them.
+    """
+    yield from forbidden(built, RESTRICTED, {"restricted"})
+
+
+def forbidden(built: Built, controls: tuple[Control, ...], levels: set[str]) -> Iterator[Problem]:
+    """Yield what pods do against controls where their namespace enforces one of the levels. A namespace that is not
+    here (kube-system, default) enforces nothing.
+    """
+    enforced = levels_of(built)
+    for pod in pods(built):
+        level, minor = enforced.get(pod.namespace, ("", NEWEST))
+        for one in (one for control in controls if level in levels for one in control(pod, minor)):
+            message = f"{one.message}, and namespace {pod.namespace} enforces `{level}`: its pods are refused"
+            yield pod.problem(message, *one.at, fix=one.fix)
+
+
+def levels_of(built: Built) -> dict[str, tuple[str, int]]:
+    """Return the level that each namespace enforces, and by the rules of which minor: that of the cluster, or an older
+    one that the namespace names.
+    """
+    minor = minor_of(built.cluster.kubernetes.version) if built.cluster else NEWEST
+    found = {}
+    for one in built.of("Namespace"):
+        labels = one.labels
+        pinned = re.fullmatch(r"v1\.(\d{1,3})", str(labels.get(f"{LABEL}-version")))
+        found[one.name] = (str(labels.get(LABEL)), min(minor, int(pinned[1])) if pinned else minor)
+    return found
+
+
+RULES: tuple[BuiltRule, ...] = (baseline, restricted)

@@ -1,0 +1,30 @@
+"""What a reference leads to."""
+
+from typing import NamedTuple, TypeAlias
+
+from generator.build.fields import Path
+from generator.build.workflow_pods import GIVEN
+
+
+class Target(NamedTuple):
+    """What is named. A `key` is asked for only in ConfigMaps and Secrets. Without a `name` nothing is."""
+
+    kind: str
+    namespace: str
+    name: str
+    key: str = ""
+
+    @property
+    def told(self) -> str:
+        """How people name it."""
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+Found: TypeAlias = tuple[Path, Target]
+"""What is named, and where in the object."""
+
+
+def target(kind: str, namespace: str, name: object, key: object = "") -> Target:
+    """Return a target; without a name where there is none, or none that is known before somebody runs it."""
+    known = isinstance(name, str) and not any(sign in name for sign in (GIVEN, "{{", "$("))
+    return Target(kind, namespace, str(name) if known else "", key if isinstance(key, str) else "")

@@ -1,0 +1,104 @@
+"""A folder with kustomizations below it, read file by file: patches are no objects, variants no duplicates."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from manifests import deployment, manifest
+
+from generator.build.objects import Built
+from generator.rules.check import examine
+from generator.build.folder import read_manifests
+
+PATCH = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x", "namespace": "tools"}}
+NAMED_AS = [
+    {"patches": [{"path": "p.yaml"}]},
+    {"patchesStrategicMerge": ["p.yaml"]},
+    {"patchesJson6902": [{"path": "./p.yaml", "target": {"kind": "Deployment"}}]},
+    {"replacements": [{"path": "p.yaml"}]},
+    {"transformers": ["p.yaml"]},
+    {"configurations": ["p.yaml"]},
+    {"configMapGenerator": [{"name": "made", "files": ["key=p.yaml"]}]},
+]
+
+
+def put(file: Path, value: object) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(value))
+
+
+def project(root: Path, **overlay: Any) -> Path:
+    put(root / "base/d.yaml", deployment())
+    put(root / "base/kustomization.yaml", {"resources": ["d.yaml"]})
+    put(root / "overlays/prod/p.yaml", {**PATCH, "spec": {"replicas": 3}})
+    put(root / "overlays/prod/kustomization.yaml", {"resources": ["../../base"], **overlay})
+    return root
+
+
+def twice(built: Built) -> list[str]:
+    return [one.object.file for one in examine(built) if one.code == "GEN-ARGO-001"]
+
+
+@pytest.mark.parametrize("overlay", NAMED_AS)
+def test_a_file_that_a_kustomization_applies_is_no_object(tmp_path: Path, overlay: dict[str, Any]) -> None:
+    built = read_manifests(project(tmp_path, **overlay))
+    assert [one.file for one in built.objects] == [f"{tmp_path}/base/d.yaml"]
+    assert not [one for one in examine(built) if "is missing" in one.message and "overlays" in one.object.file]
+    (note,) = built.notes
+    assert note == (
+        f"{tmp_path}: what 2 kustomizations below it become, with patches; "
+        f"name a folder to have it built: {tmp_path}/overlays/prod"
+    )
+
+
+def test_a_file_that_nobody_names_as_a_patch_is_judged(tmp_path: Path) -> None:
+    built = read_manifests(project(tmp_path, patches=[{"path": "other.yaml"}]))
+    assert [one.file for one in built.objects] == [f"{tmp_path}/base/d.yaml", f"{tmp_path}/overlays/prod/p.yaml"]
+    assert {one.code for one in examine(built) if one.object.file.endswith("p.yaml")} == {"GEN-API-001"}
+
+
+def test_a_file_that_is_an_object_somewhere_is_judged(tmp_path: Path) -> None:
+    project(tmp_path, patches=[{"path": "p.yaml"}])
+    put(tmp_path / "overlays/kustomization.yaml", {"resources": ["prod/p.yaml"]})
+    files = [one.file for one in read_manifests(tmp_path).objects]
+    assert files == [f"{tmp_path}/base/d.yaml", f"{tmp_path}/overlays/prod/p.yaml"]
+
+
+def test_variants_are_no_duplicates(tmp_path: Path) -> None:
+    same = manifest("ConfigMap")
+    for name in ("a", "b"):
+        put(tmp_path / name / "c.yaml", same)
+        put(tmp_path / name / "kustomization.yaml", {"resources": ["c.yaml"]})
+    put(tmp_path / "install.yaml", same)
+    put(tmp_path / "ha-install.yaml", same)
+    assert twice(read_manifests(tmp_path)) == []
+
+
+def test_duplicates_within_one_kustomization_or_file_are(tmp_path: Path) -> None:
+    same = manifest("ConfigMap")
+    for name in ("a", "b"):
+        put(tmp_path / name / "c.yaml", same)
+        put(tmp_path / name / "kustomization.yaml", {"resources": ["c.yaml", "d.yaml"]})
+    put(tmp_path / "a/d.yaml", same)
+    (tmp_path / "twice.yaml").write_text(f"{json.dumps(same)}\n---\n{json.dumps(same)}\n")
+    assert twice(read_manifests(tmp_path)) == [f"{tmp_path}/a/d.yaml", f"{tmp_path}/twice.yaml"]
+
+
+def test_with_one_kustomization_or_none_all_belongs_together(tmp_path: Path) -> None:
+    same = manifest("ConfigMap")
+    put(tmp_path / "a/c.yaml", same)
+    put(tmp_path / "d.yaml", same)
+    assert twice(read_manifests(tmp_path)) == [f"{tmp_path}/d.yaml"]
+    put(tmp_path / "a/kustomization.yaml", {"resources": ["c.yaml"]})
+    built = read_manifests(tmp_path)
+    assert twice(built) == [f"{tmp_path}/d.yaml"]
+    assert "what 1 kustomization below it become" in built.notes[0]
+
+
+def test_a_kustomization_that_cannot_be_read_is_a_fault_and_all_else_is_judged(tmp_path: Path) -> None:
+    project(tmp_path)
+    (tmp_path / "overlays/prod/kustomization.yaml").write_text("patches: []\npatches: []\n")
+    built = read_manifests(tmp_path)
+    assert [(one.code, one.position.line) for one in built.faults] == [("GEN-FILE-001", 2)]
+    assert len(built.objects) == 2

@@ -1,0 +1,88 @@
+"""The backup's WorkflowTemplate: four steps in order, whose script and settings fit each other."""
+
+import re
+from typing import Any
+
+import pytest
+
+from generator.components.workflows.backup import PHASES, SCRIPT, TEMPLATES
+
+TEMPLATE, SCRIPTS = TEMPLATES
+SPEC: dict[str, Any] = TEMPLATE["spec"]
+STEPS = {one["name"]: one for one in SPEC["templates"]}
+
+
+def test_the_steps_are_the_scripts_phases_in_order() -> None:
+    order = [step["template"] for group in STEPS["backup"]["steps"] for step in group]
+    assert order == list(PHASES)
+    assert f'{" | ".join(PHASES)}) "$1"' in SCRIPT
+    assert [STEPS[phase]["container"]["args"] for phase in PHASES] == [[phase] for phase in PHASES]
+
+
+def test_the_script_gets_every_variable_it_reads_and_no_other() -> None:
+    read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", SCRIPT)) - {"BASH_REMATCH"}
+    counted = {"OBJECTS", "BYTES", "MOVING", "SAMPLED"}
+    # mc reads HOME.
+    for phase in PHASES:
+        given = {variable["name"] for variable in STEPS[phase]["container"]["env"]}
+        assert given - {"HOME"} == (read if phase == "record" else read - counted)
+
+
+def test_the_script_is_the_one_that_is_mounted_and_run() -> None:
+    container = STEPS["mirror"]["container"]
+    (volume,) = [one for one in SPEC["volumes"] if one["name"] == "scripts"]
+    (mount,) = [one for one in container["volumeMounts"] if one["name"] == "scripts"]
+    assert volume["configMap"]["name"] == SCRIPTS["metadata"]["name"]
+    assert container["command"][1] == f"{mount['mountPath']}/{next(iter(SCRIPTS['data']))}"
+    assert SCRIPTS["data"]["backup.sh"] == SCRIPT
+
+
+def test_mounts_have_volumes_and_what_is_written_is_writable() -> None:
+    volumes = {one["name"]: one for one in SPEC["volumes"]}
+    for phase in PHASES:
+        container = STEPS[phase]["container"]
+        assert {mount["name"] for mount in container["volumeMounts"]} == volumes.keys()
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        written = {one["value"] for one in container["env"] if one["name"] in ("WORK", "HOME", "MC_CONFIG_DIR")}
+        empty = {m["mountPath"] for m in container["volumeMounts"] if "emptyDir" in volumes[m["name"]]}
+        assert written == empty
+    assert volumes["client"]["emptyDir"]["medium"] == "Memory"
+
+
+def test_what_verify_counts_is_what_record_writes() -> None:
+    counted = {one["name"]: one["valueFrom"]["path"] for one in STEPS["verify"]["outputs"]["parameters"]}
+    (names,) = re.findall(r"for name in ([a-z ]+); do printf", SCRIPT)
+    assert counted == {name: f"/work/{name}" for name in names.split()}
+    assert [one["name"] for one in STEPS["record"]["inputs"]["parameters"]] == list(counted)
+    (step,) = STEPS["backup"]["steps"][-1]
+    assert {one["name"] for one in step["arguments"]["parameters"]} == counted.keys()
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_trouble_is_tried_again_and_a_verdict_is_not(phase: str) -> None:
+    strategy = STEPS[phase]["retryStrategy"]
+    assert strategy["expression"] == "asInt(lastRetry.exitCode) != 2"
+    assert "verdict() {" in SCRIPT
+    assert re.search(r"verdict\(\) \{.* exit 2; \}", SCRIPT)
+    assert re.search(r"trouble\(\) \{.* exit 1; \}", SCRIPT)
+
+
+def test_one_backup_never_runs_twice_at_once() -> None:
+    assert SPEC["synchronization"]["mutexes"] == [{"name": "backup-{{workflow.parameters.name}}"}]
+
+
+def test_nothing_is_deleted_and_nothing_unsafe_is_asked_of_mc() -> None:
+    (mirror,) = re.findall(r"mc --json mirror .*", SCRIPT)
+    assert {"--overwrite", "--retry", "--skip-errors", "--checksum"} <= set(mirror.split())
+    for flag in ("--remove", "--watch", "--insecure", "--active-active", "mc rm", "mc rb"):
+        assert flag not in SCRIPT
+
+
+def test_the_image_is_pinned_by_digest() -> None:
+    assert {STEPS[phase]["container"]["image"].partition("@")[2][:7] for phase in PHASES} == {"sha256:"}
+
+
+def test_keys_come_from_secrets() -> None:
+    for variable in STEPS["mirror"]["container"]["env"]:
+        if variable["name"].endswith("_KEY"):
+            assert "secretKeyRef" in variable["valueFrom"]

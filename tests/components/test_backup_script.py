@@ -1,0 +1,423 @@
+"""The backup script against two real MinIO servers: what it copies, and that nothing wrong passes."""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.components.workflows.backup import SCRIPT
+
+pytestmark = pytest.mark.real
+
+# All that the client image holds (ubi-micro: bash and coreutils) and the script may use.
+TOOLS = ["bash", "cut", "date", "join", "mkdir", "sha256sum", "shuf", "sort", "tail", "timeout"]
+ROOT_USER, ROOT_PASSWORD = "administrator", "only-for-this-test"
+WRITE = ["s3:PutObject", "s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation", "s3:AbortMultipartUpload"]
+READ = ["s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation"]
+
+
+def program(name: str) -> str:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folders = [str(cache / "gen/bin"), os.environ["PATH"]]
+    found = shutil.which(name, path=os.pathsep.join(folders))
+    if not found:
+        pytest.skip(f"{name} is not here")
+    return found
+
+
+class Server:
+    """One single-drive MinIO on loopback."""
+
+    def __init__(self, folder: Path, *, certificates: Path | None = None) -> None:
+        self.folder, self.certificates = folder, certificates
+        with socket.socket() as free, socket.socket() as console:
+            free.bind(("127.0.0.1", 0))
+            console.bind(("127.0.0.1", 0))
+            self.address, self.console = (f"127.0.0.1:{s.getsockname()[1]}" for s in (free, console))
+        self.url = f"http{'s' if certificates else ''}://{self.address}"
+        self.start()
+
+    def start(self) -> None:
+        self.folder.mkdir(exist_ok=True)
+        command = [program("minio"), "server", str(self.folder), "--address", self.address]
+        command += ["--console-address", self.console]
+        command += ["--certs-dir", str(self.certificates)] if self.certificates else []
+        self.process = subprocess.Popen(
+            command,
+            env={
+                **os.environ,
+                "MINIO_CI_CD": "1",  # the drive is on the root disk
+                "_MINIO_SERVER_LOCAL": self.address,  # else it waits for another address where it sees a container
+                "MINIO_ROOT_USER": ROOT_USER,
+                "MINIO_ROOT_PASSWORD": ROOT_PASSWORD,
+            },
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def certificates(folder: Path) -> Path:
+    """A CA and a server certificate for 127.0.0.1, as MinIO and mc want them on disk."""
+    (folder / "CAs").mkdir(parents=True)
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    ca = ["-subj", "/CN=test-ca", "-keyout", "ca.key", "-out", "CAs/ca.crt"]
+    leaf = ["-subj", "/CN=minio", "-keyout", "private.key", "-out", "public.crt"]
+    signed = ["-CA", "CAs/ca.crt", "-CAkey", "ca.key", "-addext", "subjectAltName=IP:127.0.0.1"]
+    signed += ["-addext", "basicConstraints=critical,CA:FALSE"]
+    for more in (ca, leaf + signed):
+        subprocess.run([program("openssl"), "req", "-x509", *curve, *more], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+class Pair:
+    """A source and a target, their buckets, and the script between them."""
+
+    def __init__(self, source: Server, target: Server, folder: Path, name: str) -> None:
+        self.source, self.target, self.folder, self.name = source, target, folder, name
+        self.copy = f"{name}-backup"
+        self.bin = folder / "bin"
+        self.bin.mkdir(parents=True)
+        for tool in [*TOOLS, "mc"]:
+            (self.bin / tool).symlink_to(program(tool))
+        ca = folder / "mc/certs/CAs/ca.crt"
+        ca.parent.mkdir(parents=True)
+        assert target.certificates
+        shutil.copy(target.certificates / "CAs/ca.crt", ca)
+        self.keys = {"SOURCE": (ROOT_USER, ROOT_PASSWORD), "TARGET": (ROOT_USER, ROOT_PASSWORD)}
+        self.more: dict[str, str] = {}
+        self.mc("mb", f"source/{name}")
+        self.mc("mb", "--with-lock", f"target/{self.copy}")
+        self.since = int(time.time())
+
+    def mc(self, *arguments: str, text: str | None = None) -> str:
+        """Run mc as the administrator of both."""
+        hosts = {
+            f"MC_HOST_{alias}": server.url.replace("://", f"://{ROOT_USER}:{ROOT_PASSWORD}@")
+            for alias, server in (("source", self.source), ("target", self.target))
+        }
+        return subprocess.run(
+            [str(self.bin / "mc"), *arguments],
+            env={**hosts, "MC_CONFIG_DIR": str(self.folder / "mc"), "HOME": str(self.folder), "TZ": "UTC"},
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    def put(self, key: str, text: str, where: str = "source") -> None:
+        bucket = self.name if where == "source" else self.copy
+        self.mc("pipe", f"{where}/{bucket}/{key}", text=text)
+
+    def user(self, alias: str, *actions: str) -> None:
+        """Use a new user of one side who has only these rights on its bucket."""
+        bucket = {"source": self.name, "target": self.copy}[alias]
+        name, password = f"{alias}-{self.name}", 'it"s\\a:pass/word@1'
+        arn = f"arn:aws:s3:::{bucket}"
+        statement = {"Effect": "Allow", "Action": actions, "Resource": [arn, f"{arn}/*"]}
+        policy = self.folder / f"{alias}.json"
+        policy.write_text(json.dumps({"Version": "2012-10-17", "Statement": [statement]}))
+        self.mc("admin", "user", "add", alias, name, password)
+        self.mc("admin", "policy", "create", alias, name, str(policy))
+        self.mc("admin", "policy", "attach", alias, name, "--user", name)
+        self.keys[alias.upper()] = (name, password)
+
+    def environment(self) -> dict[str, str]:
+        values = {
+            "PATH": str(self.bin),
+            "HOME": str(self.folder),
+            "MC_CONFIG_DIR": str(self.folder / "mc"),
+            "WORK": str(self.folder / "work"),
+            "NAME": self.name,
+            "SINCE": str(self.since),
+            "READY_SECONDS": "20",
+            "SHRINK_PERCENT": "20",
+            "SAMPLE": "50",
+            "SAMPLE_BYTES": "1000000",
+        }
+        for side, server, bucket in (
+            ("SOURCE", self.source, self.name),
+            ("TARGET", self.target, self.copy),
+        ):
+            access, secret = self.keys[side]
+            values |= {f"{side}_URL": server.url, f"{side}_BUCKET": bucket}
+            values |= {f"{side}_ACCESS_KEY": access, f"{side}_SECRET_KEY": secret}
+        return values | self.more
+
+    def start(self, phase: str) -> "subprocess.Popen[str]":
+        script = self.folder / "backup.sh"
+        script.write_text(SCRIPT)
+        return subprocess.Popen(
+            [str(self.bin / "bash"), str(script), phase],
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, phase: str) -> tuple[int, str]:
+        process = self.start(phase)
+        said, _ = process.communicate(timeout=120)
+        return process.returncode, said
+
+    def backup(self) -> None:
+        """A whole run, as the workflow does it; all that was written before it counts as settled."""
+        time.sleep(1.1)  # times are compared in whole seconds
+        self.since = int(time.time())
+        for phase in ("precheck", "mirror", "verify"):
+            code, said = self.run(phase)
+            assert code == 0, said
+        work = self.folder / "work"
+        self.more = {name.upper(): (work / name).read_text() for name in ("objects", "bytes", "moving", "sampled")}
+        code, said = self.run("record")
+        assert code == 0, said
+
+    def settle(self) -> None:
+        time.sleep(1.1)
+        self.since = int(time.time())
+
+    def records(self) -> list[dict[str, Any]]:
+        prefix = f"target/{self.copy}/_gen/backups/{self.name}/"
+        keys = [json.loads(line)["key"] for line in self.mc("--json", "ls", prefix).splitlines()]
+        return [json.loads(self.mc("cat", prefix + key)) for key in keys]
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Server]]:
+    folder = tmp_path_factory.mktemp("minio")
+    source = Server(folder / "source")
+    target = Server(folder / "target", certificates=certificates(folder / "certs"))
+    yield source, target
+    source.stop()
+    target.stop()
+
+
+@pytest.fixture
+def pair(servers: tuple[Server, Server], tmp_path: Path, request: pytest.FixtureRequest) -> Pair:
+    name = f"b{hashlib.sha256(request.node.name.encode()).hexdigest()[:12]}"
+    await_ready(servers[0])
+    pair = Pair(*servers, tmp_path, name)
+    for key in ("a/one", "a/two", "three", 'odd "<&>" k\\y é'):
+        pair.put(key, f"content of {key}\n")
+    return pair
+
+
+def await_ready(server: Server) -> None:
+    for _ in range(100):
+        try:
+            urllib.request.urlopen(f"{server.url}/minio/health/cluster").close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    pytest.fail("MinIO does not start")
+
+
+def test_a_backup_is_whole_recorded_and_repeatable(pair: Pair) -> None:
+    pair.backup()
+    assert pair.mc("cat", f'target/{pair.copy}/odd "<&>" k\\y é') == 'content of odd "<&>" k\\y é\n'
+    time.sleep(1.1)
+    pair.put("four", "new\n")
+    pair.put("three", "CONTENT of three\n")  # as long as before
+    pair.backup()
+    assert pair.mc("cat", f"target/{pair.copy}/three") == "CONTENT of three\n"
+    first, second = pair.records()
+    assert (first["objects"], second["objects"], second["sampled"]) == (4, 5, 5)
+    assert second["bytes"] == first["bytes"] + 4
+    assert second["backup"] == pair.name
+
+
+def test_rights_to_write_and_read_without_deleting_are_enough(pair: Pair) -> None:
+    pair.user("source", *READ)
+    pair.user("target", *WRITE)
+    pair.backup()
+    assert [record["objects"] for record in pair.records()] == [4]
+
+
+def test_an_empty_bucket_is_a_backup_of_nothing(pair: Pair) -> None:
+    pair.mc("rm", "--recursive", "--force", f"source/{pair.name}")
+    pair.backup()
+    assert [record["objects"] for record in pair.records()] == [0]
+
+
+def test_what_changes_during_the_run_is_counted_and_left_to_the_next(pair: Pair) -> None:
+    pair.settle()
+    assert pair.run("mirror")[0] == 0
+    pair.put("late", "written meanwhile")
+    code, said = pair.run("verify")
+    assert code == 0, said
+    assert "5 objects" in said
+    assert "1 changed since" in said
+
+
+def test_an_object_changed_at_the_source_with_equal_size_is_red(pair: Pair) -> None:
+    pair.backup()
+    time.sleep(1.1)
+    pair.put("three", "CONTENT OF three\n")
+    pair.settle()
+    code, said = pair.run("verify")
+    assert code == 2
+    assert "copy is older than its source: three" in said
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "expected"),
+    [
+        ("three", None, "missing: three"),
+        ("three", "short", "differs in size (17, copy 5): three"),
+        ("three", "content OF three\n", "differs in content: three"),
+        ('odd "<&>" k\\y é', 'content OF odd "<&>" k\\y é\n', "differs in content: odd"),
+    ],
+)
+def test_a_copy_that_is_not_the_source_is_red(pair: Pair, key: str, text: str | None, expected: str) -> None:
+    pair.backup()
+    if text is None:
+        pair.mc("rm", f"target/{pair.copy}/{key}")
+    else:
+        pair.put(key, text, "target")
+    code, said = pair.run("verify")
+    assert code == 2, said
+    assert expected in said
+
+
+def test_a_source_that_dies_during_the_copy_is_red(servers: tuple[Server, Server], pair: Pair) -> None:
+    source = servers[0]
+    # More than the buffers between two programs hold: what is in them arrives even from the dead.
+    pair.put("big", "x" * 120_000_000)
+    pair.more["MC_LIMIT_DOWNLOAD"] = "2MiB"
+    process = pair.start("mirror")
+    time.sleep(2)
+    assert process.poll() is None
+    source.stop()
+    try:
+        said, _ = process.communicate(timeout=120)
+        assert process.returncode == 1, said
+        assert "the copy is not whole" in said
+        code, said = pair.run("verify")
+        assert code == 1, said
+        assert "not whole" in said
+    finally:
+        source.start()
+        await_ready(source)
+
+
+def test_a_target_that_is_down_is_red_at_once(pair: Pair) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        pair.more = {"TARGET_URL": f"https://127.0.0.1:{closed.getsockname()[1]}", "READY_SECONDS": "2"}
+        code, said = pair.run("precheck")
+    assert code == 1
+    assert "not ready" in said
+
+
+def test_a_target_with_another_ca_is_red(pair: Pair) -> None:
+    (pair.folder / "mc/certs/CAs/ca.crt").unlink()
+    pair.more["READY_SECONDS"] = "2"
+    assert pair.run("precheck")[0] == 1
+    assert pair.run("mirror")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("side", "rights", "phase"),
+    [
+        ("source", ["s3:GetObject"], "precheck"),
+        ("source", ["s3:ListBucket", "s3:GetBucketLocation"], "mirror"),
+        ("target", READ, "mirror"),
+        ("target", READ, "record"),
+        ("target", ["s3:PutObject"], "precheck"),
+        ("target", ["s3:PutObject", "s3:GetObject"], "verify"),
+    ],
+)
+def test_a_missing_right_is_red(pair: Pair, side: str, rights: list[str], phase: str) -> None:
+    pair.user(side, *rights)
+    pair.more |= {"OBJECTS": "1", "BYTES": "1", "MOVING": "0", "SAMPLED": "0"}
+    code, said = pair.run(phase)
+    assert code == 1, said
+    assert "error:" in said
+
+
+def test_a_right_missing_on_one_object_is_red(pair: Pair) -> None:
+    pair.user("source", *READ)
+    policy = json.loads((pair.folder / "source.json").read_text())
+    deny = {"Effect": "Deny", "Action": ["s3:GetObject"], "Resource": [f"arn:aws:s3:::{pair.name}/a/two"]}
+    policy["Statement"].append(deny)
+    (pair.folder / "source.json").write_text(json.dumps(policy))
+    user = pair.keys["SOURCE"][0]
+    pair.mc("admin", "policy", "create", "source", user, str(pair.folder / "source.json"))
+    pair.settle()
+    pair.run("mirror")
+    code, said = pair.run("verify")
+    assert code == 2, said
+    assert "missing: a/two" in said
+
+
+def test_a_shrunk_source_is_red_until_somebody_says_that_it_is_meant(pair: Pair) -> None:
+    pair.backup()
+    pair.mc("rm", f"source/{pair.name}/a/one")
+    code, said = pair.run("precheck")
+    assert code == 2
+    assert "shrank by more than 20 %" in said
+    pair.mc("rm", "--recursive", "--force", f"source/{pair.name}")
+    assert pair.run("precheck")[0] == 2
+    pair.more["SHRINK_PERCENT"] = "100"
+    assert pair.run("precheck")[0] == 0
+
+
+def test_a_record_that_is_not_ours_is_red(pair: Pair) -> None:
+    pair.put(f"_gen/backups/{pair.name}/20990101T000000Z.json", "{}", "target")
+    code, said = pair.run("precheck")
+    assert code == 1
+    assert "is not a record of ours" in said
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        '{\n "status": "error",\n "error": {"message": "Failed to copy"}\n}',
+        "mc: <ERROR> Unable to list comparison retrying..",
+        '{"status":"error","error":{"message":"Overwrite not allowed"}}',
+    ],
+)
+def test_an_error_that_mc_only_prints_is_red(pair: Pair, output: str) -> None:
+    (pair.bin / "mc").unlink()
+    (pair.bin / "mc").write_text(f"#!{program('bash')}\nprintf '%s\\n' '{output}'\n")
+    (pair.bin / "mc").chmod(0o755)
+    code, said = pair.run("mirror")
+    assert code == 1
+    assert "mc reported errors" in said
+    assert pair.run("verify")[0] == 1
+
+
+def test_keys_stand_in_no_command_line_and_no_output(pair: Pair) -> None:
+    pair.user("source", *READ)
+    pair.user("target", *WRITE)
+    secret = pair.keys["TARGET"][1]
+    pair.put("big", "x" * 8_000_000)
+    pair.more["MC_LIMIT_UPLOAD"] = "2MiB"
+    process = pair.start("mirror")
+    time.sleep(1.5)
+    assert process.poll() is None
+    lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if os.access(path, os.R_OK)]
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=60)
+    assert not any(secret.encode() in line for line in lines)
+    assert secret not in said
+
+
+def test_an_unknown_phase_is_a_verdict(pair: Pair) -> None:
+    code, said = pair.run("everything")
+    assert code == 2
+    assert "usage" in said
