@@ -19,9 +19,9 @@ import yaml
 import generator.components
 from generator.cli import main as gen
 from generator.cli import run
-from generator.components.component import Component, Release, Tier
+from generator.components.component import HELM, Chart, Component, Release, Tier
+from generator.components.definition import Definition
 from generator.model.cluster import Cluster
-from generator.model.versions import HELM, Chart
 from generator.repository.scaffold import starter
 from generator.upstream.helm import helm
 
@@ -42,15 +42,19 @@ def component(*releases: Release, name: str = "toy", version: str = "1.0.0", **m
 def install(spec: Mapping[str, Sequence[Component]], put: Callable[[Any, str, Any], None] = setattr) -> None:
     """Make these all that each cluster installs."""
 
-    def nth(index: int) -> Callable[[Cluster], Component | None]:
-        return lambda cluster: dict(enumerate(spec.get(cluster.name, ()))).get(index)
+    def nth(index: int) -> Definition:
+        return Definition(
+            name=f"toy-{index}",
+            wanted=lambda cluster: index < len(spec.get(cluster.name, ())),
+            make=lambda cluster: spec[cluster.name][index],
+        )
 
     def argo_cd(_cluster: Cluster, _kept: tuple[Component, ...], *, enable_helm: bool) -> Component:
         _ = enable_helm
         return Component(name="argo-cd", tier=Tier.GITOPS, summary="For a test.", version="1")
 
     most = max(map(len, spec.values()), default=0)
-    put(generator.components, "CATALOGUE", tuple(nth(index) for index in range(most)))
+    put(generator.components, "CATALOGUE", {f"toy-{index}": nth(index) for index in range(most)})
     put(generator.components, "argo_cd", argo_cd)
 
 

@@ -20,7 +20,6 @@ from generator.cli.explain import everything
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component, Secret
 from generator.model import cluster, monitoring, nodes, storage, teams
-from generator.model import versions as catalogue
 from generator.repository.project import load
 from generator.spec.codes import Explained
 from generator.spec.schema import schema
@@ -229,7 +228,7 @@ def components() -> str:
     for reference, composed in made.items():
         for component in composed:
             found.setdefault(component.name, {})[reference] = component
-    order = [make.__name__.replace("_", "-") for make in CATALOGUE] + ["argo-cd"]
+    order = list(CATALOGUE)
     absent = [f"`{name}`" for name in order if name not in found]
     parts = [_component(name, found[name]) for name in order if name in found]
     return "\n\n".join([*parts, f"On no reference cluster: {', '.join(absent)}."] if absent else parts)
@@ -238,7 +237,7 @@ def components() -> str:
 def _component(name: str, by_cluster: dict[str, Component]) -> str:
     alike = list(by_cluster.values())
     first = alike[0]
-    known = next(iter(catalogue.CATALOGUE.get(name, ())), None)
+    known = next(iter(CATALOGUE[name].known), None)
     proven = f" (the real program was run at {known.proven})" if known and known.proven else ""
     sources = _union(f"chart `{it.chart.name}` {it.chart.version}" for one in alike for it in one.releases)
     sources += _union(f"manifest <{it}>" for one in alike for it in one.manifests)
@@ -252,7 +251,7 @@ def _component(name: str, by_cluster: dict[str, Component]) -> str:
         "Needs": ", ".join(_union(f"`{need}`" for one in alike for need in one.needs)),
     }
     listed = "\n".join(f"- {title}: {text}" for title, text in lines.items() if text)
-    parts = [f"## {name}", f"{first.summary}.", listed, _secrets(alike), WORDS["components"].get(name, "")]
+    parts = [f"## {name}", f"{first.summary}.", listed, _secrets(alike), CATALOGUE[name].notes]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -4,41 +4,14 @@ from collections.abc import Iterator
 
 from generator.checks.places import suggest
 from generator.checks.rule import rule, warning
+from generator.components import CATALOGUE, absent
+from generator.components.component import NAMESPACES
+from generator.components.definition import Version
 from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.finding import Finding
-from generator.model.versions import CATALOGUE, version_of
 
-COMPONENTS = frozenset(CATALOGUE) | {
-    "issuers", "load-balancer", "namespaces", "queues", "rdma", "tenants", "workflows",
-}  # fmt: skip
-"""Every name that `components` may have: the catalogue's, and components made of our own objects only."""
-
-
-def absent(cluster: Cluster) -> dict[str, str]:
-    """Return the components that this cluster does not have, each with the reason."""
-    return {name: why for there, why, names in _conditions(cluster) if not there for name in names}
-
-
-def _conditions(cluster: Cluster) -> Iterator[tuple[object, str, tuple[str, ...]]]:
-    networks, storage, monitoring = cluster.networks, cluster.storage, cluster.monitoring
-    hcas = cluster.fabric and any(machine.hcas for machine in cluster.gpu_nodes)
-    ceph = ("rook-ceph", "ceph-cluster", "ceph-csi-drivers", "snapshot-controller")
-    scratch = storage.scratch and any(machine.disks_for("scratch") for machine in cluster.machines)
-    yield networks.cni == "cilium", f"cni is {networks.cni}", ("cilium",)
-    yield networks.cni == "calico", f"cni is {networks.cni}", ("calico",)
-    yield networks.load_balancer and networks.cni == "cilium", "there is no networks.loadBalancer", ("load-balancer",)
-    yield cluster.gpu_nodes, "no node has GPUs", ("gpu-operator",)
-    yield cluster.gpu_nodes or cluster.fabric, "no node has GPUs or HCAs", ("node-feature-discovery",)
-    yield hcas, "no GPU node has HCAs in a fabric", ("network-operator", "rdma")
-    yield scratch, "no node has disks for storage.scratch", ("scratch",)
-    yield storage.ceph, "there is no storage.ceph", ceph
-    yield storage.objects, "there is no storage.objects", ("minio",)
-    yield storage.nfs, "there is no storage.nfs", ("csi-nfs",)
-    yield cluster.teams, "there are no teams", ("kueue", "queues", "tenants", "volcano")
-    yield cluster.backups, "there are no backups", ("argo-workflows", "workflows")
-    yield monitoring.zabbix, "there is no monitoring.zabbix", ("zabbix",)
-    prometheus = ("kube-prometheus-stack", "prometheus-crds")
-    yield monitoring.prometheus, "there is no monitoring.prometheus", prometheus
+COMPONENTS = frozenset(CATALOGUE) | {NAMESPACES}
+"""Every name that `components` may have."""
 
 
 @rule(
@@ -51,8 +24,8 @@ def supported_version(cluster: Cluster) -> Iterator[Finding]:
     """Each component's maintainers test it on some minors of Kubernetes and support no others."""
     minor = int(cluster.kubernetes.version.split(".")[1][:9])  # Python refuses to read thousands of digits
     without = absent(cluster)
-    used = [name for name in CATALOGUE if name not in without and cluster.settings(name).managed]
-    versions = {name: version_of(name, cluster) for name in used}
+    used = [one for one in CATALOGUE.values() if one.name not in without and cluster.settings(one.name).managed]
+    versions = {one.name: one.versions.of(cluster) for one in sorted(used, key=lambda one: one.name) if one.versions}
     ranges = [(f"{name} {version.version}", *version.kubernetes) for name, version in versions.items()]
     wrong = [f"{name} (1.{low} to 1.{high})" for name, low, high in ranges if not low <= minor <= high]
     if wrong:
@@ -77,6 +50,11 @@ def known_component(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=("components", name), key=True, message=f"there is no component {name}", fix=fix)
 
 
+def known_versions(name: str) -> tuple[Version, ...]:
+    """Return the versions of a component, none where there is no such component or it comes with gen."""
+    return CATALOGUE[name].known if name in CATALOGUE else ()
+
+
 @rule(
     "GEN-K8S-022",
     "versions that the catalogue knows",
@@ -86,7 +64,7 @@ def known_component(cluster: Cluster) -> Iterator[Finding]:
 def known_version(cluster: Cluster) -> Iterator[Finding]:
     """Values, custom resources and images were checked for the versions of the catalogue and fit no others."""
     for name, settings in cluster.components.items():
-        known = [each.version for each in CATALOGUE.get(name, ())]
+        known = [each.version for each in known_versions(name)]
         if settings.version is not None and name in COMPONENTS and settings.version not in known:
             has = f"known are {', '.join(known)}" if known else "it comes with gen"
             message = f"{name} has no version {settings.version}: {has}"
@@ -137,7 +115,7 @@ def values_taken(cluster: Cluster) -> Iterator[Finding]:
     adopt.
     """
     for name, settings in cluster.components.items():
-        charts = any(version.charts for version in CATALOGUE.get(name, ()))
+        charts = any(version.charts for version in known_versions(name))
         given = [field for field in ("values", "adopt") if getattr(settings, field)]
         if settings.managed and name in COMPONENTS and given and not charts:
             message = f"{name} has no chart, so {' and '.join(given)} {'have' if given[1:] else 'has'} no effect"

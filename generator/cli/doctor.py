@@ -9,10 +9,10 @@ import click
 
 from generator import __version__
 from generator.cli.options import ROOT
+from generator.components.component import HELM
 from generator.errors import UsageError
 from generator.layout.tree import lay_out, merge
 from generator.model.plural import plural
-from generator.model.versions import HELM
 from generator.process import run
 from generator.repository.corners import unused
 from generator.repository.project import find_root, load

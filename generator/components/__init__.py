@@ -1,83 +1,93 @@
 """What is installed: one module per component, each from a cluster to a `Component`."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 from msgspec import structs
 
+from generator.components.argo_cd import DEFINITION as ARGO_CD
 from generator.components.argo_cd import argo_cd
-from generator.components.argo_workflows import argo_workflows
-from generator.components.calico import calico
-from generator.components.ceph_cluster import ceph_cluster
-from generator.components.ceph_csi_drivers import ceph_csi_drivers
-from generator.components.cert_manager import cert_manager
-from generator.components.cilium import cilium
+from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS
+from generator.components.calico import DEFINITION as CALICO
+from generator.components.ceph_cluster import DEFINITION as CEPH_CLUSTER
+from generator.components.ceph_csi_drivers import DEFINITION as CEPH_CSI_DRIVERS
+from generator.components.cert_manager import DEFINITION as CERT_MANAGER
+from generator.components.cilium import DEFINITION as CILIUM
 from generator.components.component import Component, Manifest, Tier
-from generator.components.csi_nfs import csi_nfs
-from generator.components.gpu_operator import gpu_operator
-from generator.components.issuers import issuers
-from generator.components.kube_prometheus_stack import kube_prometheus_stack
-from generator.components.kueue import kueue
-from generator.components.load_balancer import load_balancer
-from generator.components.metrics_server import metrics_server
-from generator.components.minio import minio
-from generator.components.network_operator import network_operator
-from generator.components.node_feature_discovery import node_feature_discovery
-from generator.components.prometheus_crds import prometheus_crds
-from generator.components.queues import queues
-from generator.components.rdma import rdma
-from generator.components.rook_ceph import rook_ceph
-from generator.components.scratch import scratch
-from generator.components.snapshot_controller import snapshot_controller
-from generator.components.tenants import tenants
-from generator.components.volcano import volcano
-from generator.components.workflows import workflows
-from generator.components.zabbix import zabbix
+from generator.components.csi_nfs import DEFINITION as CSI_NFS
+from generator.components.definition import Definition
+from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
+from generator.components.issuers import DEFINITION as ISSUERS
+from generator.components.kube_prometheus_stack import DEFINITION as KUBE_PROMETHEUS_STACK
+from generator.components.kueue import DEFINITION as KUEUE
+from generator.components.load_balancer import DEFINITION as LOAD_BALANCER
+from generator.components.metrics_server import DEFINITION as METRICS_SERVER
+from generator.components.minio import DEFINITION as MINIO
+from generator.components.network_operator import DEFINITION as NETWORK_OPERATOR
+from generator.components.node_feature_discovery import DEFINITION as NODE_FEATURE_DISCOVERY
+from generator.components.prometheus_crds import DEFINITION as PROMETHEUS_CRDS
+from generator.components.queues import DEFINITION as QUEUES
+from generator.components.rdma import DEFINITION as RDMA
+from generator.components.rook_ceph import DEFINITION as ROOK_CEPH
+from generator.components.scratch import DEFINITION as SCRATCH
+from generator.components.snapshot_controller import DEFINITION as SNAPSHOT_CONTROLLER
+from generator.components.tenants import DEFINITION as TENANTS
+from generator.components.volcano import DEFINITION as VOLCANO
+from generator.components.workflows import DEFINITION as WORKFLOWS
+from generator.components.zabbix import DEFINITION as ZABBIX
 from generator.model.cluster import Cluster
 
-Make = Callable[[Cluster], Component | None]
-
-# A new component is a module and a line here.
-CATALOGUE: tuple[Make, ...] = (
-    cilium,
-    calico,
-    load_balancer,
-    prometheus_crds,
-    snapshot_controller,
-    cert_manager,
-    issuers,
-    metrics_server,
-    node_feature_discovery,
-    csi_nfs,
-    scratch,
-    rook_ceph,
-    ceph_csi_drivers,
-    ceph_cluster,
-    minio,
-    network_operator,
-    rdma,
-    gpu_operator,
-    volcano,
-    kueue,
-    queues,
-    tenants,
-    kube_prometheus_stack,
-    argo_workflows,
-    workflows,
-    zabbix,
-)
+# A new component is a module or folder, and a line here.
+CATALOGUE: dict[str, Definition] = {
+    definition.name: definition
+    for definition in (
+        CILIUM,
+        CALICO,
+        LOAD_BALANCER,
+        PROMETHEUS_CRDS,
+        SNAPSHOT_CONTROLLER,
+        CERT_MANAGER,
+        ISSUERS,
+        METRICS_SERVER,
+        NODE_FEATURE_DISCOVERY,
+        CSI_NFS,
+        SCRATCH,
+        ROOK_CEPH,
+        CEPH_CSI_DRIVERS,
+        CEPH_CLUSTER,
+        MINIO,
+        NETWORK_OPERATOR,
+        RDMA,
+        GPU_OPERATOR,
+        VOLCANO,
+        KUEUE,
+        QUEUES,
+        TENANTS,
+        KUBE_PROMETHEUS_STACK,
+        ARGO_WORKFLOWS,
+        WORKFLOWS,
+        ZABBIX,
+        ARGO_CD,
+    )
+}
+"""Every component by name, in the order in which people read of them."""
 
 
 def compose(cluster: Cluster, vendored: Collection[str] = ()) -> tuple[Component, ...]:
     """Return everything that `gen` installs on a cluster, with what its file says of each component applied. Argo CD
     inflates charts itself only while some component that has one is not in `vendored`.
     """
-    made = [component for make in CATALOGUE if (component := make(cluster))]
+    made = [one.make(cluster) for one in CATALOGUE.values() if one.make and one.wanted(cluster)]
     kept = [component for component in made if cluster.settings(component.name).managed]
     unvendored = any(component.releases and component.name not in vendored for component in kept)
     kept.append(argo_cd(cluster, tuple(kept), enable_helm=unvendored))
     present = {component.name for component in kept}
     return tuple(_settled(component, cluster, present) for component in kept)
+
+
+def absent(cluster: Cluster) -> dict[str, str]:
+    """Return the components that this cluster does not have, each with the reason."""
+    return {name: one.absence for name, one in CATALOGUE.items() if not one.wanted(cluster)}
 
 
 def _settled(component: Component, cluster: Cluster, present: set[str]) -> Component:

@@ -5,20 +5,31 @@ from typing import Any
 
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Manifest, Namespace, Patch, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
 from generator.model.cluster import Cluster
-from generator.model.versions import Version, version_of
+
+VERSIONS = Versions(
+    "argo-workflows",
+    (
+        Version(
+            version="v4.0.15",
+            manifests=("https://github.com/argoproj/argo-workflows/releases/download/v4.0.15/install.yaml",),
+            images={"argoexec": "quay.io/argoproj/argoexec:v4.0.15-nonroot"},
+            schemas=("argo-workflows/v4.0.2",),
+            proven="v4.0.2",
+        ),
+    ),
+)
 
 DAY = 24 * 60 * 60
 
 
-def argo_workflows(cluster: Cluster) -> Component | None:
+def argo_workflows(cluster: Cluster) -> Component:
     """Argo Workflows for the whole cluster; absent where nothing uses it. Its server keeps upstream's
     `client` authentication and a ClusterIP: people reach it by port-forward with their own token.
     """
-    if not cluster.backups:
-        return None
-    version = version_of("argo-workflows", cluster)
+    version = VERSIONS.of(cluster)
     return Component(
         name="argo-workflows",
         tier=Tier.PLATFORM,
@@ -113,3 +124,13 @@ def metrics_service() -> Manifest:
         "metadata": {"name": "workflow-controller-metrics", "namespace": "argo", "labels": labels},
         "spec": {"selector": labels, "ports": ports},
     }
+
+
+DEFINITION = Definition(
+    name="argo-workflows",
+    make=argo_workflows,
+    wanted=lambda cluster: cluster.backups,
+    absence="there are no backups",
+    versions=VERSIONS,
+    notes="From upstream's manifest at a tag. Runs the scheduled operations.",
+)

@@ -3,9 +3,27 @@
 from ipaddress import IPv4Network, IPv6Network
 
 from generator.components.common import CLUSTER_ROLES, CRD, replicas
-from generator.components.component import Component, Health, Manifest, Namespace, Release, Tier, protect
+from generator.components.component import Chart, Component, Health, Manifest, Namespace, Release, Tier, protect
+from generator.components.definition import Definition, Version, Versions
 from generator.model.cluster import Cluster
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "calico",
+    (
+        Version(
+            version="v3.32.1",
+            charts=(
+                Chart(name="tigera-operator", repository="https://docs.tigera.io/calico/charts", version="v3.32.1"),
+                Chart(
+                    name="crd.projectcalico.org.v1",
+                    repository="https://docs.tigera.io/calico/charts",
+                    version="v3.32.1",
+                ),
+            ),
+            schemas=("calico/v3.32.1",),
+        ),
+    ),
+)
 
 NAMESPACE = "tigera-operator"
 # A VXLAN header over IPv4, in bytes; over IPv6 it is 20 more.
@@ -31,11 +49,9 @@ return hs
 """
 
 
-def calico(cluster: Cluster) -> Component | None:
+def calico(cluster: Cluster) -> Component:
     """Install Calico where `networks.cni` asks for it. `calico-system` is made by the operator, not by us."""
-    if cluster.networks.cni != "calico":
-        return None
-    version = version_of("calico", cluster)
+    version = VERSIONS.of(cluster)
     return Component(
         name="calico",
         tier=Tier.NETWORK,
@@ -138,3 +154,14 @@ def mtu(cluster: Cluster) -> int | None:
     """
     smallest = min((machine.networks["node"].mtu or 0 for machine in cluster.machines), default=0)
     return smallest - (OVERHEAD6 if cluster.kubernetes.pod_cidr6 else OVERHEAD) if smallest else None
+
+
+DEFINITION = Definition(
+    name="calico",
+    make=calico,
+    wanted=lambda cluster: cluster.networks.cni == "calico",
+    absence="cni is cilium",
+    versions=VERSIONS,
+    notes="Keeps kube-proxy. The CRDs and the Installation are Argo CD's, not the operator's own; the Installation "
+    "is protected, because removing it takes the network down.",
+)

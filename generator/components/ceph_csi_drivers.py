@@ -1,25 +1,37 @@
 """Ceph's CSI drivers: what mounts RBD images and CephFS on the nodes."""
 
 from generator.components.common import CLUSTER_ROLES
-from generator.components.component import Component, Manifest, Release, Tier
+from generator.components.component import Chart, Component, Manifest, Release, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.parts import tolerations
 from generator.components.rook_ceph import NAMESPACE
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "ceph-csi-drivers",
+    (
+        Version(
+            version="1.0.4",
+            charts=(
+                Chart(name="ceph-csi-drivers", repository="https://ceph.github.io/ceph-csi-operator", version="1.0.4"),
+            ),
+            schemas=("ceph-csi-operator/v1.0.4", "rook/v1.20.6"),
+        ),
+    ),
+)
 
 RBD_DRIVER = f"{NAMESPACE}.rbd.csi.ceph.com"
 CEPHFS_DRIVER = f"{NAMESPACE}.cephfs.csi.ceph.com"
 
 
-def ceph_csi_drivers(cluster: Cluster) -> Component | None:
+def ceph_csi_drivers(cluster: Cluster) -> Component:
     """Install the drivers (facts: the second of three charts; without it no mount works). A Driver object has no
     status, so there is nothing for a health check to read.
     """
     ceph = cluster.storage.ceph
-    if ceph is None:
-        return None
-    version = version_of("ceph-csi-drivers", cluster)
+    assert ceph
+    version = VERSIONS.of(cluster)
     return Component(
         name="ceph-csi-drivers",
         tier=Tier.STORAGE,
@@ -76,3 +88,12 @@ def node_resources() -> Manifest:
         "registrar": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
         "logRotator": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
     }
+
+
+DEFINITION = Definition(
+    name="ceph-csi-drivers",
+    make=ceph_csi_drivers,
+    wanted=lambda cluster: cluster.storage.ceph,
+    absence="there is no storage.ceph",
+    versions=VERSIONS,
+)

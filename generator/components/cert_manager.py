@@ -1,17 +1,28 @@
 """cert-manager: makes and renews certificates; who signs them is in `issuers`."""
 
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, replicas
-from generator.components.component import Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.parts import injected_ca, resources, tolerations
 from generator.model.cluster import Cluster
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "cert-manager",
+    (
+        Version(
+            version="v1.21.1",
+            charts=(Chart(name="cert-manager", repository="oci://quay.io/jetstack/charts", version="v1.21.1"),),
+            schemas=("cert-manager/v1.21.1",),
+        ),
+    ),
+)
 
 NAMESPACE = "cert-manager"
 
 
 def cert_manager(cluster: Cluster) -> Component:
     """Install cert-manager on every cluster."""
-    version = version_of("cert-manager", cluster)
+    version = VERSIONS.of(cluster)
     return Component(
         name="cert-manager",
         tier=Tier.PLATFORM,
@@ -66,3 +77,10 @@ def webhook_ca() -> Secret:
         rotate="delete it: the webhook makes a new one",
         readers=("cert-manager-webhook", "cert-manager-cainjector"),
     )
+
+
+DEFINITION = Definition(
+    name="cert-manager",
+    make=cert_manager,
+    versions=VERSIONS,
+)

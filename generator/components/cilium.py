@@ -1,11 +1,22 @@
 """Cilium: the pod network, service load balancing without kube-proxy, network policies and, if wanted, Ingress."""
 
 from generator.components.common import CLUSTER_ROLES, UNWATCHED, replicas
-from generator.components.component import Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.parts import resources
 from generator.model.cluster import Cluster
 from generator.model.nodes import LoadBalancer
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "cilium",
+    (
+        Version(
+            version="1.20.0",
+            charts=(Chart(name="cilium", repository="https://helm.cilium.io", version="1.20.0"),),
+            schemas=("cilium/1.20.0",),
+        ),
+    ),
+)
 
 NAMESPACE = "kube-system"
 SECRETS_NAMESPACE = "cilium-secrets"
@@ -15,15 +26,13 @@ OWN_SECRETS = {"create": False, "name": SECRETS_NAMESPACE}
 INGRESS_CLASS = "cilium"
 
 
-def cilium(cluster: Cluster) -> Component | None:
+def cilium(cluster: Cluster) -> Component:
     """Install Cilium where `networks.cni` asks for it.
 
     Traffic between nodes is tunnelled (VXLAN). For native routing on one flat network set in the component's values
     `routingMode: native`, `autoDirectNodeRoutes: true` and `nativeRoutingCIDRFromClusterPool: true`.
     """
-    if cluster.networks.cni != "cilium":
-        return None
-    version = version_of("cilium", cluster)
+    version = VERSIONS.of(cluster)
     return Component(
         name="cilium",
         tier=Tier.NETWORK,
@@ -189,3 +198,17 @@ def certificates() -> tuple[Secret, ...]:
             ("hubble-relay-client-certs", ("ca.crt", "tls.crt", "tls.key"), ("hubble-relay",)),
         )
     )
+
+
+DEFINITION = Definition(
+    name="cilium",
+    make=cilium,
+    wanted=lambda cluster: cluster.networks.cni == "cilium",
+    absence="cni is calico",
+    versions=VERSIONS,
+    notes="Replaces kube-proxy; traffic between nodes is tunnelled (VXLAN). It binds to the interfaces of the node "
+    "and storage networks by name, because it does not work on IP over InfiniBand. On one flat network native "
+    "routing saves the tunnel: set `routingMode: native`, `autoDirectNodeRoutes: true` and "
+    "`nativeRoutingCIDRFromClusterPool: true` in the component's values. It is installed before Argo CD, from "
+    "the same overlay.",
+)

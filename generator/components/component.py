@@ -5,10 +5,22 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from generator.model.versions import Chart
-
 Manifest: TypeAlias = dict[str, Any]
 """One Kubernetes object, as the dict its YAML would be read as."""
+
+
+NAMESPACES = "namespaces"
+"""The Application of all namespaces of a cluster, which layout makes."""
+HELM = "v3.19.0"
+"""What charts are inflated with: another Helm may write the same chart differently."""
+
+
+class Chart(Struct, frozen=True, kw_only=True):
+    """A Helm chart: its name, the repository (https:// or oci://) and its version as the repository spells it."""
+
+    name: str
+    repository: str
+    version: str
 
 
 class Tier(StrEnum):

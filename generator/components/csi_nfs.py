@@ -1,20 +1,35 @@
 """NFS from a server outside the cluster, as a storage class of its own."""
 
 from generator.components.common import CLUSTER_ROLES, replicas
-from generator.components.component import Component, Manifest, Namespace, Release, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.model.cluster import Cluster
 from generator.model.storage import Nfs
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "csi-nfs",
+    (
+        Version(
+            version="4.13.4",
+            charts=(
+                Chart(
+                    name="csi-driver-nfs",
+                    repository="https://raw.githubusercontent.com/kubernetes-csi/csi-driver-nfs/master/charts",
+                    version="4.13.4",
+                ),
+            ),
+        ),
+    ),
+)
 
 NAMESPACE = "csi-nfs"
 
 
-def csi_nfs(cluster: Cluster) -> Component | None:
+def csi_nfs(cluster: Cluster) -> Component:
     """Install the CSI driver where `storage.nfs` names a server."""
     nfs = cluster.storage.nfs
-    if nfs is None:
-        return None
-    version = version_of("csi-nfs", cluster)
+    assert nfs
+    version = VERSIONS.of(cluster)
     return Component(
         name="csi-nfs",
         tier=Tier.STORAGE,
@@ -57,3 +72,12 @@ def storage_class(nfs: Nfs) -> Manifest:
         "volumeBindingMode": "Immediate",
         "allowVolumeExpansion": True,
     }
+
+
+DEFINITION = Definition(
+    name="csi-nfs",
+    make=csi_nfs,
+    wanted=lambda cluster: cluster.storage.nfs,
+    absence="there is no storage.nfs",
+    versions=VERSIONS,
+)

@@ -3,12 +3,24 @@
 from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds
-from generator.components.component import Component, Health, Ignore, Manifest, Namespace, Release, Tier
+from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.node_feature_discovery import feature_rule
 from generator.components.parts import tolerations
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "gpu-operator",
+    (
+        Version(
+            version="v26.7.0",
+            charts=(Chart(name="gpu-operator", repository="https://helm.ngc.nvidia.com/nvidia", version="v26.7.0"),),
+            schemas=("gpu-operator/v26.7.0",),
+            kubernetes=(33, 36),
+        ),
+    ),
+)
 
 NAMESPACE = "gpu-operator"
 # The API server fills these in, and the chart never writes them.
@@ -29,11 +41,9 @@ return hs
 """
 
 
-def gpu_operator(cluster: Cluster) -> Component | None:
+def gpu_operator(cluster: Cluster) -> Component:
     """Install the operator where there are GPUs. Device plugin and DCGM exporter come with it alone."""
-    if not cluster.gpu_nodes:
-        return None
-    version = version_of("gpu-operator", cluster)
+    version = VERSIONS.of(cluster)
     return Component(
         name="gpu-operator",
         tier=Tier.GPU,
@@ -133,3 +143,16 @@ def exporter(*, prometheus: bool) -> Manifest:
         "enablePodLabels": prometheus,
         "podLabelAllowlistRegex": [r"^kueue\.x-k8s\.io/queue-name$", r"^batch\.kubernetes\.io/job-name$"],
     }
+
+
+DEFINITION = Definition(
+    name="gpu-operator",
+    make=gpu_operator,
+    wanted=lambda cluster: cluster.gpu_nodes,
+    absence="no node has GPUs",
+    versions=VERSIONS,
+    notes="Open kernel modules, so that network cards reach GPU memory by DMA-BUF. A new driver takes one node at a "
+    "time and waits for the Jobs on it. For drivers that come with the nodes' system set `driver.enabled: "
+    "false` in the component's values. MIG profiles are set by NodeFeatureRules, which label the nodes of a "
+    "pool.",
+)

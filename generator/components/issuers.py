@@ -1,9 +1,10 @@
 """Who signs the cluster's certificates: the site's own CA, or one made here."""
 
 from generator.components.cert_manager import NAMESPACE
+from generator.components.cert_manager import VERSIONS as CERT_MANAGER_VERSIONS
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier, protect
+from generator.components.definition import Definition
 from generator.model.cluster import Cluster
-from generator.model.versions import version_of
 
 ISSUER = "site-ca"
 """The ClusterIssuer that everything else asks for certificates."""
@@ -38,7 +39,7 @@ def issuers(cluster: Cluster) -> Component:
         name="issuers",
         tier=Tier.PLATFORM,
         summary="The CA that signs certificates",
-        version=version_of("cert-manager", cluster).version,
+        version=CERT_MANAGER_VERSIONS.of(cluster).version,
         namespaces=(Namespace(NAMESPACE),),
         objects=(*chain, cluster_issuer(ISSUER, {"ca": {"secretName": secret}})),
         needs=("cert-manager",),
@@ -98,3 +99,11 @@ def own_ca() -> Secret:
         rotate="delete it: a new CA is made, and every certificate must be renewed and the new CA trusted",
         readers=("cert-manager",),
     )
+
+
+DEFINITION = Definition(
+    name="issuers",
+    make=issuers,
+    notes="With `site.issuer.kind: ca` the Secret is given by you, before anything asks for a certificate. Its loss "
+    "counts as loss of data: every certificate in the cluster hangs on it.",
+)

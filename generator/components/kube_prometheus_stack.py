@@ -3,13 +3,30 @@
 from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, UNWATCHED, WEBHOOKS, class_owner, exposed
-from generator.components.component import Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.issuers import ISSUER, signed
 from generator.components.parts import injected_ca, resources
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus
 from generator.model.quantity import Quantity
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "kube-prometheus-stack",
+    (
+        Version(
+            version="88.5.3",
+            charts=(
+                Chart(
+                    name="kube-prometheus-stack",
+                    repository="oci://ghcr.io/prometheus-community/charts",
+                    version="88.5.3",
+                ),
+            ),
+            schemas=("kube-prometheus-stack-chart/88.5.3", "prometheus-operator/v0.93.1"),
+        ),
+    ),
+)
 
 NAMESPACE = "monitoring"
 # node-exporter needs the host: alone in a namespace, so that the others need not be privileged.
@@ -21,14 +38,13 @@ DASHBOARDS = f"{RELEASE}-grafana-dashboards"
 FULL = 0.85
 
 
-def kube_prometheus_stack(cluster: Cluster) -> Component | None:
+def kube_prometheus_stack(cluster: Cluster) -> Component:
     """Prometheus, Alertmanager and Grafana, where the cluster file asks for them. With Zabbix beside them alerts belong
     to Zabbix, and there is no Alertmanager: every fault would alert twice (facts: monitoring 5).
     """
     settings = cluster.monitoring.prometheus
-    if settings is None:
-        return None
-    version = version_of("kube-prometheus-stack", cluster)
+    assert settings
+    version = VERSIONS.of(cluster)
     return Component(
         name="kube-prometheus-stack",
         tier=Tier.MONITORING,
@@ -233,3 +249,12 @@ def monitor(name: str, namespace: str, labels: dict[str, str]) -> Manifest:
             "endpoints": [{"port": "metrics"}],
         },
     }
+
+
+DEFINITION = Definition(
+    name="kube-prometheus-stack",
+    make=kube_prometheus_stack,
+    wanted=lambda cluster: cluster.monitoring.prometheus,
+    absence="there is no monitoring.prometheus",
+    versions=VERSIONS,
+)

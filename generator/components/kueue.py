@@ -1,10 +1,22 @@
 """Kueue: decides which job may start, on whose quota, and which one must stop for it."""
 
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, fullname, prometheus_crds, release_of, replicas
-from generator.components.component import Component, Ignore, Manifest, Namespace, Release, Secret, Tier
+from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.parts import injected_ca, spread
 from generator.model.cluster import Cluster
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "kueue",
+    (
+        Version(
+            version="v0.18.3",
+            charts=(Chart(name="kueue", repository="oci://registry.k8s.io/kueue/charts", version="0.18.3"),),
+            schemas=("kueue/v0.18.3",),
+            proven="v0.18.3",
+        ),
+    ),
+)
 
 NAMESPACE = "kueue-system"
 TEAM = "gen.internal/team"
@@ -86,11 +98,9 @@ resources:
 """
 
 
-def kueue(cluster: Cluster) -> Component | None:
+def kueue(cluster: Cluster) -> Component:
     """Install Kueue wherever teams share the cluster."""
-    if not cluster.teams:
-        return None
-    version = version_of("kueue", cluster)
+    version = VERSIONS.of(cluster)
     secret = certificate(cluster)
     return Component(
         name="kueue",
@@ -177,3 +187,14 @@ def injected(secret: str) -> tuple[Ignore, ...]:
             expressions=(".spec.conversion.webhook.clientConfig.caBundle",),
         ),
     )
+
+
+DEFINITION = Definition(
+    name="kueue",
+    make=kueue,
+    wanted=lambda cluster: cluster.teams,
+    absence="there are no teams",
+    versions=VERSIONS,
+    notes="Decides which job starts, on whose quota, and which one stops for it. Only whole jobs are stopped. An "
+    "admitted job that does not start within `scheduling.startMinutes` gives its quota back.",
+)

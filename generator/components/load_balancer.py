@@ -2,11 +2,12 @@
 
 import re
 
+from generator.components.cilium import VERSIONS as CILIUM_VERSIONS
 from generator.components.common import ethernet
 from generator.components.component import Component, Manifest, Tier
+from generator.components.definition import Definition
 from generator.model.cluster import Cluster
 from generator.model.text import AddressRange
-from generator.model.versions import version_of
 
 # Cilium's operator makes the CRDs when it starts: they are in no chart, so a dry run may come before them.
 METADATA = {
@@ -15,11 +16,10 @@ METADATA = {
 }
 
 
-def load_balancer(cluster: Cluster) -> Component | None:
+def load_balancer(cluster: Cluster) -> Component:
     """Hand out `networks.loadBalancer.range` where Cilium is the network."""
     balancer = cluster.networks.load_balancer
-    if balancer is None or cluster.networks.cni != "cilium":
-        return None
+    assert balancer
     objects = [pool(balancer.range)]
     if balancer.announce == "l2":
         objects.append(announcement(ethernet(cluster)))
@@ -27,7 +27,7 @@ def load_balancer(cluster: Cluster) -> Component | None:
         name="load-balancer",
         tier=Tier.NETWORK,
         summary="Addresses for Services of type LoadBalancer",
-        version=version_of("cilium", cluster).version,
+        version=CILIUM_VERSIONS.of(cluster).version,
         objects=tuple(objects),
         needs=("cilium",),
     )
@@ -60,3 +60,11 @@ def announcement(interfaces: list[str]) -> Manifest:
             "externalIPs": False,
         },
     }
+
+
+DEFINITION = Definition(
+    name="load-balancer",
+    make=load_balancer,
+    wanted=lambda cluster: cluster.networks.load_balancer and cluster.networks.cni == "cilium",
+    absence="there is no networks.loadBalancer",
+)

@@ -1,17 +1,34 @@
 """metrics-server: what nodes and pods use right now, for `kubectl top` and autoscalers."""
 
 from generator.components.common import CLUSTER_ROLES, replicas
-from generator.components.component import Component, Manifest, Namespace, Release, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.parts import resources, spread, tolerations
 from generator.model.cluster import Cluster
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "metrics-server",
+    (
+        Version(
+            version="3.13.1",
+            charts=(
+                Chart(
+                    name="metrics-server",
+                    repository="https://kubernetes-sigs.github.io/metrics-server",
+                    version="3.13.1",
+                ),
+            ),
+            schemas=("metrics-server/chart-3.13.1",),
+        ),
+    ),
+)
 
 NAMESPACE = "kube-system"
 
 
 def metrics_server(cluster: Cluster) -> Component:
     """Install metrics-server on every cluster."""
-    version = version_of("metrics-server", cluster)
+    version = VERSIONS.of(cluster)
     return Component(
         name="metrics-server",
         tier=Tier.PLATFORM,
@@ -38,3 +55,10 @@ def values(cluster: Cluster) -> Manifest:
         "tolerations": tolerations(cluster.control_plane),
         "topologySpreadConstraints": spread({"app.kubernetes.io/name": "metrics-server"}),
     }
+
+
+DEFINITION = Definition(
+    name="metrics-server",
+    make=metrics_server,
+    versions=VERSIONS,
+)

@@ -3,20 +3,40 @@
 from typing import Literal
 
 from generator.components.common import CLUSTER_ROLES, CRD, fullname, release_of
-from generator.components.component import Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.parts import injected_ca, tolerations
-from generator.components.rdma import NAMESPACE, hosts
 from generator.model.cluster import Cluster
-from generator.model.versions import version_of
+from generator.model.nodes import Machine
+
+NAMESPACE = "nvidia-network-operator"
+
+VERSIONS = Versions(
+    "network-operator",
+    (
+        Version(
+            version="v26.4.1",
+            charts=(Chart(name="network-operator", repository="https://helm.ngc.nvidia.com/nvidia", version="26.4.1"),),
+            images={"rdma": "nvcr.io/nvidia/mellanox/k8s-rdma-shared-dev-plugin:network-operator-v26.4.1"},
+            schemas=("network-operator/v26.4.1",),
+            kubernetes=(31, 35),
+        ),
+    ),
+)
 
 
-def network_operator(cluster: Cluster) -> Component | None:
+def hosts(cluster: Cluster) -> tuple[Machine, ...]:
+    """Return the nodes whose pods may use RDMA: those with GPUs and HCAs, where there is a fabric."""
+    if cluster.fabric is None:
+        return ()
+    return tuple(machine for machine in cluster.gpu_nodes if machine.hcas)
+
+
+def network_operator(cluster: Cluster) -> Component:
     """Install the operator where GPU nodes have HCAs on a fabric. Its webhook's certificate comes from an issuer of
     its own chart.
     """
-    if not hosts(cluster):
-        return None
-    version = version_of("network-operator", cluster)
+    version = VERSIONS.of(cluster)
     chart = version.chart("network-operator")
     return Component(
         name="network-operator",
@@ -75,3 +95,12 @@ def webhook_certificate() -> Secret:
         rotate="delete it: cert-manager makes a new one",
         readers=("network-operator",),
     )
+
+
+DEFINITION = Definition(
+    name="network-operator",
+    make=network_operator,
+    wanted=hosts,
+    absence="no GPU node has HCAs in a fabric",
+    versions=VERSIONS,
+)

@@ -1,10 +1,23 @@
 """Node Feature Discovery: labels that say what hardware a node has; the NVIDIA operators choose nodes by them."""
 
 from generator.components.common import CLUSTER_ROLES, CRD
-from generator.components.component import Component, Manifest, Namespace, Release, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.parts import tolerations
 from generator.model.cluster import Cluster
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "node-feature-discovery",
+    (
+        Version(
+            version="v0.19.0",
+            charts=(
+                Chart(name="node-feature-discovery", repository="oci://registry.k8s.io/nfd/charts", version="0.19.0"),
+            ),
+            schemas=("node-feature-discovery/v0.19.0",),
+        ),
+    ),
+)
 
 NAMESPACE = "node-feature-discovery"
 MELLANOX = "15b3"
@@ -13,11 +26,9 @@ INFINIBAND = "feature.node.kubernetes.io/ib-hca.present"
 """The label, with value "true", of nodes with an HCA whose link is InfiniBand."""
 
 
-def node_feature_discovery(cluster: Cluster) -> Component | None:
+def node_feature_discovery(cluster: Cluster) -> Component:
     """Install the one instance that both operators share, where there are GPUs or a fabric."""
-    if not cluster.gpu_nodes and cluster.fabric is None:
-        return None
-    version = version_of("node-feature-discovery", cluster)
+    version = VERSIONS.of(cluster)
     chart = version.chart("node-feature-discovery")
     return Component(
         name="node-feature-discovery",
@@ -70,3 +81,13 @@ def feature_rule(
         "metadata": {"name": name},
         "spec": {"rules": [rule]},
     }
+
+
+DEFINITION = Definition(
+    name="node-feature-discovery",
+    make=node_feature_discovery,
+    wanted=lambda cluster: cluster.gpu_nodes or cluster.fabric,
+    absence="no node has GPUs or HCAs",
+    versions=VERSIONS,
+    notes="One instance that both NVIDIA operators share; their charts' own are off.",
+)

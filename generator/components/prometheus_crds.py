@@ -2,17 +2,28 @@
 
 from generator.components.common import CRD
 from generator.components.component import Component, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.model.cluster import Cluster
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "prometheus-crds",
+    (
+        Version(
+            version="v0.93.1",
+            manifests=(
+                "https://github.com/prometheus-operator/prometheus-operator/releases/download/v0.93.1/stripped-down-crds.yaml",
+            ),
+            schemas=("prometheus-operator/v0.93.1",),
+        ),
+    ),
+)
 
 
-def prometheus_crds(cluster: Cluster) -> Component | None:
+def prometheus_crds(cluster: Cluster) -> Component:
     """Return the CRDs alone, without the operator. Ceph and others bring ServiceMonitors, and Prometheus stores on
     Ceph: with the CRDs in the same component as Prometheus, each would wait for the other.
     """
-    if cluster.monitoring.prometheus is None:
-        return None
-    version = version_of("prometheus-crds", cluster)
+    version = VERSIONS.of(cluster)
     return Component(
         name="prometheus-crds",
         tier=Tier.MONITORING,
@@ -21,3 +32,14 @@ def prometheus_crds(cluster: Cluster) -> Component | None:
         manifests=version.manifests,
         kinds=(CRD,),
     )
+
+
+DEFINITION = Definition(
+    name="prometheus-crds",
+    make=prometheus_crds,
+    wanted=lambda cluster: cluster.monitoring.prometheus,
+    absence="there is no monitoring.prometheus",
+    versions=VERSIONS,
+    notes="A component of its own, so that ServiceMonitors of storage and schedulers can be applied before "
+    "Prometheus, whose volume may itself lie on that storage.",
+)

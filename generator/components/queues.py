@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator
 
 from generator.components.common import POOL
 from generator.components.component import Component, Health, Manifest, Tier
+from generator.components.definition import Definition
+from generator.components.kueue import VERSIONS as KUEUE_VERSIONS
 from generator.components.parts import toleration
 from generator.model.capacity import Share, flavor_capacity, quota_share
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.model.teams import Scheduling, Team
 from generator.model.text import Taint
-from generator.model.versions import version_of
 
 COHORT = "teams"
 BATCH = "batch-"
@@ -38,16 +39,14 @@ return hs
 """
 
 
-def queues(cluster: Cluster) -> Component | None:
+def queues(cluster: Cluster) -> Component:
     """Write the quotas of the cluster file as Kueue's objects."""
-    if not cluster.teams:
-        return None
     pools = flavors(cluster)
     return Component(
         name="queues",
         tier=Tier.SCHEDULING,
         summary="Flavors, cohort, a ClusterQueue for each team, priority classes",
-        version=version_of("kueue", cluster).version,
+        version=KUEUE_VERSIONS.of(cluster).version,
         objects=(
             *(flavor(cluster, pool) for pool in pools),
             cohort(cluster, pools),
@@ -224,3 +223,14 @@ def priorities(scheduling: Scheduling) -> Iterator[Manifest]:
 def kueue_object(kind: str, name: str) -> Manifest:
     """Begin a cluster-scoped object of Kueue."""
     return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name}}
+
+
+DEFINITION = Definition(
+    name="queues",
+    make=queues,
+    wanted=lambda cluster: cluster.teams,
+    absence="there are no teams",
+    notes="A flavor for each pool that some team has a quota on, a ClusterQueue for each team, one cohort. What no "
+    "team owns is the cohort's, so that everybody may borrow it. On GPU pools CPU and memory follow the GPUs "
+    "in proportion.",
+)

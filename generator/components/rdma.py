@@ -4,13 +4,12 @@ import json
 
 from generator.components.common import POOL
 from generator.components.component import Component, Health, Manifest, Namespace, Tier
+from generator.components.definition import Definition
+from generator.components.network_operator import NAMESPACE, VERSIONS, hosts
 from generator.components.node_feature_discovery import INFINIBAND, MELLANOX
 from generator.components.parts import on_nodes, resources, tolerations
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine, Rdma
-from generator.model.versions import version_of
-
-NAMESPACE = "nvidia-network-operator"
 
 # `ignore` is the state of a policy by any other name than the one the operator looks for.
 HEALTH = """\
@@ -30,19 +29,11 @@ return hs
 """
 
 
-def hosts(cluster: Cluster) -> tuple[Machine, ...]:
-    """Return the nodes whose pods may use RDMA: those with GPUs and HCAs, where there is a fabric."""
-    if cluster.fabric is None:
-        return ()
-    return tuple(machine for machine in cluster.gpu_nodes if machine.hcas)
-
-
-def rdma(cluster: Cluster) -> Component | None:
+def rdma(cluster: Cluster) -> Component:
     """Run the shared RDMA device plugin on the nodes with GPUs and HCAs."""
     machines = hosts(cluster)
-    if cluster.fabric is None or not machines:
-        return None
-    version = version_of("network-operator", cluster)
+    assert cluster.fabric
+    version = VERSIONS.of(cluster)
     return Component(
         name="rdma",
         tier=Tier.GPU,
@@ -97,3 +88,13 @@ def configuration(settings: Rdma) -> str:
         "selectors": {"vendors": [MELLANOX], "linkTypes": ["infiniband"]},
     }
     return json.dumps({"periodicUpdateInterval": 300, "configList": [resource]})
+
+
+DEFINITION = Definition(
+    name="rdma",
+    make=rdma,
+    wanted=hosts,
+    absence="no GPU node has HCAs in a fabric",
+    notes="The shared device plugin: every pod that asks for one `rdma/<resource>` sees all HCAs of its node. Nodes "
+    "are chosen by a label that tells InfiniBand links from Ethernet cards of the same maker.",
+)

@@ -1,22 +1,32 @@
 """Rook: the operator that runs Ceph, and the operator that runs Ceph's CSI drivers."""
 
 from generator.components.common import CLUSTER_ROLES, CRD
-from generator.components.component import Component, Manifest, Namespace, Release, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.parts import tolerations
 from generator.model.cluster import Cluster
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "rook-ceph",
+    (
+        Version(
+            version="v1.20.6",
+            charts=(Chart(name="rook-ceph", repository="https://charts.rook.io/release", version="v1.20.6"),),
+            images={"operator": "docker.io/rook/ceph:v1.20.6"},
+            schemas=("rook/v1.20.6",),
+        ),
+    ),
+)
 
 NAMESPACE = "rook-ceph"
 """The operators, the CSI drivers and the Ceph cluster share it: CSI driver and provisioner names begin with it."""
 
 
-def rook_ceph(cluster: Cluster) -> Component | None:
+def rook_ceph(cluster: Cluster) -> Component:
     """Install Rook's operator with its CRDs and the CSI operator below it (facts: Rook 1.20 needs three charts;
     this is the first).
     """
-    if cluster.storage.ceph is None:
-        return None
-    version = version_of("rook-ceph", cluster)
+    version = VERSIONS.of(cluster)
     return Component(
         name="rook-ceph",
         tier=Tier.STORAGE,
@@ -50,3 +60,14 @@ def values(cluster: Cluster) -> Manifest:
             "controllerManager": {"tolerations": tolerated, "manager": {"env": {"watchNamespace": NAMESPACE}}},
         },
     }
+
+
+DEFINITION = Definition(
+    name="rook-ceph",
+    make=rook_ceph,
+    wanted=lambda cluster: cluster.storage.ceph,
+    absence="there is no storage.ceph",
+    versions=VERSIONS,
+    notes="Only the operator. The CSI drivers and the cluster are components of their own, so that each moves in a "
+    "commit of its own: Rook 1.20 expects the operator, its CSI drivers and the cluster from three charts.",
+)

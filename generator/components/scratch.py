@@ -1,27 +1,49 @@
 """Tier 1: local NVMe of nodes as volumes that vanish with their claim."""
 
 from generator.components.common import CLUSTER_ROLES, SCRATCH, prometheus_crds
-from generator.components.component import Component, Manifest, Namespace, Release, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.parts import UNPRIVILEGED, local_class, pod_security, rights, rule, tolerations
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.model.storage import Scratch
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "scratch",
+    (
+        Version(
+            version="v2.9.0",
+            charts=(
+                Chart(
+                    name="local-static-provisioner",
+                    repository="https://kubernetes-sigs.github.io/sig-storage-local-static-provisioner",
+                    version="2.9.0",
+                ),
+            ),
+            images={"node-cleanup": "registry.k8s.io/sig-storage/local-volume-node-cleanup:v2.8.0"},
+            schemas=("local-static-provisioner/v2.9.0",),
+        ),
+    ),
+)
 
 NAMESPACE = "scratch"
 CLEANUP = "local-volume-node-cleanup"
 LABELS = {"app.kubernetes.io/name": CLEANUP}
 
 
-def scratch(cluster: Cluster) -> Component | None:
+def hosts(cluster: Cluster) -> tuple[Machine, ...]:
+    """Return the nodes that have disks for scratch; none where the cluster file has no such tier."""
+    return tuple(machine for machine in cluster.machines if cluster.storage.scratch and machine.disks_for("scratch"))
+
+
+def scratch(cluster: Cluster) -> Component:
     """Install the static provisioner on the nodes with scratch disks. It makes one volume of each mount point below
     `hostDir` and wipes it when its claim goes; nodes without such a disk never run it.
     """
     settings = cluster.storage.scratch
-    machines = tuple(machine for machine in cluster.machines if machine.disks_for("scratch"))
-    if settings is None or not machines:
-        return None
-    version = version_of("scratch", cluster)
+    machines = hosts(cluster)
+    assert settings
+    version = VERSIONS.of(cluster)
     chart = version.chart("local-static-provisioner")
     return Component(
         name="scratch",
@@ -109,3 +131,14 @@ def _cleanup_pod(settings: Scratch, image: str) -> Manifest:
             }
         ],
     }
+
+
+DEFINITION = Definition(
+    name="scratch",
+    make=scratch,
+    wanted=hosts,
+    absence="no node has disks for storage.scratch",
+    versions=VERSIONS,
+    notes="One volume for each disk, found by its mount point; wiped when its claim goes. A second small Deployment "
+    "deletes claims whose node is gone, otherwise their pods wait for ever.",
+)

@@ -2,18 +2,40 @@
 
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Manifest, Namespace, Patch, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.parts import UNPRIVILEGED, deployment, pod_security, resources, tolerations
 from generator.model.cluster import Cluster
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "snapshot-controller",
+    (
+        Version(
+            version="v8.6.0",
+            manifests=tuple(
+                f"https://raw.githubusercontent.com/kubernetes-csi/external-snapshotter/v8.6.0/{path}.yaml"
+                for path in (
+                    "client/config/crd/snapshot.storage.k8s.io_volumesnapshotclasses",
+                    "client/config/crd/snapshot.storage.k8s.io_volumesnapshotcontents",
+                    "client/config/crd/snapshot.storage.k8s.io_volumesnapshots",
+                    "client/config/crd/groupsnapshot.storage.k8s.io_volumegroupsnapshotclasses",
+                    "client/config/crd/groupsnapshot.storage.k8s.io_volumegroupsnapshotcontents",
+                    "client/config/crd/groupsnapshot.storage.k8s.io_volumegroupsnapshots",
+                    "deploy/kubernetes/snapshot-controller/rbac-snapshot-controller",
+                    "deploy/kubernetes/snapshot-controller/setup-snapshot-controller",
+                )
+            ),
+            images={"controller": "registry.k8s.io/sig-storage/snapshot-controller:v8.6.0"},
+            schemas=("external-snapshotter/v8.6.0",),
+        ),
+    ),
+)
 
 NAMESPACE = "kube-system"
 
 
-def snapshot_controller(cluster: Cluster) -> Component | None:
+def snapshot_controller(cluster: Cluster) -> Component:
     """Install upstream's manifests where Ceph takes snapshots."""
-    if cluster.storage.ceph is None:
-        return None
-    version = version_of("snapshot-controller", cluster)
+    version = VERSIONS.of(cluster)
     return Component(
         name="snapshot-controller",
         tier=Tier.STORAGE,
@@ -59,3 +81,13 @@ def disruption_budget() -> Manifest:
             "selector": {"matchLabels": {"app.kubernetes.io/name": "snapshot-controller"}},
         },
     }
+
+
+DEFINITION = Definition(
+    name="snapshot-controller",
+    make=snapshot_controller,
+    wanted=lambda cluster: cluster.storage.ceph,
+    absence="there is no storage.ceph",
+    versions=VERSIONS,
+    notes="From upstream's manifests at a tag: Rook and other CSI drivers share the one controller and its CRDs.",
+)

@@ -3,10 +3,23 @@
 from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, release_of, replicas
-from generator.components.component import Component, Manifest, Namespace, Patch, Release, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Patch, Release, Tier
+from generator.components.definition import Definition, Version, Versions
 from generator.components.parts import deployment
 from generator.model.cluster import Cluster
-from generator.model.versions import version_of
+
+VERSIONS = Versions(
+    "volcano",
+    (
+        Version(
+            version="v1.14.1",
+            charts=(Chart(name="volcano", repository="https://volcano-sh.github.io/helm-charts", version="1.14.1"),),
+            schemas=("volcano/v1.14.1",),
+            proven="v1.14.1",
+            kubernetes=(28, 35),
+        ),
+    ),
+)
 
 NAMESPACE = "volcano-system"
 SCHEDULER = "volcano"
@@ -41,11 +54,9 @@ tiers:
 """
 
 
-def volcano(cluster: Cluster) -> Component | None:
+def volcano(cluster: Cluster) -> Component:
     """Install the scheduler and the controller that makes PodGroups, wherever teams share the cluster."""
-    if not cluster.teams:
-        return None
-    version = version_of("volcano", cluster)
+    version = VERSIONS.of(cluster)
     release, namespace = release_of(cluster, "volcano", NAMESPACE)
     return Component(
         name="volcano",
@@ -135,3 +146,14 @@ def beside(cluster: Cluster, namespace: str) -> Iterator[Manifest]:
                 "metadata": metadata,
                 "spec": {"selector": selector, "endpoints": [{"port": "metrics", "interval": "30s"}]},
             }
+
+
+DEFINITION = Definition(
+    name="volcano",
+    make=volcano,
+    wanted=lambda cluster: cluster.teams,
+    absence="there are no teams",
+    versions=VERSIONS,
+    notes="Places gangs and does nothing else. Its own queues, preemption and jobs are off: each would be a second "
+    "queue beside Kueue's, in which a stopped job keeps its place and the next one waits for ever.",
+)

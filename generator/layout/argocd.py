@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from generator.components.component import Component, Ignore, Manifest, Tier, protect
+from generator.components.component import NAMESPACES, Component, Ignore, Manifest, Tier, protect
 from generator.layout.files import Files, corner, document, kustomization, objects
 from generator.layout.upstream import Upstream, home
 from generator.layout.waves import waves
@@ -12,7 +12,6 @@ from generator.model.cluster import Cluster
 SERVER = "https://kubernetes.default.svc"
 # Deleting one of these Applications by mistake must not take the cluster down: no cascading finalizer.
 KEPT_TIERS = {Tier.NETWORK, Tier.STORAGE, Tier.GITOPS, Tier.TENANTS}
-NAMESPACES = "namespaces"
 ROOT = "root"
 ROOT_KINDS = [{"group": "argoproj.io", "kind": "Application"}, {"group": "argoproj.io", "kind": "AppProject"}]
 FIRST = {"argocd.argoproj.io/sync-wave": "-1"}

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from generator import __version__
+from generator.components.component import HELM, Chart
 from generator.layout.emit import emit
 from generator.layout.files import Files
-from generator.model.versions import HELM, Chart
 
 LOCK = "gen.lock"
 

@@ -10,12 +10,11 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from generator.components.component import Component, Release
+from generator.components.component import HELM, Component, Release
 from generator.layout.files import Files, document, kustomization
 from generator.layout.lock import Lock
 from generator.layout.mirror import Sighting
 from generator.model.cluster import Cluster
-from generator.model.versions import HELM
 
 INPUTS, FOUND, KUSTOMIZATION = "inputs.yaml", "found.json", "kustomization.yaml"
 DEFINITION = "customresourcedefinition-"

@@ -8,7 +8,7 @@ from generator.build.fields import mapping, sequence
 from generator.build.objects import Built
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.kubeadm.init import join_document
-from generator.components.rdma import hosts as with_rdma
+from generator.components.network_operator import hosts as with_rdma
 from generator.model.capacity import Share, allocatable
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine

@@ -7,9 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from generator.components.component import Release
+from generator.components.component import Chart, Release
 from generator.layout.lock import Lock
-from generator.model.versions import Chart
 from generator.upstream.cache import cached, digest, store
 from generator.upstream.documents import documents
 from generator.upstream.pull import Sources, pull_chart, pull_manifest

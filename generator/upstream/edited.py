@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct, structs
 
 from generator import __version__
+from generator.components.component import HELM
 from generator.layout.lock import LOCK, Lock
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, Inputs, folder
-from generator.model.versions import HELM
 from generator.repository.lines import with_line_feeds
 from generator.repository.record import Record
 from generator.repository.standing import intact, vendored

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
+from generator.components.component import HELM
 from generator.errors import UsageError
-from generator.model.versions import HELM
 from generator.process import cache_home, run
 
 # What Helm may see of the environment where it talks to the network; else nothing.

@@ -9,12 +9,12 @@ from generator.build.fields import mapping
 from generator.build.objects import Built, Object
 from generator.build.unread import advice, places, unread
 from generator.components import compose
+from generator.components.calico import VERSIONS as CALICO
 from generator.components.kubeadm.images import kubeadm_images
 from generator.layout.images import is_own, partial, rewrite, split, upstream_name
 from generator.layout.upstream import brings, state
 from generator.model.cluster import Cluster
 from generator.model.finding import dotted
-from generator.model.versions import version_of
 from generator.repository.standing import locked, on_disk, vendored, vendored_names
 from generator.upstream.registry import Answer
 
@@ -144,7 +144,7 @@ def _calico(built: Built, cluster: Cluster) -> Iterator[tuple[str, Use]]:
     for one in (one for one in built.of("Installation") if one.component == "calico"):
         registry = str(mapping(one.manifest.get("spec")).get("registry") or "quay.io").removesuffix("/")
         for part in ("apiserver", "cni", "kube-controllers", "node", "pod2daemon-flexvol", "typha"):
-            image = f"{registry}/calico/{part}:{version_of('calico', cluster).version}"
+            image = f"{registry}/calico/{part}:{CALICO.of(cluster).version}"
             use = _use(built, one, ("spec", "registry"), image)
             use = structs.replace(use, object=f"the operator of {one.told}", by_tag="the operator names it by its tag")
             yield upstream_name(image, cluster.site.images), use

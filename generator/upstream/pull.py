@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from generator.components.component import Chart
 from generator.errors import CommandError, UsageError
 from generator.layout.emit import emit
-from generator.model.versions import Chart
 from generator.process import run
 from generator.upstream.helm import helm, hermetic, words
 from generator.upstream.logins import Logins, logins

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from generator.components import CATALOGUE
 from generator.model.cluster import Cluster
-from generator.model.versions import CATALOGUE
 from generator.repository.project import Loaded, cluster_file, examine
 from generator.spec.edit import set_value
 
@@ -41,6 +41,6 @@ def moved(root: Path, loaded: Sequence[Loaded], wanted: Collection[str]) -> Move
 def _older(cluster: Cluster, wanted: Collection[str]) -> Iterator[tuple[str, str, str]]:
     """Give each component with an older version, that version and the default, which is the catalogue's first."""
     for name, settings in cluster.components.items():
-        known = [version.version for version in CATALOGUE.get(name, ())]
+        known = [version.version for version in CATALOGUE[name].known] if name in CATALOGUE else []
         if settings.version in known[1:] and (not wanted or name in wanted):
             yield name, settings.version, known[0]

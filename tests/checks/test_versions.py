@@ -1,7 +1,7 @@
 from msgspec import structs
 
-from generator.checks.versions import COMPONENTS, absent, supported_version
-from generator.components import compose
+from generator.checks.versions import COMPONENTS, supported_version
+from generator.components import absent, compose
 from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.monitoring import Monitoring
 from generator.model.storage import Storage

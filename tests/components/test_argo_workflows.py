@@ -7,15 +7,14 @@ from gitops_schemas import problems, schema
 from jsonschema import Draft202012Validator
 from msgspec import structs
 
+from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS
 from generator.components.argo_workflows import argo_workflows
 from generator.components.component import Component
 from generator.model.cluster import Cluster
 
 
 def installed(cluster: Cluster) -> Component:
-    component = argo_workflows(cluster)
-    assert component
-    return component
+    return argo_workflows(cluster)
 
 
 def configuration(cluster: Cluster) -> dict[str, Any]:
@@ -26,8 +25,8 @@ def configuration(cluster: Cluster) -> dict[str, Any]:
 
 
 def test_a_cluster_without_operations_has_none(a30: Cluster, ml50: Cluster) -> None:
-    assert argo_workflows(a30) is None
-    assert argo_workflows(structs.replace(ml50, backups=())) is None
+    assert not ARGO_WORKFLOWS.wanted(a30)
+    assert not ARGO_WORKFLOWS.wanted(structs.replace(ml50, backups=()))
 
 
 def test_only_reviewed_templates_run(ml50: Cluster) -> None:

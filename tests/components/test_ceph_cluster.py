@@ -6,6 +6,7 @@ import pytest
 from msgspec import structs
 from storage_schemas import problems
 
+from generator.components.ceph_cluster import DEFINITION as CEPH_CLUSTER
 from generator.components.ceph_cluster import ceph_cluster
 from generator.components.component import Component
 from generator.model.cluster import Cluster
@@ -26,9 +27,7 @@ PROTECTED = {
 
 
 def made(cluster: Cluster) -> Component:
-    component = ceph_cluster(cluster)
-    assert component
-    return component
+    return ceph_cluster(cluster)
 
 
 def with_ceph(cluster: Cluster, **changes: Any) -> Cluster:
@@ -77,8 +76,8 @@ def test_the_check_itself_refuses(ml50: Cluster) -> None:
 
 
 def test_only_with_ceph_and_disks(a30: Cluster, ml50: Cluster) -> None:
-    assert ceph_cluster(a30) is None
-    assert ceph_cluster(with_ceph(ml50, pools=("system",))) is None
+    assert not CEPH_CLUSTER.wanted(a30)
+    assert not CEPH_CLUSTER.wanted(with_ceph(ml50, pools=("system",)))
 
 
 def test_what_holds_data_or_identity_is_protected(ml50: Cluster) -> None:

@@ -2,6 +2,7 @@ from msgspec import structs
 from network_upstream import crd_errors, states, unknown_keys
 
 from generator.components.component import Component, Manifest
+from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
 from generator.components.gpu_operator import HEALTH, gpu_operator
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine, Mig
@@ -34,7 +35,7 @@ def split(cluster: Cluster, **migs: Mig) -> Cluster:
 
 def test_only_with_gpus(ml50: Cluster) -> None:
     plain = tuple(structs.replace(machine, gpu=None) for machine in ml50.machines)
-    assert gpu_operator(structs.replace(ml50, machines=plain)) is None
+    assert not GPU_OPERATOR.wanted(structs.replace(ml50, machines=plain))
 
 
 def test_every_value_is_one_of_the_chart_s(ml50: Cluster, a30: Cluster) -> None:

@@ -8,7 +8,9 @@ from gitops_schemas import problems, unknown_values
 from msgspec import structs
 
 from generator.components.component import Component
+from generator.components.kube_prometheus_stack import DEFINITION as KUBE_PROMETHEUS_STACK
 from generator.components.kube_prometheus_stack import kube_prometheus_stack
+from generator.components.prometheus_crds import DEFINITION as PROMETHEUS_CRDS
 from generator.components.prometheus_crds import prometheus_crds
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus, Zabbix
@@ -51,9 +53,7 @@ def with_prometheus(cluster: Cluster, zabbix: Zabbix | None = None, **changes: A
 
 
 def installed(cluster: Cluster) -> Component:
-    component = kube_prometheus_stack(cluster)
-    assert component
-    return component
+    return kube_prometheus_stack(cluster)
 
 
 def values(cluster: Cluster) -> dict[str, Any]:
@@ -62,11 +62,10 @@ def values(cluster: Cluster) -> dict[str, Any]:
 
 
 def test_it_is_there_only_where_it_is_asked_for(ml50: Cluster, a30: Cluster) -> None:
-    assert kube_prometheus_stack(ml50) is None
-    assert prometheus_crds(ml50) is None
+    assert not KUBE_PROMETHEUS_STACK.wanted(ml50)
+    assert not PROMETHEUS_CRDS.wanted(ml50)
     assert installed(a30).needs[0] == "prometheus-crds"
     kinds = prometheus_crds(a30)
-    assert kinds
     assert kinds.needs == ()
     assert values(a30)["crds"]["enabled"] is False
 

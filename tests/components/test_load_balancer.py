@@ -5,6 +5,7 @@ from msgspec import structs
 from network_upstream import crd_errors
 
 from generator.components.component import Component, Manifest
+from generator.components.load_balancer import DEFINITION as LOAD_BALANCER
 from generator.components.load_balancer import load_balancer
 from generator.model.cluster import Cluster
 from generator.model.nodes import LoadBalancer
@@ -22,11 +23,11 @@ def of_kind(cluster: Cluster, kind: str) -> Manifest:
 
 
 def test_only_with_a_range_and_cilium(ml50: Cluster, a30: Cluster) -> None:
-    assert load_balancer(a30) is None
+    assert not LOAD_BALANCER.wanted(a30)
     networks = structs.replace(ml50.networks, load_balancer=None)
-    assert load_balancer(structs.replace(ml50, networks=networks)) is None
+    assert not LOAD_BALANCER.wanted(structs.replace(ml50, networks=networks))
     networks = structs.replace(ml50.networks, cni="calico")
-    assert load_balancer(structs.replace(ml50, networks=networks)) is None
+    assert not LOAD_BALANCER.wanted(structs.replace(ml50, networks=networks))
 
 
 def test_objects_are_valid(ml50: Cluster) -> None:

@@ -6,6 +6,7 @@ from msgspec import structs
 from storage_schemas import problems
 
 from generator.components.component import Component
+from generator.components.minio import DEFINITION as MINIO
 from generator.components.minio import minio
 from generator.components.minio.settings import SCRIPT
 from generator.model.cluster import Cluster
@@ -16,9 +17,7 @@ from generator.model.text import Taint
 
 
 def made(cluster: Cluster) -> Component:
-    component = minio(cluster)
-    assert component
-    return component
+    return minio(cluster)
 
 
 def with_objects(cluster: Cluster, **changes: Any) -> Cluster:
@@ -84,11 +83,11 @@ def test_objects_are_accepted(ml50: Cluster, change: Callable[[Cluster], Cluster
 
 
 def test_only_where_a_layout_fits(a30: Cluster, ml50: Cluster) -> None:
-    assert minio(a30) is None
-    assert minio(with_objects(ml50, pool="system")) is None
-    assert minio(with_drives(ml50, 0, 0, 0, 0)) is None
+    assert not MINIO.wanted(a30)
+    assert not MINIO.wanted(with_objects(ml50, pool="system"))
+    assert not MINIO.wanted(with_drives(ml50, 0, 0, 0, 0))
     # One drive is no set.
-    assert minio(with_drives(ml50, 1)) is None
+    assert not MINIO.wanted(with_drives(ml50, 1))
 
 
 def test_base_is_the_same_on_every_cluster(ml50: Cluster) -> None:

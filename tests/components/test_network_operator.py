@@ -2,6 +2,7 @@ from msgspec import structs
 from network_upstream import unknown_keys
 
 from generator.components.component import Component
+from generator.components.network_operator import DEFINITION as NETWORK_OPERATOR
 from generator.components.network_operator import network_operator
 from generator.model.cluster import Adopt, Cluster, ComponentSettings
 
@@ -15,10 +16,10 @@ def build(cluster: Cluster) -> Component:
 
 
 def test_only_with_a_fabric_that_gpu_nodes_are_on(ml50: Cluster, a30: Cluster) -> None:
-    assert network_operator(a30) is None
-    assert network_operator(structs.replace(ml50, fabric=None)) is None
+    assert not NETWORK_OPERATOR.wanted(a30)
+    assert not NETWORK_OPERATOR.wanted(structs.replace(ml50, fabric=None))
     unplugged = tuple(structs.replace(machine, hcas=()) for machine in ml50.machines)
-    assert network_operator(structs.replace(ml50, machines=unplugged)) is None
+    assert not NETWORK_OPERATOR.wanted(structs.replace(ml50, machines=unplugged))
 
 
 def test_every_value_is_one_of_the_chart_s(ml50: Cluster) -> None:

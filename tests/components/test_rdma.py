@@ -6,8 +6,10 @@ from network_upstream import crd_errors, existing, states
 
 from generator.components.common import POOL
 from generator.components.component import Manifest
+from generator.components.network_operator import hosts
 from generator.components.node_feature_discovery import INFINIBAND
-from generator.components.rdma import HEALTH, hosts, rdma
+from generator.components.rdma import DEFINITION as RDMA
+from generator.components.rdma import HEALTH, rdma
 from generator.model.cluster import Cluster
 from generator.model.nodes import Fabric, Rdma
 from generator.model.text import Taint
@@ -30,10 +32,10 @@ def expressions(cluster: Cluster) -> dict[str, list[str]]:
 
 
 def test_only_with_a_fabric_that_gpu_nodes_are_on(ml50: Cluster, a30: Cluster) -> None:
-    assert rdma(a30) is None
-    assert rdma(structs.replace(ml50, fabric=None)) is None
+    assert not RDMA.wanted(a30)
+    assert not RDMA.wanted(structs.replace(ml50, fabric=None))
     unplugged = tuple(structs.replace(machine, hcas=()) for machine in ml50.machines)
-    assert rdma(structs.replace(ml50, machines=unplugged)) is None
+    assert not RDMA.wanted(structs.replace(ml50, machines=unplugged))
 
 
 def test_the_policy_is_valid(ml50: Cluster) -> None:

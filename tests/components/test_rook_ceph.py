@@ -3,7 +3,9 @@ from typing import Any
 from msgspec import structs
 from storage_schemas import unknown_values
 
+from generator.components.ceph_csi_drivers import DEFINITION as CEPH_CSI_DRIVERS
 from generator.components.ceph_csi_drivers import ceph_csi_drivers
+from generator.components.rook_ceph import DEFINITION as ROOK_CEPH
 from generator.components.rook_ceph import rook_ceph
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus
@@ -13,19 +15,17 @@ from generator.model.text import Taint
 
 def operator(cluster: Cluster) -> dict[str, Any]:
     component = rook_ceph(cluster)
-    assert component
     return component.releases[0].values
 
 
 def drivers(cluster: Cluster) -> dict[str, Any]:
     component = ceph_csi_drivers(cluster)
-    assert component
     return component.releases[0].values
 
 
 def test_only_with_ceph(a30: Cluster) -> None:
-    assert rook_ceph(a30) is None
-    assert ceph_csi_drivers(a30) is None
+    assert not ROOK_CEPH.wanted(a30)
+    assert not CEPH_CSI_DRIVERS.wanted(a30)
 
 
 def test_the_operators_values_exist_in_the_chart(ml50: Cluster) -> None:

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(not UPSTREAM.exists(), reason="../shared is abse
 def components(cluster: Cluster) -> list[Component]:
     made = [make(cluster) for make in (volcano, kueue, queues, tenants)]
     assert all(made)
-    return [component for component in made if component]
+    return list(made)
 
 
 def objects(cluster: Cluster) -> list[Manifest]:

@@ -4,6 +4,7 @@ import kubernetes_validate
 from msgspec import structs
 
 from generator.components.component import Component, Manifest
+from generator.components.snapshot_controller import DEFINITION as SNAPSHOT_CONTROLLER
 from generator.components.snapshot_controller import snapshot_controller
 from generator.model.cluster import Cluster
 
@@ -15,7 +16,7 @@ def build(cluster: Cluster) -> Component:
 
 
 def test_only_with_ceph(ml50: Cluster, a30: Cluster) -> None:
-    assert snapshot_controller(a30) is None
+    assert not SNAPSHOT_CONTROLLER.wanted(a30)
     assert build(ml50).manifests
 
 

@@ -11,6 +11,7 @@ from generator.components.ceph_cluster import ceph_cluster
 from generator.components.component import Component
 from generator.components.minio import minio
 from generator.components.minio.access import SERVICE
+from generator.components.workflows import DEFINITION as WORKFLOWS
 from generator.components.workflows import workflows
 from generator.components.workflows.backup import NAMESPACE, TEMPLATES
 from generator.model.cluster import Cluster
@@ -18,9 +19,7 @@ from generator.model.storage import Encryption
 
 
 def installed(cluster: Cluster) -> Component:
-    component = workflows(cluster)
-    assert component
-    return component
+    return workflows(cluster)
 
 
 def arguments(schedule: dict[str, Any]) -> dict[str, str]:
@@ -41,7 +40,7 @@ def with_users(cluster: Cluster, **changes: Any) -> Cluster:
 
 
 def test_a_cluster_without_backups_has_no_schedules(a30: Cluster) -> None:
-    assert workflows(a30) is None
+    assert not WORKFLOWS.wanted(a30)
 
 
 def test_each_backup_has_a_schedule_of_its_own(ml50: Cluster) -> None:
@@ -86,7 +85,7 @@ def test_the_target_is_minios_service() -> None:
 
 def test_every_secret_that_pods_read_is_declared_where_they_run(ml50: Cluster) -> None:
     components = [installed(ml50), ceph_cluster(ml50)]
-    declared = {(s.namespace, s.name): s for component in components if component for s in component.secrets}
+    declared = {(s.namespace, s.name): s for component in components for s in component.secrets}
     (template, _) = TEMPLATES
     for schedule in installed(ml50).objects:
         given = arguments(schedule)
@@ -100,7 +99,6 @@ def test_every_secret_that_pods_read_is_declared_where_they_run(ml50: Cluster) -
 
 def test_the_writer_is_a_user_of_minio_that_cannot_delete(ml50: Cluster) -> None:
     servers = minio(ml50)
-    assert servers
     theirs = {secret.name: secret.keys for secret in servers.secrets}
     for schedule in installed(ml50).objects:
         name = arguments(schedule)["target-secret"]
@@ -114,7 +112,7 @@ def test_the_writer_is_a_user_of_minio_that_cannot_delete(ml50: Cluster) -> None
 
 def test_a_secret_is_declared_once(ml50: Cluster) -> None:
     components = [installed(ml50), ceph_cluster(ml50), minio(ml50)]
-    names = [(s.namespace, s.name) for component in components if component for s in component.secrets]
+    names = [(s.namespace, s.name) for component in components for s in component.secrets]
     assert len(names) == len(set(names))
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from generator.components import compose
+from generator.components import CATALOGUE, compose
+from generator.components.component import Chart
+from generator.components.definition import Version, Versions
 from generator.model.cluster import Cluster, ComponentSettings
-from generator.model.versions import CATALOGUE, Chart, Version, version_of
 
 SHARED = Path(__file__).parent.parent.parent.parent / "shared" / "upstream"
 NUMBERED = re.compile(r"v?\d+\.\d+\.\d+|RELEASE\.\d{4}(-\d\d){2}T(\d\d-){2}\d\dZ|[1-9]\d*\.\d+")
@@ -17,17 +18,13 @@ TAGGED = re.compile(r"[a-z0-9.-]+(?::\d+)?(/[a-z0-9._-]+)+:[\w.-]+(@sha256:[0-9a
 
 
 def entries() -> Iterator[tuple[str, Version]]:
-    return ((name, version) for name, versions in CATALOGUE.items() for version in versions)
-
-
-def test_names_are_in_order() -> None:
-    assert list(CATALOGUE) == sorted(CATALOGUE)
+    return ((name, version) for name, one in CATALOGUE.items() for version in one.known)
 
 
 def test_a_component_has_each_version_once() -> None:
-    for name, versions in CATALOGUE.items():
-        assert versions, name
-        assert len({each.version for each in versions}) == len(versions), name
+    for name, one in CATALOGUE.items():
+        assert one.versions is None or (one.versions.component == name and one.known), name
+        assert len({each.version for each in one.known}) == len(one.known), name
 
 
 @pytest.mark.parametrize(("name", "version"), [*entries()], ids=lambda each: each if isinstance(each, str) else "")
@@ -56,12 +53,12 @@ def test_a_chart_is_found_by_its_name() -> None:
     assert version.chart("b").name == "b"
 
 
-def test_a_cluster_uses_the_default_unless_it_names_a_known_one(ml50: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(CATALOGUE, "x", (Version(version="2.0.0"), Version(version="1.0.0")))
+def test_a_cluster_uses_the_default_unless_it_names_a_known_one(ml50: Cluster) -> None:
+    versions = Versions("x", (Version(version="2.0.0"), Version(version="1.0.0")))
 
     def used(version: str | None) -> str:
         cluster = structs.replace(ml50, components={"x": ComponentSettings(version=version)})
-        return version_of("x", cluster).version
+        return versions.of(cluster).version
 
     assert (used(None), used("1.0.0"), used("2.0.0"), used("3.0.0")) == ("2.0.0", "1.0.0", "2.0.0", "2.0.0")
 
@@ -69,8 +66,7 @@ def test_a_cluster_uses_the_default_unless_it_names_a_known_one(ml50: Cluster, m
 def test_components_use_what_the_catalogue_says(ml50: Cluster, a30: Cluster) -> None:
     for cluster in (ml50, a30):
         for component in compose(cluster):
-            if component.name in CATALOGUE:
-                known = CATALOGUE[component.name][0]
+            if known := next(iter(CATALOGUE[component.name].known), None):
                 assert component.version == known.version
                 assert {release.chart for release in component.releases} <= set(known.charts)
                 assert set(component.manifests) <= set(known.manifests)

@@ -42,8 +42,6 @@ OWN_ACCOUNT = (f"system:serviceaccount:{TEAM}:default", (f"system:serviceaccount
 def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
     """The team's namespace as `gen` makes it, and one that is no team's."""
     component, shared = tenants(ml50), queues(ml50)
-    assert component
-    assert shared
     api.install("kueue/v0.18.3/crds", "volcano/v1.14.1/crds", "cilium/1.20.0/crds", "jobset/v0.12.0/crds")
     api.namespace(OTHER)
     api.namespace(TEAM)

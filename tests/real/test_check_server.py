@@ -13,18 +13,19 @@ import pytest
 from madeup import CRD, config, kubeconfig, made, store
 from msgspec import structs
 from reference import ROOT, load
+from validation.schemas import schemas_of
 
 from generator.build.applications import build
 from generator.build.manifests import documents
 from generator.build.objects import Built
 from generator.build.pods import pods
 from generator.cli.server import check_server
+from generator.components import CATALOGUE
 from generator.errors import UsageError
 from generator.live.api import Api, Request, of_started
 from generator.live.apiserver import Started, throw_away
 from generator.live.dryrun import Judged, dry_run, server
 from generator.model.served import kinds
-from generator.model.versions import CATALOGUE, version_of
 
 if TYPE_CHECKING:
     from generator.components.component import Manifest
@@ -62,7 +63,7 @@ def judging(reference: Built, _need: None) -> Iterator[tuple[Api, Judged]]:
 
 
 def crds(cluster: "Cluster") -> Iterator["Manifest"]:
-    folders = dict.fromkeys(folder for name in CATALOGUE for folder in version_of(name, cluster).schemas)
+    folders = dict.fromkeys(folder for name in CATALOGUE for folder in schemas_of(name, cluster))
     files = [path for folder in folders for path in sorted((SHARED / folder).rglob("*.yaml"))]
     read = (one for path in files if CRD.encode() in path.read_bytes() for one in documents(path.read_bytes()))
     return (one for one in read if isinstance(one, dict) and one.get("kind") == CRD)

@@ -81,7 +81,6 @@ class Store(NamedTuple):
 
     def write(self, cluster: Cluster, objects: Objects, keys: str) -> None:
         component = minio(structs.replace(cluster, storage=structs.replace(cluster.storage, objects=objects)))
-        assert component
         (settings,) = (one for one in component.objects if one["metadata"]["name"] == "minio-setup" and "data" in one)
         files = {f"settings/{name}": text for name, text in settings["data"].items()}
         files |= {f"secrets/root/{name}": text for name, text in ROOT.items()}

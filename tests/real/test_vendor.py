@@ -10,7 +10,7 @@ from chartworld import World, component, release
 from vendoring import DEFINITION, SECRET, built
 
 from generator.components.component import Component, Patch
-from generator.model import versions
+from generator.components.definition import Definition, Version, Versions
 from generator.model.cluster import Cluster
 from generator.upstream.cache import digest
 from generator.upstream.helm import helm
@@ -220,15 +220,16 @@ def test_update_moves_an_older_version_in_the_cluster_file(
         text = CONFIG_MAP.replace("\ndata:", f"\ndata:\n  version: {version!r}")
         pod = POD.replace("VERSION", version)
         shop.add(version=version, files={"templates/a.yaml": text, "templates/b.yaml": pod})
-    known = tuple(versions.Version(version=version) for version in ("2.0.0", "1.0.0"))
-    monkeypatch.setitem(versions.CATALOGUE, "csi-nfs", known)
+    versions = Versions("csi-nfs", tuple(Version(version=version) for version in ("2.0.0", "1.0.0")))
 
     def csi_nfs(cluster: Cluster) -> Component:
-        version = versions.version_of("csi-nfs", cluster).version
+        version = versions.of(cluster).version
         return component(release(shop.url, version=version), name="csi-nfs", version=version)
 
     world.installs()
-    monkeypatch.setattr("generator.components.CATALOGUE", (csi_nfs,))
+    definition = Definition(name="csi-nfs", make=csi_nfs, versions=versions)
+    monkeypatch.setattr("generator.components.CATALOGUE", {"csi-nfs": definition})
+    monkeypatch.setattr("generator.upstream.update.CATALOGUE", {"csi-nfs": definition})
     file = "clusters/one/cluster.yaml"
     world.put(file, (world.root / file).read_text() + '  components:\n    csi-nfs: {version: "1.0.0"}   # why\n')
     world.gen("vendor")

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from chartworld import need
 
+from generator.components.component import HELM
 from generator.layout.emit import emit
-from generator.model.versions import HELM
 from generator.upstream.documents import documents
 from tools import need_kustomize
 

@@ -17,8 +17,7 @@ import pytest
 from chartshop import Answer, Front, Shop, free_port, locked_with, packaged, serving
 from chartworld import World, component, need, release
 
-from generator.components.component import Component
-from generator.model.versions import HELM
+from generator.components.component import HELM, Component
 from generator.upstream.cache import digest
 
 pytestmark = pytest.mark.real

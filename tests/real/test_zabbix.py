@@ -47,7 +47,6 @@ class Zabbix(NamedTuple):
     ) -> subprocess.CompletedProcess[str]:
         """Run the script with a cluster's files, the templates changed by `change`."""
         component = zabbix(cluster)
-        assert component
         for one in (*component.base, *component.objects):
             name = one["metadata"]["name"].removeprefix("zabbix-")
             if one["kind"] == "ConfigMap" and (kind := re.match("templates|hosts|configure$", name)):
@@ -469,7 +468,6 @@ def test_the_api_server_takes_every_object_and_every_pod(api: "ApiServer", ml50:
     settings = ml50.monitoring
     for cluster in (ml50, structs.replace(a30, monitoring=settings)):
         component = zabbix(cluster)
-        assert component
         for namespace in component.namespaces:
             level = {"pod-security.kubernetes.io/enforce": str(namespace.security)}
             api.namespace(namespace.name, level)

@@ -10,10 +10,9 @@ from reference import load
 
 from generator.build.manifests import documents
 from generator.build.objects import Built, Object
-from generator.components import compose
+from generator.components import CATALOGUE, compose
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
-from generator.model.versions import CATALOGUE, version_of
 from generator.rules.schemas import RULES as SCHEMAS
 
 UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
@@ -33,7 +32,13 @@ def folders(cluster: Cluster) -> list[str]:
     ours = {component.name for component in compose(cluster)}
     others = {name for name, settings in cluster.components.items() if not settings.managed}
     names = sorted((ours | others) & CATALOGUE.keys())
-    return list(dict.fromkeys(folder for name in names for folder in version_of(name, cluster).schemas))
+    return list(dict.fromkeys(folder for name in names for folder in schemas_of(name, cluster)))
+
+
+def schemas_of(name: str, cluster: Cluster) -> tuple[str, ...]:
+    """Return the folders that a component's version was checked against."""
+    versions = CATALOGUE[name].versions
+    return versions.of(cluster).schemas if versions else ()
 
 
 def refused(manifest: Manifest, folders: Iterable[str]) -> list[str]:

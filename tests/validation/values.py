@@ -10,10 +10,9 @@ import jsonschema
 import yaml
 
 from generator.build.objects import Built
-from generator.model.versions import version_of
 from validation.build import Loader
 from validation.releases import Releases
-from validation.schemas import shared
+from validation.schemas import schemas_of, shared
 
 UNSEEN = {
     # Templates take these, but the values file has them in comments or not at all.
@@ -84,7 +83,7 @@ def no_file(built: Built, charts: Releases) -> list[str]:
 def values_file(built: Built, component: str, chart: str) -> Path | None:
     """Return a chart's values.yaml, of the version the cluster uses."""
     assert built.cluster
-    for folder in version_of(component, built.cluster).schemas:
+    for folder in schemas_of(component, built.cluster):
         for name in (f"values/{chart}.values.yaml", f"{chart}.values.yaml", "values.yaml"):
             file = shared(folder) / name
             if file.exists():

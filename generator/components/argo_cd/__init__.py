@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 from generator.components.argo_cd.access import NAMESPACE, ingress, secrets, syncer
 from generator.components.argo_cd.settings import APPLICATION_LUA, health_checks, parameters, rights, settings
+from generator.components.argo_cd.versions import VERSIONS
 from generator.components.argo_cd.workloads import budgets, workloads
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Health, Ignore, Namespace, Patch, Tier, protect
+from generator.components.definition import Definition
 from generator.model.cluster import Cluster
-from generator.model.versions import version_of
 
 PROTECTED = protect({"metadata": {}})["metadata"]["annotations"]
 
@@ -19,7 +20,7 @@ def argo_cd(cluster: Cluster, others: tuple[Component, ...], *, enable_helm: boo
     It needs no other component, so that its own settings are the first to arrive. `enable_helm` lets it inflate charts,
     which is needed only while some are not vendored.
     """
-    version = version_of("argo-cd", cluster)
+    version = VERSIONS.of(cluster)
     single, available = version.manifests
     return Component(
         name="argo-cd",
@@ -78,3 +79,12 @@ def git_host(url: str) -> str:
     """Return the host that Argo CD looks certificates up by: without user and port."""
     rest = url.split("://", 1)[-1].split("/", 1)[0]
     return rest.rsplit("@", 1)[-1].split(":", 1)[0]
+
+
+DEFINITION = Definition(
+    name="argo-cd",
+    versions=VERSIONS,
+    notes="From upstream's manifest at a tag. Needs no other component, so that its own settings and the health "
+    "checks of the others arrive first. The project `default` is closed. The account `admin` is off where "
+    "single sign-on and `gitops.admins` are set.",
+)

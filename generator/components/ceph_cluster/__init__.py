@@ -7,26 +7,26 @@ from generator.components.ceph_cluster.classes import snapshot_classes, storage_
 from generator.components.ceph_cluster.daemons import ceph_cluster_object, toolbox
 from generator.components.ceph_cluster.health import HEALTH
 from generator.components.ceph_cluster.pools import block_pools, filesystems, mgr_pool, object_stores, rgw_secret
+from generator.components.ceph_cluster.versions import VERSIONS
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Ignore, Manifest, Secret, Tier
+from generator.components.definition import Definition
 from generator.components.rook_ceph import NAMESPACE
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph
-from generator.model.versions import version_of
 
 
-def ceph_cluster(cluster: Cluster) -> Component | None:
+def ceph_cluster(cluster: Cluster) -> Component:
     """Describe Ceph to Rook in objects of our own (facts: the third step; its chart adds nothing to them). Its
     version is Ceph's, so that Rook and Ceph move in commits of their own.
     """
     ceph = cluster.storage.ceph
-    if ceph is None or not cluster.ceph_hosts:
-        return None
+    assert ceph
     return Component(
         name="ceph-cluster",
         tier=Tier.STORAGE,
         summary="Ceph: block, file and object storage on the nodes' disks",
-        version=version_of("ceph-cluster", cluster).version,
+        version=VERSIONS.of(cluster).version,
         objects=objects(cluster, ceph),
         needs=needs(cluster, ceph),
         secrets=tuple(secrets(cluster, ceph)),
@@ -103,3 +103,16 @@ def made(name: str, keys: tuple[str, ...], rotate: str, reader: str, *, by: str 
         readers=(reader,),
         by=by,
     )
+
+
+DEFINITION = Definition(
+    name="ceph-cluster",
+    make=ceph_cluster,
+    wanted=lambda cluster: cluster.storage.ceph and cluster.ceph_hosts,
+    absence="there is no storage.ceph",
+    versions=VERSIONS,
+    notes="Written as Rook's objects, not through the chart, which adds nothing to them. Its version is Ceph's. "
+    'Disks are chosen by stable names, never "all devices". Objects that hold data are protected. HEALTH_WARN '
+    "counts as healthy with a message, because a new cluster warns for minutes and would stop every later "
+    "wave.",
+)

@@ -1,13 +1,14 @@
 """The CephCluster: monitors, managers and OSDs, and the toolbox for those who ask for it."""
 
 from generator.components.ceph_cluster.devices import device_classes, storage_node
+from generator.components.ceph_cluster.versions import VERSIONS
 from generator.components.common import CEPH, RACK
 from generator.components.component import Manifest, protect
 from generator.components.parts import from_secret, on_nodes, pod_security, resources, spread, tolerations
 from generator.components.rook_ceph import NAMESPACE
+from generator.components.rook_ceph import VERSIONS as ROOK_CEPH_VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph
-from generator.model.versions import version_of
 
 # Ceph warns of these as long as keys of the old type are in use (facts: storage 2.6).
 OLD_KEY_WARNINGS = (
@@ -30,7 +31,7 @@ def ceph_cluster_object(cluster: Cluster, ceph: Ceph) -> Manifest:
     """
     mode = "secure" if ceph.encryption.transit else "prefer-crc"
     spec = {
-        "cephVersion": {"image": version_of("ceph-cluster", cluster).images["ceph"]},
+        "cephVersion": {"image": VERSIONS.of(cluster).images["ceph"]},
         "dataDirHostPath": "/var/lib/rook",
         "mon": {"count": ceph.monitors},
         "mgr": {"count": min(2, len(cluster.ceph_hosts))},
@@ -149,7 +150,7 @@ def toolbox(cluster: Cluster) -> Manifest:
                     "affinity": {"nodeAffinity": placed["nodeAffinity"]},
                     **({"tolerations": placed["tolerations"]} if "tolerations" in placed else {}),
                     "securityContext": pod_security(2016, runAsGroup=2016),
-                    "containers": [_container(version_of("rook-ceph", cluster).images["operator"])],
+                    "containers": [_container(ROOK_CEPH_VERSIONS.of(cluster).images["operator"])],
                     "volumes": [
                         {"name": "config", "emptyDir": {}},
                         {"name": "endpoints", "configMap": {"name": "rook-ceph-mon-endpoints", "items": endpoints}},

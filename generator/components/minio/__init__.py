@@ -4,28 +4,29 @@ from typing import Literal
 
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Ignore, Namespace, Secret, Tier
+from generator.components.definition import Definition
 from generator.components.minio.access import access
 from generator.components.minio.layout import NAMESPACE, layout_of, storage_class, volumes
 from generator.components.minio.server import budget, service_account, stateful_set
 from generator.components.minio.settings import settings, setup_job, setup_script, user_secret
+from generator.components.minio.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.storage import Objects
-from generator.model.versions import version_of
 
 
-def minio(cluster: Cluster) -> Component | None:
+def minio(cluster: Cluster) -> Component:
     """Install MinIO, or a build of it that speaks the same. With four nodes it reads with two of them lost, and
     writes with one lost; no setting gives writes with two lost (facts: storage 6).
     """
     objects = cluster.storage.objects
     layout = layout_of(cluster)
-    if objects is None or layout is None:
-        return None
+    assert objects
+    assert layout
     return Component(
         name="minio",
         tier=Tier.STORAGE,
         summary="MinIO: object storage that keeps all data with half of its drives lost",
-        version=version_of("minio", cluster).version,
+        version=VERSIONS.of(cluster).version,
         namespaces=(Namespace(NAMESPACE),),
         base=(service_account(), budget(), storage_class(), setup_script()),
         objects=(
@@ -79,3 +80,17 @@ def generated(
         rotate=rotate,
         readers=readers,
     )
+
+
+DEFINITION = Definition(
+    name="minio",
+    make=minio,
+    wanted=layout_of,
+    absence="there is no storage.objects",
+    versions=VERSIONS,
+    notes="A plain StatefulSet, one pod on each NAS node, the same number of drives on each. Half of every erasure "
+    "set is parity: with two of four nodes lost nothing is lost and reads go on, but writes stop; no setting "
+    "gives writes with two nodes lost. Servers are replaced by hand and together (`OnDelete`), because they "
+    "refuse to talk to another version. The images are a maintained fork, named by digest; "
+    "`storage.objects.image` takes any build that speaks the same.",
+)

@@ -3,12 +3,12 @@
 from generator.components.common import OBJECTS
 from generator.components.component import Manifest, protect
 from generator.components.minio.layout import LABELS, NAMESPACE, STORAGE_CLASS, Layout, metadata
+from generator.components.minio.versions import VERSIONS
 from generator.components.parts import UNPRIVILEGED, from_secret, pod_security, tolerations
 from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.model.storage import Objects
-from generator.model.versions import version_of
 
 # Without the policy, every start changes the owner of millions of files.
 POD_SECURITY = pod_security(1000, runAsGroup=1000, fsGroup=1000, fsGroupChangePolicy="OnRootMismatch")
@@ -90,7 +90,7 @@ def container(cluster: Cluster, objects: Objects, layout: Layout) -> Manifest:
     drives = f"/export-{{0...{layout.drives - 1}}}" if layout.drives > 1 else "/export-0"
     return {
         "name": "minio",
-        "image": objects.image or version_of("minio", cluster).images["server"],
+        "image": objects.image or VERSIONS.of(cluster).images["server"],
         "args": [
             "server",
             f"https://{hosts}:9000{drives}",

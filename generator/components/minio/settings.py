@@ -7,10 +7,10 @@ from generator.components.component import Manifest
 from generator.components.minio.access import SERVICE
 from generator.components.minio.layout import metadata
 from generator.components.minio.server import POD_SECURITY
+from generator.components.minio.versions import VERSIONS
 from generator.components.parts import UNPRIVILEGED, resources
 from generator.model.cluster import Cluster
 from generator.model.storage import Bucket, Objects, ObjectUser
-from generator.model.versions import version_of
 
 SCRIPT = Path(__file__).with_name("setup.sh").read_text(encoding="utf-8")
 
@@ -128,7 +128,7 @@ def pod(cluster: Cluster, objects: Objects) -> Manifest:
         "containers": [
             {
                 "name": "setup",
-                "image": objects.client_image or version_of("minio", cluster).images["client"],
+                "image": objects.client_image or VERSIONS.of(cluster).images["client"],
                 "command": ["sh", "/etc/minio-setup-script/setup.sh"],
                 "env": [{"name": "ENDPOINT", "value": f"{SERVICE}:9000"}],
                 "resources": resources("50m", "64Mi", "256Mi"),

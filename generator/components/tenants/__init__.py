@@ -1,6 +1,7 @@
 """Tenants: what each team's namespace holds, and the rules that keep its jobs in the queue."""
 
 from generator.components.component import Component, Manifest, Namespace, Tier
+from generator.components.definition import Definition
 from generator.components.kueue import TEAM
 from generator.components.tenants.admission import policies
 from generator.components.tenants.network import network
@@ -9,10 +10,8 @@ from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
 
-def tenants(cluster: Cluster) -> Component | None:
+def tenants(cluster: Cluster) -> Component:
     """Give each team a namespace with its queue, rights, limits and network."""
-    if not cluster.teams:
-        return None
     return Component(
         name="tenants",
         tier=Tier.TENANTS,
@@ -76,3 +75,15 @@ def limits(team: Team) -> Manifest:
         "metadata": {"name": "requests", "namespace": team.name},
         "spec": {"limits": [default]},
     }
+
+
+DEFINITION = Definition(
+    name="tenants",
+    make=tenants,
+    wanted=lambda cluster: cluster.teams,
+    absence="there are no teams",
+    notes="A namespace for each team with a queue called `default`, network policies that refuse what is not named, "
+    "and admission policies that keep pods out that would pass the queue. The quota there bounds volumes and "
+    "counts of objects only: bounding what pods request twice would refuse parts of a gang that Kueue has let "
+    "in.",
+)

@@ -5,23 +5,22 @@ from collections.abc import Iterator
 from generator.components.ceph_cluster.buckets import backup_reader
 from generator.components.ceph_cluster.pools import rgw_port, rgw_service
 from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
+from generator.components.definition import Definition
 from generator.components.issuers import ISSUER, signed
 from generator.components.minio.settings import user_secret
+from generator.components.minio.versions import VERSIONS as MINIO_VERSIONS
 from generator.components.parts import rights, rule
 from generator.components.workflows import backup
 from generator.model.cluster import Backup, Cluster
 from generator.model.storage import ObjectUser
-from generator.model.versions import version_of
 
 METADATA: Manifest = {"namespace": backup.NAMESPACE, "labels": backup.LABELS}
 
 
-def workflows(cluster: Cluster) -> Component | None:
+def workflows(cluster: Cluster) -> Component:
     """Return the schedules of the cluster's backups. Backups run where the readers' Secrets are, in Rook's
     namespace, with a ServiceAccount that may only report its own results.
     """
-    if not cluster.backups:
-        return None
     return Component(
         name="workflows",
         tier=Tier.STORAGE,
@@ -39,7 +38,7 @@ def workflows(cluster: Cluster) -> Component | None:
 def own_image(cluster: Cluster) -> tuple[Patch, ...]:
     """Return the patch of the shared template for a cluster whose MinIO client is not the catalogue's first."""
     objects = cluster.storage.objects
-    image = (objects and objects.client_image) or version_of("minio", cluster).images["client"]
+    image = (objects and objects.client_image) or MINIO_VERSIONS.of(cluster).images["client"]
     if image == backup.CLIENT_IMAGE:
         return ()
     target = {"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": "backup"}
@@ -161,3 +160,13 @@ def certificate() -> Manifest:
             "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": ISSUER},
         },
     }
+
+
+DEFINITION = Definition(
+    name="workflows",
+    make=workflows,
+    wanted=lambda cluster: cluster.backups,
+    absence="there are no backups",
+    notes="Backups run in namespace `rook-ceph`, because a pod reads Secrets of its own namespace only and Rook "
+    "makes the readers' there. How they work: [operations.md](operations.md).",
+)

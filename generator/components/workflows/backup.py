@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from generator.model.versions import CATALOGUE
+from generator.components.minio.versions import VERSIONS as MINIO
 
 # Where the readers' Secrets are: a pod reads Secrets of its own namespace only, and Rook makes these.
 NAMESPACE = "rook-ceph"
 LABELS = {"app.kubernetes.io/name": "backup", "app.kubernetes.io/part-of": "workflows"}
-CLIENT_IMAGE = CATALOGUE["minio"][0].images["client"]
+CLIENT_IMAGE = MINIO.known[0].images["client"]
 SCRIPT = (Path(__file__).parent / "backup.sh").read_text(encoding="utf-8")
 PHASES = ("precheck", "mirror", "verify", "record")
 

@@ -2,6 +2,7 @@
 
 from generator.components.common import class_owner, exposed
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier
+from generator.components.definition import Definition
 from generator.components.issuers import signed
 from generator.components.zabbix.access import policies, reader
 from generator.components.zabbix.agents import agent_map, agents, gpu_service
@@ -10,22 +11,21 @@ from generator.components.zabbix.names import AGENTS, NAMESPACE, TOKEN
 from generator.components.zabbix.server import ingress, proxy_set, server, services, web
 from generator.components.zabbix.settings import host_maps, script_map, settings_map, template_map, used_media
 from generator.components.zabbix.setup import configure_job
+from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
-from generator.model.versions import version_of
 
 
-def zabbix(cluster: Cluster) -> Component | None:
+def zabbix(cluster: Cluster) -> Component:
     """Install Zabbix where the cluster file asks for it, and configure it from the same list of nodes."""
     settings = cluster.monitoring.zabbix
-    if settings is None:
-        return None
+    assert settings
     storage = class_owner(cluster, settings.storage_class)
     return Component(
         name="zabbix",
         tier=Tier.MONITORING,
         summary="Zabbix with hosts, templates, dashboards and alerts",
-        version=version_of("zabbix", cluster).version,
+        version=VERSIONS.of(cluster).version,
         namespaces=(Namespace(NAMESPACE), Namespace(AGENTS, security="privileged")),
         base=(*reader(), database_service(), *services(), agent_map(), script_map(), template_map()),
         objects=manifests(cluster, settings),
@@ -99,3 +99,12 @@ def given(name: str) -> Secret:
         rotate="replace it, then sync `zabbix`. Without it nobody is told of anything",
         readers=("zabbix-configure",),
     )
+
+
+DEFINITION = Definition(
+    name="zabbix",
+    make=zabbix,
+    wanted=lambda cluster: cluster.monitoring.zabbix,
+    absence="there is no monitoring.zabbix",
+    versions=VERSIONS,
+)

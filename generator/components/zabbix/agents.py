@@ -7,8 +7,8 @@ from generator.components.gpu_operator import NAMESPACE as GPU_NAMESPACE
 from generator.components.parts import pod_security
 from generator.components.zabbix.names import AGENTS, GPU_SERVICE, NAMESPACE, WRITABLE_CONTAINER, labels, metadata, pod
 from generator.components.zabbix.server import PROXY
+from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
-from generator.model.versions import version_of
 
 AGENT = "zabbix-agent"
 SCRIPTS = "/etc/zabbix/scripts"
@@ -87,7 +87,7 @@ def container(cluster: Cluster) -> Manifest:
     alive = {"exec": {"command": ["zabbix_agent2", "-R", "version"]}, "timeoutSeconds": 10}
     return {
         "name": "agent",
-        "image": version_of("zabbix", cluster).images["agent"],
+        "image": VERSIONS.of(cluster).images["agent"],
         "env": [
             {"name": "ZBX_HOSTNAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
             {"name": "ZBX_SERVER_HOST", "value": f"{PROXY}.{NAMESPACE}.svc.{cluster.kubernetes.dns_domain}"},

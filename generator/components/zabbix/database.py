@@ -4,9 +4,9 @@ from generator.components.ceph_cluster.classes import block_class
 from generator.components.component import Manifest, protect
 from generator.components.parts import UNPRIVILEGED, pod_security
 from generator.components.zabbix.names import pod, service, workload
+from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
-from generator.model.versions import version_of
 
 DATABASE = "zabbix-database"
 DATA = "/var/lib/postgresql/data"
@@ -63,7 +63,7 @@ def container(cluster: Cluster) -> Manifest:
     ready = {"exec": {"command": ["pg_isready", "-q", "-h", "127.0.0.1", "-d", "zabbix"]}, "timeoutSeconds": 5}
     return {
         "name": "postgresql",
-        "image": version_of("zabbix", cluster).images["postgresql"],
+        "image": VERSIONS.of(cluster).images["postgresql"],
         "args": ["-c", "shared_buffers=1GB", "-c", "effective_cache_size=3GB", "-c", "max_connections=200"],
         "env": [
             *credentials("POSTGRES_USER", "POSTGRES_PASSWORD"),

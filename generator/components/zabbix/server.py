@@ -6,9 +6,9 @@ from generator.components.issuers import ISSUER
 from generator.components.zabbix.database import DATABASE, credentials
 from generator.components.zabbix.hosts import proxy
 from generator.components.zabbix.names import POD_SECURITY, WRITABLE_CONTAINER, metadata, pod, service, workload
+from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
-from generator.model.versions import version_of
 
 SERVER = "zabbix-server"
 WEB = "zabbix-web"
@@ -29,7 +29,7 @@ def server(cluster: Cluster) -> Manifest:
     """
     container = {
         "name": "server",
-        "image": version_of("zabbix", cluster).images["server"],
+        "image": VERSIONS.of(cluster).images["server"],
         "env": [
             {"name": "DB_SERVER_HOST", "value": DATABASE},
             *credentials("POSTGRES_USER", "POSTGRES_PASSWORD"),
@@ -55,7 +55,7 @@ def web(cluster: Cluster) -> Manifest:
     alive = {"httpGet": {"path": "/ping", "port": "http"}, "timeoutSeconds": 5}
     container = {
         "name": "web",
-        "image": version_of("zabbix", cluster).images["web"],
+        "image": VERSIONS.of(cluster).images["web"],
         "env": [
             {"name": "ZBX_SERVER_HOST", "value": SERVER},
             {"name": "ZBX_SERVER_NAME", "value": cluster.name},
@@ -83,7 +83,7 @@ def proxy_set(cluster: Cluster) -> Manifest:
     """
     container = {
         "name": "proxy",
-        "image": version_of("zabbix", cluster).images["proxy"],
+        "image": VERSIONS.of(cluster).images["proxy"],
         "env": [
             {"name": "ZBX_HOSTNAME", "value": proxy(cluster)},
             {"name": "ZBX_SERVER_HOST", "value": SERVER},

@@ -5,9 +5,9 @@ from generator.components.parts import UNPRIVILEGED, pod_security
 from generator.components.zabbix.names import TOKEN, labels, metadata, pod
 from generator.components.zabbix.server import WEB
 from generator.components.zabbix.settings import used_media
+from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
-from generator.model.versions import version_of
 
 CONFIGURE = "zabbix-configure"
 CONFIGURATION = "/etc/zabbix-configure"
@@ -42,7 +42,7 @@ def script(cluster: Cluster, folders: dict[str, list[Manifest]]) -> Manifest:
     """Return the pod: Python with its standard library, and the script."""
     container = {
         "name": "configure",
-        "image": version_of("zabbix", cluster).images["python"],
+        "image": VERSIONS.of(cluster).images["python"],
         "command": ["python3", "-u", "-B", f"{CONFIGURATION}/script/configure.py"],
         "env": [
             {"name": "ZABBIX_API", "value": f"http://{WEB}:8080"},
