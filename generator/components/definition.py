@@ -46,19 +46,6 @@ class Versions(Struct, frozen=True):
         return next((version for version in self.known if version.version == wanted), self.known[0])
 
 
-Make: TypeAlias = Callable[[Cluster], Component]
-
-
-def always(_cluster: Cluster) -> bool:
-    """Tell that every cluster has it."""
-    return True
-
-
-def no_hosts(_cluster: Cluster) -> Iterator[tuple[Path, str]]:
-    """Yield nothing: most components are reached by no name of their own."""
-    return iter(())
-
-
 class ImageJoining(Struct, frozen=True, kw_only=True):
     """How an operator reads images whose parts stand in fields of its custom resources, which are of the API `group`:
     it writes `repository/image:version` with whatever `version` says, a tag and a digest as well. `system_added` are
@@ -79,6 +66,19 @@ class OperatorImages(Struct, frozen=True, kw_only=True):
     registry: Path
     default: str
     names: tuple[str, ...]
+
+
+Make: TypeAlias = Callable[[Cluster], Component]
+
+
+def always(_cluster: Cluster) -> bool:
+    """Tell that every cluster has it."""
+    return True
+
+
+def no_hosts(_cluster: Cluster) -> Iterator[tuple[Path, str]]:
+    """Yield nothing: most components are reached by no name of their own."""
+    return iter(())
 
 
 class Definition(Struct, frozen=True, kw_only=True, eq=False):

@@ -79,10 +79,10 @@ def mirrored(built: Built) -> Iterator[Problem]:
             message = f"the image {field.image} does not come from {mirror}"
             yield one.problem(message, *field.path, fix=rewrite(field.image, mirror, {}))
     for one in built.objects if mirror else ():
-        for field in unreadable_images(one.manifest):
-            if not field.wrong and not is_below(field.text, mirror):
-                message = f"`{field.text}` cannot be read as an image, so that it may not come from {mirror}"
-                yield one.problem(message, *field.path, fix=field.fix)
+        for unreadable in unreadable_images(one.manifest):
+            if not unreadable.wrong and not is_below(unreadable.text, mirror):
+                message = f"`{unreadable.text}` cannot be read as an image, so that it may not come from {mirror}"
+                yield one.problem(message, *unreadable.path, fix=unreadable.fix)
 
 
 @built_rule(

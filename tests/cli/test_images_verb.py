@@ -164,7 +164,7 @@ def test_an_image_is_the_sites_own_where_it_is_on_the_mirror_of_every_cluster() 
     for both in ([own], [brought]), ([brought], [own]):
         (one,) = merged(both)
         assert (one.of_site, len(one.uses)) == (False, 2)
-    assert merged([[own], [own]])[0].own
+    assert merged([[own], [own]])[0].of_site
 
 
 def test_what_calico_starts_is_named_by_where_it_comes_from(

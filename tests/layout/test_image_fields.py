@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.layout.image_fields import image_fields
+from generator.layout.image_fields import has_system_added, image_fields
 from generator.layout.image_references import is_of_site, normalised, rewrite, upstream_name
 from generator.layout.mirror import ImageRewriting
 
@@ -273,3 +273,16 @@ def test_only_an_operator_that_joins_the_parts_takes_a_digest(
     spec = {part: parts, "whole": {"image": "quay.io/a/b:1"}}
     found = image_fields({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec})
     assert [field.pinnable for field in found] == [pinnable, True]
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "part", "expected"),
+    [
+        ("nvidia.com", "ClusterPolicy", "driver", True),
+        ("nvidia.com", "ClusterPolicy", "toolkit", False),
+        ("mellanox.com", "NicClusterPolicy", "ofedDriver", True),
+        ("example.org", "ClusterPolicy", "driver", False),
+    ],
+)
+def test_no_registry_has_a_tag_that_an_operator_completes(group: str, kind: str, part: str, *, expected: bool) -> None:
+    assert has_system_added(group, kind, ("spec", part, "repository")) == expected
