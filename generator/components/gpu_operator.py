@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, ImageJoining, Version, Versions
 from generator.components.node_feature_discovery import feature_rule
 from generator.components.parts import tolerations
 from generator.model.cluster import Cluster
@@ -145,6 +145,15 @@ def exporter(*, prometheus: bool) -> Manifest:
     }
 
 
+# v26.7.0: internal/image/image.go; for the system controllers/object_controls.go `resolveDriverTag` and
+# api/nvidia/v1alpha1/nvidiadriver_types.go.
+JOINING = ImageJoining(
+    group="nvidia.com",
+    system_added={
+        "ClusterPolicy": ("spec.driver", "spec.gds", "spec.gdrcopy", "spec.vgpuManager"),
+        "NVIDIADriver": ("spec", "spec.gds", "spec.gdrcopy"),
+    },
+)
 DEFINITION = Definition(
     name="gpu-operator",
     make=gpu_operator,
@@ -155,4 +164,5 @@ DEFINITION = Definition(
     "time and waits for the Jobs on it. For drivers that come with the nodes' system set `driver.enabled: "
     "false` in the component's values. MIG profiles are set by NodeFeatureRules, which label the nodes of a "
     "pool.",
+    image_joining=JOINING,
 )

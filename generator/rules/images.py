@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from generator.build.objects import Built, Object, Problem
-from generator.build.unread import advice, places, unread
-from generator.layout.images import Place, rewrite, split, upstream_name
+from generator.build.unreadable_images import named_images, unreadable_images
+from generator.layout.image_fields import ImageField
+from generator.layout.image_references import is_below, rewrite, split, upstream_name
 from generator.model.finding import Severity
 from generator.rules.rule import BuiltRule, built_rule
 
@@ -31,11 +32,11 @@ def tagged(built: Built) -> Iterator[Problem]:
     """Without a tag, or with `latest`, every pull may bring another program: a node that restarts runs something that
     nobody reviewed and that Git does not know.
     """
-    for one, place in every(built):
-        name, tag, digest = split(place.image)
+    for one, field in named(built):
+        name, tag, digest = split(field.image)
         if tag == "latest" and not digest:
-            told = "is the latest" if f"{name.rpartition('/')[2]}:latest" in place.text else "has no tag"
-            yield one.problem(f"the image {name} {told}", *place.path, fix="name a version")
+            told = "is the latest" if f"{name.rpartition('/')[2]}:latest" in field.text else "has no tag"
+            yield one.problem(f"the image {name} {told}", *field.path, fix="name a version")
 
 
 @built_rule(
@@ -49,11 +50,11 @@ def fixed(built: Built) -> Iterator[Problem]:
     """`stable`, `main` or a version without its last number are moved to each new build: two nodes of one cluster may
     run two programs under one name. Only a digest never moves; a full version number hardly ever does.
     """
-    for one, place in every(built):
-        name, tag, digest = split(place.image)
+    for one, field in named(built):
+        name, tag, digest = split(field.image)
         if moving(tag) and not digest:
             message = f"the tag {tag} of {name} is moved to newer builds"
-            yield one.problem(message, *place.path, fix="name a full version, or a digest")
+            yield one.problem(message, *field.path, fix="name a full version, or a digest")
 
 
 def moving(tag: str) -> bool:
@@ -73,15 +74,15 @@ def mirrored(built: Built) -> Iterator[Problem]:
     image from elsewhere does not start, or starts only as long as some node still has the image.
     """
     mirror = built.cluster.site.images if built.cluster else None
-    for one, place in every(built) if mirror else ():
-        if not place.image.startswith(f"{mirror}/"):
-            message = f"the image {place.image} does not come from {mirror}"
-            yield one.problem(message, *place.path, fix=rewrite(place.image, mirror, {}))
+    for one, field in named(built) if mirror else ():
+        if not is_below(field.image, mirror):
+            message = f"the image {field.image} does not come from {mirror}"
+            yield one.problem(message, *field.path, fix=rewrite(field.image, mirror, {}))
     for one in built.objects if mirror else ():
-        for field in unread(one.manifest):
-            if not field.wrong and not field.text.startswith(f"{mirror}/"):
-                message = f"`{field.text}` cannot be read as an image, so that it may not come from {mirror}"
-                yield one.problem(message, *field.path, fix=advice(field))
+        for unreadable in unreadable_images(one.manifest):
+            if not unreadable.wrong and not is_below(unreadable.text, mirror):
+                message = f"`{unreadable.text}` cannot be read as an image, so that it may not come from {mirror}"
+                yield one.problem(message, *unreadable.path, fix=unreadable.fix)
 
 
 @built_rule(
@@ -97,11 +98,11 @@ def pinned(built: Built) -> Iterator[Problem]:
     puts them together as NVIDIA's do.
     """
     mirror = built.cluster.site.images if built.cluster else None
-    for one, place in every(built) if built.digests else ():
-        if "@" not in place.image and place.pinnable:
-            known = upstream_name(place.image, mirror) in built.digests
-            message = f"the image {place.image} has no digest"
-            yield one.problem(message, *place.path, fix="gen render" if known else "gen images --lock")
+    for one, field in named(built) if built.digests else ():
+        if "@" not in field.image and field.pinnable:
+            known = upstream_name(field.image, mirror) in built.digests
+            message = f"the image {field.image} has no digest"
+            yield one.problem(message, *field.path, fix="gen render" if known else "gen images --lock")
 
 
 @built_rule(
@@ -116,15 +117,15 @@ def legible(built: Built) -> Iterator[Problem]:
     of other operators are left out here; with `site.images` GEN-IMG-003 tells them.
     """
     for one in built.objects:
-        for field in unread(one.manifest):
+        for field in unreadable_images(one.manifest):
             if field.wrong:
-                yield one.problem(f"`{field.text}` cannot be read as an image", *field.path, fix=advice(field))
+                yield one.problem(f"`{field.text}` cannot be read as an image", *field.path, fix=field.fix)
 
 
 @lru_cache(maxsize=2)
-def every(built: Built) -> tuple[tuple[Object, Place], ...]:
+def named(built: Built) -> tuple[tuple[Object, ImageField], ...]:
     """Return every image that an object names; what only a running workflow knows is left out."""
-    return tuple((one, place) for one in built.objects for place in places(one.manifest))
+    return tuple((one, field) for one in built.objects for field in named_images(one.manifest))
 
 
 RULES: tuple[BuiltRule, ...] = (tagged, fixed, mirrored, pinned, legible)

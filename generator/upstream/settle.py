@@ -10,7 +10,7 @@ from msgspec import Struct
 from generator.build.kinds import Kinds, group_of
 from generator.build.objects import Object, aims_at
 from generator.components.component import Component, Manifest, Patch
-from generator.layout.mirror import sightings
+from generator.layout.mirror import shared_images
 from generator.layout.upstream import Found
 from generator.upstream.split import Item, Part, called
 from generator.upstream.wrong import Wrong
@@ -163,5 +163,5 @@ def _found(items: Sequence[Item], definitions: Sequence[Item]) -> Found:
     manifests = [item.manifest for item in (*items, *definitions)]
     spaces = {space for one in manifests if (space := one["metadata"].get("namespace"))}
     kinds = {"/".join(_identity(one)[:2]) for one in manifests if not one["metadata"].get("namespace")}
-    images = sightings(item.manifest for item in items)
+    images = shared_images(item.manifest for item in items)
     return Found(namespaces=tuple(sorted(spaces)), kinds=tuple(sorted(kinds)), images=images)

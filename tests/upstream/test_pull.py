@@ -2,7 +2,7 @@
 
 import pytest
 
-from generator.upstream.refusal import PAGE, refused
+from generator.upstream.pull import PAGE, refused
 from generator.upstream.wrong import Wrong, grouped
 
 
