@@ -24,6 +24,8 @@ VERSIONS = Versions(
 NAMESPACE = "volcano-system"
 SCHEDULER = "volcano"
 """What `schedulerName` of a pod says."""
+JOB_GROUPS = ("batch.volcano.sh", "flow.volcano.sh")
+"""API groups of its own jobs."""
 
 # No `enqueue`, `overcommit`, `proportion`, `capacity` or `drf`: each of them is a second queue, in which the PodGroup
 # of a job that Kueue stopped keeps its resources and the job let in instead waits for ever (facts: scheduling 1.3,
