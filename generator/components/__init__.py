@@ -26,6 +26,7 @@ from generator.components.metrics_server import DEFINITION as METRICS_SERVER
 from generator.components.minio import DEFINITION as MINIO
 from generator.components.network_operator import DEFINITION as NETWORK_OPERATOR
 from generator.components.node_feature_discovery import DEFINITION as NODE_FEATURE_DISCOVERY
+from generator.components.operated import OperatedKind
 from generator.components.prometheus_crds import DEFINITION as PROMETHEUS_CRDS
 from generator.components.queues import DEFINITION as QUEUES
 from generator.components.rdma import DEFINITION as RDMA
@@ -72,6 +73,12 @@ CATALOGUE: dict[str, Definition] = {
     )
 }
 """Every component by name, in the order in which people read of them."""
+
+OPERATED: dict[str, tuple[OperatedKind, ...]] = {
+    name: tuple(kind for one in CATALOGUE.values() for kind in one.kinds if kind.kind == name)
+    for name in sorted({kind.kind for one in CATALOGUE.values() for kind in one.kinds})
+}
+"""What components do with objects, by kind."""
 
 JOBS: Jobs = (JOBSET, KUBEFLOW, RAY, *(one.jobs for one in CATALOGUE.values() if one.jobs))
 """Every kind of job that may run, installed by us or not: what Kueue and the tenants' rules say is the same on every

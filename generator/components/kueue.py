@@ -6,8 +6,10 @@ from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, fullname, 
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Version, Versions
 from generator.components.jobs import JOB, SERVICES, Jobs
+from generator.components.operated import OWN, Api, Named, Names, OperatedKind
 from generator.components.parts import injected_ca, spread
 from generator.model.cluster import Cluster
+from generator.model.fields import dig, sequence, spots
 
 VERSIONS = Versions(
     "kueue",
@@ -24,6 +26,15 @@ VERSIONS = Versions(
 NAMESPACE = "kueue-system"
 TEAM = "gen.internal/team"
 """The label of a team's namespace; its value is the team's name."""
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+"""The label of a job; its value is the LocalQueue that it starts through."""
+QUOTAS: Names = (
+    ("Cohort", "spec.cohort"),
+    ("Cohort", "spec.cohortName"),
+    ("Cohort", "spec.parentName"),
+    ("ResourceFlavor", "spec.resourceGroups.*.flavors.*.name"),
+    ("AdmissionCheck", "spec.admissionChecksStrategy.admissionChecks.*.name"),
+)
 
 # Kueue refuses unknown keys and then does not start (facts: scheduling 2.1). `internalCertManagement` is the chart's to
 # add: it names Service and Secret after the release, which may be an adopted one.
@@ -190,12 +201,31 @@ def injected(secret: str) -> tuple[Ignore, ...]:
     )
 
 
+def namespaces_served(manifest: Manifest) -> Iterator[Named]:
+    """Yield the namespaces that a ClusterQueue is for."""
+    for at, rule in spots(manifest, "spec.namespaceSelector.matchExpressions.*"):
+        if dig(rule, "key") == "kubernetes.io/metadata.name" and dig(rule, "operator") == "In":
+            yield from (Named((*at, "values"), "Namespace", name) for name in sequence(dig(rule, "values")))
+
+
 DEFINITION = Definition(
     name="kueue",
     make_with_jobs=kueue,
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group="kueue.x-k8s.io"),),
+    kinds=(
+        OperatedKind(kind="ClusterQueue", names=QUOTAS, also_names=namespaces_served),
+        OperatedKind(kind="Cohort", names=QUOTAS),
+        OperatedKind(kind="LocalQueue", names=(("ClusterQueue", "spec.clusterQueue"),)),
+        OperatedKind(kind="ResourceFlavor", names=(("Topology", "spec.topologyName"),)),
+    ),
+    label_names=(
+        ("LocalQueue", QUEUE_LABEL, OWN),
+        ("WorkloadPriorityClass", "kueue.x-k8s.io/priority-class"),
+    ),
     notes="Decides which job starts, on whose quota, and which one stops for it. Only whole jobs are stopped. An "
     "admitted job that does not start within `scheduling.startMinutes` gives its quota back.",
 )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from generator.components.component import Manifest
-from generator.model.fields import Path
+from generator.model.fields import Path, dig
 
 OWN, SAID = "in the namespace of the object", "in the namespace that is said beside the name"
 
@@ -56,6 +56,11 @@ class Api(Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """How people name it."""
         return self.title or self.group
+
+
+def name_of(manifest: Manifest) -> str:
+    """Return the name of an object."""
+    return str(dig(manifest, "metadata", "name") or dig(manifest, "metadata", "generateName"))
 
 
 def nothing(_manifest: Manifest) -> Iterator[Any]:
