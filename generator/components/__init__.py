@@ -108,6 +108,12 @@ def absent(cluster: Cluster) -> dict[str, str]:
     return {name: one.absence for name, one in CATALOGUE.items() if not one.wanted(cluster)}
 
 
+def offered(cluster: Cluster) -> tuple[str, ...]:
+    """Return the API versions, beside Kubernetes' own, that charts may ask for."""
+    apis = (api for one in CATALOGUE.values() if one.wanted(cluster) for api in one.apis)
+    return tuple(f"{api.group}/{version}" for api in apis for version in api.offered)
+
+
 def _settled(component: Component, cluster: Cluster, present: set[str]) -> Component:
     """Merge the user's chart values in, take over an adopted release, and drop needs that others install. Every pod
     needs the pod network; only Argo CD comes as early as it can, for its settings.

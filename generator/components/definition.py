@@ -94,6 +94,8 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """The kinds of jobs that its operator runs."""
     daemons_on: str | None = None
     """The nodes that its DaemonSets must reach: `ALL_NODES`, or those with this label; None where it chooses."""
+    resources: tuple[str, ...] = ()
+    """How the names of extended resources begin that it offers on nodes."""
     node_labels: tuple[str, ...] = ()
     """How the labels begin that it puts on nodes, by what it finds there."""
     notes: str = ""

@@ -168,6 +168,7 @@ DEFINITION = Definition(
             serves="nvidia.com/gpu",
         ),
     ),
+    resources=("nvidia.com/gpu", "nvidia.com/mig-"),
     node_labels=("nvidia.com/",),
     notes="Open kernel modules, so that network cards reach GPU memory by DMA-BUF. A new driver takes one node at a "
     "time and waits for the Jobs on it. For drivers that come with the nodes' system set `driver.enabled: "

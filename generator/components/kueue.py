@@ -26,7 +26,7 @@ VERSIONS = Versions(
 NAMESPACE = "kueue-system"
 TEAM = "gen.internal/team"
 """The label of a team's namespace; its value is the team's name."""
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+QUEUE = "kueue.x-k8s.io/queue-name"
 """The label of a job; its value is the LocalQueue that it starts through."""
 QUOTAS: Names = (
     ("Cohort", "spec.cohort"),
@@ -223,7 +223,7 @@ DEFINITION = Definition(
         OperatedKind(kind="ResourceFlavor", names=(("Topology", "spec.topologyName"),)),
     ),
     label_names=(
-        ("LocalQueue", QUEUE_LABEL, OWN),
+        ("LocalQueue", QUEUE, OWN),
         ("WorkloadPriorityClass", "kueue.x-k8s.io/priority-class"),
     ),
     notes="Decides which job starts, on whose quota, and which one stops for it. Only whole jobs are stopped. An "

@@ -44,13 +44,14 @@ class MadePods(NamedTuple):
 class Api(Struct, frozen=True, kw_only=True):
     """An API group whose definitions come with a component: all of them, or those of some `kinds` where the others are
     another component's; `title` then tells the two apart. `by_operator`: no chart or manifest holds the definitions,
-    an operator makes them when it starts.
+    an operator makes them when it starts. `offered` are the versions that charts of other components are told of.
     """
 
     group: str
     kinds: tuple[str, ...] = ()
     title: str = ""
     by_operator: bool = False
+    offered: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -41,7 +41,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.monitoring.prometheus,
     absence="there is no monitoring.prometheus",
     versions=VERSIONS,
-    apis=(Api(group="monitoring.coreos.com"),),
+    apis=(Api(group="monitoring.coreos.com", offered=("v1",)),),
     notes="A component of its own, so that ServiceMonitors of storage and schedulers can be applied before "
     "Prometheus, whose volume may itself lie on that storage.",
 )

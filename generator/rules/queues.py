@@ -7,8 +7,8 @@ from generator.build.objects import Built, Object, Problem
 from generator.build.pods import Pod, containers, pods
 from generator.build.workflow_pods import GIVEN
 from generator.components import JOBS
-from generator.components.kueue import TEAM
-from generator.components.tenants.admission import BUILT_IN, QUEUE
+from generator.components.kueue import QUEUE, TEAM
+from generator.components.tenants.admission import BUILT_IN
 from generator.components.volcano import JOB_GROUPS, SCHEDULER
 from generator.model.finding import Severity
 from generator.rules.rule import BuiltRule, built_rule

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 
 from generator.components.component import Manifest
 from generator.components.jobs import JOB, SERVICES, Jobs, by_group, sorted_kinds
-from generator.components.kueue import TEAM
+from generator.components.kueue import QUEUE, TEAM
 from generator.components.queues import BATCH
 from generator.components.volcano import JOB_GROUPS, SCHEDULER
 
 GROUP = "admissionregistration.k8s.io"
-QUEUE = "kueue.x-k8s.io/queue-name"
 GATE = "kueue.x-k8s.io/admission"
 PODSET = "kueue.x-k8s.io/podset"
 
