@@ -5,9 +5,10 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from generator.components.argo_workflows import WORKFLOWS
 from generator.components.component import Manifest
 from generator.build.fields import Path, dig, existing, mapping, sequence, walk
-from generator.build.workflow_pods import WORKFLOWS, steps
+from generator.build.workflow_pods import steps
 from generator.build.objects import Built, Object
 from generator.build.objects import Problem
 

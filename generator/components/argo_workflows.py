@@ -1,13 +1,16 @@
 """Argo Workflows: runs the day-2 operations. From upstream's manifest, not its chart."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Manifest, Namespace, Patch, Tier
 from generator.components.definition import Definition, Version, Versions
+from generator.components.operated import OWN, Api, Named, OperatedKind
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
 from generator.model.cluster import Cluster
+from generator.model.fields import Path, dig, mapping, sequence, spots
 
 VERSIONS = Versions(
     "argo-workflows",
@@ -22,7 +25,23 @@ VERSIONS = Versions(
     ),
 )
 
+NAMESPACE = "argo"
 DAY = 24 * 60 * 60
+WORKFLOWS: dict[str, Path] = {
+    "Workflow": ("spec",),
+    "WorkflowTemplate": ("spec",),
+    "ClusterWorkflowTemplate": ("spec",),
+    "CronWorkflow": ("spec", "workflowSpec"),
+}
+"""Kinds that hold a workflow, and where."""
+KINDS = (
+    *WORKFLOWS,
+    "WorkflowArtifactGCTask",
+    "WorkflowEventBinding",
+    "WorkflowTaskResult",
+    "WorkflowTaskSet",
+)
+"""Every kind of its own; the others of the group are Argo CD's."""
 
 
 def argo_workflows(cluster: Cluster) -> Component:
@@ -35,7 +54,7 @@ def argo_workflows(cluster: Cluster) -> Component:
         tier=Tier.PLATFORM,
         summary="Argo Workflows: runs backups and other day-2 operations",
         version=version.version,
-        namespaces=(Namespace("argo", security="restricted"),),
+        namespaces=(Namespace(NAMESPACE, security="restricted"),),
         base=(network_policy(), metrics_service()),
         manifests=version.manifests,
         patches=(configuration(version), *deployments()),
@@ -105,7 +124,7 @@ def network_policy() -> Manifest:
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": {"name": "workflow-controller", "namespace": "argo"},
+        "metadata": {"name": "workflow-controller", "namespace": NAMESPACE},
         "spec": {
             "podSelector": {},
             "policyTypes": ["Ingress"],
@@ -121,9 +140,29 @@ def metrics_service() -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": "workflow-controller-metrics", "namespace": "argo", "labels": labels},
+        "metadata": {"name": "workflow-controller-metrics", "namespace": NAMESPACE, "labels": labels},
         "spec": {"selector": labels, "ports": ports},
     }
+
+
+def templates_named(manifest: Manifest) -> Iterator[Named]:
+    """Yield the templates that a workflow takes from others."""
+    at = WORKFLOWS[manifest["kind"]]
+    whole = mapping(dig(manifest, *at))
+    yield template((*at, "workflowTemplateRef", "name"), whole.get("workflowTemplateRef"))
+    own = [dig(each, "name") for each in sequence(whole.get("templates"))]
+    for way in ("templates.*.steps.*.*", "templates.*.dag.tasks.*"):
+        for within, task in spots(whole, way):
+            yield template((*at, *within, "templateRef", "name"), dig(task, "templateRef"))
+            if isinstance(dig(task, "template"), str) and task["template"] not in own:
+                yield Named((*at, *within, "template"), "template of the workflow", task["template"], OWN)
+
+
+def template(at: Path, said: object) -> Named:
+    """Return a template of workflows."""
+    if dig(said, "clusterScope") is True:
+        return Named(at, "ClusterWorkflowTemplate", dig(said, "name"))
+    return Named(at, "WorkflowTemplate", dig(said, "name"), OWN)
 
 
 DEFINITION = Definition(
@@ -132,5 +171,10 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.backups,
     absence="there are no backups",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group="argoproj.io", kinds=KINDS, title="argoproj.io of workflows"),),
+    kinds=tuple(
+        OperatedKind(kind=kind, also_names=templates_named) for kind in ("CronWorkflow", "Workflow", "WorkflowTemplate")
+    ),
     notes="From upstream's manifest at a tag. Runs the scheduled operations.",
 )

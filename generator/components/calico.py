@@ -4,7 +4,8 @@ from ipaddress import IPv4Network, IPv6Network
 
 from generator.components.common import CLUSTER_ROLES, CRD, replicas
 from generator.components.component import Chart, Component, Health, Manifest, Namespace, Release, Tier, protect
-from generator.components.definition import Definition, OperatorImages, Version, Versions
+from generator.components.definition import ALL_NODES, Definition, OperatorImages, Version, Versions
+from generator.components.operated import Api
 from generator.model.cluster import Cluster
 
 VERSIONS = Versions(
@@ -174,6 +175,9 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.networks.cni == "calico",
     absence="cni is cilium",
     versions=VERSIONS,
+    namespaces=(NAMESPACE, "calico-apiserver", "calico-system"),
+    apis=(Api(group="projectcalico.org"), Api(group="operator.tigera.io")),
+    daemons_on=ALL_NODES,
     notes="Keeps kube-proxy. The CRDs and the Installation are Argo CD's, not the operator's own; the Installation "
     "is protected, because removing it takes the network down.",
     operator_images=IMAGES,

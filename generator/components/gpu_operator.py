@@ -6,6 +6,7 @@ from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, ImageJoining, Version, Versions
 from generator.components.node_feature_discovery import feature_rule
+from generator.components.operated import Api, Made, MadePods, OperatedKind
 from generator.components.parts import tolerations
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
@@ -145,6 +146,11 @@ def exporter(*, prometheus: bool) -> Manifest:
     }
 
 
+def exporter_pods(_policy: Manifest) -> Iterator[MadePods]:
+    """Yield the pods that other components select."""
+    yield MadePods({"app": "nvidia-dcgm-exporter"}, NAMESPACE)
+
+
 # v26.7.0: internal/image/image.go; for the system controllers/object_controls.go `resolveDriverTag` and
 # api/nvidia/v1alpha1/nvidiadriver_types.go.
 JOINING = ImageJoining(
@@ -160,6 +166,19 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.gpu_nodes,
     absence="no node has GPUs",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group="nvidia.com"),),
+    makes=(Made("RuntimeClass", "nvidia"),),
+    kinds=(
+        OperatedKind(
+            kind="ClusterPolicy",
+            pods=exporter_pods,
+            tolerations=("spec", "daemonsets", "tolerations"),
+            serves="nvidia.com/gpu",
+        ),
+    ),
+    resources=("nvidia.com/gpu", "nvidia.com/mig-"),
+    node_labels=("nvidia.com/",),
     notes="Open kernel modules, so that network cards reach GPU memory by DMA-BUF. A new driver takes one node at a "
     "time and waits for the Jobs on it. For drivers that come with the nodes' system set `driver.enabled: "
     "false` in the component's values. MIG profiles are set by NodeFeatureRules, which label the nodes of a "

@@ -5,6 +5,7 @@ from typing import Literal
 from generator.components.common import CLUSTER_ROLES, CRD, fullname, release_of
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, ImageJoining, Version, Versions
+from generator.components.operated import Api
 from generator.components.parts import injected_ca, tolerations
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
@@ -109,4 +110,7 @@ DEFINITION = Definition(
     absence="no GPU node has HCAs in a fabric",
     versions=VERSIONS,
     image_joining=JOINING,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group="mellanox.com"),),
+    node_labels=("network.nvidia.com/",),
 )

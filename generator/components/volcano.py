@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, release_of, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Patch, Release, Tier
 from generator.components.definition import Definition, Version, Versions
+from generator.components.operated import Made, OperatedKind
 from generator.components.parts import deployment
 from generator.model.cluster import Cluster
 
@@ -24,6 +25,8 @@ VERSIONS = Versions(
 NAMESPACE = "volcano-system"
 SCHEDULER = "volcano"
 """What `schedulerName` of a pod says."""
+JOB_GROUPS = ("batch.volcano.sh", "flow.volcano.sh")
+"""API groups of its own jobs."""
 
 # No `enqueue`, `overcommit`, `proportion`, `capacity` or `drf`: each of them is a second queue, in which the PodGroup
 # of a job that Kueue stopped keeps its resources and the job let in instead waits for ever (facts: scheduling 1.3,
@@ -154,6 +157,10 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    makes=(Made("Queue", "default"),),
+    # Volcano's own Job: Kubernetes' has neither.
+    kinds=(OperatedKind(kind="Job", names=(("Queue", "spec.queue"), ("PriorityClass", "spec.priorityClassName"))),),
     notes="Places gangs and does nothing else. Its own queues, preemption and jobs are off: each would be a second "
     "queue beside Kueue's, in which a stopped job keeps its place and the next one waits for ever.",
 )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from generator.components import offered
 from generator.components.component import Component, Manifest, Patch, Release
 from generator.layout.emit import emit
 from generator.layout.files import Files, component_file, corner, document, kustomization, objects
@@ -107,7 +108,7 @@ def _chart(release: Release, cluster: Cluster) -> Manifest:
         "namespace": release.namespace,
         "includeCRDs": True,
         "kubeVersion": cluster.kubernetes.version,
-        "apiVersions": [*served, *(["monitoring.coreos.com/v1"] if cluster.monitoring.prometheus else [])],
+        "apiVersions": [*served, *offered(cluster)],
         "valuesFile": f"{release.name}.yaml",
         "skipTests": True,
         # Argo CD would run a chart's hooks at every sync: only `keep` and `plain` are wanted.

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from generator.components import offered
 from generator.components.component import HELM, Component, Release
 from generator.layout.files import Files, document, kustomization
 from generator.layout.lock import Lock
@@ -92,7 +93,7 @@ def inputs(cluster: Cluster, component: Component) -> Inputs:
     return Inputs(
         helm=HELM,
         kubernetes=cluster.kubernetes.version,
-        apis=("monitoring.coreos.com/v1",) if cluster.monitoring.prometheus else (),
+        apis=offered(cluster),
         namespace=home(component),
         releases=component.releases,
         manifests=component.manifests,

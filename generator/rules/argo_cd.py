@@ -12,6 +12,8 @@ from generator.build.objects import Aim, Built, Object, Problem, aims_at
 from generator.build.reading import UnreadableError
 from generator.components import compose
 from generator.components.argo_cd.settings import EXCLUDED
+from generator.components.cilium import INGRESS_CLASS
+from generator.components.load_balancer import DEFINITION as ADDRESSES
 from generator.model.finding import Severity
 from generator.rules.providers import waves
 from generator.rules.rule import BuiltRule, built_rule
@@ -192,8 +194,8 @@ def addressed(built: Built) -> Iterator[Problem]:
     for one in built.of("Ingress", "Service") if built.cluster else ():
         spec = one.spec
         waiting = one.kind == "Ingress" or spec.get("type") == "LoadBalancer"
-        ours = one.kind == "Service" or spec.get("ingressClassName") == "cilium"
-        early = order.get("load-balancer", 10**9) < order.get(one.component, 0)
+        ours = one.kind == "Service" or spec.get("ingressClassName") == INGRESS_CLASS
+        early = order.get(ADDRESSES.name, 10**9) < order.get(one.component, 0)
         ignored = one.annotations.get(_IGNORED) == "true"
         if waiting and not ignored and not (ours and early):
             message = f"the wave of {one.component} waits for its address, and nothing before it gives one"

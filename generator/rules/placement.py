@@ -9,33 +9,17 @@ from generator.build.fields import Path, dig, existing, mapping, sequence, walk
 from generator.build.objects import Built, Object, Problem
 from generator.build.pods import Pod, pods, pods_of
 from generator.build.workflow_pods import GIVEN
-from generator.components.common import SCRATCH
+from generator.components import CATALOGUE, OPERATED
 from generator.components.component import Manifest
+from generator.components.operated import OperatedKind
 from generator.model.finding import dotted
-from generator.rules.nodes import GPU, Taint, Worker, nodes_of
+from generator.rules.nodes import Taint, Worker, nodes_of
 from generator.rules.rule import BuiltRule, built_rule
 from generator.spec.near import near
 
-# Labels that operators put on nodes, by what they find there.
-FOUND = ("feature.node.kubernetes.io/", "nvidia.com/", "network.nvidia.com/")
+FOUND = tuple(prefix for one in CATALOGUE.values() for prefix in one.node_labels)
+"""How labels begin that operators put on nodes, by what they find there."""
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-
-DAEMON_SETS = {
-    "calico": "",
-    "cilium": "",
-    "csi-nfs": "",
-    "kube-prometheus-stack": "",
-    "node-feature-discovery": "",
-    "scratch": SCRATCH,
-    "zabbix": "",
-}
-"""Components whose daemon sets serve every node, or every node with a label."""
-
-OPERATED: dict[str, tuple[Path, str]] = {
-    "OperatorConfig": (("spec", "driverSpecDefaults", "nodePlugin", "tolerations"), ""),
-    "ClusterPolicy": (("spec", "daemonsets", "tolerations"), GPU),
-}
-"""Where operators take the tolerations of their daemon sets, and which nodes they serve: those with a resource."""
 
 
 class Obstacle(NamedTuple):
@@ -91,16 +75,22 @@ def daemons_reach(built: Built) -> Iterator[Problem]:
     """
     nodes = nodes_of(built)
     for pod in pods(built):
-        if pod.maker.kind == "DaemonSet" and pod.maker.component in DAEMON_SETS:
-            label = DAEMON_SETS[pod.maker.component]
+        served = CATALOGUE.get(pod.maker.component)
+        label = served.daemons_on if served else None
+        if pod.maker.kind == "DaemonSet" and label is not None:
             wanted = [node for node in nodes if (not label or label in node.labels) and not unselected(pod, node)]
             missed = [one for node in wanted for one in untolerated(pod, node)]
             yield from kept_off(pod.problem("", "spec", "tolerations"), missed)
-    for one in built.of(*OPERATED):
-        at, resource = OPERATED[one.kind]
-        wanted = [node for node in nodes if not resource or node.has(resource) != 0]
-        missed = [found for node in wanted for found in blocking(dig(one.manifest, *at), node)]
-        yield from kept_off(one.problem("", *existing(one.manifest, at)), missed)
+    for one in built.objects:
+        for kind in OPERATED.get(one.kind, ()):
+            yield from made_daemons_reach(one, kind, nodes)
+
+
+def made_daemons_reach(one: Object, kind: OperatedKind, nodes: tuple[Worker, ...]) -> Iterator[Problem]:
+    """Yield where the daemon sets that an operator makes of an object do not reach the nodes they serve."""
+    wanted = [node for node in nodes if kind.tolerations and (not kind.serves or node.has(kind.serves) != 0)]
+    missed = [found for node in wanted for found in blocking(dig(one.manifest, *kind.tolerations), node)]
+    yield from kept_off(one.problem("", *existing(one.manifest, kind.tolerations)), missed)
 
 
 def kept_off(where: Problem, missed: list[tuple[Worker, Taint]]) -> Iterator[Problem]:

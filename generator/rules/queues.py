@@ -6,17 +6,18 @@ from generator.build.fields import Path, dig, existing, mapping
 from generator.build.objects import Built, Object, Problem
 from generator.build.pods import Pod, containers, pods
 from generator.build.workflow_pods import GIVEN
-from generator.components.kueue import TEAM
-from generator.components.tenants.admission import KINDS, QUEUE
-from generator.components.volcano import SCHEDULER
+from generator.components import JOBS
+from generator.components.kueue import QUEUE, TEAM
+from generator.components.tenants.admission import BUILT_IN
+from generator.components.volcano import JOB_GROUPS, SCHEDULER
 from generator.model.finding import Severity
 from generator.rules.rule import BuiltRule, built_rule
 
-BY_OPERATOR = ("MPIJob", "PyTorchJob", "RayCluster", "RayJob", "RayService", "TFJob")
-"""Kinds whose operator names the scheduler itself where the pods name none (facts: scheduling 1.8)."""
+HELD = {(one.group, one.kind.lower()): one for kinds in (*BUILT_IN, *JOBS) for one in kinds}
+"""What Kueue holds back as a whole, by group and name in small letters."""
 
-HELD = {(group, kind) for group, kinds in KINDS for kind in kinds}
-"""What Kueue holds back as a whole: group and plural."""
+BY_OPERATOR = {one.kind for one in HELD.values() if one.places_itself}
+"""Kinds whose operator names the scheduler itself where the pods name none."""
 
 
 @built_rule(
@@ -86,7 +87,7 @@ def no_volcano_jobs(built: Built) -> Iterator[Problem]:
     """
     spaces = teams(built)
     for one in built.objects:
-        if one.group in {"batch.volcano.sh", "flow.volcano.sh"} and one.namespace in spaces:
+        if one.group in JOB_GROUPS and one.namespace in spaces:
             message = "Kueue cannot hold Volcano's own jobs back"
             yield one.problem(message, "kind", fix="make a batch/v1 Job, a JobSet or a TrainJob")
 
@@ -118,7 +119,7 @@ def scheduler(pod: Pod) -> str:
 
 def held(one: Object) -> bool:
     """Tell whether Kueue holds objects of this kind back."""
-    return (one.group, f"{one.kind.lower()}s") in HELD
+    return (one.group, one.kind.lower()) in HELD
 
 
 RULES: tuple[BuiltRule, ...] = (gang_scheduled, queued, counted, no_volcano_jobs)

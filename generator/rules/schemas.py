@@ -12,14 +12,15 @@ from typing import Any
 from generator.build.fields import dig, mapping, sequence
 from generator.build.kinds import CRD, Kinds, served_by
 from generator.build.objects import Built, Object, Problem
+from generator.components import CATALOGUE
 from generator.components.component import Manifest
 from generator.model.finding import Severity
 from generator.model.plural import plural
 from generator.rules.rule import BuiltRule, built_rule
 from generator.rules.violations import violations
 
-# Components whose operators make CRDs when they start: no chart or manifest holds these (facts: network-gpu, Cilium).
-_MAKERS = {"cilium.io": "cilium"}
+_MAKERS = {api.group: one.name for one in CATALOGUE.values() for api in one.apis if api.by_operator}
+"""Components whose operators make CRDs when they start, by API group."""
 
 
 @built_rule(

@@ -4,6 +4,7 @@ from typing import NamedTuple, TypeAlias
 
 from generator.build.fields import Path
 from generator.build.workflow_pods import GIVEN
+from generator.components.operated import OWN
 
 
 class Target(NamedTuple):
@@ -22,6 +23,11 @@ class Target(NamedTuple):
 
 Found: TypeAlias = tuple[Path, Target]
 """What is named, and where in the object."""
+
+
+def place(namespace: str, own: str) -> str:
+    """Return the namespace of what an object in the namespace `own` names or becomes."""
+    return own if namespace == OWN else namespace
 
 
 def target(kind: str, namespace: str, name: object, key: object = "") -> Target:

@@ -2,8 +2,8 @@
 
 from generator.components.common import OIDC_PREFIX
 from generator.components.component import Manifest
+from generator.components.jobs import Jobs, by_group, sorted_kinds
 from generator.components.parts import rule
-from generator.components.tenants.admission import OPERATED
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
@@ -17,21 +17,22 @@ WRITE = [*READ, "create", "delete", "deletecollection", "patch", "update"]
 
 CORE = ["configmaps", "persistentvolumeclaims", "services"]
 ABOUT = ["events", "limitranges", "persistentvolumeclaims", "pods", "pods/log", "resourcequotas", "services"]
-JOBS: tuple[tuple[str, list[str]], ...] = (
+BUILT_IN = (
     ("batch", ["cronjobs", "jobs"]),
     ("apps", ["deployments", "statefulsets"]),
     ("autoscaling", ["horizontalpodautoscalers"]),
-    *OPERATED,
 )
-"""What teams run. Not PodGroups or Volcano's own jobs: operators make PodGroups, and Kueue cannot hold the others."""
+"""What teams run beside jobs of operators. Not PodGroups or Volcano's own jobs: operators make PodGroups, and Kueue
+cannot hold the others.
+"""
 
 
-def roles() -> tuple[Manifest, ...]:
+def roles(jobs: Jobs) -> tuple[Manifest, ...]:
     """Return the roles, the same on every cluster."""
-    return (member(), viewer(), cluster_role(QUEUES, queue_rules()))
+    return (member(jobs), viewer(jobs), cluster_role(QUEUES, queue_rules(jobs)))
 
 
-def member() -> Manifest:
+def member(jobs: Jobs) -> Manifest:
     """Run jobs and see everything of one's own. Pods may be made and deleted but not changed: who may change a pod
     can take Kueue's gate off it.
     """
@@ -43,43 +44,43 @@ def member() -> Manifest:
             # A WebSocket opens with GET, and Kubernetes 1.35 asks for `create` as well.
             rule("", ["pods/attach", "pods/exec", "pods/portforward"], ["create", "get"]),
             rule("", [*CORE, "secrets"], WRITE),
-            *(rule(group, kinds, WRITE) for group, kinds in JOBS),
+            *(rule(group, kinds, WRITE) for group, kinds in (*BUILT_IN, *by_group(jobs))),
             rule("apps", ["deployments/scale", "statefulsets/scale"], ["get", "patch", "update"]),
-            *context_rules(),
+            *context_rules(jobs),
         ],
     )
 
 
-def viewer() -> Manifest:
+def viewer(jobs: Jobs) -> Manifest:
     """See jobs and their logs; no Secrets and no ConfigMaps, in which people keep passwords too."""
     return cluster_role(
         VIEWER,
         [
             rule("", ABOUT, READ),
-            *(rule(group, kinds, READ) for group, kinds in JOBS),
-            *context_rules(),
+            *(rule(group, kinds, READ) for group, kinds in (*BUILT_IN, *by_group(jobs))),
+            *context_rules(jobs),
             rule("kueue.x-k8s.io", ["localqueues", "workloads"], READ),
         ],
     )
 
 
-def context_rules() -> list[Manifest]:
+def context_rules(jobs: Jobs) -> list[Manifest]:
     """See what explains why a pod does not start."""
     return [
         rule("apps", ["controllerrevisions", "replicasets"], READ),
         rule("networking.k8s.io", ["networkpolicies"], READ),
         rule("scheduling.volcano.sh", ["podgroups"], READ),
-        rule("trainer.kubeflow.org", ["trainingruntimes"], READ),
+        *(rule(one.group, list(one.templates), READ) for one in sorted_kinds(jobs) if one.templates),
     ]
 
 
-def queue_rules() -> list[Manifest]:
+def queue_rules(jobs: Jobs) -> list[Manifest]:
     """See the cluster's queues and classes: who waits for what."""
     return [
         rule("kueue.x-k8s.io", ["clusterqueues", "cohorts", "resourceflavors", "workloadpriorityclasses"], READ),
         rule("scheduling.k8s.io", ["priorityclasses"], READ),
         rule("storage.k8s.io", ["storageclasses"], READ),
-        rule("trainer.kubeflow.org", ["clustertrainingruntimes"], READ),
+        *(rule(one.group, list(one.cluster_templates), READ) for one in sorted_kinds(jobs) if one.cluster_templates),
     ]
 
 
