@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from generator.checks.places import entries, given_twice, repeats
-from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
+from generator.model.rule import rule, warning
 
 NAMESPACES = frozenset({
     "argo", "argocd", "calico-apiserver", "calico-system", "cert-manager", "cilium-secrets", "csi-nfs", "default",

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from generator.checks.places import suggest
-from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.finding import Finding
+from generator.model.rule import rule, warning
 from generator.model.versions import CATALOGUE, version_of
 
 COMPONENTS = frozenset(CATALOGUE) | {

@@ -12,7 +12,6 @@ import click
 from msgspec import Struct, to_builtins
 
 from generator.build.applications import build
-from generator.build.objects import Problem
 from generator.cli.image_table import lists, table, tell, tell_failed
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings, summary
@@ -20,7 +19,7 @@ from generator.errors import UsageError
 from generator.layout.images import rewrite
 from generator.layout.lock import LOCK, Lock
 from generator.model.cluster import Cluster
-from generator.model.finding import Severity
+from generator.model.finding import Finding, Severity
 from generator.model.plural import plural
 from generator.repository.handedits import refusals
 from generator.repository.project import load, names
@@ -55,7 +54,7 @@ class _Listed(Struct, frozen=True):
     unseen: tuple[str, ...]
     remote: tuple[str, ...]
     stale: list[str]
-    problems: list[Problem]
+    problems: list[Finding]
     whole: bool
 
 
@@ -123,9 +122,9 @@ def _list(root: Path, cluster: Cluster, lock: Mapping[str, str]) -> _Listed:
     found = images(built, lock)
     # What comes from elsewhere is told by `strays`, of what nodes run as well; what cannot be read by `unclear`.
     ours = {"GEN-IMG-003", "GEN-IMG-005"}
-    problems = [problem for rule in rules.RULES if rule.code not in ours for problem in rule.problems(built)]
+    problems = [problem for rule in rules.RULES if rule.code not in ours for problem in rule.findings(built)]
     old = stale(root, cluster)
-    whole = not (built.unseen or built.faults or old)
+    whole = not (built.unseen or built.findings or old)
     away = (built.unvendored, built.remote, old)
     return _Listed(cluster, found, list(strays(cluster, found)), unclear(built), *away, problems, whole)
 
@@ -274,8 +273,8 @@ def _judge(each: _Listed) -> int:
     return int(bool(wrong or each.strays or any(one.code for one in each.unclear) or unknown))
 
 
-def _told(one: Problem) -> str:
-    return f"{one.object.file}: {one.severity} {one.code}: {one.object.told}: {one.message}; fix: {one.fix}"
+def _told(one: Finding) -> str:
+    return f"{one.file}: {one.severity} {one.code}: {one.about}: {one.message}; fix: {one.fix}"
 
 
 def _where(use: Use) -> str:

@@ -146,7 +146,9 @@ def _calico(built: Built, cluster: Cluster) -> Iterator[tuple[str, Use]]:
         for part in ("apiserver", "cni", "kube-controllers", "node", "pod2daemon-flexvol", "typha"):
             image = f"{registry}/calico/{part}:{version_of('calico', cluster).version}"
             use = _use(built, one, ("spec", "registry"), image)
-            use = structs.replace(use, object=f"the operator of {one.told}", by_tag="the operator names it by its tag")
+            use = structs.replace(
+                use, object=f"the operator of {one.full_name}", by_tag="the operator names it by its tag"
+            )
             yield upstream_name(image, cluster.site.images), use
 
 
@@ -188,7 +190,7 @@ def _use(built: Built, one: Object, path: tuple[str | int, ...], applied: str) -
     return Use(
         cluster=built.name,
         component=one.component,
-        object=one.told,
+        object=one.full_name,
         field=dotted(path),
         file=one.file,
         applied=applied,

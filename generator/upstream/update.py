@@ -5,9 +5,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from generator.model.cluster import Cluster
+from generator.model.cluster import Cluster, cluster_file
 from generator.model.versions import CATALOGUE
-from generator.repository.project import Loaded, cluster_file, examine
+from generator.repository.project import Loaded, examine
 from generator.spec.edit import set_value
 
 

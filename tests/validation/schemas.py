@@ -13,8 +13,9 @@ from generator.build.objects import Built, Object
 from generator.components import compose
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
+from generator.model.rule import rules
 from generator.model.versions import CATALOGUE, version_of
-from generator.rules.schemas import RULES as SCHEMAS
+from generator.rules import schemas
 
 UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
 
@@ -42,7 +43,7 @@ def refused(manifest: Manifest, folders: Iterable[str]) -> list[str]:
     found = {path for folder in folders for key, path in contents(folder).items() if key == (group, kind)}
     crds = tuple(crd for path in sorted(found) for crd in read(path))
     one = Built(name="x", cluster=load("ml50"), objects=(Object(manifest, "x", "x.yaml"),), definitions=crds)
-    return [problem.message for rule in SCHEMAS for problem in rule.problems(one)]
+    return [problem.message for rule in rules([schemas]).values() for problem in rule.findings(one)]
 
 
 def definitions(built: Built) -> tuple[Manifest, ...]:
