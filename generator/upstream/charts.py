@@ -12,8 +12,8 @@ from generator.layout.lock import Lock
 from generator.model.versions import Chart
 from generator.upstream.cache import cached, digest, store
 from generator.upstream.documents import documents
+from generator.upstream.findings import RefusedError
 from generator.upstream.pull import Sources, pull_chart, pull_manifest
-from generator.upstream.wrong import RefusedError
 
 
 class How(Struct, frozen=True, kw_only=True):

@@ -15,11 +15,11 @@ from generator.errors import CommandError, UsageError
 from generator.layout.emit import emit
 from generator.model.versions import Chart
 from generator.process import run
+from generator.upstream.findings import RefusedError
 from generator.upstream.helm import helm, hermetic, words
 from generator.upstream.logins import Logins, logins
 from generator.upstream.refusal import PAGE, refused
 from generator.upstream.web import basic, opener
-from generator.upstream.wrong import RefusedError
 
 SECONDS = 120
 LARGEST = 64 * 2**20

@@ -3,8 +3,8 @@
 import re
 from urllib.parse import urlsplit
 
+from generator.upstream.findings import RefusedError
 from generator.upstream.web import through
-from generator.upstream.wrong import RefusedError
 
 PAGE = "what came is a web page, no YAML: of a login or a proxy?"
 _CA = "if this site has its own CA, give its certificate: GEN_CHART_CA=FILE"
