@@ -8,8 +8,8 @@ from shutil import get_terminal_size
 import click
 from msgspec import to_builtins
 
-from generator.build.objects import Problem
 from generator.layout.emit import emit
+from generator.model.finding import Finding
 from generator.model.plural import plural
 from generator.upstream.cluster_images import ClusterImages, ImageFinding
 from generator.upstream.image_exports import skopeo
@@ -98,7 +98,7 @@ def show_answers(failed: Mapping[str, Answer]) -> None:
 def show_cluster(each: ClusterImages) -> None:
     """Say what is wrong with one cluster's images, and what was not seen."""
     name, mirror = each.cluster.name, each.cluster.site.images
-    found = [*map(_problem, each.problems), *map(_finding, (*each.elsewhere, *each.unreadable))]
+    found = [*map(_broken, each.findings), *map(_finding, (*each.elsewhere, *each.unreadable))]
     for text in found:
         click.echo(text, err=True)
     so = "so that their images may come from elsewhere" if mirror else "their images are not in the list"
@@ -112,8 +112,8 @@ def show_cluster(each: ClusterImages) -> None:
         click.echo(f"{name}: {what}: {', '.join(each.stale)}; `gen vendor` brings them", err=True)
 
 
-def _problem(one: Problem) -> str:
-    return f"{one.object.file}: {one.severity} {one.code}: {one.object.told}: {one.message}; fix: {one.fix}"
+def _broken(one: Finding) -> str:
+    return f"{one.file}: {one.severity} {one.code}: {one.about}: {one.message}; fix: {one.fix}"
 
 
 def _finding(one: ImageFinding) -> str:
@@ -138,7 +138,7 @@ def image_data(found: Iterable[Image], listed: Sequence[ClusterImages]) -> dict[
         ],
         "unseen": {each.cluster.name: [*each.unvendored, *each.remote] for each in listed},
         "stale": {each.cluster.name: each.stale for each in listed},
-        "findings": [_problem(problem) for each in listed for problem in each.problems],
+        "findings": [_broken(finding) for each in listed for finding in each.findings],
     }
 
 

@@ -282,3 +282,8 @@ class Cluster(Spec, frozen=True, kw_only=True, dict=True):
     def settings(self, component: str) -> ComponentSettings:
         """Return what the file says of a component."""
         return self.components.get(component) or ComponentSettings()
+
+
+def cluster_file(name: str) -> str:
+    """Return where the file of a cluster lies, relative to the repository's root."""
+    return f"clusters/{name}/cluster.yaml"

@@ -8,13 +8,13 @@ from pathlib import Path
 from msgspec import Struct
 
 from generator.build.applications import build
-from generator.build.objects import Built, Problem
+from generator.build.objects import Built
 from generator.build.unreadable_images import unreadable_images
 from generator.components import compose
 from generator.layout.image_references import is_below, rewrite
 from generator.layout.upstream import brings, state
 from generator.model.cluster import Cluster
-from generator.model.finding import Severity
+from generator.model.finding import Finding, Severity
 from generator.repository.standing import locked, on_disk, vendored, vendored_names
 from generator.rules.images import RULES
 from generator.upstream.images import Image, Use, images, use_of
@@ -46,7 +46,7 @@ class ClusterImages(Struct, frozen=True, kw_only=True):
     images: list[Image]
     elsewhere: list[ImageFinding]
     unreadable: list[ImageFinding]
-    problems: list[Problem]
+    findings: list[Finding]
     unvendored: tuple[str, ...]
     remote: tuple[str, ...]
     stale: list[str]
@@ -56,7 +56,7 @@ class ClusterImages(Struct, frozen=True, kw_only=True):
     def wrong(self) -> bool:
         """Whether anything is to be mended. With a mirror, what is not seen counts as coming from elsewhere."""
         unseen = self.cluster.site.images and (self.unvendored or self.remote or self.stale)
-        broken = any(problem.severity == Severity.ERROR for problem in self.problems)
+        broken = any(finding.severity == Severity.ERROR for finding in self.findings)
         return bool(broken or self.elsewhere or any(one.code for one in self.unreadable) or unseen)
 
 
@@ -70,11 +70,11 @@ def cluster_images(root: Path, cluster: Cluster, digests: Mapping[str, str]) -> 
         images=found,
         elsewhere=list(_elsewhere(cluster, found)),
         unreadable=list(_unreadable(built, cluster.site.images)),
-        problems=[problem for rule in rules for problem in rule.problems(built)],
+        findings=[finding for rule in rules for finding in rule.findings(built)],
         unvendored=built.unvendored,
         remote=built.remote,
         stale=stale,
-        complete=not (built.unseen or built.faults or stale),
+        complete=not (built.unseen or built.findings or stale),
     )
 
 

@@ -128,7 +128,7 @@ def _started(built: Built, cluster: Cluster, one: Object, started: OperatorImage
     for name in started.names:
         image = f"{registry}/{name}:{started.versions.of(cluster).version}"
         use = use_of(built, one, started.registry, image)
-        use = structs.replace(use, object=f"the operator of {one.told}", by_tag="the operator names it by its tag")
+        use = structs.replace(use, object=f"the operator of {one.full_name}", by_tag="the operator names it by its tag")
         yield upstream_name(image, cluster.site.images), use
 
 
@@ -152,7 +152,7 @@ def use_of(built: Built, one: Object, path: Path, applied: str) -> Use:
     return Use(
         cluster=built.name,
         component=one.component,
-        object=one.told,
+        object=one.full_name,
         field=dotted(path),
         file=one.file,
         applied=applied,

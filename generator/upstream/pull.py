@@ -18,10 +18,10 @@ from generator.components.component import Chart
 from generator.errors import CommandError, UsageError
 from generator.layout.emit import emit
 from generator.process import run
+from generator.upstream.findings import RefusedError
 from generator.upstream.helm import helm, hermetic, words
 from generator.upstream.logins import Logins, logins
 from generator.upstream.web import basic, opener, through
-from generator.upstream.wrong import RefusedError
 
 SECONDS = 120
 LARGEST = 64 * 2**20
