@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from generator.model.finding import Finding, Position, Severity, dotted
 from generator.model.plural import plural
-from generator.repository.locate import Located, Locator
 from generator.repository.project import Loaded
+
+if TYPE_CHECKING:
+    from generator.repository.locate import Located
 
 OUTPUT = click.option(
     "--output",
@@ -22,14 +25,24 @@ COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 def show_findings(loaded: Sequence[Loaded], output: str) -> None:
     """Print every finding of every cluster file to standard output."""
-    found = Locator(loaded).locate(finding for one in loaded for finding in one.findings)
+    found = located(loaded)
     if output == "json":
         click.echo(json.dumps({"findings": [data(one) for one in found]}, indent=2, ensure_ascii=False))
     else:
         show(found, output)
 
 
-def show(found: Iterable[Located], output: str) -> None:
+def located(loaded: Sequence[Loaded]) -> list["Located"]:
+    """Return what is wrong with cluster files, with its places."""
+    findings = [finding for one in loaded for finding in one.findings]
+    if not findings:
+        return []
+    from generator.repository.locate import Locator  # noqa: PLC0415 - not for files that are right
+
+    return Locator(loaded).locate(findings)
+
+
+def show(found: Iterable["Located"], output: str) -> None:
     """Print findings as text or as GitHub's annotations."""
     for one in found:
         (_github if output == "github" else _text)(one)
@@ -51,7 +64,7 @@ def _message(finding: Finding) -> str:
     return f"{finding.about}: {finding.message}" if finding.object else finding.message
 
 
-def _text(one: Located) -> None:
+def _text(one: "Located") -> None:
     finding = one.finding
     place = click.style(f"{finding.file}:{one.at.line}:{one.at.column}", bold=True)
     severity = click.style(finding.severity, fg=COLOURS[finding.severity])
@@ -79,7 +92,7 @@ def _visible(text: str) -> str:
     )
 
 
-def _also(one: Located) -> str:
+def _also(one: "Located") -> str:
     if one.also is None:
         return ""
     path = one.finding.also
@@ -87,7 +100,7 @@ def _also(one: Located) -> str:
     return f" also: line {one.also.line}{named}"
 
 
-def _github(one: Located) -> None:
+def _github(one: "Located") -> None:
     finding, at = one.finding, one.at
     text = f"{_message(finding)}\nfix: {finding.fix}" if finding.fix else _message(finding)
     place = f"file={finding.file},line={at.line},col={at.column},endColumn={at.end},title={finding.code}"
@@ -99,7 +112,7 @@ def for_github(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def data(one: Located) -> dict[str, object]:
+def data(one: "Located") -> dict[str, object]:
     """Return a finding for JSON."""
     finding, at, also = one.finding, one.at, one.also
     pointed = finding.at and not isinstance(finding.at, Position)

@@ -11,14 +11,14 @@ from msgspec import Struct
 from generator.build.objects import Built
 from generator.cli.explain import explanations
 from generator.cli.options import root_of
-from generator.cli.output import data, show, summary, tally
+from generator.cli.output import data, located, show, summary, tally
 from generator.errors import UsageError
 from generator.live import refusals
 from generator.model.cluster import Waiver
 from generator.model.finding import Severity
 from generator.model.plural import plural
 from generator.model.rule import explained
-from generator.repository.locate import Located, Locator
+from generator.repository.locate import Located
 from generator.repository.project import Loaded, load
 from generator.rules.engine import RULES
 from generator.rules.judging import Answers, Judged, Judges, judge_clusters, judge_paths
@@ -50,8 +50,7 @@ def check_rendered(request: Request) -> int:
         listed = ", ".join(one.name for one in loaded)
         raise UsageError(f"--kubeconfig leads to one cluster, and here are {listed}: choose one with --cluster")
     judged = [] if any(one.wrong for one in loaded) else [*_judged(request, root, loaded)]
-    of_files = Locator(loaded).locate(finding for one in loaded for finding in one.findings)
-    found = [*of_files, *(each for one in judged for each in one.found)]
+    found = [*located(loaded), *(each for one in judged for each in one.found)]
     _SHOW[request.output](found, judged)
     if loaded and not judged:
         click.echo(f"{summary(loaded)}: nothing was built", err=True)

@@ -13,7 +13,6 @@ from generator.repository.project import Loaded
 from generator.spec.document import Document
 from generator.spec.reader import SIZE, read
 
-_BREAK = re.compile(rb"^---(?:[ \t].*)?\r?\n?", re.MULTILINE)
 _BEGINNING = Position(1, 1, 1)
 
 
@@ -76,8 +75,9 @@ class Locator:
 
 
 def _split(content: bytes, file: str) -> Iterator[_Piece]:
-    starts = [0, *(found.end() for found in _BREAK.finditer(content))]
-    ends = [*(found.start() for found in _BREAK.finditer(content)), len(content)]
+    breaks = [*re.finditer(rb"^---(?:[ \t].*)?\r?\n?", content, re.MULTILINE)]
+    starts = [0, *(found.end() for found in breaks)]
+    ends = [*(found.start() for found in breaks), len(content)]
     for start, end in zip(starts, ends, strict=True):
         if content[start:end].strip():
             yield _Piece(read(content[start:end], file), content.count(b"\n", 0, start))
