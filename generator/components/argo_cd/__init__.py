@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from generator.components.argo_cd.access import NAMESPACE, ingress, secrets, syncer
-from generator.components.argo_cd.settings import APPLICATION_LUA, health_checks, parameters, rights, settings
+from generator.components.argo_cd.settings import application_health, health_checks, parameters, rights, settings
 from generator.components.argo_cd.versions import VERSIONS
 from generator.components.argo_cd.workloads import budgets, workloads
 from generator.components.common import CLUSTER_ROLES, CRD
@@ -33,7 +33,7 @@ def argo_cd(cluster: Cluster, others: tuple[Component, ...], *, enable_helm: boo
         manifests=(available if cluster.gitops.high_availability else single,),
         patches=patches(cluster, others, enable_helm=enable_helm),
         secrets=secrets(cluster),
-        health=(Health("argoproj.io", "Application", APPLICATION_LUA),),
+        health=(Health("argoproj.io", "Application", application_health()),),
         # Upstream ships both without data; Argo CD and people fill them.
         ignore=tuple(
             Ignore(group="", kind="Secret", name=name, pointers=("/data",))
