@@ -5,7 +5,7 @@ from ipaddress import IPv4Network, IPv6Network
 from generator.components.common import CLUSTER_ROLES, CRD, replicas
 from generator.components.component import Chart, Component, Health, Manifest, Namespace, Release, Tier, protect
 from generator.components.definition import Definition, Version, Versions
-from generator.components.static import read_text
+from generator.components.static import read_objects, read_text
 from generator.model.cluster import Cluster
 
 VERSIONS = Versions(
@@ -48,7 +48,7 @@ def calico(cluster: Cluster) -> Component:
                 version.chart("tigera-operator"),
                 "calico",
                 NAMESPACE,
-                values(),
+                read_objects("calico/values.yaml")[0],
                 # Runs before the chart is deleted and takes the whole network down with it.
                 hooks={"tigera-operator-uninstall": "drop"},
             ),
@@ -59,20 +59,6 @@ def calico(cluster: Cluster) -> Component:
         health=tuple(Health("operator.tigera.io", kind, lua) for kind in ("Installation", "APIServer")),
         kinds=(CRD, *CLUSTER_ROLES),
     )
-
-
-def values() -> Manifest:
-    """Return the operator's values. Argo CD owns the CRDs and the custom resources; flow logs are left out."""
-    return {
-        "installation": {"enabled": False},
-        "apiServer": {"enabled": False},
-        "goldmane": {"enabled": False},
-        "whisker": {"enabled": False},
-        "defaultFelixConfiguration": {"enabled": False},
-        "manageCRDs": False,
-        "priorityClassName": "system-cluster-critical",
-        "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
-    }
 
 
 def installation(cluster: Cluster) -> Manifest:
