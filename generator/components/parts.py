@@ -40,18 +40,6 @@ def rights(metadata: Manifest, rules: list[Manifest], namespace: str, kind: str 
     return role, binding
 
 
-def local_class(metadata: Manifest, reclaim: str) -> Manifest:
-    """Return the storage class of local volumes that exist already. It binds late: the pod chooses the node."""
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": metadata,
-        "provisioner": "kubernetes.io/no-provisioner",
-        "volumeBindingMode": "WaitForFirstConsumer",
-        "reclaimPolicy": reclaim,
-    }
-
-
 def injected_ca(*kinds: str) -> tuple[Ignore, ...]:
     """Leave to controllers what they write into webhook configurations of these kinds ("group/Kind"): who signed their
     certificate.

@@ -1,7 +1,7 @@
 """The snapshot controller: one for the cluster, for every CSI driver that can take snapshots (Ceph)."""
 
 from generator.components.common import CLUSTER_ROLES, CRD
-from generator.components.component import Component, Manifest, Namespace, Patch, Tier
+from generator.components.component import Component, Namespace, Patch, Tier
 from generator.components.definition import Definition, Version, Versions
 from generator.components.parts import UNPRIVILEGED, deployment, pod_security, resources, tolerations
 from generator.components.static import read_objects
