@@ -49,3 +49,11 @@ def _value(event: Any, following: Callable[[], Any]) -> Any:
     while type(key := following()) is not yaml.MappingEndEvent:
         made[key.value] = _value(following(), following)
     return made
+
+
+@cache
+def read_folder(path: str) -> dict[str, str]:
+    """Return every file below a folder, by its path there. Read once; all who read it share it."""
+    root = FOLDER / path
+    files = sorted(file for file in root.rglob("*") if file.is_file())
+    return {file.relative_to(root).as_posix(): file.read_text(encoding="utf-8") for file in files}
