@@ -254,14 +254,6 @@ def test_no_disks_no_step(a30: Cluster) -> None:
     assert "Disks for scratch" not in steps(structs.replace(a30, machines=machines))
 
 
-@pytest.mark.parametrize("script", sorted(path.name for path in SCRIPTS.glob("*.sh")))
-def test_scripts_are_clean(script: str) -> None:
-    shellcheck = shutil.which("shellcheck")
-    if shellcheck is None and not os.environ.get("CI"):
-        pytest.skip("shellcheck is not installed")
-    subprocess.run([str(shellcheck), str(SCRIPTS / script)], check=True)
-
-
 def run(script: str, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["sh", str(SCRIPTS / script), *arguments],
