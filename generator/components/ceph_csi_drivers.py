@@ -105,6 +105,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.ceph,
     absence="there is no storage.ceph",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
     makes=(Made("CSIDriver", CEPHFS_DRIVER), Made("CSIDriver", RBD_DRIVER)),
     kinds=(
         OperatedKind(kind="Driver", makes=csi_driver),
