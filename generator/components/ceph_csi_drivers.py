@@ -106,7 +106,7 @@ DEFINITION = Definition(
     absence="there is no storage.ceph",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
-    makes=(Made("CSIDriver", CEPHFS_DRIVER), Made("CSIDriver", RBD_DRIVER)),
+    brings=(Made("CSIDriver", CEPHFS_DRIVER), Made("CSIDriver", RBD_DRIVER)),
     kinds=(
         OperatedKind(kind="Driver", makes=csi_driver),
         OperatedKind(kind="OperatorConfig", tolerations=("spec", "driverSpecDefaults", "nodePlugin", "tolerations")),
