@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from generator.checks.places import entries, given_twice, meant, repeats
-from generator.checks.rule import rule, warning
 from generator.components import CATALOGUE
 from generator.components.cilium import INGRESS_CLASS
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
+from generator.model.rule import rule, warning
 
 AREAS = frozenset({
     "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Canada", "Europe", "Etc", "Indian",

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from generator.checks.places import entries, given_twice, repeats
-from generator.checks.rule import rule, warning
 from generator.components import CATALOGUE
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
+from generator.model.rule import rule, warning
 
 NAMESPACES = {"default"}.union(*(one.namespaces for one in CATALOGUE.values()))
 """Namespaces of what gen installs and of Kubernetes, beside all that begin with `kube-`."""

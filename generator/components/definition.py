@@ -1,6 +1,6 @@
 """What gen knows of a component whatever the cluster: each component's module holds one `DEFINITION`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -46,6 +46,28 @@ class Versions(Struct, frozen=True):
         """
         wanted = cluster.settings(self.component).version
         return next((version for version in self.known if version.version == wanted), self.known[0])
+
+
+class ImageJoining(Struct, frozen=True, kw_only=True):
+    """How an operator reads images whose parts stand in fields of its custom resources, which are of the API `group`:
+    it writes `repository/image:version` with whatever `version` says, a tag and a digest as well. `system_added` are
+    the fields, by kind, to whose version it adds the node's system, as in `580.95.05-ubuntu24.04`.
+    """
+
+    group: str
+    system_added: Mapping[str, tuple[str, ...]] = {}
+
+
+class OperatorImages(Struct, frozen=True, kw_only=True):
+    """Images that an operator starts by itself: objects of `kind` name only their registry, at the path `registry`, and
+    without that they come from `default`. Each of the `names` has the component's version as its tag.
+    """
+
+    versions: Versions
+    kind: str
+    registry: Path
+    default: str
+    names: tuple[str, ...]
 
 
 Make: TypeAlias = Callable[[Cluster], Component]
@@ -100,6 +122,10 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """How the labels begin that it puts on nodes, by what it finds there."""
     notes: str = ""
     """What the documentation says of it, in Markdown."""
+    image_joining: ImageJoining | None = None
+    """How its operator reads images in parts; such an operator alone takes digests there."""
+    operator_images: OperatorImages | None = None
+    """What its operator starts without any object that names it."""
 
     @property
     def known(self) -> tuple[Version, ...]:

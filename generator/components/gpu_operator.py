@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, ImageJoining, Version, Versions
 from generator.components.node_feature_discovery import feature_rule
 from generator.components.operated import Api, Made, MadePods, OperatedKind
 from generator.components.parts import tolerations
@@ -151,6 +151,15 @@ def exporter_pods(_policy: Manifest) -> Iterator[MadePods]:
     yield MadePods({"app": "nvidia-dcgm-exporter"}, NAMESPACE)
 
 
+# v26.7.0: internal/image/image.go; for the system controllers/object_controls.go `resolveDriverTag` and
+# api/nvidia/v1alpha1/nvidiadriver_types.go.
+JOINING = ImageJoining(
+    group="nvidia.com",
+    system_added={
+        "ClusterPolicy": ("spec.driver", "spec.gds", "spec.gdrcopy", "spec.vgpuManager"),
+        "NVIDIADriver": ("spec", "spec.gds", "spec.gdrcopy"),
+    },
+)
 DEFINITION = Definition(
     name="gpu-operator",
     make=gpu_operator,
@@ -174,4 +183,5 @@ DEFINITION = Definition(
     "time and waits for the Jobs on it. For drivers that come with the nodes' system set `driver.enabled: "
     "false` in the component's values. MIG profiles are set by NodeFeatureRules, which label the nodes of a "
     "pool.",
+    image_joining=JOINING,
 )

@@ -11,7 +11,7 @@ from generator.components.kubeadm.node import node_files
 from generator.components.kubeadm.steps import steps
 from generator.layout.emit import emit
 from generator.layout.files import Files, document
-from generator.layout.mirror import Imaging, rewritten
+from generator.layout.mirror import ImageRewriting, rewritten
 from generator.model.cluster import Cluster
 
 
@@ -21,12 +21,12 @@ def bootstrap(cluster: Cluster, digests: Mapping[str, str] = MappingProxyType({}
     """
     source = f"clusters/{cluster.name}/cluster.yaml"
     first = cluster.control_plane[0]
-    imaging = Imaging(cluster.site.images, digests)
+    rewriting = ImageRewriting(cluster.site.images, digests)
     found: dict[str, Manifest | str] = {
         "README.md": steps(cluster),
         "kubeadm/audit-policy.yaml": audit_policy(),
         **{f"kubeadm/join-{one.name}.yaml": join_document(cluster, one) for one in cluster.machines if one != first},
-        **{path: _pinned(content, imaging) for path, content in endpoint_files(cluster).items()},
+        **{path: _pinned(content, rewriting) for path, content in endpoint_files(cluster).items()},
         **node_files(cluster),
         **disk_scripts(cluster),
     }
@@ -37,8 +37,8 @@ def bootstrap(cluster: Cluster, digests: Mapping[str, str] = MappingProxyType({}
     return files
 
 
-def _pinned(content: Manifest | str, imaging: Imaging) -> Manifest | str:
-    return content if isinstance(content, str) else rewritten(content, imaging)
+def _pinned(content: Manifest | str, rewriting: ImageRewriting) -> Manifest | str:
+    return content if isinstance(content, str) else rewritten(content, rewriting)
 
 
 def _file(path: str, content: Manifest | str, source: str) -> bytes:

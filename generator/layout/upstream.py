@@ -14,7 +14,7 @@ from generator.components import offered
 from generator.components.component import HELM, Component, Release
 from generator.layout.files import Files, document, kustomization
 from generator.layout.lock import Lock
-from generator.layout.mirror import Sighting
+from generator.layout.mirror import SharedImage
 from generator.model.cluster import Cluster
 
 INPUTS, FOUND, KUSTOMIZATION = "inputs.yaml", "found.json", "kustomization.yaml"
@@ -49,7 +49,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
     namespaces: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
-    images: tuple[Sighting, ...] = ()
+    images: tuple[SharedImage, ...] = ()
     sources: Mapping[str, str] = {}
     seal: str = ""
 

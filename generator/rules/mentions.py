@@ -74,8 +74,7 @@ def references(one: Object, built: Built) -> Iterator[Reference]:
     for pod in pods_of(one, built):
         for at, wanted in of_pod(pod):
             if wanted.name:
-                spot = pod.problem("", *at)
-                yield Reference(spot.object, spot.at, wanted)
+                yield Reference(*pod.written(at), wanted)
 
 
 def listed(names: Names, manifest: Manifest, own: str) -> Iterator[Found]:

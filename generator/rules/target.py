@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeAlias
 from generator.build.fields import Path
 from generator.build.workflow_pods import GIVEN
 from generator.components.operated import OWN
+from generator.model.finding import full_name
 
 
 class Target(NamedTuple):
@@ -16,9 +17,9 @@ class Target(NamedTuple):
     key: str = ""
 
     @property
-    def told(self) -> str:
+    def full_name(self) -> str:
         """How people name it."""
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+        return full_name(self.kind, self.namespace, self.name)
 
 
 Found: TypeAlias = tuple[Path, Target]

@@ -6,7 +6,7 @@ Files lie below `node/all/` and `node/<pool>/` as they lie on the node; `prepare
 from pathlib import Path
 
 from generator.components.component import Manifest
-from generator.components.kubeadm.images import pulled, sandbox
+from generator.components.kubeadm.images import sandbox
 from generator.model.cluster import Cluster
 from generator.model.nodes import Network
 
@@ -18,7 +18,7 @@ def node_files(cluster: Cluster) -> Files:
     found: Files = {
         "node/all/etc/modules-load.d/kubernetes.conf": "overlay\nbr_netfilter\nnf_conntrack\n",
         "node/all/etc/sysctl.d/90-kubernetes.conf": SYSCTL,
-        "node/all/etc/containerd/config.toml": CONTAINERD.replace("SANDBOX", pulled(cluster, sandbox(cluster))),
+        "node/all/etc/containerd/config.toml": CONTAINERD.replace("SANDBOX", cluster.site.pulled(sandbox(cluster))),
         # Without it, registering memory with an HCA fails for containers that are not root, and NCCL falls back
         # to TCP in silence (facts: network-gpu 8).
         "node/all/etc/systemd/system/containerd.service.d/memlock.conf": "[Service]\nLimitMEMLOCK=infinity\n",
