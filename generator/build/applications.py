@@ -9,17 +9,17 @@ from posixpath import join, normpath
 
 from msgspec import Struct, structs
 
-from generator.errors import UsageError
-from generator.model.cluster import Cluster
-from generator.build.fields import dig
-from generator.build.objects import ROOT, Aim, Built, Object
-from generator.model.finding import Finding
 from generator.build.broken import BrokenError, unreadable
 from generator.build.kustomization import unpatched
 from generator.build.kustomize import built, program
 from generator.build.manifests import documents, is_manifest
+from generator.build.objects import ROOT, Aim, Built, Object
 from generator.build.reading import UnreadableError
 from generator.build.stage import Aside, Found, aside, scratch, stage, targets
+from generator.errors import UsageError
+from generator.model.cluster import Cluster
+from generator.model.fields import dig
+from generator.model.finding import Finding
 from generator.repository.standing import locked, on_disk
 
 

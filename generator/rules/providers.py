@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from generator.build.fields import dig, mapping
 from generator.build.kinds import CRD, brings
 from generator.build.objects import ROOT, Built, Object
 from generator.components import CATALOGUE, OPERATED, compose
 from generator.components.component import Component
 from generator.model.cluster import Cluster
+from generator.model.fields import dig, mapping
 from generator.model.served import kinds, minor_of
 from generator.rules.target import Target, place
 
