@@ -19,6 +19,7 @@ from generator.build.reading import UnreadableError
 from generator.build.stage import Aside, Found, aside, scratch, stage, targets
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
+from generator.model.fields import dig
 from generator.model.finding import Finding
 from generator.repository.standing import locked, on_disk
 

@@ -1,16 +1,16 @@
-"""What could not be read or built at all, and what stands vendored but is not true: findings on files, not on objects."""
+"""What could not be read or built, and what stands vendored but is not true: findings on files, not on objects."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from generator.build.reading import UnreadableError
 from generator.components import compose
 from generator.errors import UsageError
 from generator.layout.upstream import INPUTS, KUSTOMIZATION, brings, folder, state
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Position
 from generator.model.rule import Explained
-from generator.build.reading import UnreadableError
 from generator.repository.standing import intact, locked, on_disk, vendored, vendored_names
 
 UNBUILT = Explained(
@@ -40,8 +40,8 @@ EMPTY = Explained(
 STALE = Explained(
     code="GEN-VEND-001",
     title="what is vendored is from today's inputs",
-    why="The cluster file, the chart's version or its values have changed since, or a merge took gen.lock from one side "
-    "and the objects from the other: what was judged, and what Argo CD applies, is what other inputs became.",
+    why="The cluster file, the chart's version or its values have changed since, or a merge took gen.lock from one "
+    "side and the objects from the other: what was judged, and what Argo CD applies, is what other inputs became.",
     wrong="(a chart's version raised in the cluster file, and nothing else)\n",
     right="(the same after `gen vendor`)\n",
 )

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from msgspec import structs
 
-from generator.components.component import Manifest
-from generator.errors import UsageError
-from generator.build.objects import Built
 from generator.build.folder import files_below
 from generator.build.kinds import CRD, Kinds, brings, served_by
 from generator.build.manifests import is_manifest, opened
+from generator.build.objects import Built
 from generator.build.reading import UnreadableError
+from generator.components.component import Manifest
+from generator.errors import UsageError
 
 
 def with_definitions(built: Built, folders: Iterable[Path]) -> Built:

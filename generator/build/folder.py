@@ -8,16 +8,16 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from generator.errors import UsageError
-from generator.model.finding import Finding, Position
-from generator.model.plural import plural
-from generator.build.single import build_alone
-from generator.build.objects import Built, Object
 from generator.build.broken import EMPTY, UNREADABLE, unreadable
 from generator.build.kustomize import NAMES
 from generator.build.manifests import is_manifest, is_meant, opened
+from generator.build.objects import Built, Object
 from generator.build.reading import UnreadableError
+from generator.build.single import build_alone
 from generator.build.variants import Variants
+from generator.errors import UsageError
+from generator.model.finding import Finding, Position
+from generator.model.plural import plural
 
 _SUFFIXES = {".yaml", ".yml", ".json"}
 # Prometheus and Alertmanager have templates as well, but not of these.
@@ -103,7 +103,9 @@ def _of_file(file: Path) -> _File:
 
 def _unopened(error: OSError) -> Finding:
     message = f"cannot be read: {error.strerror}; nothing in it was judged"
-    return UNREADABLE.complete(Finding(file=str(error.filename), message=message, fix="let gen read it, or name other paths"))
+    return UNREADABLE.complete(
+        Finding(file=str(error.filename), message=message, fix="let gen read it, or name other paths")
+    )
 
 
 def _gathered(name: str, found: Iterable[_File], looked: int) -> Built:

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, structs
 
-from generator.components.component import Manifest
-from generator.model.served import LAST, kinds, minor_of
-from generator.build.fields import dig, sequence
 from generator.build.objects import Built, Object
+from generator.components.component import Manifest
+from generator.model.fields import dig, sequence
+from generator.model.served import LAST, kinds, minor_of
 
 CRD = "CustomResourceDefinition"
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from generator.build.fields import mapping, sequence
 from generator.build.broken import BrokenError, unreadable
 from generator.build.kustomize import NAMES
 from generator.build.manifests import documents
 from generator.build.reading import UnreadableError
+from generator.model.fields import mapping, sequence
 
 _PLUGINS = ("generators", "transformers", "validators")
 _FOLDERS = ("resources", "bases", "components", *_PLUGINS)

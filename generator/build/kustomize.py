@@ -5,12 +5,12 @@ import re
 import shutil
 from pathlib import Path
 
-from generator.components.component import Manifest
-from generator.errors import CommandError, UsageError
-from generator.process import cache_home, run
 from generator.build.broken import BrokenError, unbuilt
 from generator.build.manifests import documents, is_manifest
 from generator.build.reading import UnreadableError
+from generator.components.component import Manifest
+from generator.errors import CommandError, UsageError
+from generator.process import cache_home, run
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """How the file of a kustomization may be called."""

@@ -2,9 +2,9 @@
 
 from typing import Any, TypeGuard
 
+from generator.build.reading import numbered
 from generator.components.component import Manifest
 from generator.model.served import LAST, kinds
-from generator.build.reading import numbered
 
 
 def documents(content: str | bytes, *, strict: bool = False) -> list[Any]:

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
+from generator.model.fields import mapping
 from generator.model.finding import Finding, ObjectRef, full_name
-from generator.build.fields import mapping
 
 ROOT = "root"
 """The Application that holds the others; its objects are the Applications and projects."""

@@ -5,11 +5,11 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from generator.build.objects import Built, Object
+from generator.build.workflow_pods import steps
 from generator.components.argo_workflows import WORKFLOWS
 from generator.components.component import Manifest
-from generator.build.fields import Path, dig, existing, mapping, sequence, walk
-from generator.build.workflow_pods import steps
-from generator.build.objects import Built, Object
+from generator.model.fields import Path, dig, existing, mapping, sequence, walk
 from generator.model.finding import Finding
 
 TEMPLATES: dict[str, Path] = {

@@ -9,12 +9,12 @@ from stat import S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 
 from msgspec import structs
 
-from generator.components.component import Manifest
-from generator.build.objects import Built, Object
 from generator.build.broken import BrokenError
 from generator.build.kustomization import Kustomization, folders, kustomization, parted, unpatched, write
 from generator.build.kustomize import ORIGIN, built, program
+from generator.build.objects import Built, Object
 from generator.build.stage import scratch
+from generator.components.component import Manifest
 
 _USUAL = {S_IFREG, S_IFDIR, S_IFLNK}
 

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from generator.errors import UsageError
-from generator.build.fields import mapping, sequence
 from generator.build.kustomization import Kustomization, Remote, folders, kustomization, parted, write
 from generator.build.kustomize import ORIGIN
+from generator.errors import UsageError
+from generator.model.fields import mapping, sequence
 
 _CRD = "customresourcedefinition-"
 _COPIED = ("base", "workflows")

@@ -12,11 +12,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from generator.build.fields import dig, mapping, sequence, walk
 from generator.components.component import Manifest
 from generator.layout.image_fields import ImageField, image_fields
 from generator.layout.image_references import is_reference, normalised
 from generator.layout.image_texts import KEY, is_image_key
+from generator.model.fields import dig, mapping, sequence, walk
 from generator.model.finding import Path
 
 
@@ -81,7 +81,7 @@ def named_images(manifest: Manifest) -> Iterator[ImageField]:
 
 
 def _no_references(manifest: Manifest) -> Iterator[tuple[Path, str]]:
-    """Yield the texts in fields for an image that are no reference, but for parts that an operator is told not to start."""
+    """Yield the texts in fields for an image that are no reference, but for parts that an operator does not start."""
     if manifest.get("kind") in _FILES:
         return
     for path, part in _parts(manifest):

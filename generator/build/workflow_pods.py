@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from generator.build.objects import Built, Object
 from generator.components.argo_workflows import WORKFLOWS
 from generator.components.component import Manifest
-from generator.build.fields import Path, dig, mapping, sequence
-from generator.build.objects import Built, Object
+from generator.model.fields import Path, dig, mapping, sequence
 
 GIVEN = "given-at-submission"
 """What stands for a value that is known only when somebody submits the workflow, or while it runs."""

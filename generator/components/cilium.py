@@ -210,7 +210,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE, SECRETS_NAMESPACE),
     # facts: network-gpu, Cilium.
     apis=(Api(group="cilium.io", by_operator=True),),
-    makes=(Made("IngressClass", INGRESS_CLASS),),
+    brings=(Made("IngressClass", INGRESS_CLASS),),
     daemons_on=ALL_NODES,
     notes="Replaces kube-proxy; traffic between nodes is tunnelled (VXLAN). It binds to the interfaces of the node "
     "and storage networks by name, because it does not work on IP over InfiniBand. On one flat network native "

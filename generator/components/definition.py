@@ -106,7 +106,7 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """The names that users reach it by, each with its place in the cluster file."""
     apis: tuple[Api, ...] = ()
     """The API groups whose definitions come with it."""
-    makes: tuple[Made, ...] = ()
+    brings: tuple[Made, ...] = ()
     """Objects that it makes when it runs, whatever objects there are."""
     kinds: tuple[OperatedKind, ...] = ()
     """The kinds of objects that its programs act on, as far as these name or make others."""

@@ -124,7 +124,7 @@ DEFINITION = Definition(
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
     apis=(Api(group="ceph.rook.io"), Api(group="objectbucket.io")),
-    makes=(Made("ConfigMap", "rook-ceph-mon-endpoints", NAMESPACE),),
+    brings=(Made("ConfigMap", "rook-ceph-mon-endpoints", NAMESPACE),),
     kinds=KINDS,
     notes="Only the operator. The CSI drivers and the cluster are components of their own, so that each moves in a "
     "commit of its own: Rook 1.20 expects the operator, its CSI drivers and the cluster from three charts.",

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
-from generator.build.fields import dig, mapping
 from generator.build.kinds import brings, served_by
 from generator.build.objects import Object
 from generator.components.component import Manifest
@@ -12,6 +11,7 @@ from generator.live.api import Answer, Api, Request
 from generator.live.definitions import PLACE
 from generator.live.discovery import TRY
 from generator.live.refusals import INVALID, UNKNOWN
+from generator.model.fields import dig, mapping
 from generator.model.finding import Finding, Path
 
 _ANYTHING = "x-kubernetes-preserve-unknown-fields"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from generator.build.fields import dig, sequence
 from generator.build.kinds import CRD, brings
 from generator.build.objects import Built, Object
 from generator.components.component import Manifest
@@ -10,6 +9,7 @@ from generator.live.api import Answer, Api, Request
 from generator.live.apiserver import tries
 from generator.live.discovery import Served, discover, path_of_version
 from generator.live.refusals import findings, unestablished
+from generator.model.fields import dig, sequence
 from generator.model.finding import Finding
 
 PLACE = f"{path_of_version('apiextensions.k8s.io/v1')}/customresourcedefinitions"

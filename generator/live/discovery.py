@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 from urllib.parse import quote
 
-from generator.build.fields import dig, sequence
 from generator.build.objects import Object
 from generator.live.api import Answer, Api, Request
+from generator.model.fields import dig, sequence
 
 TRY = "dryRun=All&fieldValidation=Strict&fieldManager=argocd-controller"
 """The query of what is tried and not stored, as Argo CD would store it."""

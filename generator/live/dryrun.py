@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from generator.build.fields import dig
 from generator.build.kinds import CRD, Kinds
 from generator.build.objects import Built, Object
 from generator.components.component import Manifest
@@ -18,6 +17,7 @@ from generator.live.definitions import install, wanted
 from generator.live.discovery import TRY, discover, place
 from generator.live.order import in_order
 from generator.live.refusals import findings, namespace_absent, unserved
+from generator.model.fields import dig
 from generator.model.finding import Finding
 from generator.model.plural import plural
 from generator.rules.judging import Answers

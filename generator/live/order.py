@@ -2,8 +2,8 @@
 
 import re
 
-from generator.build.fields import dig
 from generator.build.objects import ROOT, Built, Object
+from generator.model.fields import dig
 from generator.rules.providers import waves
 
 _FIRST = {"Namespace": 0, "CustomResourceDefinition": 1}

@@ -6,7 +6,6 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
-from generator.build.fields import dig, mapping, sequence
 from generator.build.manifests import documents
 from generator.build.objects import Aim, Built, Object, aims_at
 from generator.build.reading import UnreadableError
@@ -14,6 +13,7 @@ from generator.components import compose
 from generator.components.argo_cd.settings import EXCLUDED
 from generator.components.cilium import INGRESS_CLASS
 from generator.components.load_balancer import DEFINITION as ADDRESSES
+from generator.model.fields import dig, mapping, sequence
 from generator.model.finding import Finding, Severity
 from generator.model.rule import rule
 from generator.rules.providers import waves

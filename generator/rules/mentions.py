@@ -5,12 +5,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from generator.build.fields import Path, dig, mapping, sequence, spots
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods_of
 from generator.components import CATALOGUE, OPERATED
 from generator.components.component import Manifest
 from generator.components.operated import OWN, SAID, Names
+from generator.model.fields import Path, dig, mapping, sequence, spots
 from generator.rules.target import Found, Target, place, target
 
 BACKENDS = ("spec.defaultBackend", "spec.rules.*.http.paths.*.backend")

@@ -4,7 +4,6 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from generator.build.fields import mapping, sequence
 from generator.build.objects import Built
 from generator.components import CATALOGUE
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
@@ -12,6 +11,7 @@ from generator.components.kubeadm.init import join_document
 from generator.components.network_operator import hosts as with_rdma
 from generator.model.capacity import Share, allocatable
 from generator.model.cluster import Cluster
+from generator.model.fields import mapping, sequence
 from generator.model.nodes import Machine
 
 GPU = "nvidia.com/gpu"

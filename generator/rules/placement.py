@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from generator.build.fields import Path, dig, existing, mapping, sequence, walk
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, pods, pods_of
 from generator.build.workflow_pods import GIVEN
 from generator.components import CATALOGUE, OPERATED
 from generator.components.component import Manifest
 from generator.components.operated import OperatedKind
+from generator.model.fields import Path, dig, existing, mapping, sequence, walk
 from generator.model.finding import Finding, dotted
 from generator.model.rule import rule
 from generator.rules.nodes import Taint, Worker, nodes_of

@@ -6,9 +6,9 @@ Facts: k8s.io/pod-security-admission 0.35.3, package policy; a test holds each c
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from generator.build.fields import Path, dig, mapping, sequence, spots
 from generator.build.pods import Pod, containers
 from generator.components.component import Manifest
+from generator.model.fields import Path, dig, mapping, sequence, spots
 
 NEWEST = 35
 """The minor whose rules are known; newer ones are judged by them."""

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from generator.build.fields import dig, mapping
 from generator.build.kinds import CRD, brings
 from generator.build.objects import ROOT, Built, Object
 from generator.components import CATALOGUE, OPERATED, compose
 from generator.components.component import Component
 from generator.model.cluster import Cluster
+from generator.model.fields import dig, mapping
 from generator.model.served import kinds, minor_of
 from generator.rules.target import Target, place
 
@@ -138,7 +138,7 @@ def _of_cluster(cluster: Cluster) -> dict[Target, Maker]:
     for one in CATALOGUE.values():
         if one.name in present or not cluster.settings(one.name).managed:
             brought = [Target(API, "", api.name) for api in one.apis]
-            brought += [Target(made.kind, made.namespace, made.name) for made in one.makes]
+            brought += [Target(made.kind, made.namespace, made.name) for made in one.brings]
             found |= dict.fromkeys(brought, Maker(one.name if one.name in present else ""))
     if cluster.site.ingress_class:
         found.setdefault(Target("IngressClass", "", cluster.site.ingress_class), Maker(""))

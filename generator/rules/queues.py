@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from generator.build.fields import Path, dig, existing, mapping
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
 from generator.build.workflow_pods import GIVEN
@@ -10,6 +9,7 @@ from generator.components import JOBS
 from generator.components.kueue import QUEUE, TEAM
 from generator.components.tenants.admission import BUILT_IN
 from generator.components.volcano import JOB_GROUPS, SCHEDULER
+from generator.model.fields import Path, dig, existing, mapping
 from generator.model.finding import Finding, Severity
 from generator.model.rule import rule
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
-from generator.build.fields import dig
 from generator.build.kinds import Kinds
 from generator.build.objects import ROOT, Built
+from generator.model.fields import dig
 from generator.model.finding import Finding, Severity
 from generator.model.rule import rule
 from generator.rules.mentions import Reference, references

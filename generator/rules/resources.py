@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from generator.build.fields import Path, amount, dig, mapping
 from generator.build.objects import Built
 from generator.build.pods import Pod, containers, pods
+from generator.model.fields import Path, amount, dig, mapping
 from generator.model.finding import Finding, Severity
 from generator.model.quantity import Quantity
 from generator.model.rule import rule

@@ -9,11 +9,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from generator.build.fields import dig, mapping, sequence
 from generator.build.kinds import CRD, Kinds, served_by
 from generator.build.objects import Built, Object
 from generator.components import CATALOGUE
 from generator.components.component import Manifest
+from generator.model.fields import dig, mapping, sequence
 from generator.model.finding import Finding, Severity
 from generator.model.plural import plural
 from generator.model.rule import rule

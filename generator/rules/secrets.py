@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from generator.build.fields import Path, dig, mapping, sequence, spots, walk
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
 from generator.build.workflow_pods import GIVEN
+from generator.model.fields import Path, dig, mapping, sequence, spots, walk
 from generator.model.finding import Finding
 from generator.model.rule import rule
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from generator.build.fields import Path, dig, mapping, sequence, spots
 from generator.build.objects import Built, Object
 from generator.build.pods import pods
 from generator.components import OPERATED
+from generator.model.fields import Path, dig, mapping, sequence, spots
 from generator.rules.target import place
 
 Labels: TypeAlias = dict[str, Any]

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from generator.build.fields import dig, mapping, sequence, spots
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
+from generator.model.fields import dig, mapping, sequence, spots
 from generator.model.finding import Finding
 from generator.model.rule import rule
 from generator.rules.mentions import BACKENDS

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple, TypeAlias
 
-from generator.build.fields import Path
 from generator.build.workflow_pods import GIVEN
 from generator.components.operated import OWN
+from generator.model.fields import Path
 from generator.model.finding import full_name
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct, field, structs
 
-from generator.build.fields import dig
 from generator.build.objects import Built, Object
 from generator.build.unreadable_images import named_images
 from generator.components import CATALOGUE
@@ -12,6 +11,7 @@ from generator.components.kubeadm.images import bootstrap_images
 from generator.layout.image_fields import has_system_added
 from generator.layout.image_references import has_tag_or_digest, is_of_site, rewrite, split, upstream_name
 from generator.model.cluster import Cluster
+from generator.model.fields import dig
 from generator.model.finding import Path, dotted
 
 BOOTSTRAP = "bootstrap"
@@ -124,7 +124,9 @@ def _started_by_operators(built: Built, cluster: Cluster) -> Iterator[tuple[str,
         for name in started.names:
             image = f"{registry}/{name}:{started.versions.of(cluster).version}"
             use = use_of(built, one, started.registry, image)
-            use = structs.replace(use, object=f"the operator of {one.full_name}", by_tag="the operator names it by its tag")
+            use = structs.replace(
+                use, object=f"the operator of {one.full_name}", by_tag="the operator names it by its tag"
+            )
             yield upstream_name(image, cluster.site.images), use
 
 

@@ -11,9 +11,9 @@ import pytest
 from manifests import line_of
 from reference import ROOT
 
+from generator.build.folder import read_manifests
 from generator.errors import UsageError
 from generator.rules.engine import examine, unjudged
-from generator.build.folder import read_manifests
 from tools import need_kustomize
 
 SERVICE = """\

@@ -14,11 +14,11 @@ from reference import ROOT as REPOSITORY
 from reference import load
 from validation.build import find
 
+from generator.build.applications import build
+from generator.build.objects import ROOT, Built
 from generator.errors import UsageError
 from generator.layout.tree import lay_out
 from generator.model.cluster import Cluster
-from generator.build.applications import build
-from generator.build.objects import ROOT, Built
 from generator.rules.engine import RULES, examine, unjudged
 from tools import need_kustomize
 
@@ -202,7 +202,9 @@ def test_every_folder_that_fails_is_a_fault_and_the_others_are_built(root: Path,
     }
     assert all("/gen-" not in one.message for one in built.findings)
     gone = {"queues", "namespaces", "tenants"}
-    assert {one.full_name for one in built.objects} == {one.full_name for one in whole.objects if one.component not in gone}
+    assert {one.full_name for one in built.objects} == {
+        one.full_name for one in whole.objects if one.component not in gone
+    }
 
 
 def test_applications_that_cannot_be_built_are_a_fault_and_overlays_are_built(root: Path, a30: Cluster) -> None:

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from generator.build.broken import check_vendored
 from generator.components import compose
 from generator.layout.upstream import Found, files, folder, kustomized, seal
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
-from generator.build.broken import check_vendored
 
 NAME = "deployment-volcano-controllers.yaml"
 

@@ -10,8 +10,8 @@ from validation.releases import Judge, releases
 from validation.verdicts import JUDGES, verdicts
 
 from generator.build.objects import ROOT, Built, Object
-from generator.rules.engine import RULES
 from generator.model.rule import Rule
+from generator.rules.engine import RULES
 
 pytest_plugins = ["validation.fixtures"]
 

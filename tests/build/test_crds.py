@@ -6,10 +6,10 @@ import pytest
 import yaml
 from manifests import built, manifest
 
+from generator.build.crds import with_definitions
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.rules.engine import RULES, unjudged
-from generator.build.crds import with_definitions
 
 WIDGET = manifest("Widget", "example.org/v1", spec={"sise": 1})
 

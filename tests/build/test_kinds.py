@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from generator.components.component import Manifest
-from generator.build.objects import Object
 from generator.build.kinds import CRD, Kinds
+from generator.build.objects import Object
+from generator.components.component import Manifest
 
 
 def definition(kind: str = "Toy", scope: str = "Namespaced", **served: bool) -> Manifest:

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 from manifests import built, container, manifest, workload
 
-from generator.build.workflow_pods import GIVEN
 from generator.build.objects import Built
 from generator.build.pods import Pod, containers, pods
+from generator.build.workflow_pods import GIVEN
 
 SPEC = {"containers": [container()]}
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": SPEC}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.layout.emit import emit
 from generator.build.reading import UnreadableError, numbered
+from generator.layout.emit import emit
 
 
 def values(text: str) -> list[object]:

@@ -10,8 +10,8 @@ import pytest
 from loopback import Asked, Reply, serving
 from manifests import line_of, manifest
 
-from generator.errors import UsageError
 from generator.build.single import build_alone
+from generator.errors import UsageError
 from generator.rules.engine import unjudged
 from tools import need_kustomize
 

@@ -11,8 +11,8 @@ import pytest
 from loopback import Asked, Reply, serving
 from reference import ROOT, load
 
-from generator.errors import UsageError
 from generator.build.applications import build
+from generator.errors import UsageError
 from generator.rules.engine import unjudged
 from tools import need_kustomize
 

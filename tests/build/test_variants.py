@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from manifests import deployment, line_of, manifest
 
+from generator.build.folder import read_manifests
 from generator.build.objects import Built
 from generator.rules.engine import examine
-from generator.build.folder import read_manifests
 
 PATCH = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x", "namespace": "tools"}}
 NAMED_AS = [

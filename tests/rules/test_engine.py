@@ -15,12 +15,12 @@ from manifests import built, manifest, ml50
 from msgspec import structs
 
 from generator.build import broken
-from generator.build.fields import walk
 from generator.build.manifests import documents
 from generator.build.objects import Aim, Built, Object
 from generator.components import compose
 from generator.layout.tree import lay_out
 from generator.model.cluster import Cluster
+from generator.model.fields import walk
 from generator.model.rule import Explained, explained
 from generator.rules import waivers
 from generator.rules.engine import MODULES, RULES, examine, unjudged

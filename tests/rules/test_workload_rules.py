@@ -14,9 +14,9 @@ from msgspec import structs
 from reference import ROOT, load
 
 from generator.build.applications import build
-from generator.build.fields import dig, walk
 from generator.build.objects import Built, Object
 from generator.model.cluster import Cluster
+from generator.model.fields import dig, walk
 from generator.model.rule import Rule, rules
 from generator.rules import budgets, images, placement, queues, resources, secrets, security
 from tools import need_kustomize

@@ -6,9 +6,9 @@ What a vendored chart makes is judged like every other object; these judges see 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from generator.build.fields import dig
 from generator.build.objects import Built, Object
 from generator.components import compose
+from generator.model.fields import dig
 from generator.rules import placement, secrets
 from generator.rules.nodes import Worker, workers
 from generator.rules.providers import Known, waves

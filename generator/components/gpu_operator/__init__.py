@@ -156,7 +156,7 @@ DEFINITION = Definition(
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
     apis=(Api(group="nvidia.com"),),
-    makes=(Made("RuntimeClass", "nvidia"),),
+    brings=(Made("RuntimeClass", "nvidia"),),
     kinds=(
         OperatedKind(
             kind="ClusterPolicy",

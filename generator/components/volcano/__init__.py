@@ -135,7 +135,7 @@ DEFINITION = Definition(
     absence="there are no teams",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
-    makes=(Made("Queue", "default"),),
+    brings=(Made("Queue", "default"),),
     # Volcano's own Job: Kubernetes' has neither.
     kinds=(OperatedKind(kind="Job", names=(("Queue", "spec.queue"), ("PriorityClass", "spec.priorityClassName"))),),
     notes="Places gangs and does nothing else. Its own queues, preemption and jobs are off: each would be a second "

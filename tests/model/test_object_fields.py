@@ -2,7 +2,7 @@
 
 import pytest
 
-from generator.build.fields import Path, dig, spots
+from generator.model.fields import Path, dig, spots
 
 PART = {"a": [{"b": [1, {"c": 2}]}, {"b": "text"}, 3], "d": {"e": 4}}
 

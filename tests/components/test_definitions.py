@@ -1,0 +1,54 @@
+"""What components say of themselves whatever the cluster, and that nobody else says it."""
+
+import ast
+
+import pytest
+from msgspec import structs
+from reference import ROOT, load
+
+from generator.checks.site import hosts
+from generator.components import CATALOGUE, compose
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Monitoring, Prometheus
+from generator.model.storage import Nfs
+
+# Words of the cluster file as well: `networks.cni`, a node's disks, a section, a folder of the repository.
+WORDS = {"calico", "cilium", "minio", "scratch", "workflows", "zabbix"}
+
+
+def everything() -> list[Cluster]:
+    ml50, a30 = load("ml50"), load("a30-bench")
+    shared = Nfs(server="nas.example.org", share="/export")
+    return [ml50, a30, structs.replace(ml50, storage=structs.replace(ml50.storage, nfs=shared))]
+
+
+@pytest.mark.parametrize("cluster", everything(), ids=("ml50", "a30-bench", "with NFS"))
+def test_a_component_lives_only_where_it_says(cluster: Cluster) -> None:
+    for component in compose(cluster):
+        # The tenants' namespaces are the teams' own.
+        if component.name != "tenants":
+            spaces = {space.name for space in component.namespaces}
+            spaces |= {release.namespace for release in component.releases}
+            assert spaces <= set(CATALOGUE[component.name].namespaces), component.name
+
+
+def test_hosts_come_in_the_order_of_the_file() -> None:
+    ml50 = load("ml50")
+    prometheus = Prometheus(host="grafana.ml50.example.org")
+    both = structs.replace(ml50, monitoring=Monitoring(zabbix=ml50.monitoring.zabbix, prometheus=prometheus))
+    assert [at for at, _ in hosts(both)] == [
+        ("storage", "objects", "host"),
+        ("monitoring", "zabbix", "host"),
+        ("monitoring", "prometheus", "host"),
+        ("gitops", "host"),
+    ]
+
+
+def test_nothing_else_names_a_component() -> None:
+    named = set()
+    for file in (ROOT / "generator").rglob("*.py"):
+        place = file.relative_to(ROOT / "generator").as_posix()
+        if not place.startswith("components/"):
+            found = {node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant)}
+            named |= {(place, name) for name in found & (CATALOGUE.keys() - WORDS)}
+    assert not named
