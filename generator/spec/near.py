@@ -10,3 +10,9 @@ def near(word: str, known: Iterable[str]) -> str | None:
     folded = {name.lower().replace("-", "").replace("_", ""): name for name in known}
     found = get_close_matches(word.lower().replace("-", "").replace("_", ""), folded, 1, 0.65)
     return folded[found[0]] if found else None
+
+
+def instead(word: str, known: Iterable[str], otherwise: str) -> str:
+    """Return the fix of a mistyped word: the one that is meant, or `otherwise` where none is near."""
+    meant = near(word, known)
+    return f"write `{meant}`" if meant else otherwise

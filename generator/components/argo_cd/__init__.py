@@ -1,6 +1,6 @@
 """Argo CD, from upstream's manifest: it applies everything else, and itself once it runs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from generator.components.argo_cd.access import NAMESPACE, ingress, secrets
 from generator.components.argo_cd.settings import application_health, health_checks, parameters, rights, settings
@@ -9,8 +9,10 @@ from generator.components.argo_cd.workloads import workloads
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Health, Ignore, Namespace, Patch, Tier, protect
 from generator.components.definition import Definition
+from generator.components.operated import OWN, Api, OperatedKind
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
+from generator.model.finding import Path
 
 PROTECTED = protect({"metadata": {}})["metadata"]["annotations"]
 
@@ -83,9 +85,19 @@ def git_host(url: str) -> str:
     return rest.rsplit("@", 1)[-1].split(":", 1)[0]
 
 
+def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
+    """Yield the name of its pages."""
+    if cluster.gitops.host:
+        yield ("gitops", "host"), cluster.gitops.host
+
+
 DEFINITION = Definition(
     name="argo-cd",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    hosts=hosts,
+    apis=(Api(group="argoproj.io"),),
+    kinds=(OperatedKind(kind="Application", names=(("AppProject", "spec.project", OWN),)),),
     notes="From upstream's manifest at a tag. Needs no other component, so that its own settings and the health "
     "checks of the others arrive first. The project `default` is closed. The account `admin` is off where "
     "single sign-on and `gitops.admins` are set.",

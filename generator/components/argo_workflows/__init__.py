@@ -1,14 +1,17 @@
 """Argo Workflows: runs the day-2 operations. From upstream's manifest, not its chart."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Manifest, Namespace, Patch, Tier
 from generator.components.definition import Definition, Version, Versions
+from generator.components.operated import OWN, Api, Named, OperatedKind
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
+from generator.model.fields import Path, dig, mapping, sequence, spots
 
 VERSIONS = Versions(
     "argo-workflows",
@@ -23,7 +26,23 @@ VERSIONS = Versions(
     ),
 )
 
+NAMESPACE = "argo"
 DAY = 24 * 60 * 60
+WORKFLOWS: dict[str, Path] = {
+    "Workflow": ("spec",),
+    "WorkflowTemplate": ("spec",),
+    "ClusterWorkflowTemplate": ("spec",),
+    "CronWorkflow": ("spec", "workflowSpec"),
+}
+"""Kinds that hold a workflow, and where."""
+KINDS = (
+    *WORKFLOWS,
+    "WorkflowArtifactGCTask",
+    "WorkflowEventBinding",
+    "WorkflowTaskResult",
+    "WorkflowTaskSet",
+)
+"""Every kind of its own; the others of the group are Argo CD's."""
 
 
 def argo_workflows(cluster: Cluster) -> Component:
@@ -36,7 +55,7 @@ def argo_workflows(cluster: Cluster) -> Component:
         tier=Tier.PLATFORM,
         summary="Argo Workflows: runs backups and other day-2 operations",
         version=version.version,
-        namespaces=(Namespace("argo", security="restricted"),),
+        namespaces=(Namespace(NAMESPACE, security="restricted"),),
         base=read_objects("argo_workflows/metrics.yaml"),
         manifests=version.manifests,
         patches=(configuration(version), *deployments()),
@@ -95,11 +114,36 @@ def deployments() -> tuple[Patch, ...]:
     )
 
 
+def templates_named(manifest: Manifest) -> Iterator[Named]:
+    """Yield the templates that a workflow takes from others."""
+    at = WORKFLOWS[manifest["kind"]]
+    whole = mapping(dig(manifest, *at))
+    yield template((*at, "workflowTemplateRef", "name"), whole.get("workflowTemplateRef"))
+    own = [dig(each, "name") for each in sequence(whole.get("templates"))]
+    for way in ("templates.*.steps.*.*", "templates.*.dag.tasks.*"):
+        for within, task in spots(whole, way):
+            yield template((*at, *within, "templateRef", "name"), dig(task, "templateRef"))
+            if isinstance(dig(task, "template"), str) and task["template"] not in own:
+                yield Named((*at, *within, "template"), "template of the workflow", task["template"], OWN)
+
+
+def template(at: Path, said: object) -> Named:
+    """Return a template of workflows."""
+    if dig(said, "clusterScope") is True:
+        return Named(at, "ClusterWorkflowTemplate", dig(said, "name"))
+    return Named(at, "WorkflowTemplate", dig(said, "name"), OWN)
+
+
 DEFINITION = Definition(
     name="argo-workflows",
     make=argo_workflows,
     wanted=lambda cluster: cluster.backups,
     absence="there are no backups",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group="argoproj.io", kinds=KINDS, title="argoproj.io of workflows"),),
+    kinds=tuple(
+        OperatedKind(kind=kind, also_names=templates_named) for kind in ("CronWorkflow", "Workflow", "WorkflowTemplate")
+    ),
     notes="From upstream's manifest at a tag. Runs the scheduled operations.",
 )

@@ -4,7 +4,8 @@ from ipaddress import IPv4Network, IPv6Network
 
 from generator.components.common import CLUSTER_ROLES, CRD, replicas
 from generator.components.component import Chart, Component, Health, Manifest, Namespace, Release, Tier, protect
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import ALL_NODES, Definition, OperatorImages, Version, Versions
+from generator.components.operated import Api
 from generator.components.static import read_objects, read_text
 from generator.model.cluster import Cluster
 
@@ -27,6 +28,7 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "tigera-operator"
+REGISTRY = "quay.io"
 # A VXLAN header over IPv4, in bytes; over IPv6 it is 20 more.
 OVERHEAD, OVERHEAD6 = 50, 70
 
@@ -65,7 +67,7 @@ def installation(cluster: Cluster) -> Manifest:
     """Return what the operator installs."""
     spec = {
         "variant": "Calico",
-        **({"registry": f"{cluster.site.images}/quay.io/"} if cluster.site.images else {}),
+        **({"registry": cluster.site.pulled(f"{REGISTRY}/")} if cluster.site.images else {}),
         "cni": {"type": "Calico", "ipam": {"type": "Calico"}},
         "calicoNetwork": network(cluster),
         "controlPlaneReplicas": replicas(cluster),
@@ -125,12 +127,27 @@ def mtu(cluster: Cluster) -> int | None:
     return smallest - (OVERHEAD6 if cluster.kubernetes.pod_cidr6 else OVERHEAD) if smallest else None
 
 
+# Its own data plane, FlexVolume at its default, no CSI driver, no v3 CRDs, goldmane and whisker left out
+# (tigera/operator v1.42.3, pkg/components/calico.go and references.go).
+IMAGES = OperatorImages(
+    versions=VERSIONS,
+    kind="Installation",
+    registry=("spec", "registry"),
+    default=REGISTRY,
+    names=tuple(
+        f"calico/{part}" for part in ("apiserver", "cni", "kube-controllers", "node", "pod2daemon-flexvol", "typha")
+    ),
+)
 DEFINITION = Definition(
     name="calico",
     make=calico,
     wanted=lambda cluster: cluster.networks.cni == "calico",
     absence="cni is cilium",
     versions=VERSIONS,
+    namespaces=(NAMESPACE, "calico-apiserver", "calico-system"),
+    apis=(Api(group="projectcalico.org"), Api(group="operator.tigera.io")),
+    daemons_on=ALL_NODES,
     notes="Keeps kube-proxy. The CRDs and the Installation are Argo CD's, not the operator's own; the Installation "
     "is protected, because removing it takes the network down.",
+    operator_images=IMAGES,
 )

@@ -111,6 +111,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.ceph and cluster.ceph_hosts,
     absence="there is no storage.ceph",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
     notes="Written as Rook's objects, not through the chart, which adds nothing to them. Its version is Ceph's. "
     'Disks are chosen by stable names, never "all devices". Objects that hold data are protected. HEALTH_WARN '
     "counts as healthy with a message, because a new cluster warns for minutes and would stop every later "

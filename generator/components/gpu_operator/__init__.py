@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, ImageJoining, Version, Versions
 from generator.components.node_feature_discovery import feature_rule
+from generator.components.operated import Api, Made, MadePods, OperatedKind
 from generator.components.parts import tolerations
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
@@ -133,14 +134,42 @@ def exporter(*, prometheus: bool) -> Manifest:
     }
 
 
+def exporter_pods(_policy: Manifest) -> Iterator[MadePods]:
+    """Yield the pods that other components select."""
+    yield MadePods({"app": "nvidia-dcgm-exporter"}, NAMESPACE)
+
+
+# v26.7.0: internal/image/image.go; for the system controllers/object_controls.go `resolveDriverTag` and
+# api/nvidia/v1alpha1/nvidiadriver_types.go.
+JOINING = ImageJoining(
+    group="nvidia.com",
+    system_added={
+        "ClusterPolicy": ("spec.driver", "spec.gds", "spec.gdrcopy", "spec.vgpuManager"),
+        "NVIDIADriver": ("spec", "spec.gds", "spec.gdrcopy"),
+    },
+)
 DEFINITION = Definition(
     name="gpu-operator",
     make=gpu_operator,
     wanted=lambda cluster: cluster.gpu_nodes,
     absence="no node has GPUs",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group="nvidia.com"),),
+    makes=(Made("RuntimeClass", "nvidia"),),
+    kinds=(
+        OperatedKind(
+            kind="ClusterPolicy",
+            pods=exporter_pods,
+            tolerations=("spec", "daemonsets", "tolerations"),
+            serves="nvidia.com/gpu",
+        ),
+    ),
+    resources=("nvidia.com/gpu", "nvidia.com/mig-"),
+    node_labels=("nvidia.com/",),
     notes="Open kernel modules, so that network cards reach GPU memory by DMA-BUF. A new driver takes one node at a "
     "time and waits for the Jobs on it. For drivers that come with the nodes' system set `driver.enabled: "
     "false` in the component's values. MIG profiles are set by NodeFeatureRules, which label the nodes of a "
     "pool.",
+    image_joining=JOINING,
 )

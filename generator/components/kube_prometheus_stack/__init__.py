@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 
+from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.common import CLUSTER_ROLES, UNWATCHED, WEBHOOKS, class_owner, exposed
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import ALL_NODES, Definition, Version, Versions
 from generator.components.issuers import ISSUER, signed
+from generator.components.operated import MadePods, OperatedKind, name_of
 from generator.components.parts import injected_ca, resources
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
+from generator.model.finding import Path
 from generator.model.monitoring import Prometheus
 from generator.model.quantity import Quantity
 
@@ -225,7 +228,7 @@ def monitors(cluster: Cluster) -> Iterator[Manifest]:
     """
     yield monitor("argo-cd", "argocd", {"app.kubernetes.io/part-of": "argocd"})
     if cluster.backups:
-        yield monitor("argo-workflows", "argo", {"app": "workflow-controller"})
+        yield monitor("argo-workflows", ARGO, {"app": "workflow-controller"})
 
 
 def monitor(name: str, namespace: str, labels: dict[str, str]) -> Manifest:
@@ -242,10 +245,27 @@ def monitor(name: str, namespace: str, labels: dict[str, str]) -> Manifest:
     }
 
 
+def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
+    """Yield the name of Grafana's pages."""
+    settings = cluster.monitoring.prometheus
+    if settings and settings.host:
+        yield ("monitoring", "prometheus", "host"), settings.host
+
+
+def operated_pods(manifest: Manifest) -> Iterator[MadePods]:
+    """Yield the pods of an Alertmanager or Prometheus."""
+    kind, name = str(manifest["kind"]).lower(), name_of(manifest)
+    yield MadePods({"app.kubernetes.io/name": kind, kind: name, "operator.prometheus.io/name": name})
+
+
 DEFINITION = Definition(
     name="kube-prometheus-stack",
     make=kube_prometheus_stack,
     wanted=lambda cluster: cluster.monitoring.prometheus,
     absence="there is no monitoring.prometheus",
     versions=VERSIONS,
+    namespaces=(NAMESPACE, EXPORTER),
+    hosts=hosts,
+    kinds=tuple(OperatedKind(kind=kind, pods=operated_pods) for kind in ("Alertmanager", "Prometheus")),
+    daemons_on=ALL_NODES,
 )

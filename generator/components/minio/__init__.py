@@ -1,5 +1,6 @@
 """Tier 3: MinIO on the drives of the NAS nodes, as a plain StatefulSet."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 from generator.components.common import prometheus_crds
@@ -12,6 +13,7 @@ from generator.components.minio.settings import settings, setup_job, setup_scrip
 from generator.components.minio.versions import VERSIONS
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
+from generator.model.finding import Path
 from generator.model.storage import Objects
 
 
@@ -83,12 +85,21 @@ def generated(
     )
 
 
+def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
+    """Yield the name of the S3 service."""
+    objects = cluster.storage.objects
+    if objects and objects.host:
+        yield ("storage", "objects", "host"), objects.host
+
+
 DEFINITION = Definition(
     name="minio",
     make=minio,
     wanted=layout_of,
     absence="there is no storage.objects",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    hosts=hosts,
     notes="A plain StatefulSet, one pod on each NAS node, the same number of drives on each. Half of every erasure "
     "set is parity: with two of four nodes lost nothing is lost and reads go on, but writes stop; no setting "
     "gives writes with two nodes lost. Servers are replaced by hand and together (`OnDelete`), because they "

@@ -80,6 +80,9 @@ DEFINITION = Definition(
     make=rdma,
     wanted=hosts,
     absence="no GPU node has HCAs in a fabric",
+    resources=("rdma/",),
+    # Its own name is kept from teams as well.
+    namespaces=(NAMESPACE, "rdma"),
     notes="The shared device plugin: every pod that asks for one `rdma/<resource>` sees all HCAs of its node. Nodes "
     "are chosen by a label that tells InfiniBand links from Ethernet cards of the same maker.",
 )

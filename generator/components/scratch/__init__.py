@@ -145,6 +145,8 @@ DEFINITION = Definition(
     wanted=hosts,
     absence="no node has disks for storage.scratch",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    daemons_on=SCRATCH,
     notes="One volume for each disk, found by its mount point; wiped when its claim goes. A second small Deployment "
     "deletes claims whose node is gone, otherwise their pods wait for ever.",
 )

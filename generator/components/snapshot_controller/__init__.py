@@ -3,6 +3,7 @@
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Namespace, Patch, Tier
 from generator.components.definition import Definition, Version, Versions
+from generator.components.operated import Api, OperatedKind
 from generator.components.parts import UNPRIVILEGED, deployment, pod_security, resources, tolerations
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
@@ -77,5 +78,8 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.ceph,
     absence="there is no storage.ceph",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group="snapshot.storage.k8s.io"),),
+    kinds=(OperatedKind(kind="VolumeSnapshot", names=(("VolumeSnapshotClass", "spec.volumeSnapshotClassName"),)),),
     notes="From upstream's manifests at a tag: Rook and other CSI drivers share the one controller and its CRDs.",
 )

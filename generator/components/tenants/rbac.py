@@ -2,8 +2,8 @@
 
 from generator.components.common import OIDC_PREFIX
 from generator.components.component import Manifest
+from generator.components.jobs import Jobs, by_group, sorted_kinds
 from generator.components.static import read_objects
-from generator.components.tenants.admission import OPERATED
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
@@ -11,20 +11,34 @@ GROUP = "rbac.authorization.k8s.io"
 MEMBER, VIEWER, QUEUES = "gen:team-member", "gen:team-viewer", "gen:queue-reader"
 # Made by Kueue's chart: it grows with the kinds of jobs that Kueue knows.
 KUEUE_USER = "kueue-batch-user-role"
+READ = ["get", "list", "watch"]
 
 
-def roles() -> tuple[Manifest, ...]:
-    """Return the roles, the same on every cluster."""
+def roles(jobs: Jobs) -> tuple[Manifest, ...]:
+    """Return the roles, the same on every cluster: with jobs of operators people may do what they may with autoscalers,
+    and what such jobs are made from they may see.
+    """
     member, viewer, reader = read_objects("tenants/roles.yaml")
-    return with_operated(member), with_operated(viewer), reader
+    shared = [rule(one.group, list(one.cluster_templates), READ) for one in sorted_kinds(jobs) if one.cluster_templates]
+    return with_jobs(member, jobs), with_jobs(viewer, jobs), {**reader, "rules": [*reader["rules"], *shared]}
 
 
-def with_operated(role: Manifest) -> Manifest:
-    """Return a role that may do with the jobs of operators what it may do with autoscalers, in rules behind theirs."""
-    rules = role["rules"]
-    place = next(number for number, one in enumerate(rules) if one["apiGroups"] == ["autoscaling"])
-    operated = [{**rules[place], "apiGroups": [group], "resources": kinds} for group, kinds in OPERATED]
-    return {**role, "rules": [*rules[: place + 1], *operated, *rules[place + 1 :]]}
+def with_jobs(role: Manifest, jobs: Jobs) -> Manifest:
+    """Return a role with the kinds of jobs behind autoscalers, and their templates behind PodGroups."""
+    (verbs,) = (one["verbs"] for one in role["rules"] if one["apiGroups"] == ["autoscaling"])
+    behind = {
+        "autoscaling": [rule(group, kinds, verbs) for group, kinds in by_group(jobs)],
+        "scheduling.volcano.sh": [
+            rule(one.group, list(one.templates), READ) for one in sorted_kinds(jobs) if one.templates
+        ],
+    }
+    rules = [each for one in role["rules"] for each in (one, *behind.get(one["apiGroups"][0], ()))]
+    return {**role, "rules": rules}
+
+
+def rule(group: str, kinds: list[str], verbs: list[str]) -> Manifest:
+    """Allow verbs on kinds of one API group."""
+    return {"apiGroups": [group], "resources": kinds, "verbs": verbs}
 
 
 def bindings(team: Team) -> list[Manifest]:

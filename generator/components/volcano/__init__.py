@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, release_of, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Patch, Release, Tier
 from generator.components.definition import Definition, Version, Versions
+from generator.components.operated import Made, OperatedKind
 from generator.components.parts import deployment
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
@@ -25,6 +26,8 @@ VERSIONS = Versions(
 NAMESPACE = "volcano-system"
 SCHEDULER = "volcano"
 """What `schedulerName` of a pod says."""
+JOB_GROUPS = ("batch.volcano.sh", "flow.volcano.sh")
+"""API groups of its own jobs."""
 
 
 def volcano(cluster: Cluster) -> Component:
@@ -131,6 +134,10 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    makes=(Made("Queue", "default"),),
+    # Volcano's own Job: Kubernetes' has neither.
+    kinds=(OperatedKind(kind="Job", names=(("Queue", "spec.queue"), ("PriorityClass", "spec.priorityClassName"))),),
     notes="Places gangs and does nothing else. Its own queues, preemption and jobs are off: each would be a second "
     "queue beside Kueue's, in which a stopped job keeps its place and the next one waits for ever.",
 )

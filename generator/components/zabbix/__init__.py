@@ -1,8 +1,10 @@
 """Zabbix: server, database, frontend, a proxy, an agent on every node, and all of its configuration."""
 
+from collections.abc import Iterator
+
 from generator.components.common import class_owner, exposed
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier
-from generator.components.definition import Definition
+from generator.components.definition import ALL_NODES, Definition
 from generator.components.issuers import signed
 from generator.components.static import read_objects
 from generator.components.zabbix.access import policies
@@ -14,6 +16,7 @@ from generator.components.zabbix.settings import host_maps, script_map, settings
 from generator.components.zabbix.setup import configure_job
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
+from generator.model.finding import Path
 from generator.model.monitoring import Zabbix
 
 
@@ -108,10 +111,20 @@ def given(name: str) -> Secret:
     )
 
 
+def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
+    """Yield the name of Zabbix's pages."""
+    settings = cluster.monitoring.zabbix
+    if settings and settings.host:
+        yield ("monitoring", "zabbix", "host"), settings.host
+
+
 DEFINITION = Definition(
     name="zabbix",
     make=zabbix,
     wanted=lambda cluster: cluster.monitoring.zabbix,
     absence="there is no monitoring.zabbix",
     versions=VERSIONS,
+    namespaces=(NAMESPACE, AGENTS),
+    hosts=hosts,
+    daemons_on=ALL_NODES,
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.component import Manifest
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
@@ -35,7 +36,7 @@ def services() -> list[Manifest]:
         {"to": pods(SERVER), "ports": [tcp(10051)]},
         {"to": [namespace(ROOK)], "ports": [tcp(CEPH_PORT)]},
         {"to": [namespace("minio")], "ports": [tcp(9000)]},
-        {"to": [namespace("argo")], "ports": [tcp(9090)]},
+        {"to": [namespace(ARGO)], "ports": [tcp(9090)]},
     ]
 
 

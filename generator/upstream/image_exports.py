@@ -1,16 +1,29 @@
-"""A cluster's images as a software bill of materials: CycloneDX 1.6.
+"""Images as other tools read them: what `skopeo sync` copies, and a software bill of materials (CycloneDX 1.6).
 
 Plain data: `cyclonedx-python-lib` would bring six packages and random serial numbers for one document; the tests hold
 this to its schema.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from generator import __version__
-from generator.layout.images import split
+from generator.layout.image_references import split
 from generator.upstream.images import Image
+
+
+def skopeo(found: Iterable[Image]) -> dict[str, dict[str, dict[str, list[str]]]]:
+    """Return what `skopeo sync --src yaml` reads: tags and digests by registry and repository. Both for a pinned image:
+    registries sweep away what has no tag.
+    """
+    made: dict[str, dict[str, dict[str, list[str]]]] = {}
+    for image in found:
+        name, tag, digest = split(image.reference)
+        host, _, repository = name.partition("/")
+        marks = made.setdefault(host, {"images": {}})["images"].setdefault(repository, [])
+        marks += [mark for mark in (tag, digest) if mark and mark not in marks]
+    return made
 
 
 def sbom(cluster: str, images: Sequence[Image], *, timestamp: str = "") -> dict[str, Any]:

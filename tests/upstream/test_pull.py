@@ -2,8 +2,9 @@
 
 import pytest
 
-from generator.upstream.refusal import PAGE, refused
-from generator.upstream.wrong import Wrong, grouped
+from generator.model.finding import Finding
+from generator.upstream.findings import grouped
+from generator.upstream.pull import PAGE, refused
 
 
 @pytest.fixture(autouse=True)
@@ -14,8 +15,8 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def wrong(
     heard: str, address: str = "https://a.example.org/b", field: str = "site.manifests", name: str = "x"
-) -> Wrong:
-    return refused(name, heard, address, field).wrong
+) -> Finding:
+    return refused(name, heard, address, field).finding
 
 
 @pytest.mark.parametrize(
@@ -34,18 +35,18 @@ def wrong(
 )
 def test_the_fix_fits_the_words(heard: str, words: str) -> None:
     found = wrong(heard)
-    assert found.what == f"x: {heard}"
+    assert found.message == f"x: {heard}"
     assert words in found.fix
 
 
 def test_the_proxy_between_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "http://ann:word@proxy.example.org:3128/")
     through = "x (through the proxy proxy.example.org:3128): no answer"
-    assert wrong("no answer").what == through
-    assert wrong("no answer", "oci://a.example.org/b").what == through
-    assert wrong("no answer", "http://a.example.org/b").what == "x: no answer"
+    assert wrong("no answer").message == through
+    assert wrong("no answer", "oci://a.example.org/b").message == through
+    assert wrong("no answer", "http://a.example.org/b").message == "x: no answer"
     monkeypatch.setenv("no_proxy", "example.org")
-    assert wrong("no answer").what == "x: no answer"
+    assert wrong("no answer").message == "x: no answer"
 
 
 def test_trouble_with_one_server_is_one_thing() -> None:
@@ -56,7 +57,7 @@ def test_trouble_with_one_server_is_one_thing() -> None:
         (("one", "b"), wrong(dead, other, name="chart c")),
         (("two", "a"), wrong(dead, name="chart a")),
     ]
-    assert [(places, each.what.partition(":")[0], more) for places, each, more in grouped(found)] == [
+    assert [(places, each.message.partition(":")[0], more) for places, each, more in grouped(found)] == [
         ([("one", "a"), ("one", "b"), ("two", "a")], "chart a", 1),
         ([("one", "b")], "chart c", 0),
     ]
@@ -64,5 +65,5 @@ def test_trouble_with_one_server_is_one_thing() -> None:
 
 def test_files_that_are_not_there_and_other_mistakes_stand_for_themselves() -> None:
     missing = [wrong("404 Not Found", f"https://a.example.org/{name}", name=name) for name in "ab"]
-    found = [(("one", "a"), each) for each in (*missing, Wrong("x", "y"), Wrong("z", "y"))]
+    found = [(("one", "a"), each) for each in (*missing, Finding(message="x", fix="y"), Finding(message="z", fix="y"))]
     assert len(grouped(found)) == 4

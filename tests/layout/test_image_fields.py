@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.layout.images import find, is_own, normalised, rewrite, rewritten_text, upstream_name
+from generator.layout.image_fields import has_system_added, image_fields
+from generator.layout.image_references import is_of_site, normalised, rewrite, upstream_name
+from generator.layout.mirror import ImageRewriting
 
 MIRROR = "mirror.example.org:5000/k8s"
 A, B = f"sha256:{'a' * 64}", f"sha256:{'b' * 64}"
@@ -16,7 +18,7 @@ Object = dict[str, Any]
 def images(spec: Object, kind: str = "Thing") -> dict[str, str]:
     """Return what is found in an object with that `spec` (or whole object), by where."""
     whole = spec if "kind" in spec else {"apiVersion": "x/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}
-    return {"/".join(map(str, place.path)): place.image for place in find(whole)}
+    return {"/".join(map(str, field.path)): field.image for field in image_fields(whole)}
 
 
 @pytest.mark.parametrize(
@@ -102,8 +104,8 @@ def test_an_image_is_found(spec: Object, expected: dict[str, str]) -> None:
     ],
 )
 def test_an_image_is_found_in_a_file_of_a_configmap(text: str, expected: list[str]) -> None:
-    found = find({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"config": text}})
-    assert sorted(place.image for place in found) == sorted(expected)
+    found = image_fields({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"config": text}})
+    assert sorted(field.image for field in found) == sorted(expected)
 
 
 @pytest.mark.parametrize(
@@ -166,10 +168,10 @@ nested = st.recursive(
 
 @given(st.dictionaries(st.text(), nested, max_size=4))
 def test_no_object_makes_it_raise_and_what_is_rewritten_comes_from_the_mirror(content: Object) -> None:
-    for place in find({"apiVersion": "x/v1", "kind": "X", "metadata": {"name": "x"}, **content}):
-        assert place.name in place.text
-        new = rewritten_text(place.text, [place], MIRROR, {})
-        assert f"{MIRROR}/" in new or ":" in place.image.partition("/")[0]
+    for field in image_fields({"apiVersion": "x/v1", "kind": "X", "metadata": {"name": "x"}, **content}):
+        assert field.name in field.text
+        new = ImageRewriting(MIRROR).text(field.text, [field])
+        assert f"{MIRROR}/" in new or ":" in field.image.partition("/")[0]
 
 
 @pytest.mark.parametrize(
@@ -213,10 +215,10 @@ def test_a_reference_is_rewritten(reference: str, mirror: str | None, digests: d
 )  # fmt: skip
 def test_the_sites_own_image_is_on_the_mirror_and_not_below_a_registry(mirror: str, rest: str, *, own: bool) -> None:
     reference = normalised(f"{mirror}/{rest}")
-    assert is_own(reference, mirror) == own
-    assert not is_own(reference, None)
-    assert not is_own(reference, "other.example.org")
-    assert not is_own(normalised(rest), mirror)
+    assert is_of_site(reference, mirror) == own
+    assert not is_of_site(reference, None)
+    assert not is_of_site(reference, "other.example.org")
+    assert not is_of_site(normalised(rest), mirror)
     assert upstream_name(reference, mirror) == (reference if own else normalised(rest))
     assert rewrite(reference, mirror, {}) == reference
 
@@ -231,15 +233,15 @@ def test_the_sites_own_image_is_on_the_mirror_and_not_below_a_registry(mirror: s
     ],
 )
 def test_the_sites_own_image_stays_where_it_stands_in_parts(parts: dict[str, str]) -> None:
-    (place,) = find({"kind": "X", "spec": {"x": parts}})
-    assert is_own(place.image, MIRROR)
-    assert rewritten_text(place.text, [place], MIRROR, {}) == place.text
+    (field,) = image_fields({"kind": "X", "spec": {"x": parts}})
+    assert is_of_site(field.image, MIRROR)
+    assert ImageRewriting(MIRROR).text(field.text, [field]) == field.text
 
 
 def test_an_image_without_a_tag_is_replaced_only_behind_its_key() -> None:
     pod = "containers:\n- name: busybox\n  image: busybox\n  args: [busybox, --x-image=a/b]\n# as in a/b\n"
-    places = list(find({"kind": "ConfigMap", "data": {"pod.yaml": pod}}))
-    new = rewritten_text(pod, places, MIRROR, {})
+    fields = list(image_fields({"kind": "ConfigMap", "data": {"pod.yaml": pod}}))
+    new = ImageRewriting(MIRROR).text(pod, fields)
     assert new == (
         f"containers:\n- name: busybox\n  image: {MIRROR}/docker.io/library/busybox\n"
         f"  args: [busybox, --x-image={MIRROR}/docker.io/a/b]\n# as in a/b\n"
@@ -248,13 +250,13 @@ def test_an_image_without_a_tag_is_replaced_only_behind_its_key() -> None:
 
 def test_only_the_image_itself_is_replaced_in_a_text() -> None:
     text = "a: quay.io/a/b:1\nb: quay.io/a/b:10\nc: x.quay.io/a/b:1\nd: quay.io/a/b:1"
-    (place,) = [place for place in find({"kind": "X", "data": {"x": text}}) if place.name == "quay.io/a/b:1"]
-    new = rewritten_text(text, [place], MIRROR, {})
+    (field,) = [field for field in image_fields({"kind": "X", "data": {"x": text}}) if field.name == "quay.io/a/b:1"]
+    new = ImageRewriting(MIRROR).text(text, [field])
     assert new == f"a: {MIRROR}/quay.io/a/b:1\nb: quay.io/a/b:10\nc: x.quay.io/a/b:1\nd: {MIRROR}/quay.io/a/b:1"
 
 
 @pytest.mark.parametrize(
-    ("version", "kind", "field", "pinnable"),
+    ("version", "kind", "part", "pinnable"),
     [
         ("nvidia.com/v1", "ClusterPolicy", "toolkit", True),
         ("nvidia.com/v1", "ClusterPolicy", "driver", False),
@@ -265,9 +267,22 @@ def test_only_the_image_itself_is_replaced_in_a_text() -> None:
     ],
 )
 def test_only_an_operator_that_joins_the_parts_takes_a_digest(
-    version: str, kind: str, field: str, *, pinnable: bool
+    version: str, kind: str, part: str, *, pinnable: bool
 ) -> None:
     parts = {"repository": "nvcr.io/nvidia", "image": "x", "version": "v1"}
-    spec = {field: parts, "whole": {"image": "quay.io/a/b:1"}}
-    found = find({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec})
-    assert [place.pinnable for place in found] == [pinnable, True]
+    spec = {part: parts, "whole": {"image": "quay.io/a/b:1"}}
+    found = image_fields({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec})
+    assert [field.pinnable for field in found] == [pinnable, True]
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "part", "expected"),
+    [
+        ("nvidia.com", "ClusterPolicy", "driver", True),
+        ("nvidia.com", "ClusterPolicy", "toolkit", False),
+        ("mellanox.com", "NicClusterPolicy", "ofedDriver", True),
+        ("example.org", "ClusterPolicy", "driver", False),
+    ],
+)
+def test_no_registry_has_a_tag_that_an_operator_completes(group: str, kind: str, part: str, *, expected: bool) -> None:
+    assert has_system_added(group, kind, ("spec", part, "repository")) == expected

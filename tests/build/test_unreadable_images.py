@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manifests import deployment, manifest, workload
 
-from generator.build.unread import advice, places, unread
+from generator.build.unreadable_images import named_images, unreadable_images
 
 DIGEST = f"sha256:{'a' * 64}"
 ARGO = "argoproj.io/v1alpha1"
@@ -16,11 +16,11 @@ ARGO = "argoproj.io/v1alpha1"
 
 def unclear(one: Any) -> dict[str, bool]:
     """Return the texts that cannot be read, and whether they are mistakes."""
-    return {field.text: field.wrong for field in unread(one)}
+    return {field.text: field.wrong for field in unreadable_images(one)}
 
 
 def images(one: Any) -> list[str]:
-    return sorted({place.image for place in places(one)})
+    return sorted({field.image for field in named_images(one)})
 
 
 def custom(**spec: Any) -> Any:
@@ -57,8 +57,8 @@ def caller(value: Any, name: str = "main", **more: Any) -> Any:
     ],
 )
 def test_a_pods_image_that_is_none_is_a_mistake(text: str, fix: str) -> None:
-    (field,) = unread(deployment(image=text))
-    assert (field.text, field.wrong, advice(field)) == (text, True, fix)
+    (field,) = unreadable_images(deployment(image=text))
+    assert (field.text, field.wrong, field.fix) == (text, True, fix)
     assert field.path == ("spec", "template", "spec", "containers", 0, "image")
 
 
@@ -106,8 +106,8 @@ def test_containers_and_fields_of_custom_objects_are_looked_at() -> None:
     ],
 )
 def test_a_variable_in_what_a_container_is_told_is_open_and_no_mistake(container: Any, text: str) -> None:
-    (field,) = unread(deployment(**container))
-    assert (field.text, field.wrong, advice(field).endswith("write the image itself")) == (text, False, True)
+    (field,) = unreadable_images(deployment(**container))
+    assert (field.text, field.wrong, field.fix.endswith("write the image itself")) == (text, False, True)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_variable_for_something_else_is_not_told(one: Any) -> None:
 def test_a_long_file_takes_no_longer_than_its_length(part: str) -> None:
     one = manifest("ConfigMap", data={"x": f"image: $({part * 50_000}"})
     start = time.process_time()
-    assert all(not field.wrong for field in unread(one))
+    assert all(not field.wrong for field in unreadable_images(one))
     assert time.process_time() - start < 2
 
 
@@ -206,8 +206,8 @@ X = "{{inputs.parameters.x}}"
 )
 def test_a_parameter_that_stays_open_is_told(one: Any) -> None:
     assert unclear(one) == {X: False}
-    (field,) = unread(one)
-    assert "a value or a default" in advice(field)
+    (field,) = unreadable_images(one)
+    assert "a value or a default" in field.fix
 
 
 def test_a_text_without_a_parameter_in_a_workflow_is_a_mistake() -> None:
@@ -229,6 +229,6 @@ nested = st.recursive(
 @given(st.dictionaries(names | st.just("spec"), nested, max_size=4))
 def test_no_object_makes_it_raise(content: Any) -> None:
     one = {"apiVersion": ARGO, "kind": "Workflow", "metadata": {"name": "x"}, **content}
-    for field in unread(one):
-        assert advice(field)
-    assert list(places(one)) is not None
+    for field in unreadable_images(one):
+        assert field.fix
+    assert list(named_images(one)) is not None

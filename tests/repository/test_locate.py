@@ -1,11 +1,11 @@
-"""Where problems stand in files."""
+"""Where findings stand in files."""
 
 from pathlib import Path
 
 import pytest
 
-from generator.build.objects import Object, Problem
-from generator.rules.places import Places
+from generator.build.objects import Object
+from generator.repository.locate import Locator
 
 TEXT = """\
 # A comment.
@@ -36,9 +36,8 @@ items:
 def place(folder: Path, kind: str, name: str, space: str, *at: str | int) -> tuple[int, int, str]:
     (folder / "a.yaml").write_text(TEXT)
     manifest = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": space}}
-    found = Places(folder).of(Problem(object=Object(manifest, "", "a.yaml"), message="", at=at))
-    assert found.file == "a.yaml"
-    return found.position.line, found.position.column, found.line
+    (found,) = Locator((), folder).locate([Object(manifest, "", "a.yaml").finding("", *at)])
+    return found.at.line, found.at.column, found.line
 
 
 @pytest.mark.parametrize(
@@ -65,5 +64,5 @@ def test_a_file_that_is_not_there_or_no_yaml_has_a_beginning(tmp_path: Path) -> 
     (tmp_path / "wrong.yaml").write_bytes(b"\xff: [\n")
     wrong = Object(one.manifest, "", "wrong.yaml")
     for each in (one, wrong):
-        found = Places(tmp_path).of(Problem(object=each, message="", at=("spec",)))
-        assert (found.position.line, found.position.column) == (1, 1)
+        (found,) = Locator((), tmp_path).locate([each.finding("", "spec")])
+        assert (found.at.line, found.at.column, found.line) == (1, 1, "")

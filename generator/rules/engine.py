@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from generator.build.faults import FAULT_CODES
-from generator.build.objects import Built, Problem
-from generator.model.finding import Path
+from generator.build.objects import Built
+from generator.model.finding import Finding
 from generator.model.plural import plural
+from generator.model.rule import Rule, rules
 from generator.model.served import LAST
 from generator.rules import (
     argo_cd,
@@ -20,34 +20,23 @@ from generator.rules import (
     security,
     selectors,
 )
-from generator.rules.rule import BuiltRule
-from generator.rules.waivers import WAIVER_CODES
-from generator.spec.codes import Explained
 
-_MODULES = (
+MODULES = (
     schemas, references, selectors, argo_cd, security, placement, resources, budgets, images, secrets, queues,
 )  # fmt: skip
 
-RULES: dict[str, BuiltRule] = {
-    rule.code: rule for rule in sorted((rule for each in _MODULES for rule in each.RULES), key=lambda rule: rule.code)
-}
+RULES: dict[str, Rule[Built]] = rules(MODULES)
 """Every rule over built objects, by code."""
 
 
-def explanations() -> dict[str, Explained]:
-    """Return what `gen explain` tells of findings on built objects, by code."""
-    return {**RULES, **WAIVER_CODES, **FAULT_CODES}
-
-
-def examine(built: Built) -> list[Problem]:
+def examine(built: Built) -> list[Finding]:
     """Return what all rules find, in the order of files, objects and codes; never raises."""
-    return sorted((one for rule in RULES.values() for one in rule.problems(built)), key=_order)
+    return sorted((one for rule in RULES.values() for one in rule.findings(built)), key=_order)
 
 
-def _order(problem: Problem) -> tuple[str, str, Path, str, str]:
-    one = problem.object
-    at = tuple(f"{step:09}" if isinstance(step, int) else step for step in problem.at)
-    return one.file, one.told, at, problem.code, problem.message
+def _order(one: Finding) -> tuple[str, str, tuple[str, ...], str, str]:
+    at = tuple(f"{step:09}" if isinstance(step, int) else step for step in one.at)
+    return one.file, one.about, at, one.code, one.message
 
 
 def unjudged(built: Built) -> Iterator[str]:

@@ -10,8 +10,8 @@ from msgspec import structs
 from packageurl import PackageURL
 from referencing import Registry, Resource
 
+from generator.upstream.image_exports import purl, sbom
 from generator.upstream.images import Image, Use
-from generator.upstream.sbom import purl, sbom
 
 DIGEST = f"sha256:{'a' * 64}"
 USE = Use(cluster="c", component="zabbix", object="Pod n/x", field="spec", file="f", applied="postgres:16")

@@ -12,13 +12,15 @@ from typing import Any
 
 from msgspec import Struct
 
+from generator.build.fields import dig, mapping, sequence, walk
 from generator.components.component import Manifest
-from generator.layout.image_texts import KEY, is_key
-from generator.layout.images import Place, find, normalised, readable
-from generator.build.fields import Path, dig, mapping, sequence, walk
+from generator.layout.image_fields import ImageField, image_fields
+from generator.layout.image_references import is_reference, normalised
+from generator.layout.image_texts import KEY, is_image_key
+from generator.model.finding import Path
 
 
-class Unread(Struct, frozen=True):
+class UnreadableImage(Struct, frozen=True):
     """Where an object names an image that cannot be read: the way there, and the text. `wrong` tells that it is a
     mistake; otherwise something may fill it in when it runs, or the field may be for something else.
     """
@@ -26,6 +28,20 @@ class Unread(Struct, frozen=True):
     path: Path
     text: str
     wrong: bool
+
+    @property
+    def fix(self) -> str:
+        """The smallest change that makes the text readable."""
+        if re.search(_TEMPLATE, self.text):
+            if self.wrong:
+                return "write the image itself: nothing replaces a variable here"
+            parameters = "give every parameter in it a value or a default in the same object, or "
+            return f"{parameters if '{{' in self.text else ''}write the image itself"
+        if "@" in self.text and not re.search(r"@sha256:[0-9a-f]{64}$", self.text):
+            return "a digest is sha256: and 64 hexadecimal digits"
+        name, colon, tag = self.text.partition(":")
+        lower = f"{name.lower()}{colon}{tag}"
+        return f"in lower case: {lower}" if is_reference(lower) else "registry/path:tag, without spaces"
 
 
 _LISTS = {"containers", "initContainers", "ephemeralContainers", "sidecars"}
@@ -40,53 +56,38 @@ _BEHIND = rf"""{KEY}(?P<text>(?:\{{\{{.{{0,99}}?\}}\}}|\$\(.{{0,99}}?\)|\$\{{.{{
 _DEEP, _MOST = 4, 64
 
 
-def unread(manifest: Manifest) -> Iterator[Unread]:
+def unreadable_images(manifest: Manifest) -> Iterator[UnreadableImage]:
     """Yield every field for an image whose text is no reference and cannot be made one."""
     # In their fields Kubernetes' own kinds have no templates.
-    own = str(manifest.get("apiVersion")).rpartition("/")[0] in _BUILT_IN
-    for path, text in _unclear(manifest):
+    built_in = str(manifest.get("apiVersion")).rpartition("/")[0] in _BUILT_IN
+    for path, text in _no_references(manifest):
         if not _references(manifest, path, text):
-            yield Unread(path, text, own or (_is_container(path) and not re.search(_TEMPLATE, text)))
-    for path, text in _open(manifest):
+            yield UnreadableImage(path, text, built_in or (_is_container(path) and not re.search(_TEMPLATE, text)))
+    for path, text in _to_be_filled_in(manifest):
         if not _references(manifest, path, text):
-            yield Unread(path, text, wrong=False)
+            yield UnreadableImage(path, text, wrong=False)
 
 
-def places(manifest: Manifest) -> Iterator[Place]:
+def named_images(manifest: Manifest) -> Iterator[ImageField]:
     """Yield every image that an object names, also what its templates become with the values in the same object."""
-    known = set()
-    for place in find(manifest):
-        known.add(place.image)
-        yield place
-    for path, text in (*_unclear(manifest), *_open(manifest)):
+    found = set()
+    for field in image_fields(manifest):
+        found.add(field.image)
+        yield field
+    for path, text in (*_no_references(manifest), *_to_be_filled_in(manifest)):
         for reference in _references(manifest, path, text):
-            if (image := normalised(reference)) not in known:
-                yield Place(path, text, text, image)
+            if (image := normalised(reference)) not in found:
+                yield ImageField(path, text, text, image)
 
 
-def advice(one: Unread) -> str:
-    """Return the smallest change that makes the text readable."""
-    if re.search(_TEMPLATE, one.text):
-        if one.wrong:
-            return "write the image itself: nothing replaces a variable here"
-        filled = "give every parameter in it a value or a default in the same object, or " if "{{" in one.text else ""
-        return f"{filled}write the image itself"
-    if "@" in one.text and not re.search(r"@sha256:[0-9a-f]{64}$", one.text):
-        return "a digest is sha256: and 64 hexadecimal digits"
-    lower = one.text.partition(":")[0].lower()
-    if readable(lower + one.text[len(lower) :]):
-        return f"in lower case: {lower + one.text[len(lower) :]}"
-    return "registry/path:tag, without spaces"
-
-
-def _unclear(manifest: Manifest) -> Iterator[tuple[Path, str]]:
-    """Yield the texts in fields for an image that are none, but for parts that an operator is told not to start."""
+def _no_references(manifest: Manifest) -> Iterator[tuple[Path, str]]:
+    """Yield the texts in fields for an image that are no reference, but for parts that an operator is told not to start."""
     if manifest.get("kind") in _FILES:
         return
     for path, part in _parts(manifest):
         if isinstance(part, dict) and part.get("enabled") is not False:
             for key, text in part.items():
-                if isinstance(text, str) and text and _is_field(part, path, key) and not readable(text):
+                if isinstance(text, str) and text and _is_field(part, path, key) and not is_reference(text):
                     yield (*path, key), text
 
 
@@ -95,12 +96,12 @@ def _parts(manifest: Manifest) -> Iterator[tuple[Path, Any]]:
         yield from walk({key: value for key, value in manifest.items() if key not in {"metadata", "status"}})
 
 
-def _open(manifest: Manifest) -> Iterator[tuple[Path, str]]:
+def _to_be_filled_in(manifest: Manifest) -> Iterator[tuple[Path, str]]:
     """Yield what stands for an image in arguments, variables and files of ConfigMaps, and is to be filled in."""
     file = manifest.get("kind") in _FILES
     for path, text in _parts(manifest):
         if isinstance(text, str) and re.search(_TEMPLATE, text):
-            if is_key(_key(manifest, path)):
+            if is_image_key(_key(manifest, path)):
                 yield path, text
             elif file or path[-2:-1] in {("args",), ("command",)}:
                 behind = (match["text"] for match in re.finditer(_BEHIND, text))
@@ -138,7 +139,7 @@ def _references(manifest: Manifest, path: Path, text: str) -> list[str]:
     if not str(manifest.get("apiVersion")).startswith("argoproj.io/"):
         return []
     found = list(islice(_filled(manifest, path, text, _DEEP), _MOST + 1))
-    return found if len(found) <= _MOST and all(readable(one) for one in found) else []
+    return found if len(found) <= _MOST and all(is_reference(one) for one in found) else []
 
 
 def _filled(manifest: Manifest, path: Path, text: str, deep: int) -> Iterator[str]:
@@ -176,6 +177,6 @@ def _passed(at: Path, part: object, template: object, name: str) -> list[tuple[P
 def _named(parameters: Any, name: str) -> list[tuple[Path, str]]:
     """Return value and default of a parameter; what it takes from elsewhere is a text that is no image."""
     found = [mapping(one) for one in sequence(parameters) if mapping(one).get("name") == name]
-    given = [str(one[key]) for one in found for key in ("value", "default") if isinstance(one.get(key), str | int)]
-    given += ["{{valueFrom}}" for one in found if "valueFrom" in one]
-    return [((), value) for value in given]
+    values = [str(one[key]) for one in found for key in ("value", "default") if isinstance(one.get(key), str | int)]
+    values += ["{{valueFrom}}" for one in found if "valueFrom" in one]
+    return [((), value) for value in values]

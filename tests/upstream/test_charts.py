@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from generator.errors import UsageError
-from generator.upstream.cache import cached, digest, store
+from generator.upstream.charts import cached, digest, store
 
 
 @pytest.fixture(autouse=True)
