@@ -1,6 +1,5 @@
 """What Argo CD's programs get: requests and limits, and the site's proxy."""
 
-from generator.components.argo_cd.access import NAMESPACE
 from generator.components.component import Manifest, Patch
 from generator.components.parts import resources
 from generator.model.cluster import Cluster
@@ -58,20 +57,4 @@ def proxy(cluster: Cluster) -> tuple[Manifest, ...]:
     return tuple(
         {"op": "add", "path": f"{CONTAINER}/env/-", "value": {"name": name, "value": value}}
         for name, value in variables.items()
-    )
-
-
-def budgets(cluster: Cluster) -> tuple[Manifest, ...]:
-    """Keep the others running while a node is drained: upstream's manifest for high availability has no budgets."""
-    if not cluster.gitops.high_availability:
-        return ()
-    names = ("argocd-redis-ha", "argocd-redis-ha-haproxy", "argocd-repo-server", "argocd-server")
-    return tuple(
-        {
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": {"name": name, "namespace": NAMESPACE},
-            "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app.kubernetes.io/name": name}}},
-        }
-        for name in names
     )
