@@ -8,6 +8,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine, Network, NetworkOverride, Node, Pool
 from generator.model.quantity import Quantity
+from generator.spec.near import near
 
 Key = TypeVar("Key", bound=Hashable)
 Entry = TypeVar("Entry")
@@ -226,17 +227,10 @@ def given_twice(items: Iterable[tuple[Hashable, Path]], message: str, fix: str) 
         yield Finding(at=at, also=first, message=message.format(key), fix=fix)
 
 
-def meant(word: str, known: Iterable[str]) -> str:
-    """Return the known name that is nearest to a wrong one; empty where none is near."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only needed when something is wrong
-
-    return next(iter(get_close_matches(word, list(known), n=1, cutoff=0.6)), "")
-
-
 def suggest(word: str, known: Iterable[str], otherwise: str) -> str:
     """Return a fix for a wrong name: the known one that is near, else what else helps."""
-    near = meant(word, known)
-    return f"did you mean {near}?" if near else otherwise
+    meant = near(word, known)
+    return f"did you mean {meant}?" if meant else otherwise
 
 
 def human(size: int) -> str:

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from generator.checks.places import entries, given_twice, meant, repeats
+from generator.checks.places import entries, given_twice, repeats
 from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
+from generator.spec.near import near
 
 AREAS = frozenset({
     "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Canada", "Europe", "Etc", "Indian",
@@ -167,6 +168,6 @@ def timezone_named(cluster: Cluster) -> Iterator[Finding]:
     zone = cluster.site.timezone
     area, slash, rest = zone.partition("/")
     if zone != "UTC" and not (area in AREAS and slash and re.fullmatch(r"[\w+-]+(/[\w+-]+)*", rest)):
-        near = meant(area, AREAS)
-        fix = f"did you mean {near}/{rest}?" if near and rest else "as in Asia/Seoul or Etc/UTC"
+        meant = near(area, AREAS)
+        fix = f"did you mean {meant}/{rest}?" if meant and rest else "as in Asia/Seoul or Etc/UTC"
         yield Finding(at=("site", "timezone"), message=f"`{zone}` is not a timezone's name", fix=fix)
