@@ -65,6 +65,23 @@ def ethernet(cluster: Cluster) -> list[str]:
     return [name for name in names if name]
 
 
+def proxy_variables(cluster: Cluster, *past: str) -> dict[str, str]:
+    """Return the environment that sends a program through the site's proxy, empty without one. What is inside, what the
+    site names and `past` are reached directly.
+    """
+    proxy, kubernetes = cluster.site.proxy, cluster.kubernetes
+    if proxy is None:
+        return {}
+    networks = [network.cidr for network in (cluster.networks.node, cluster.networks.storage) if network]
+    inside = map(str, (*networks, kubernetes.pod_cidr, kubernetes.service_cidr))
+    names = (f".{kubernetes.dns_domain}", ".svc", f".{cluster.site.domain}")
+    return {
+        "HTTP_PROXY": proxy.http,
+        "HTTPS_PROXY": proxy.https or proxy.http,
+        "NO_PROXY": ",".join(("localhost", "127.0.0.1", *inside, *names, *proxy.no_proxy, *past)),
+    }
+
+
 def exposed(cluster: Cluster, host: str | None) -> bool:
     """Return whether people reach something by this name: the site has an ingress controller."""
     return bool(host and cluster.site.ingress_class)

@@ -202,6 +202,7 @@ def test_mirrors_and_proxy_reach_the_nodes(ml50: Cluster) -> None:
     for network in ("10.10.0.0/22", "10.20.0.0/22", "10.244.0.0/16", "10.96.0.0/12", ".svc", "10.99.0.0/16"):
         assert network in proxy
     assert not [path for path in files if "chrony" in path]
+    assert not [path for path in node_files(ml50) if "proxy" in path]
 
 
 def test_bonds_and_vlans_become_files(ml50: Cluster) -> None:

@@ -5,6 +5,7 @@ Files lie below `node/all/` and `node/<pool>/` as they lie on the node; `prepare
 
 from pathlib import Path
 
+from generator.components.common import proxy_variables
 from generator.components.component import Manifest
 from generator.components.kubeadm.images import pulled, sandbox
 from generator.model.cluster import Cluster
@@ -88,19 +89,10 @@ def _mirrors(cluster: Cluster) -> Files:
 
 
 def _proxy(cluster: Cluster) -> Files:
-    proxy, kubernetes = cluster.site.proxy, cluster.kubernetes
-    if proxy is None:
-        return {}
-    networks = [network.cidr for network in (cluster.networks.node, cluster.networks.storage) if network]
-    inside = map(str, (*networks, kubernetes.pod_cidr, kubernetes.service_cidr))
-    own = ["localhost", "127.0.0.1", *inside, f".{kubernetes.dns_domain}", ".svc", f".{cluster.site.domain}"]
-    text = (
-        "[Service]\n"
-        f'Environment="HTTP_PROXY={proxy.http}"\n'
-        f'Environment="HTTPS_PROXY={proxy.https or proxy.http}"\n'
-        f'Environment="NO_PROXY={",".join((*own, *proxy.no_proxy))}"\n'
-    )
-    return {f"node/all/etc/systemd/system/{unit}.service.d/proxy.conf": text for unit in ("containerd", "kubelet")}
+    lines = [f'Environment="{name}={value}"\n' for name, value in proxy_variables(cluster).items()]
+    text = "".join(("[Service]\n", *lines))
+    units = ("containerd", "kubelet") if lines else ()
+    return {f"node/all/etc/systemd/system/{unit}.service.d/proxy.conf": text for unit in units}
 
 
 SYSCTL = """\
