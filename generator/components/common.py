@@ -11,6 +11,8 @@ RACK = "topology.rook.io/rack"
 # Before every name that the site's identity provider gives: without it, a group of its own called `system:masters`
 # would rule the cluster.
 OIDC_PREFIX = "oidc:"
+API_PORT = 6443
+"""Where the API server listens on each control-plane node."""
 # On an Ingress: an ingress controller that publishes no address would hold the wave for ever.
 UNWATCHED = {"argocd.argoproj.io/ignore-healthcheck": "true"}
 # Kinds for `Component.kinds` that many charts bring.

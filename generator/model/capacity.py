@@ -11,7 +11,7 @@ from generator.model.teams import Quota
 # What the daemon sets of this project (CNI, CSI, GPU and monitoring agents) request on every node.
 DAEMONS_MILLI_CPU = 1000
 DAEMONS_MEMORY = 4 * 2**30
-# What Rook requests for one OSD by the class of its disk: thousandths of a core and bytes. Memory is the limit as well.
+# What one OSD requests by the class of its disk: thousandths of a core, and bytes.
 OSD_REQUESTS = {"nvme": (2000, 8 * 2**30), "ssd": (1000, 5 * 2**30), "hdd": (500, 5 * 2**30)}
 # Pods of daemon sets that count against a node's limit.
 DAEMON_PODS = 15

@@ -1,6 +1,6 @@
 """kubeadm's own files, `kubeadm.k8s.io/v1beta4`: arguments are lists of name and value (facts: network-gpu 10)."""
 
-from generator.components.common import CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH
+from generator.components.common import API_PORT, CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH
 from generator.components.component import Manifest
 from generator.components.kubeadm.images import mirrored
 from generator.model.cluster import Cluster
@@ -53,7 +53,7 @@ def join_document(cluster: Cluster, machine: Machine) -> Manifest:
 
 def api_endpoint(machine: Machine) -> Manifest:
     """Return where a node's API server listens."""
-    return {"advertiseAddress": str(machine.address), "bindPort": 6443}
+    return {"advertiseAddress": str(machine.address), "bindPort": API_PORT}
 
 
 def registration(cluster: Cluster, machine: Machine) -> Manifest:

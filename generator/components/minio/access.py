@@ -5,16 +5,15 @@ from collections.abc import Iterator
 from generator.components.common import UNWATCHED
 from generator.components.component import Manifest
 from generator.components.issuers import ISSUER
-from generator.components.minio.layout import LABELS, NAMESPACE, metadata
+from generator.components.minio.layout import CONSOLE_PORT, LABELS, NAMESPACE, PORT, SERVICE, metadata
 from generator.model.cluster import Cluster
 from generator.model.storage import Objects
 
-SERVICE = f"minio.{NAMESPACE}.svc"
-API = {"name": "https-api", "port": 9000, "targetPort": "https-api", "protocol": "TCP"}
-CONSOLE = {"name": "https-console", "port": 9001, "targetPort": "https-console", "protocol": "TCP"}
+API = {"name": "https-api", "port": PORT, "targetPort": "https-api", "protocol": "TCP"}
+CONSOLE = {"name": "https-console", "port": CONSOLE_PORT, "targetPort": "https-console", "protocol": "TCP"}
 # One Service is scraped, not all three with the same pods behind them.
 SCRAPED = {**LABELS, "app.kubernetes.io/component": "s3"}
-S3 = {"port": 9000, "protocol": "TCP"}
+S3 = {"port": PORT, "protocol": "TCP"}
 DNS = [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
 
 

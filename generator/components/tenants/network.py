@@ -10,14 +10,15 @@ devices, whose traffic is the host's own.
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network
 
+from generator.components.common import API_PORT
 from generator.components.component import Manifest
+from generator.components.minio.layout import NAMESPACE as MINIO
+from generator.components.minio.layout import PORT as MINIO_PORT
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
-MINIO_PORT = 9000
 # Where Ceph's gateways listen in their pods, without and with TLS; their Service says 80.
 RGW_PORTS = (8080, 8443)
-API_PORT = 6443
 
 
 def network(cluster: Cluster, team: Team) -> list[Manifest]:
@@ -58,7 +59,7 @@ def object_storage(cluster: Cluster) -> list[Manifest]:
     """Let pods use S3 of MinIO and of Ceph."""
     rules: list[Manifest] = []
     if cluster.storage.objects:
-        rules.append({"to": [pods("minio", {})], "ports": [tcp(MINIO_PORT)]})
+        rules.append({"to": [pods(MINIO, {})], "ports": [tcp(MINIO_PORT)]})
     if cluster.storage.ceph and cluster.storage.ceph.object_stores:
         gateways = pods("rook-ceph", {"app": "rook-ceph-rgw"})
         rules.append({"to": [gateways], "ports": [tcp(port) for port in RGW_PORTS]})

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from generator.components.minio.versions import VERSIONS as MINIO
+from generator.components.parts import UNPRIVILEGED, from_secret, pod_security, resources
 
 # Where the readers' Secrets are: a pod reads Secrets of its own namespace only, and Rook makes these.
 NAMESPACE = "rook-ceph"
@@ -38,13 +39,7 @@ def template() -> dict[str, Any]:
             "ttlStrategy": {"secondsAfterSuccess": 7 * DAY, "secondsAfterFailure": 28 * DAY},
             "podGC": {"strategy": "OnWorkflowSuccess", "deleteDelayDuration": "24h"},
             "podMetadata": {"labels": LABELS},
-            "securityContext": {
-                "runAsNonRoot": True,
-                "runAsUser": 8737,
-                "runAsGroup": 8737,
-                "fsGroup": 8737,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
+            "securityContext": pod_security(8737, runAsGroup=8737, fsGroup=8737),
             "volumes": volumes(),
             "metrics": {"prometheus": [freshness()]},
             "templates": [steps(), *(phase(name) for name in PHASES)],
@@ -91,11 +86,7 @@ def phase(name: str) -> dict[str, Any]:
             "args": [name],
             "env": environment(),
             "resources": RESOURCES[name],
-            "securityContext": {
-                "allowPrivilegeEscalation": False,
-                "capabilities": {"drop": ["ALL"]},
-                "readOnlyRootFilesystem": True,
-            },
+            "securityContext": UNPRIVILEGED,
             "volumeMounts": [
                 {"name": "scripts", "mountPath": "/scripts", "readOnly": True},
                 {"name": "work", "mountPath": "/work"},
@@ -115,10 +106,10 @@ def phase(name: str) -> dict[str, Any]:
 
 # mc holds parts of what it copies in memory, and more on buckets with many objects (facts: storage 8.1).
 RESOURCES = {
-    "precheck": {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"memory": "2Gi"}},
-    "mirror": {"requests": {"cpu": "2", "memory": "2Gi"}, "limits": {"memory": "16Gi"}},
-    "verify": {"requests": {"cpu": "1", "memory": "512Mi"}, "limits": {"memory": "4Gi"}},
-    "record": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
+    "precheck": resources("500m", "256Mi", "2Gi"),
+    "mirror": resources("2", "2Gi", "16Gi"),
+    "verify": resources("1", "512Mi", "4Gi"),
+    "record": resources("100m", "128Mi", "512Mi"),
 }
 
 
@@ -147,11 +138,6 @@ def environment() -> list[dict[str, Any]]:
         from_secret("TARGET_SECRET_KEY", target, "secretKey"),
         *({"name": name, "value": value} for name, value in plain.items()),
     ]
-
-
-def from_secret(name: str, secret: str, key: str) -> dict[str, Any]:
-    """Return a variable that a Secret holds."""
-    return {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
 
 
 def volumes() -> list[dict[str, Any]]:

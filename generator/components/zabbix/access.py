@@ -2,7 +2,10 @@
 
 from collections.abc import Iterator
 
+from generator.components.common import API_PORT
 from generator.components.component import Manifest
+from generator.components.minio.layout import NAMESPACE as MINIO
+from generator.components.minio.layout import PORT as MINIO_PORT
 from generator.components.parts import rights
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.zabbix.database import DATABASE
@@ -13,7 +16,6 @@ from generator.model.cluster import Cluster
 
 READER = "zabbix-reader"
 CEPH_PORT = 9283
-API_PORT = 6443
 
 
 def reader() -> Iterator[Manifest]:
@@ -64,7 +66,7 @@ def services() -> list[Manifest]:
     return [
         {"to": pods(SERVER), "ports": [tcp(10051)]},
         {"to": [namespace(ROOK)], "ports": [tcp(CEPH_PORT)]},
-        {"to": [namespace("minio")], "ports": [tcp(9000)]},
+        {"to": [namespace(MINIO)], "ports": [tcp(MINIO_PORT)]},
         {"to": [namespace("argo")], "ports": [tcp(9090)]},
     ]
 
