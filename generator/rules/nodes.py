@@ -4,14 +4,14 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from generator.build.fields import mapping, sequence
 from generator.build.objects import Built
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
-from generator.components.kubeadm.init import join_document
+from generator.components.kubeadm.registration import registration
 from generator.components.network_operator import hosts as with_rdma
 from generator.model.capacity import Share, allocatable
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
+from generator.model.text import Taint
 
 GPU = "nvidia.com/gpu"
 KNOWN = ("nvidia.com/gpu", "nvidia.com/mig-", "rdma/")
@@ -21,17 +21,6 @@ EXTERNAL = "node.kubernetes.io/exclude-from-external-load-balancers"
 # Into how many instances of so many slices one GPU can be split at most.
 SLICES = {"A30": 4}
 MOST_SLICES = 7
-
-
-class Taint(Struct, frozen=True):
-    """A taint of a node."""
-
-    key: str
-    value: str
-    effect: str
-
-    def __str__(self) -> str:
-        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
 class Worker(Struct, frozen=True, kw_only=True):
@@ -67,15 +56,12 @@ def workers(cluster: Cluster) -> tuple[Worker, ...]:
 
 def worker(machine: Machine, cluster: Cluster) -> Worker:
     """Return one node. Labels that the kubelet and kubeadm add are those of Linux on x86."""
-    registration = mapping(join_document(cluster, machine)["nodeRegistration"])
-    given = {one["name"]: one["value"] for one in sequence(registration["kubeletExtraArgs"])}
+    registered = registration(cluster, machine)
     labels = {"kubernetes.io/hostname": machine.name}
     labels |= {f"{prefix}kubernetes.io/os": "linux" for prefix in ("", "beta.")}
     labels |= {f"{prefix}kubernetes.io/arch": "amd64" for prefix in ("", "beta.")}
     if machine.role == "control-plane":
         labels |= {"node-role.kubernetes.io/control-plane": "", EXTERNAL: ""}
-    labels |= dict(pair.partition("=")[::2] for pair in given["node-labels"].split(",") if pair)
-    taints = tuple(Taint(one["key"], one.get("value", ""), one["effect"]) for one in registration["taints"])
     devices, free = extended(machine, cluster)
     reserved = cluster.kubernetes.reserved
     whole = Share(
@@ -87,8 +73,8 @@ def worker(machine: Machine, cluster: Cluster) -> Worker:
     return Worker(
         name=machine.name,
         pool=machine.pool,
-        labels=labels,
-        taints=taints,
+        labels=labels | registered.labels,
+        taints=registered.taints,
         room=room(allocatable(machine, cluster)) | devices,
         whole=room(whole) | devices,
         free=("ephemeral-storage", "attachable-volumes-", *free),

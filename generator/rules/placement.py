@@ -12,7 +12,8 @@ from generator.build.workflow_pods import GIVEN
 from generator.components.common import SCRATCH
 from generator.components.component import Manifest
 from generator.model.finding import dotted
-from generator.rules.nodes import GPU, Taint, Worker, nodes_of
+from generator.model.text import Taint
+from generator.rules.nodes import GPU, Worker, nodes_of
 from generator.rules.rule import BuiltRule, built_rule
 from generator.spec.near import near
 

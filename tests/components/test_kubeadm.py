@@ -13,8 +13,9 @@ from msgspec import structs
 from generator.components.common import CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH
 from generator.components.kubeadm.disks import disk_scripts
 from generator.components.kubeadm.endpoint import endpoint_files
-from generator.components.kubeadm.init import audit_policy, init_documents, join_document, node_labels, registration
+from generator.components.kubeadm.init import audit_policy, init_documents, join_document
 from generator.components.kubeadm.node import node_files
+from generator.components.kubeadm.registration import node_labels, registration
 from generator.components.kubeadm.steps import steps
 from generator.layout.bootstrap import bootstrap
 from generator.model.cluster import Cluster, Endpoint, Mirror, Oidc, Proxy
@@ -106,14 +107,14 @@ def test_every_other_node_joins_with_its_own_address_and_taints(ml50: Cluster) -
 
 def test_a_node_with_two_families_registers_both(ml50: Cluster) -> None:
     machine = structs.replace(ml50.machines[0], address6=IPv6Address("fd00::1"))
-    assert named(registration(ml50, machine)["kubeletExtraArgs"])["node-ip"] == "10.10.0.11,fd00::1"
+    assert named(registration(ml50, machine).document["kubeletExtraArgs"])["node-ip"] == "10.10.0.11,fd00::1"
 
 
 def test_no_taints_means_none(a30: Cluster) -> None:
     # Without `taints: []` kubeadm would put its own.
     assert kinds(a30)["InitConfiguration"]["nodeRegistration"]["taints"] == []
     machine = structs.replace(a30.machines[0], taints=(Taint("dedicated", "", "NoExecute"),))
-    assert registration(a30, machine)["taints"] == [{"key": "dedicated", "effect": "NoExecute"}]
+    assert registration(a30, machine).document["taints"] == [{"key": "dedicated", "effect": "NoExecute"}]
 
 
 def test_labels_are_what_components_select_by(ml50: Cluster) -> None:

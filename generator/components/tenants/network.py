@@ -14,6 +14,7 @@ from generator.components.common import API_PORT
 from generator.components.component import Manifest
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.minio.layout import PORT as MINIO_PORT
+from generator.components.parts import at_node, in_namespace, tcp
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
@@ -51,7 +52,7 @@ def api_server(cluster: Cluster) -> list[Manifest]:
     """Let pods reach the API server, which asks who they are: behind its Service are control-plane nodes."""
     if cluster.networks.cni == "cilium":
         return []
-    blocks = [{"ipBlock": {"cidr": f"{machine.address}/32"}} for machine in cluster.control_plane]
+    blocks = [at_node(machine) for machine in cluster.control_plane]
     return [{"to": blocks, "ports": [tcp(API_PORT)]}]
 
 
@@ -105,12 +106,4 @@ def policy(team: Team, name: str, **allowed: list[Manifest]) -> Manifest:
 
 def pods(namespace: str, labels: dict[str, str]) -> Manifest:
     """Select pods of another namespace."""
-    return {
-        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
-        "podSelector": {"matchLabels": labels} if labels else {},
-    }
-
-
-def tcp(port: int) -> Manifest:
-    """Return a TCP port of a rule."""
-    return {"protocol": "TCP", "port": port}
+    return {**in_namespace(namespace), "podSelector": {"matchLabels": labels} if labels else {}}

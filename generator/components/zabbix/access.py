@@ -6,7 +6,7 @@ from generator.components.common import API_PORT
 from generator.components.component import Manifest
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.minio.layout import PORT as MINIO_PORT
-from generator.components.parts import rights
+from generator.components.parts import at_node, in_namespace, rights, tcp
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.zabbix.database import DATABASE
 from generator.components.zabbix.names import NAMESPACE, TOKEN, labels, metadata
@@ -57,7 +57,7 @@ def policies(cluster: Cluster) -> Iterator[Manifest]:
         yield part(PROXY, egress=services())
         yield cilium()
     else:
-        agents = {"from": [block(f"{machine.address}/32") for machine in cluster.machines], "ports": [tcp(10051)]}
+        agents = {"from": [at_node(machine) for machine in cluster.machines], "ports": [tcp(10051)]}
         yield part(PROXY, ingress=[agents], egress=[*services(), hosts(cluster)])
 
 
@@ -65,9 +65,9 @@ def services() -> list[Manifest]:
     """Let the proxy reach the server and what it reads in the cluster, the manager of a Ceph on pods included."""
     return [
         {"to": pods(SERVER), "ports": [tcp(10051)]},
-        {"to": [namespace(ROOK)], "ports": [tcp(CEPH_PORT)]},
-        {"to": [namespace(MINIO)], "ports": [tcp(MINIO_PORT)]},
-        {"to": [namespace("argo")], "ports": [tcp(9090)]},
+        {"to": [in_namespace(ROOK)], "ports": [tcp(CEPH_PORT)]},
+        {"to": [in_namespace(MINIO)], "ports": [tcp(MINIO_PORT)]},
+        {"to": [in_namespace("argo")], "ports": [tcp(9090)]},
     ]
 
 
@@ -91,7 +91,7 @@ def cilium() -> Manifest:
 
 def hosts(cluster: Cluster) -> Manifest:
     """Let the proxy reach the API server and a Ceph on the host network, by address."""
-    blocks = [block(str(net.cidr)) for net in (cluster.networks.node, cluster.networks.storage) if net]
+    blocks = [{"ipBlock": {"cidr": str(net.cidr)}} for net in (cluster.networks.node, cluster.networks.storage) if net]
     return {"to": blocks, "ports": [tcp(API_PORT), tcp(CEPH_PORT)]}
 
 
@@ -112,24 +112,9 @@ def policy(name: str, pods: Manifest, **rules: list[Manifest]) -> Manifest:
     return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata(name), "spec": spec}
 
 
-def block(cidr: str) -> Manifest:
-    """Select addresses."""
-    return {"ipBlock": {"cidr": cidr}}
-
-
 def pods(*parts: str) -> list[Manifest]:
     """Select pods of some parts."""
     return [{"podSelector": {"matchLabels": labels(name)}} for name in parts]
-
-
-def namespace(name: str) -> Manifest:
-    """Select the pods of another namespace."""
-    return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
-
-
-def tcp(port: int) -> Manifest:
-    """Return a TCP port of a rule."""
-    return {"protocol": "TCP", "port": port}
 
 
 def cilium_port(port: int) -> Manifest:
