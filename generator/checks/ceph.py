@@ -242,15 +242,15 @@ def room_for_osds(cluster: Cluster) -> Iterator[Finding]:
     """
     hosts = cluster.ceph_hosts
     short_of = {
-        "cpu": [host for host in hosts if _needs(host, cluster)[0] > host.cpu * 1000],
-        "memory": [host for host in hosts if _needs(host, cluster)[1] > host.memory.value],
+        "cpu": [host for host in hosts if _needs(host, cluster)[0] > host.hardware.cpu * 1000],
+        "memory": [host for host in hosts if _needs(host, cluster)[1] > host.hardware.memory.value],
     }
     for field, short in short_of.items():
         for at, (host, *_) in by_place(cluster, short, field).items():
             cpu, memory = _needs(host, cluster)
-            need = f"{human(memory)} of {host.memory.human()}"
+            need = f"{human(memory)} of {host.hardware.memory.human()}"
             if field == "cpu":
-                need = f"{-(-cpu // 1000)} CPUs of {host.cpu}"
+                need = f"{-(-cpu // 1000)} CPUs of {host.hardware.cpu}"
             message = f"{osds(host, cluster)} disks for ceph and what is reserved on {host.name} need {need}"
             also = hardware_path(cluster, host, "disks")
             yield Finding(at=at, also=also, message=message, fix="give Ceph fewer disks of the node")

@@ -198,8 +198,8 @@ def hardware_beyond_reserved(cluster: Cluster) -> Iterator[Finding]:
     """The kubelet does not start when more is reserved than the node has, and runs no pod when all is."""
     kept = cluster.kubernetes.reserved
     small = {
-        "cpu": [machine for machine in cluster.machines if machine.cpu * 1000 <= kept.cpu.milli],
-        "memory": [machine for machine in cluster.machines if machine.memory.milli <= kept.memory.milli],
+        "cpu": [machine for machine in cluster.machines if machine.hardware.cpu * 1000 <= kept.cpu.milli],
+        "memory": [machine for machine in cluster.machines if machine.hardware.memory.milli <= kept.memory.milli],
     }
     for field, machines in small.items():
         for at, (first, *_) in by_place(cluster, machines, field).items():

@@ -44,7 +44,7 @@ class PlacedPool(NamedTuple):
 def disk_lists(cluster: Cluster) -> list[DiskList]:
     """Return each list of disks once, in the order in which nodes use them."""
     found = by_place(cluster, cluster.machines, "disks")
-    return [DiskList(at, machines[0].disks, machines) for at, machines in found.items()]
+    return [DiskList(at, machines[0].hardware.disks, machines) for at, machines in found.items()]
 
 
 def disks(cluster: Cluster) -> Iterator[PlacedDisk]:

@@ -29,7 +29,7 @@ def hosts(cluster: Cluster) -> tuple[Machine, ...]:
     """Return the nodes whose pods may use RDMA: those with GPUs and HCAs, where there is a fabric."""
     if cluster.fabric is None:
         return ()
-    return tuple(machine for machine in cluster.gpu_nodes if machine.hcas)
+    return tuple(machine for machine in cluster.gpu_nodes if machine.hardware.hcas)
 
 
 def network_operator(cluster: Cluster) -> Component:

@@ -36,8 +36,8 @@ def allocatable(machine: Machine, cluster: Cluster) -> Share:
     used_memory = reserved.memory.value + DAEMONS_MEMORY + osd_memory
     return Share(
         gpus=machine.gpus,
-        milli_cpu=max(0, machine.cpu * 1000 - used_cpu),
-        memory=max(0, machine.memory.value - used_memory),
+        milli_cpu=max(0, machine.hardware.cpu * 1000 - used_cpu),
+        memory=max(0, machine.hardware.memory.value - used_memory),
         pods=max(0, cluster.kubernetes.max_pods - DAEMON_PODS - osds(machine, cluster)),
     )
 

@@ -66,8 +66,8 @@ def worker(machine: Machine, cluster: Cluster) -> Worker:
     reserved = cluster.kubernetes.reserved
     whole = Share(
         gpus=machine.gpus,
-        milli_cpu=machine.cpu * 1000 - reserved.cpu.milli,
-        memory=machine.memory.value - reserved.memory.value,
+        milli_cpu=machine.hardware.cpu * 1000 - reserved.cpu.milli,
+        memory=machine.hardware.memory.value - reserved.memory.value,
         pods=cluster.kubernetes.max_pods,
     )
     return Worker(
@@ -102,7 +102,7 @@ def split(machine: Machine, cluster: Cluster) -> tuple[dict[str, int], tuple[str
     """Return a node's GPUs or, of split ones, the most instances there can be. One pool's mixed strategy is the
     cluster's (`generator.components.gpu_operator.mig`).
     """
-    gpu = machine.gpu
+    gpu = machine.hardware.gpu
     if gpu is None or gpu.mig is None or gpu.mig.profile == "all-disabled":
         return ({GPU: machine.gpus * 1000} if machine.gpus else {}), ()
     name = gpu.mig.profile.removeprefix("all-")
@@ -110,5 +110,8 @@ def split(machine: Machine, cluster: Cluster) -> tuple[dict[str, int], tuple[str
     if not (mark and slices.isdecimal() and int(slices)):
         return {}, ("nvidia.com/",)
     most = max(1, SLICES.get(gpu.model, MOST_SLICES) // int(slices))
-    mixed = any(one.gpu and one.gpu.mig and one.gpu.mig.strategy == "mixed" for one in cluster.machines)
+    mixed = any(
+        one.hardware.gpu and one.hardware.gpu.mig and one.hardware.gpu.mig.strategy == "mixed"
+        for one in cluster.machines
+    )
     return {f"nvidia.com/mig-{name}" if mixed else GPU: gpu.count * most * 1000}, ()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from msgspec import structs
+from reference import with_hardware
 
 from generator.components.common import CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH
 from generator.components.kubeadm.disks import disk_scripts
@@ -231,13 +232,13 @@ def test_disks_are_named_stably(ml50: Cluster, a30: Cluster) -> None:
     assert nas[15] == "xfs /mnt/minio/drive-15 1000 model ST24000NM000H-3KS103 16"
     assert "node/disks/cpu-01.list" not in lists
     assert set(disk_scripts(a30)) == {f"node/disks/{name}" for name in ("jw1.list", "jw2.list", "jw3.list", "mount.sh")}
-    disk = ml50.machines[40].disks[0]
+    disk = ml50.machines[40].hardware.disks[0]
     for change, words in (
         ({"id": "nvme-x", "model": None}, "id nvme-x"),
         ({"path": "pci-1", "model": None}, "path pci-1"),
     ):
         machines = (
-            structs.replace(ml50.in_pools("nas")[0], disks=(structs.replace(disk, use="objects", count=1, **change),)),
+            with_hardware(ml50.in_pools("nas")[0], disks=(structs.replace(disk, use="objects", count=1, **change),)),
         )
         text = disk_scripts(structs.replace(ml50, machines=machines))["node/disks/nas-1.list"]
         assert text == f"xfs /mnt/minio/drive-0 1000 {words}\n"
@@ -251,7 +252,7 @@ def test_the_audit_log_never_holds_the_content_of_secrets() -> None:
 
 
 def test_no_disks_no_step(a30: Cluster) -> None:
-    machines = tuple(structs.replace(machine, disks=()) for machine in a30.machines)
+    machines = tuple(with_hardware(machine, disks=()) for machine in a30.machines)
     assert "Disks for scratch" not in steps(structs.replace(a30, machines=machines))
 
 

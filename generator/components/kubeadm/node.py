@@ -40,7 +40,7 @@ def node_files(cluster: Cluster) -> Files:
 def _pool(cluster: Cluster, pool: str) -> Files:
     machines = cluster.in_pools(pool)
     found: Files = {}
-    if any(machine.hcas for machine in machines):
+    if any(machine.hardware.hcas for machine in machines):
         # ib_ipoib gives each HCA the interface by which the RDMA device plugin tells InfiniBand from Ethernet.
         found["etc/modules-load.d/infiniband.conf"] = "ib_core\nib_uverbs\nib_umad\nrdma_ucm\nmlx5_ib\nib_ipoib\n"
         found["etc/modprobe.d/rdma.conf"] = "options ib_core netns_mode=1\n"

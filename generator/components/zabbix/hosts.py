@@ -42,10 +42,10 @@ def _groups(host: Manifest) -> list[Manifest]:
 def node(cluster: Cluster, machine: Machine) -> Manifest:
     """Return a node. What its hardware should be are macros, which its templates compare with what is there."""
     macros = {"{$GPU.COUNT}": machine.gpus} if machine.gpus else {}
-    if machine.hcas and cluster.fabric:
-        macros |= {"{$IB.PORTS}": len(machine.hcas), "{$IB.RATE}": cluster.fabric.speed}
+    if machine.hardware.hcas and cluster.fabric:
+        macros |= {"{$IB.PORTS}": len(machine.hardware.hcas), "{$IB.RATE}": cluster.fabric.speed}
     # Where it stands and what it has.
-    tags = {"pool": machine.pool, "rack": machine.rack, "gpu": machine.gpu and machine.gpu.model}
+    tags = {"pool": machine.pool, "rack": machine.rack, "gpu": machine.hardware.gpu and machine.hardware.gpu.model}
     return host(
         cluster,
         machine.name,
