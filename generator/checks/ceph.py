@@ -16,6 +16,7 @@ from generator.model.capacity import (
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine
+from generator.model.served import numbers
 
 
 def _pools(cluster: Cluster) -> list[tuple[Path, str]]:
@@ -274,11 +275,9 @@ def kernel_encrypts(cluster: Cluster) -> Iterator[Finding]:
     """
     ceph, seen = cluster.storage.ceph, set[Path]()
     for machine in cluster.machines if ceph and ceph.encryption.transit else ():
-        # Python refuses to read thousands of digits.
-        version = [int(part[:9]) for part in (machine.kernel or "5.11").split(".")]
         own = cluster.nodes[machine.index].kernel
         at: Path = ("nodes", machine.index, "kernel") if own else ("pools", machine.pool, "kernel")
-        if version[:2] < [5, 11] and at not in seen:
+        if machine.kernel and numbers(machine.kernel) < (5, 11) and at not in seen:
             seen.add(at)
             message = f"Linux {machine.kernel} of {machine.name} cannot mount from a Ceph that encrypts its traffic"
             fix = "kernel 5.11 or later, or encryption.transit: false"

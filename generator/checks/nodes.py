@@ -203,7 +203,7 @@ def hardware_beyond_reserved(cluster: Cluster) -> Iterator[Finding]:
     }
     for field, machines in small.items():
         for at, (first, *_) in by_place(cluster, machines, field).items():
-            part, whole = getattr(kept, field), getattr(first, field)
+            part, whole = getattr(kept, field), getattr(first.hardware, field)
             message = f"kubernetes.reserved keeps {part} of the {whole} {field} of {first.name}: nothing is left"
             fix = "reserve less, or leave such small nodes out"
             yield Finding(at=at, also=("kubernetes", "reserved", field), message=message, fix=fix)

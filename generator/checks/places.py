@@ -86,16 +86,10 @@ def addresses(cluster: Cluster) -> Iterator[Claim]:
             yield Claim(node.name, (*at, "addresses", network), network, address)
 
 
-def endpoint(cluster: Cluster) -> tuple[str, int]:
-    """Return the host and the port of the control plane's endpoint."""
-    host, _, port = cluster.kubernetes.endpoint.address.rpartition(":")
-    return host, int(port)
-
-
 def endpoint_address(cluster: Cluster) -> IPv4Address | None:
     """Return the endpoint's address, None where it is a name."""
     try:
-        return IPv4Address(endpoint(cluster)[0])
+        return IPv4Address(cluster.kubernetes.endpoint.host)
     except ValueError:
         return None
 

@@ -10,6 +10,7 @@ from generator.components.rook_ceph import VERSIONS as ROOK_CEPH_VERSIONS
 from generator.model.capacity import OSD_REQUESTS
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
+from generator.model.served import numbers
 from generator.model.storage import Ceph
 
 # Ceph warns of these as long as keys of the old type are in use (facts: storage 2.6).
@@ -75,7 +76,7 @@ def keys(cluster: Cluster) -> Manifest:
     """Return the type of CSI keys: kernels before 7.0 do not understand the new one and could mount nothing. A
     pool that does not say its kernel counts as old.
     """
-    if all(machine.kernel and int(machine.kernel.split(".")[0]) >= 7 for machine in cluster.machines):
+    if all(machine.kernel and numbers(machine.kernel) >= (7,) for machine in cluster.machines):
         return {}
     return {
         "security": {"cephx": {"csi": {"keyType": "aes"}}},

@@ -123,8 +123,11 @@ def api_server(cluster: Cluster) -> Manifest:
             "oidc-groups-claim": oidc.groups_claim,
             "oidc-groups-prefix": OIDC_PREFIX,
         }
-    host = cluster.kubernetes.endpoint.address.rpartition(":")[0]
-    names = [host, *(str(machine.address) for machine in cluster.control_plane), cluster.host("api")]
+    names = [
+        cluster.kubernetes.endpoint.host,
+        *(str(machine.address) for machine in cluster.control_plane),
+        cluster.host("api"),
+    ]
     return {"certSANs": list(dict.fromkeys(names)), "extraArgs": arguments(named), "extraVolumes": volumes}
 
 
