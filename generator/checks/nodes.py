@@ -10,7 +10,6 @@ from generator.checks.places import (
     addresses,
     by_place,
     claims,
-    declared,
     edges,
     entries,
     free_address,
@@ -60,7 +59,7 @@ def name_not_reserved(cluster: Cluster) -> Iterator[Finding]:
 )
 def address_in_network(cluster: Cluster) -> Iterator[Finding]:
     """A node reaches the others without a router only from an address of their network."""
-    networks, free = declared(cluster), _free(cluster)
+    networks, free = cluster.networks.declared, _free(cluster)
     for claim in addresses(cluster):
         network = networks.get(claim.network)
         if network and claim.address not in network.cidr:
@@ -77,7 +76,7 @@ def address_in_network(cluster: Cluster) -> Iterator[Finding]:
 )
 def address_of_host(cluster: Cluster) -> Iterator[Finding]:
     """The first address of a network names the network, and the last one is for broadcasts."""
-    networks, free = declared(cluster), _free(cluster)
+    networks, free = cluster.networks.declared, _free(cluster)
     for claim in addresses(cluster):
         network = networks.get(claim.network)
         if network and claim.address in edges(network.cidr):

@@ -50,6 +50,12 @@ class Networks(Section, frozen=True, kw_only=True):
     bmc: Network | None = None
     load_balancer: LoadBalancer | None = None
 
+    @property
+    def declared(self) -> dict[str, Network]:
+        """The networks that there are, by name."""
+        found = {"node": self.node, "storage": self.storage, "ipoib": self.ipoib, "bmc": self.bmc}
+        return {name: network for name, network in found.items() if network}
+
 
 class Switch(Section, frozen=True, kw_only=True):
     """A leaf switch: `ports` in all, of which `uplinks` lead to the spines."""

@@ -64,11 +64,9 @@ def _hardware(shared: Hardware, own: HardwareOverride | None) -> Hardware:
 
 
 def _networks(networks: Networks, pool: Pool, node: Node) -> dict[str, Network]:
-    declared = {"node": networks.node, "storage": networks.storage, "ipoib": networks.ipoib, "bmc": networks.bmc}
     return {
         name: _override(_override(network, pool.networks.get(name)), node.networks.get(name))  # type: ignore[call-overload]
-        for name, network in declared.items()
-        if network
+        for name, network in networks.declared.items()
     }
 
 

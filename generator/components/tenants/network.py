@@ -69,8 +69,7 @@ def object_storage(cluster: Cluster) -> list[Manifest]:
 
 def outside(cluster: Cluster) -> Manifest:
     """Allow everything but the cluster's own networks."""
-    kubernetes, nets = cluster.kubernetes, cluster.networks
-    declared = [net for net in (nets.node, nets.storage, nets.ipoib, nets.bmc) if net]
+    kubernetes, declared = cluster.kubernetes, cluster.networks.declared.values()
     own = [kubernetes.pod_cidr, kubernetes.service_cidr, *(net.cidr for net in declared)]
     blocks = [less("0.0.0.0/0", own)]
     if kubernetes.pod_cidr6:
