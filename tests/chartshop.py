@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from generator.upstream.cache import digest
+from generator.upstream.charts import digest
 
 Answer = Callable[[http.server.BaseHTTPRequestHandler], bool]
 CONFIG_MAP = """\

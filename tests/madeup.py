@@ -6,10 +6,11 @@ from typing import Any
 import yaml
 from msgspec import structs
 
-from generator.build.objects import Built, Object, Problem
+from generator.build.objects import Built, Object
 from generator.components.component import Manifest
 from generator.live.api import Api, Request
 from generator.live.apiserver import Started
+from generator.model.finding import Finding
 
 CRD = "CustomResourceDefinition"
 
@@ -63,8 +64,8 @@ def widget(version: str = "v1", **spec: Any) -> Manifest:
     return {"apiVersion": f"example.org/{version}", "kind": "Widget", "metadata": metadata, "spec": spec}
 
 
-def told(problems: tuple[Problem, ...]) -> list[tuple[str, str, tuple[str | int, ...]]]:
-    return [(problem.code, problem.object.file, problem.at) for problem in problems]
+def told(problems: tuple[Finding, ...]) -> list[tuple[str, str, tuple[str | int, ...]]]:
+    return [(problem.code, problem.file, problem.at) for problem in problems]
 
 
 def store(api: Api, path: str, manifest: Manifest) -> None:

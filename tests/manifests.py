@@ -1,13 +1,16 @@
 """Objects as rules see them, made of pieces of manifests."""
 
-from functools import cache
+from contextlib import suppress
+from functools import cache, reduce
+from operator import getitem
 from typing import Any
 
 from reference import load
 
-from generator.build.objects import Built, Object, Problem
+from generator.build.objects import Built, Object
 from generator.model.cluster import Cluster
-from generator.rules.rule import BuiltRule
+from generator.model.finding import Finding, Position
+from generator.model.rule import Rule
 
 
 @cache
@@ -43,14 +46,38 @@ def built(*manifests: Any, cluster: Cluster | None = None, component: str = "") 
     return Built(name="x", cluster=cluster, objects=objects)
 
 
-def found(rule: BuiltRule, *manifests: Any, cluster: Cluster | None = None, component: str = "") -> list[Problem]:
+class Seen(Finding, frozen=True, kw_only=True):
+    """A finding, with the manifests of the object that it is about."""
+
+    manifests: tuple[Any, ...]
+
+
+def seen(rule: Rule[Built], whole: Built) -> list[Seen]:
+    """Return what a rule finds in what is built."""
+    by_object: dict[Any, list[Any]] = {}
+    for one in whole.objects:
+        by_object.setdefault(one.finding("").object, []).append(one.manifest)
+    return [
+        Seen(**{name: getattr(each, name) for name in each.__struct_fields__}, manifests=tuple(by_object[each.object]))
+        for each in rule.findings(whole)
+    ]
+
+
+def found(rule: Rule[Built], *manifests: Any, cluster: Cluster | None = None, component: str = "") -> list[Seen]:
     """Return what a rule finds in these objects."""
-    return list(rule.problems(built(*manifests, cluster=cluster, component=component)))
+    return seen(rule, built(*manifests, cluster=cluster, component=component))
 
 
-def reached(problem: Problem) -> Any:
-    """Return the value that a problem leads to; raises KeyError or IndexError if it leads nowhere."""
-    part: Any = problem.object.manifest
-    for key in problem.at:
-        part = part[key]
-    return part
+def reached(finding: Seen) -> Any:
+    """Return the value that a finding leads to; raises KeyError or IndexError if it leads nowhere."""
+    *others, last = finding.manifests
+    for one in others:
+        with suppress(KeyError, IndexError, TypeError):
+            return reduce(getitem, finding.at, one)
+    return reduce(getitem, finding.at, last)
+
+
+def line_of(finding: Finding) -> int:
+    """Return the line of a finding on a file."""
+    assert isinstance(finding.at, Position)
+    return finding.at.line

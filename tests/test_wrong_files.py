@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from reference import ROOT
 
-from generator.checks.explain import explanations
+from generator.cli.explain import explanations
 from generator.layout.emit import emit
 from generator.layout.tree import lay_out
 from generator.model.finding import Path

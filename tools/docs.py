@@ -16,12 +16,12 @@ import msgspec
 import yaml
 from msgspec import structs
 
-from generator.cli.explain import everything
+from generator.cli.explain import explanations
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component, Secret
 from generator.model import cluster, monitoring, nodes, storage, teams
+from generator.model.rule import Explained
 from generator.repository.project import load
-from generator.spec.codes import Explained
 from generator.spec.schema import schema
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -192,7 +192,7 @@ def _flow(value: Any) -> str:
 
 def findings() -> str:
     """Return all codes by subject, and what `gen explain` tells of each."""
-    known = everything()
+    known = explanations()
     subjects = dict.fromkeys(code.split("-")[1] for code in known)
     return "\n\n".join(_subject(name, [it for it in known.values() if f"-{name}-" in it.code]) for name in subjects)
 
@@ -204,7 +204,7 @@ def _subject(name: str, codes: list[Explained]) -> str:
 
 
 def _severity(it: Explained) -> str:
-    return str(getattr(it, "severity", "error"))
+    return str(it.severity)
 
 
 def _explained(it: Explained) -> str:

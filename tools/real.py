@@ -3,7 +3,7 @@
 
 Run as `python tools/real.py [NAME ...]`. Each lies in the cache ($XDG_CACHE_HOME or ~/.cache, then gen/bin) as
 NAME-VERSION/NAME, and NAME leads there. Go's own caches are used and kept, so that a build that was stopped goes on.
-On two cores and with nothing cached all of it takes about ten minutes.
+On two cores and with nothing cached all of it takes about twenty minutes.
 """
 
 import fcntl
@@ -34,6 +34,8 @@ class Program(NamedTuple):
     version: str
     package: str
     how: Callable[["Program", str, Path], None]
+    beside: tuple[str, ...] = ()
+    """Modules, with versions, for those that its module replaces by folders of its own."""
 
     @property
     def target(self) -> Path:
@@ -53,17 +55,18 @@ def stamped(program: Program, go: str, work: Path) -> None:
 
 
 def wrapped(program: Program, go: str, work: Path) -> None:
-    """Build a command whose module replaces modules by its own folders, which Go only heeds in the main module: here
-    that is an empty one with the same lines, each folder being the module of that name at the matching version.
+    """Build a command whose module replaces others, which Go only heeds in the main module: here that is an empty one
+    with the same lines. A folder of its own that stands for a module becomes that module: in the version that `beside`
+    names, else in the matching one (of Kubernetes 1.35.3: 0.35.3).
     """
     at = f"{program.module}@{program.version}"
     found: dict[str, Any] = json.loads(_run([go, "mod", "download", "-json", at], work))
     text = Path(found["GoMod"]).read_text()
-    matching = program.version.replace("v1.", "v0.")
-    replaced = re.findall(r"^\s*(\S+) => \./", text, re.MULTILINE)
     lines = ["module wrapper", *re.findall(r"^go .*$", text, re.MULTILINE)]
     lines += [f"require {program.module} {program.version}"]
-    lines += [f"replace {name} => {name} {matching}" for name in replaced]
+    lines += [
+        f"replace {old} => {_replacement(program, old, new)}" for old, new in re.findall(_REPLACE, text, re.MULTILINE)
+    ]
     (work / "go.mod").write_text("\n".join(lines) + "\n")
     major, minor = program.version[1:].split(".")[:2]
     stamps = {"gitVersion": program.version, "gitMajor": major, "gitMinor": minor}
@@ -71,9 +74,21 @@ def wrapped(program: Program, go: str, work: Path) -> None:
     _run([go, "build", "-o", str(work / program.name), "-ldflags", flags, program.package], work, GOFLAGS="-mod=mod")
 
 
+_REPLACE = r"^(?:replace)?\s*(\S+) => (\S.*?)\s*$"
+
+
+def _replacement(program: Program, old: str, new: str) -> str:
+    if not new.startswith("./"):
+        return new
+    named = dict(one.split("@") for one in program.beside)
+    return f"{old} {named.get(old) or program.version.replace('v1.', 'v0.')}"
+
+
 ETCD, KUBERNETES = "go.etcd.io/etcd/server/v3", "k8s.io/kubernetes"
 MINIO, MC = "github.com/minio/minio", "github.com/minio/mc"
 HELM, REGISTRY = "helm.sh/helm/v3", "github.com/distribution/distribution/v3"
+KWOK, KUEUE, VOLCANO = "sigs.k8s.io/kwok", "sigs.k8s.io/kueue", "volcano.sh/volcano"
+APIS = ("volcano.sh/apis@v1.14.0",)
 PROGRAMS = (
     Program("helm", HELM, "v3.19.0", f"{HELM}/cmd/helm", stamped),
     Program("registry", REGISTRY, "v3.0.0", f"{REGISTRY}/cmd/registry", go_install),
@@ -81,6 +96,12 @@ PROGRAMS = (
     Program("etcd", ETCD, "v3.7.3", ETCD, wrapped),
     Program("minio", MINIO, "v0.0.0-20260212201848-7aac2a2c5b7c", MINIO, go_install),
     Program("kube-apiserver", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kube-apiserver", wrapped),
+    Program("kube-controller-manager", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kube-controller-manager", wrapped),
+    Program("kube-scheduler", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kube-scheduler", wrapped),
+    Program("kwok", KWOK, "v0.7.0", f"{KWOK}/cmd/kwok", go_install),
+    Program("kueue", KUEUE, "v0.18.3", f"{KUEUE}/cmd/kueue", wrapped),
+    Program("vc-scheduler", VOLCANO, "v1.14.1", f"{VOLCANO}/cmd/scheduler", wrapped, APIS),
+    Program("vc-controller-manager", VOLCANO, "v1.14.1", f"{VOLCANO}/cmd/controller-manager", wrapped, APIS),
     Program("kubeadm", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kubeadm", wrapped),
 )
 

@@ -13,7 +13,8 @@ from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.build.fields import dig
 from generator.build.objects import ROOT, Aim, Built, Object
-from generator.build.faults import BrokenError, Fault, unreadable
+from generator.model.finding import Finding
+from generator.build.broken import BrokenError, unreadable
 from generator.build.kustomization import unpatched
 from generator.build.kustomize import built, program
 from generator.build.manifests import documents, is_manifest
@@ -32,7 +33,7 @@ class _Part(Struct, frozen=True):
     remote: bool = False
     notes: tuple[str, ...] = ()
     patches: tuple[Aim, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
@@ -40,7 +41,7 @@ def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
     vendored is not built and named in `unseen`, and what is in the network neither.
 
     Raises UsageError where nothing is rendered yet, where Kustomize is missing, for a file that cannot be read, and for
-    a folder that cannot be built; with `tolerant` such folders are among `faults` instead, and all others are built.
+    a folder that cannot be built; with `tolerant` such folders are among `findings` instead, and all others are built.
     """
     command, locks, argocd = program(), locked(on_disk(root)).images, f"clusters/{cluster.name}/argocd"
     known: Found = {}
@@ -53,9 +54,9 @@ def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
         asides = {place: _aside(copy, place, known) for place in places.values()}
         work = pool.map(lambda one: _part(command, copy, one, asides[one[1]]), places.items())
         parts = {**dict(zip(places, work, strict=True)), ROOT: first}
-    faults = tuple(fault for part in parts.values() for fault in part.faults)
-    if faults and not tolerant:
-        raise BrokenError(faults[0])
+    findings = tuple(fault for part in parts.values() for fault in part.findings)
+    if findings and not tolerant:
+        raise BrokenError(findings[0])
     return Built(
         name=cluster.name,
         cluster=cluster,
@@ -65,7 +66,7 @@ def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
         notes=(*(note for part in parts.values() for note in part.notes), *left, *_elsewhere(parts)),
         patches=tuple(aim for part in parts.values() for aim in part.patches),
         digests=locks,
-        faults=faults,
+        findings=findings,
     )
 
 
@@ -99,7 +100,7 @@ def _places(copy: Path, cluster: str, first: _Part) -> tuple[dict[str, str], lis
     }
     places = {name: place for name, place in found.items() if place.startswith(overlays)}
     folders = sorted(path.name for path in (copy / overlays).iterdir() if path.is_dir())
-    if first.faults:
+    if first.findings:
         return {name: overlays + name for name in folders if any((copy / overlays / name).glob("kustom*"))}, []
     left = [overlays + name for name in folders if overlays + name not in places.values()]
     return dict(sorted(places.items())), [
@@ -107,22 +108,22 @@ def _places(copy: Path, cluster: str, first: _Part) -> tuple[dict[str, str], lis
     ]
 
 
-def _aside(copy: Path, place: str, known: Found) -> Aside | Fault:
+def _aside(copy: Path, place: str, known: Found) -> Aside | Finding:
     """Set aside what Kustomize cannot build: one folder after the other, as several may share what is rewritten."""
     try:
         return aside(copy / place, copy, known)
     except BrokenError as error:
-        return _inside(copy, error.fault)
+        return _inside(copy, error.finding)
 
 
-def _inside(copy: Path, fault: Fault) -> Fault:
+def _inside(copy: Path, fault: Finding) -> Finding:
     return structs.replace(fault, file=fault.file.removeprefix(f"{copy}/"))
 
 
-def _part(command: list[str], copy: Path, application: tuple[str, str], left: Aside | Fault) -> _Part:
+def _part(command: list[str], copy: Path, application: tuple[str, str], left: Aside | Finding) -> _Part:
     component, place = application
-    if isinstance(left, Fault):
-        return _Part(faults=(left,))
+    if isinstance(left, Finding):
+        return _Part(findings=(left,))
     aims = tuple(Aim(component, f"{place}/{file}", index, said) for file, index, said in targets(copy / place))
     notes = [each.told(each.file.relative_to(copy).as_posix()) for each in left.remotes]
     part = _Part(charts=bool(left.charts), remote=bool(left.remotes), notes=tuple(notes))
@@ -140,7 +141,7 @@ def _part(command: list[str], copy: Path, application: tuple[str, str], left: As
         whole = (*objects, *_definitions(left, copy, component))
         return structs.replace(part, objects=whole, notes=tuple(notes), patches=aims)
     except BrokenError as error:
-        return structs.replace(part, faults=(_inside(copy, error.fault),))
+        return structs.replace(part, findings=(_inside(copy, error.finding),))
 
 
 def _definitions(left: Aside, copy: Path, component: str) -> Iterator[Object]:

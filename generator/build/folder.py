@@ -9,11 +9,11 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from generator.errors import UsageError
-from generator.model.finding import Position
+from generator.model.finding import Finding, Position
 from generator.model.plural import plural
 from generator.build.single import build_alone
 from generator.build.objects import Built, Object
-from generator.build.faults import EMPTY, UNREADABLE, Fault, unreadable
+from generator.build.broken import EMPTY, UNREADABLE, unreadable
 from generator.build.kustomize import NAMES
 from generator.build.manifests import is_manifest, is_meant, opened
 from generator.build.reading import UnreadableError
@@ -30,14 +30,14 @@ class _File(Struct, frozen=True):
     """What was read of one file: objects, why it or a part of it could not be, and what there is to say beside."""
 
     objects: tuple[Object, ...] = ()
-    faults: tuple[Fault, ...] = ()
+    findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def read_manifests(path: Path) -> Built:
     """Return the objects of a file, of everything below a folder, of a kustomization, or of standard input (`-`).
 
-    What cannot be read or built, and a path without any object, are among `faults`. Other YAML, such as values, and
+    What cannot be read or built, and a path without any object, are among `findings`. Other YAML, such as values, and
     templates of a chart beside objects are named in `notes`; so is what kustomizations below a folder apply as patches,
     and what one would fetch. Raises UsageError for a path that is not there.
     """
@@ -47,7 +47,7 @@ def read_manifests(path: Path) -> Built:
         raise UsageError(f"{path}: there is no such file or folder")
     if any(os.path.isfile(path / name) for name in NAMES):  # noqa: PTH113 - never raises
         built = build_alone(path)
-        return built if built.objects or built.faults else _without(built, "Kustomize builds nothing from it")
+        return built if built.objects or built.findings else _without(built, "Kustomize builds nothing from it")
     return _all_below(path) if path.is_dir() else _gathered(str(path), [_of_file(path)], 1)
 
 
@@ -66,7 +66,7 @@ def _all_below(path: Path) -> Built:
     variants = Variants.of(path, files)
     listed = [file for file in files if file.suffix.lower() in _SUFFIXES and not variants.is_other(file)]
     found = [_grouped(_of_file(file), variants, file) for file in listed]
-    unread = _File(faults=tuple(_unopened(error) for error in refused), notes=variants.notes())
+    unread = _File(findings=tuple(_unopened(error) for error in refused), notes=variants.notes())
     return _gathered(str(path), [*found, unread], len(listed))
 
 
@@ -98,12 +98,12 @@ def _of_file(file: Path) -> _File:
     try:
         return _read(str(file), file.read_bytes())
     except OSError as error:
-        return _File(faults=(_unopened(error),))
+        return _File(findings=(_unopened(error),))
 
 
-def _unopened(error: OSError) -> Fault:
+def _unopened(error: OSError) -> Finding:
     message = f"cannot be read: {error.strerror}; nothing in it was judged"
-    return Fault(code=UNREADABLE, file=str(error.filename), message=message, fix="let gen read it, or name other paths")
+    return UNREADABLE.complete(Finding(file=str(error.filename), message=message, fix="let gen read it, or name other paths"))
 
 
 def _gathered(name: str, found: Iterable[_File], looked: int) -> Built:
@@ -113,21 +113,21 @@ def _gathered(name: str, found: Iterable[_File], looked: int) -> Built:
         cluster=None,
         objects=tuple(one for each in found for one in each.objects),
         notes=tuple(one for each in found for one in each.notes),
-        faults=tuple(one for each in found for one in each.faults),
+        findings=tuple(one for each in found for one in each.findings),
     )
     what = "; ".join((f"looked for .yaml, .yml and .json, found {plural(looked, 'file')}", *built.notes[:3]))
-    return built if built.objects or built.faults else _without(built, what)
+    return built if built.objects or built.findings else _without(built, what)
 
 
 def _without(built: Built, what: str) -> Built:
-    """Return what was built, which is nothing, with the fault that says so."""
+    """Return what was built, which is nothing, with the finding that says so."""
     file = "-" if built.name == "standard input" else built.name
-    return structs.replace(built, faults=(_empty(file, what),))
+    return structs.replace(built, findings=(_empty(file, what),))
 
 
-def _empty(file: str, what: str) -> Fault:
+def _empty(file: str, what: str) -> Finding:
     message = f"there is no Kubernetes object to judge: {what}"
-    return Fault(code=EMPTY, file=file, message=message, fix="name a file or folder that holds some")
+    return EMPTY.complete(Finding(file=file, message=message, fix="name a file or folder that holds some"))
 
 
 def _read(file: str, content: bytes) -> _File:
@@ -136,7 +136,7 @@ def _read(file: str, content: bytes) -> _File:
     except UnreadableError as error:
         if _TEMPLATE.search(content):
             return _File(notes=(f"{file}: is a template of a chart, no manifest yet",))
-        return _File(faults=(unreadable(file, error, content),))
+        return _File(findings=(unreadable(file, error, content),))
     manifests = [one for one in found if is_manifest(one)]
     halves = [one for one in found if not is_manifest(one) and is_meant(one)]
     others = len(found) - len(manifests) - len(halves)
@@ -147,19 +147,20 @@ def _read(file: str, content: bytes) -> _File:
     )
 
 
-def _half(file: str, one: dict[str, object], content: bytes) -> Fault:
-    """Return the fault of what says its kind and is no object all the same."""
+def _half(file: str, one: dict[str, object], content: bytes) -> Finding:
+    """Return the finding on what says its kind and is no object all the same."""
     kind = str(one["kind"])
     found = re.search(rf"^kind: *[\"']?{re.escape(kind)}\b.*$".encode(), content, re.MULTILINE)
     line = content.count(b"\n", 0, found.start()) + 1 if found else 1
     text = found[0].decode(errors="replace").rstrip("\r") if found else ""
-    return Fault(
-        code=UNREADABLE,
-        file=file,
-        message=f"a {kind} without a usable name",
-        fix="give it `metadata.name`, a text",
-        position=Position(line, 1, len(text) + 1),
-        line=text,
+    return UNREADABLE.complete(
+        Finding(
+            file=file,
+            message=f"a {kind} without a usable name",
+            fix="give it `metadata.name`, a text",
+            at=Position(line, 1, len(text) + 1),
+            line=text,
+        )
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from generator.build.fields import mapping, sequence
-from generator.build.faults import BrokenError, unreadable
+from generator.build.broken import BrokenError, unreadable
 from generator.build.kustomize import NAMES
 from generator.build.manifests import documents
 from generator.build.reading import UnreadableError

@@ -8,7 +8,7 @@ from pathlib import Path
 from generator.components.component import Manifest
 from generator.errors import CommandError, UsageError
 from generator.process import cache_home, run
-from generator.build.faults import BrokenError, unbuilt
+from generator.build.broken import BrokenError, unbuilt
 from generator.build.manifests import documents, is_manifest
 from generator.build.reading import UnreadableError
 

@@ -8,9 +8,8 @@ from msgspec import Struct
 
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
-from generator.model.finding import Severity
+from generator.model.finding import Finding, ObjectRef, full_name
 from generator.build.fields import mapping
-from generator.build.faults import Fault
 
 ROOT = "root"
 """The Application that holds the others; its objects are the Applications and projects."""
@@ -68,26 +67,14 @@ class Object(Struct, frozen=True):
         return mapping(self.manifest.get("spec"))
 
     @property
-    def told(self) -> str:
+    def full_name(self) -> str:
         """How people name it: `Kind namespace/name`."""
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+        return full_name(self.kind, self.namespace, self.name)
 
-    def problem(self, message: str, *at: str | int, fix: str = "") -> "Problem":
-        """Make a problem of what lies at a path into the manifest, or is missing there."""
-        return Problem(object=self, message=message, at=at, fix=fix)
-
-
-class Problem(Struct, frozen=True, kw_only=True):
-    """One problem of one object: `at` leads to the value within its manifest. `code` and `severity` are filled in
-    by the rule; `fix` is the smallest change that helps, without a full stop.
-    """
-
-    object: Object
-    message: str
-    at: tuple[str | int, ...] = ()
-    fix: str = ""
-    code: str = ""
-    severity: Severity = Severity.ERROR
+    def finding(self, message: str, *at: str | int, fix: str = "") -> Finding:
+        """Make a finding of what lies at a path into the manifest, or is missing there."""
+        ref = ObjectRef(self.version, self.kind, self.namespace, self.name, self.component)
+        return Finding(file=self.file, object=ref, message=message, at=at, fix=fix)
 
 
 class Aim(Struct, frozen=True):
@@ -109,7 +96,7 @@ class Built(Struct, frozen=True, kw_only=True, eq=False):
     stands for a folder of no component. `notes` say in words what else could not be read or judged. `definitions` are
     CRDs that are at hand and not applied here, `patches` are those that name a target. `digests` are those of images
     that `gen.lock` has.
-    `faults` are files and folders that should have been judged and could not be.
+    `findings` are about files and folders that should have been judged and could not be.
     """
 
     name: str
@@ -121,7 +108,7 @@ class Built(Struct, frozen=True, kw_only=True, eq=False):
     definitions: tuple[Manifest, ...] = ()
     patches: tuple[Aim, ...] = ()
     digests: Mapping[str, str] = {}
-    faults: tuple[Fault, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def unvendored(self) -> tuple[str, ...]:

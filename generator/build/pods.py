@@ -5,11 +5,12 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from generator.components.argo_workflows import WORKFLOWS
 from generator.components.component import Manifest
 from generator.build.fields import Path, dig, existing, mapping, sequence, walk
-from generator.build.workflow_pods import WORKFLOWS, steps
+from generator.build.workflow_pods import steps
 from generator.build.objects import Built, Object
-from generator.build.objects import Problem
+from generator.model.finding import Finding
 
 TEMPLATES: dict[str, Path] = {
     "Pod": (),
@@ -45,12 +46,16 @@ class Pod(Struct, frozen=True, kw_only=True):
         """Its labels."""
         return mapping(self.metadata.get("labels"))
 
-    def problem(self, message: str, *at: str | int, fix: str = "") -> Problem:
-        """Make a problem of what lies at a path into the pod (`spec`, `containers`, 0 ...), or is missing there."""
+    def finding(self, message: str, *at: str | int, fix: str = "") -> Finding:
+        """Make a finding of what lies at a path into the pod (`spec`, `containers`, 0 ...), or is missing there."""
+        one, there = self.written(at)
+        return one.finding(message, *there, fix=fix)
+
+    def written(self, at: Path) -> tuple[Object, Path]:
+        """Return the object in which a path into the pod is written, and the path there, as far as there is one."""
         fitting = [place for place in self.places if at[: len(place[0])] == place[0]]
         way, written, there = max(fitting, key=lambda place: len(place[0]))
-        found = existing(written.manifest, (*there, *at[len(way) :]))
-        return written.problem(message, *found, fix=fix)
+        return written, existing(written.manifest, (*there, *at[len(way) :]))
 
 
 @lru_cache(maxsize=2)

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from generator.components.component import Manifest
 from generator.build.objects import Built, Object
-from generator.build.faults import BrokenError
+from generator.build.broken import BrokenError
 from generator.build.kustomization import Kustomization, folders, kustomization, parted, unpatched, write
 from generator.build.kustomize import ORIGIN, built, program
 from generator.build.stage import scratch
@@ -21,7 +21,7 @@ _USUAL = {S_IFREG, S_IFDIR, S_IFLNK}
 
 def build_alone(path: Path) -> Built:
     """Build the folder of a kustomization where it stands; in a copy where it wants something from the network, which
-    is then left out and told in `notes`. What cannot be built is among `faults`. Raises UsageError where Kustomize is
+    is then left out and told in `notes`. What cannot be built is among `findings`. Raises UsageError where Kustomize is
     missing, and for what cannot be read or copied.
     """
     empty = Built(name=str(path), cluster=None, objects=())
@@ -33,7 +33,7 @@ def build_alone(path: Path) -> Built:
             empty = structs.replace(empty, remote=("",) if remotes else ())
             return _in_a_copy(empty, path, reached, folder) if remotes else _in_place(empty, path, folder)
         except BrokenError as error:
-            return structs.replace(empty, faults=(error.fault,))
+            return structs.replace(empty, findings=(error.finding,))
 
 
 def _reached(folder: Path, seen: set[Path]) -> Iterator[Kustomization]:
@@ -41,7 +41,7 @@ def _reached(folder: Path, seen: set[Path]) -> Iterator[Kustomization]:
     try:
         one = kustomization(folder)
     except BrokenError as error:
-        raise BrokenError(structs.replace(error.fault, file=os.path.relpath(error.fault.file))) from None
+        raise BrokenError(structs.replace(error.finding, file=os.path.relpath(error.finding.file))) from None
     if one and folder not in seen:
         seen.add(folder)
         yield one
@@ -59,9 +59,9 @@ def _in_a_copy(empty: Built, path: Path, reached: list[Kustomization], folder: P
     try:
         found, notes = _patched(path, top, folder, [copy / one.folder.relative_to(common) for one in reached])
     except BrokenError as error:
-        told = error.fault.message.replace(str(copy), str(common))
+        told = error.finding.message.replace(str(copy), str(common))
         fix = f"commit what is remote, or `kustomize build {path} | gen check --rendered -`"
-        raise BrokenError(structs.replace(error.fault, message=told, fix=fix)) from None
+        raise BrokenError(structs.replace(error.finding, message=told, fix=fix)) from None
     real = [(one, file and str(common / Path(file).relative_to(copy))) for one, file in found]
     return _with(structs.replace(empty, notes=(*empty.notes, *notes)), path, real)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from generator.model.plural import plural
-from generator.build.faults import BrokenError
+from generator.build.broken import BrokenError
 from generator.build.kustomization import Kustomization, folders, kustomization, loaded
 from generator.build.kustomize import NAMES
 

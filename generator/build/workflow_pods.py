@@ -6,19 +6,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from generator.components.argo_workflows import WORKFLOWS
 from generator.components.component import Manifest
 from generator.build.fields import Path, dig, mapping, sequence
 from generator.build.objects import Built, Object
 
 GIVEN = "given-at-submission"
 """What stands for a value that is known only when somebody submits the workflow, or while it runs."""
-
-WORKFLOWS: dict[str, Path] = {
-    "Workflow": ("spec",),
-    "WorkflowTemplate": ("spec",),
-    "ClusterWorkflowTemplate": ("spec",),
-    "CronWorkflow": ("spec", "workflowSpec"),
-}
 
 # What a pod has of a workflow or a template, whichever says it last.
 KEYS = (

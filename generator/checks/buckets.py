@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from generator.checks.places import entries, given_twice, suggest
-from generator.checks.rule import rule, warning
 from generator.checks.tiers import buckets, users
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
+from generator.model.rule import rule, warning
 
 
 @rule(

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from generator.checks.places import by_place, entries, free_address, given_twice, hardware_path, human, suggest
-from generator.checks.rule import rule, warning
 from generator.checks.tiers import CEPH, idle_disks
 from generator.model.capacity import (
     DAEMONS_MEMORY,
@@ -16,6 +15,7 @@ from generator.model.capacity import (
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine
+from generator.model.rule import rule, warning
 from generator.model.served import numbers
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from generator.checks.rule import rule, warning
 from generator.checks.tiers import CEPH, ceph_pools, failure_domains, filesystems
 from generator.model.capacity import ceph_raw
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
+from generator.model.rule import rule, warning
 from generator.model.storage import CephPool
 
 

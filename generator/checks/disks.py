@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 
 from generator.checks.places import given_twice, repeats
-from generator.checks.rule import rule
 from generator.checks.tiers import disks
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 from generator.model.nodes import Disk
+from generator.model.rule import rule
 
 # Drives of the largest servers.
 MOST = 128

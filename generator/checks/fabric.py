@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from generator.checks.places import by_place, entries, given_twice, hardware_path, suggest
 from generator.checks.ports import cables, free_ports, switches
-from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
+from generator.model.rule import rule, warning
 
 
 @rule(

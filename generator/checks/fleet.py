@@ -4,22 +4,22 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from generator.checks.places import ENDPOINT
-from generator.checks.rule import fleet_rule
 from generator.checks.site import hosts
-from generator.model.cluster import Cluster
+from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import Finding, Path, Severity
+from generator.model.rule import rule
 
 Clusters: TypeAlias = Mapping[str, Cluster]
 
 
-@fleet_rule(
+@rule(
     "GEN-FLEET-001",
     "a node belongs to one cluster",
     wrong="# clusters/a/cluster.yaml\n- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n"
     "# clusters/b/cluster.yaml\n- {name: gpu-77, pool: gpu, address: 10.10.0.101}\n",
     right="# clusters/b/cluster.yaml\n- {name: gpu-77, pool: gpu, address: 10.10.0.177}\n",
 )
-def nodes_apart(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
+def nodes_apart(clusters: Clusters) -> Iterator[Finding]:
     """A machine cannot join two clusters; when it moves, it is removed from the first one's file."""
     owners: dict[str, tuple[str, str]] = {}
     for name, cluster in clusters.items():
@@ -29,16 +29,21 @@ def nodes_apart(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
                 if other != name:
                     message = f"{node.name} has the {field} {value} of {owner} in cluster {other}"
                     at: Path = ("nodes", index, field)
-                    yield name, Finding(at=at, message=message, fix=f"change it, or remove {owner} from {other}")
+                    yield Finding(
+                        file=cluster_file(name),
+                        at=at,
+                        message=message,
+                        fix=f"change it, or remove {owner} from {other}",
+                    )
 
 
-@fleet_rule(
+@rule(
     "GEN-FLEET-002",
     "an endpoint leads to one cluster",
     wrong='# in two cluster files\nendpoint: {address: "10.10.0.10:6443", by: kube-vip}\n',
     right='# in the second one\nendpoint: {address: "10.10.0.20:6443", by: kube-vip}\n',
 )
-def endpoints_apart(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
+def endpoints_apart(clusters: Clusters) -> Iterator[Finding]:
     """Both clusters would announce the address, and clients reach one or the other. A load balancer outside may
     serve several clusters at different ports.
     """
@@ -49,17 +54,17 @@ def endpoints_apart(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
         other = owners.setdefault(address, name)
         if other != name:
             message = f"the endpoint {address} is that of cluster {other} as well"
-            yield name, Finding(at=ENDPOINT, message=message, fix="give each cluster its own")
+            yield Finding(file=cluster_file(name), at=ENDPOINT, message=message, fix="give each cluster its own")
 
 
-@fleet_rule(
+@rule(
     "GEN-FLEET-003",
     "an endpoint is no node of another cluster",
     wrong='# clusters/a/cluster.yaml\nendpoint: {address: "10.10.0.101:6443", by: kube-vip}\n'
     "# clusters/b/cluster.yaml\n- {name: gpu-77, pool: gpu, address: 10.10.0.101}\n",
     right='# clusters/a/cluster.yaml\nendpoint: {address: "10.10.0.10:6443", by: kube-vip}\n',
 )
-def endpoint_no_node(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
+def endpoint_no_node(clusters: Clusters) -> Iterator[Finding]:
     """The cluster would announce the address of a machine that belongs to another one."""
     owners = {str(node.address): (name, node.name) for name, cluster in clusters.items() for node in cluster.nodes}
     for name, cluster in clusters.items():
@@ -67,16 +72,18 @@ def endpoint_no_node(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
         other, node = owners.get(host, (name, ""))
         if other != name:
             message = f"the endpoint {host} is {node} in cluster {other}"
-            yield name, Finding(at=ENDPOINT, message=message, fix="give the cluster an address of its own")
+            yield Finding(
+                file=cluster_file(name), at=ENDPOINT, message=message, fix="give the cluster an address of its own"
+            )
 
 
-@fleet_rule(
+@rule(
     "GEN-FLEET-004",
     "a host name leads to one cluster",
     wrong="# in two cluster files\ngitops: {host: argocd.example.org}\n",
     right="# in the second one\ngitops: {host: argocd.b.example.org}\n",
 )
-def hosts_apart(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
+def hosts_apart(clusters: Clusters) -> Iterator[Finding]:
     """A name in DNS leads to one place; users of the other cluster would land in the wrong one."""
     owners: dict[str, str] = {}
     for name, cluster in clusters.items():
@@ -84,16 +91,21 @@ def hosts_apart(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
             other = owners.setdefault(host, name)
             if other != name:
                 message = f"the host {host} is used in cluster {other} as well"
-                yield name, Finding(at=at, message=message, fix=f"{host.partition('.')[0]}.{cluster.site.domain}")
+                yield Finding(
+                    file=cluster_file(name),
+                    at=at,
+                    message=message,
+                    fix=f"{host.partition('.')[0]}.{cluster.site.domain}",
+                )
 
 
-@fleet_rule(
+@rule(
     "GEN-FLEET-005",
     "load balancers share no addresses",
     wrong="# in two cluster files\nloadBalancer: {range: 10.10.3.224/27}\n",
     right="# in the second one\nloadBalancer: {range: 10.10.3.192/27}\n",
 )
-def ranges_apart(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
+def ranges_apart(clusters: Clusters) -> Iterator[Finding]:
     """Each cluster gives out the addresses of its range without asking the other, and both announce them."""
     balancers = [(name, it.range) for name, each in clusters.items() if (it := each.networks.load_balancer)]
     for index, (name, own) in enumerate(balancers):
@@ -101,10 +113,10 @@ def ranges_apart(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
             if own.first <= taken.last and taken.first <= own.last:
                 message = f"the range {own} overlaps {taken} of cluster {other}"
                 at: Path = ("networks", "loadBalancer", "range")
-                yield name, Finding(at=at, message=message, fix="take a range of its own")
+                yield Finding(file=cluster_file(name), at=at, message=message, fix="take a range of its own")
 
 
-@fleet_rule(
+@rule(
     "GEN-FLEET-007",
     "one repository has one address",
     wrong="# clusters/a/cluster.yaml\nrepository: {url: https://git.example.org/clusters.git}\n"
@@ -112,10 +124,12 @@ def ranges_apart(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
     right="# clusters/b/cluster.yaml\nrepository: {url: https://git.example.org/clusters.git}\n",
     severity=Severity.WARNING,
 )
-def one_repository(clusters: Clusters) -> Iterator[tuple[str, Finding]]:
+def one_repository(clusters: Clusters) -> Iterator[Finding]:
     """All cluster files of this repository are rendered into it, so Argo CD of each cluster reads the same one."""
     first = next(iter(clusters.items()), None)
     for name, cluster in clusters.items():
         if first and cluster.repository.url != first[1].repository.url:
             message = f"{cluster.repository.url} is not the repository of cluster {first[0]}"
-            yield name, Finding(at=("repository", "url"), message=message, fix=first[1].repository.url)
+            yield Finding(
+                file=cluster_file(name), at=("repository", "url"), message=message, fix=first[1].repository.url
+            )

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from generator.checks.places import ENDPOINT, addresses, claims, endpoint_address, free_address, is_host
-from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.quantity import Quantity
+from generator.model.rule import rule, warning
 
 # What listens on every control-plane node beside the API server (kubeadm's defaults).
 PORTS = {2379: "etcd", 2380: "etcd", 2381: "etcd", 10250: "the kubelet", 10257: "kube-controller-manager"}

@@ -17,9 +17,9 @@ from generator.checks.places import (
     pods,
     services,
 )
-from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
+from generator.model.rule import rule, warning
 
 RANGE: Path = ("networks", "loadBalancer", "range")
 # What switches for data centres forward at most; what ConnectX adapters carry over IPoIB.

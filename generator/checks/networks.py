@@ -15,9 +15,9 @@ from generator.checks.places import (
     pods,
     services,
 )
-from generator.checks.rule import rule
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
+from generator.model.rule import rule
 
 # Calico gives nodes addresses in blocks of this prefix length (facts: network-gpu 3).
 CALICO_BLOCK = 26

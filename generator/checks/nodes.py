@@ -17,9 +17,9 @@ from generator.checks.places import (
     repeats,
     suggest,
 )
-from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
+from generator.model.rule import rule, warning
 
 # Names that /etc/hosts gives to the machine itself.
 RESERVED = frozenset({"localhost", "ip6-localhost", "ip6-loopback", "ip6-allnodes", "ip6-allrouters", "broadcasthost"})

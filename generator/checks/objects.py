@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from generator.checks.places import by_place, hardware_path, human, suggest
-from generator.checks.rule import rule, warning
 from generator.checks.tiers import OBJECTS, buckets, disks, idle_disks
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine
+from generator.model.rule import rule, warning
 
 POOL: Path = (*OBJECTS, "pool")
 # Nobody may pull from these any more (facts: storage 0).

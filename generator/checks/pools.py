@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 
 from generator.checks.places import by_place, entries, given_twice, sections
-from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.nodes import Gpu
 from generator.model.quantity import Quantity
+from generator.model.rule import rule, warning
 from generator.model.text import Taint
 
 # Prefix (a DNS name, optional) and name, as the API server takes label and taint keys.

@@ -7,10 +7,10 @@ from math import ceil
 from typing import NamedTuple
 
 from generator.checks.places import entries, repeats
-from generator.checks.rule import rule
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.nodes import Switch
+from generator.model.rule import rule
 from generator.model.text import Port
 from generator.spec.near import near
 

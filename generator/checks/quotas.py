@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from generator.checks.places import entries, human, suggest
-from generator.checks.rule import rule, warning
 from generator.model.capacity import Share, flavor_capacity, quota_share
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
+from generator.model.rule import rule, warning
 from generator.model.teams import Quota
 
 

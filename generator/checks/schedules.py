@@ -5,9 +5,9 @@ from contextlib import suppress
 
 from generator.checks.cron import Schedule, parse
 from generator.checks.places import entries, given_twice
-from generator.checks.rule import rule, warning
 from generator.model.cluster import Backup, Cluster
 from generator.model.finding import Finding, Path
+from generator.model.rule import rule, warning
 
 # `backup-` before the name, and Argo's limit for the name of a schedule: 11 characters follow for each run.
 LONGEST = 52 - len("backup-")

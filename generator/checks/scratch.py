@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from generator.checks.rule import rule, warning
 from generator.checks.tiers import OBJECTS, idle_disks
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
+from generator.model.rule import rule, warning
 
 SCRATCH: Path = ("storage", "scratch")
 # Folders of the system: a mount over one of them hides what it needs.

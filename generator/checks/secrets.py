@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from generator.checks.rule import rule
 from generator.model.cluster import Cluster, Spec
 from generator.model.finding import Finding, Path
+from generator.model.rule import rule
 
 # How credentials look that have a form of their own.
 _FORMS = {

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from generator.checks.places import entries, given_twice
-from generator.checks.rule import rule, warning
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
+from generator.model.rule import rule, warning
 
 # Servers whose SSH keys Argo CD comes with.
 KNOWN_SERVERS = frozenset(

@@ -3,10 +3,14 @@
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from generator.checks.places import entries, given_twice, repeats
-from generator.checks.rule import rule, warning
+from generator.components import CATALOGUE
+from generator.components.cilium import INGRESS_CLASS
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
+from generator.model.rule import rule, warning
 from generator.spec.near import near
 
 AREAS = frozenset({
@@ -16,15 +20,21 @@ AREAS = frozenset({
 
 
 def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
-    """Yield the names that users reach services by."""
-    zabbix, prometheus = cluster.monitoring.zabbix, cluster.monitoring.prometheus
-    given = {
-        ("storage", "objects", "host"): cluster.storage.objects.host if cluster.storage.objects else None,
-        ("monitoring", "zabbix", "host"): zabbix.host if zabbix else None,
-        ("monitoring", "prometheus", "host"): prometheus.host if prometheus else None,
-        ("gitops", "host"): cluster.gitops.host,
-    }
-    yield from ((at, host) for at, host in given.items() if host)
+    """Yield the names that users reach services by, in the order of the cluster file's sections."""
+    found = [host for one in CATALOGUE.values() for host in one.hosts(cluster)]
+    yield from sorted(found, key=lambda host: section(cluster, host[0]))
+
+
+def section(cluster: Cluster, at: Path) -> list[int]:
+    """Return where the keys of a path come among those that there may be, as far as they lead through sections."""
+    found: list[int] = []
+    part: object = cluster
+    for key in at:
+        if not isinstance(part, Struct) or key not in part.__struct_encode_fields__:
+            break
+        found.append(part.__struct_encode_fields__.index(str(key)))
+        part = getattr(part, part.__struct_fields__[found[-1]])
+    return found
 
 
 @warning(
@@ -136,7 +146,7 @@ def hosts_served(cluster: Cluster) -> Iterator[Finding]:
 )
 def ingress_by_cni(cluster: Cluster) -> Iterator[Finding]:
     """Nothing would serve an Ingress of class cilium."""
-    if cluster.site.ingress_class == "cilium" and cluster.networks.cni != "cilium":
+    if cluster.site.ingress_class == INGRESS_CLASS and cluster.networks.cni != "cilium":
         message = f"ingressClass is cilium, and cni is {cluster.networks.cni}"
         fix = "name the class of the controller that runs here"
         yield Finding(at=("site", "ingressClass"), also=("networks", "cni"), message=message, fix=fix)

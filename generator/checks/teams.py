@@ -3,17 +3,13 @@
 from collections.abc import Iterator
 
 from generator.checks.places import entries, given_twice, repeats
-from generator.checks.rule import rule, warning
+from generator.components import CATALOGUE
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
+from generator.model.rule import rule, warning
 
-NAMESPACES = frozenset({
-    "argo", "argocd", "calico-apiserver", "calico-system", "cert-manager", "cilium-secrets", "csi-nfs", "default",
-    "gpu-operator", "kueue-system", "minio", "monitoring", "node-exporter", "node-feature-discovery",
-    "nvidia-network-operator", "rdma", "rook-ceph", "scratch", "tigera-operator", "volcano-system", "zabbix",
-    "zabbix-agent",
-})  # fmt: skip
-"""Namespaces of gen, of what it installs and of Kubernetes, beside all that begin with `kube-`."""
+NAMESPACES = {"default"}.union(*(one.namespaces for one in CATALOGUE.values()))
+"""Namespaces of what gen installs and of Kubernetes, beside all that begin with `kube-`."""
 
 
 @rule(

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from generator.checks.places import suggest
-from generator.checks.rule import rule, warning
 from generator.components import CATALOGUE, absent
 from generator.components.component import NAMESPACES
 from generator.components.definition import Version
 from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.finding import Finding
+from generator.model.rule import rule, warning
 from generator.model.served import minor_of
 
 COMPONENTS = frozenset(CATALOGUE) | {NAMESPACES}

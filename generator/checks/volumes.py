@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from generator.checks.places import entries, given_twice
-from generator.checks.rule import rule, warning
 from generator.checks.tiers import (
     CEPH,
     block_pools,
@@ -16,6 +15,7 @@ from generator.checks.tiers import (
 from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
+from generator.model.rule import rule, warning
 
 
 def _ceph_names(cluster: Cluster) -> Iterator[tuple[str, Path]]:

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from msgspec import structs
 
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import OUTPUT, show_findings, summary
@@ -60,5 +59,4 @@ def _with_waivers(one: Loaded) -> Loaded:
 
     from generator.rules.waivers import expired  # noqa: PLC0415 - as above
 
-    found = (*one.findings, *expired(one.cluster, datetime.now(UTC).date()))
-    return structs.replace(one, findings=tuple(sorted(found, key=lambda finding: one.document.locate(finding)[0])))
+    return one.adding(expired(one.cluster, datetime.now(UTC).date()))

@@ -6,7 +6,7 @@ import click
 
 from generator.cli.options import ROOT, root_of
 from generator.errors import UsageError
-from generator.spec.codes import Explained
+from generator.model.rule import Explained, explained
 from generator.spec.near import nearest
 
 
@@ -32,26 +32,33 @@ def command(code: str, path: str | None, directory: Path) -> None:
 
 
 def _known(code: str) -> Explained:
-    known = everything()
+    known = explanations()
     if code in known:
         return known[code]
     meant = nearest(code, known, 3)
     raise UsageError(f"`{code}` is not a code" + (f"; did you mean {', '.join(meant)}?" if meant else ""))
 
 
-def everything() -> dict[str, Explained]:
-    """Return what every code means, of findings on cluster files and on built objects."""
-    from generator.checks.explain import explanations as of_files  # noqa: PLC0415 - all rules: needed here only
-    from generator.live.refusals import EXPLAINED  # noqa: PLC0415 - as above
-    from generator.rules.check import explanations as of_objects  # noqa: PLC0415 - as above
+def explanations() -> dict[str, Explained]:
+    """Return what every code means, of findings on cluster files first and then on built objects; raises ValueError for
+    a code that is declared twice.
+    """
+    from generator import checks  # noqa: PLC0415 - as above
+    from generator.build import broken  # noqa: PLC0415 - all rules: needed here only
+    from generator.live import refusals  # noqa: PLC0415 - as above
+    from generator.repository import project  # noqa: PLC0415 - as above
+    from generator.rules import waivers  # noqa: PLC0415 - as above
+    from generator.rules.engine import MODULES as RULES  # noqa: PLC0415 - as above
+    from generator.spec import text_codes, value_codes  # noqa: PLC0415 - as above
 
-    return {**of_files(), **of_objects(), **{one.code: one for one in EXPLAINED}}
+    files = ([text_codes], [value_codes], [project], checks.MODULES, checks.ACROSS)
+    return explained(*files, RULES, [waivers], [broken], [refusals])
 
 
-def _show(explained: Explained) -> None:
-    click.secho(f"{explained.code}: {explained.title}", bold=True)
-    click.echo(f"\n{click.wrap_text(explained.why, 100)}\n")
-    for title, example, colour in (("wrong", explained.wrong, "red"), ("right", explained.right, "green")):
+def _show(one: Explained) -> None:
+    click.secho(f"{one.code}: {one.title}", bold=True)
+    click.echo(f"\n{click.wrap_text(one.why, 100)}\n")
+    for title, example, colour in (("wrong", one.wrong, "red"), ("right", one.right, "green")):
         if example:
             click.secho(f"{title}:", fg=colour)
             click.echo("".join(f"    {line}\n" for line in example.splitlines()))

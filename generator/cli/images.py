@@ -1,62 +1,27 @@
 """`gen images`."""
 
-import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import count
 from os import environ
 from pathlib import Path
 
 import click
-from msgspec import Struct, to_builtins
 
-from generator.build.applications import build
-from generator.build.objects import Problem
-from generator.cli.image_table import lists, table, tell, tell_failed
+from generator.cli.image_output import image_data, lists, show_answers, show_cluster, show_json, show_totals, table
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings, summary
 from generator.errors import UsageError
-from generator.layout.images import rewrite
 from generator.layout.lock import LOCK, Lock
-from generator.model.cluster import Cluster
-from generator.model.finding import Severity
 from generator.model.plural import plural
 from generator.repository.handedits import refusals
 from generator.repository.project import load, names
 from generator.repository.render import Fresh, render
 from generator.repository.standing import locked, on_disk
-from generator.rules import images as rules
-from generator.upstream.images import (
-    Image,
-    Stray,
-    Unclear,
-    Use,
-    answered,
-    images,
-    merged,
-    stale,
-    strays,
-    unclear,
-)
-from generator.upstream.registry import Answer, ask
-from generator.upstream.sbom import sbom
-
-
-class _Listed(Struct, frozen=True):
-    """One cluster with what is known of its images: `unseen` components are not vendored, `stale` from other inputs; of
-    `remote` ones only what the user's own kustomizations want from the network is missing.
-    """
-
-    cluster: Cluster
-    images: list[Image]
-    strays: list[Stray]
-    unclear: list[Unclear]
-    unseen: tuple[str, ...]
-    remote: tuple[str, ...]
-    stale: list[str]
-    problems: list[Problem]
-    whole: bool
+from generator.upstream.cluster_images import ClusterImages, cluster_images
+from generator.upstream.image_digests import forgotten, new_digests, with_sizes
+from generator.upstream.image_exports import sbom
+from generator.upstream.images import Image, merged
 
 
 @click.command("images")
@@ -106,89 +71,41 @@ def command(  # noqa: PLR0913 - the verb's options
     if output == "cyclonedx" and len(loaded) > 1:
         raise UsageError(f"an SBOM is of one cluster: --cluster {loaded[0].name}")
     lock = locked(on_disk(root)).images
-    listed = [_list(root, one.cluster, lock) for one in loaded if one.cluster]
+    listed = [cluster_images(root, one.cluster, lock) for one in loaded if one.cluster]
     found = merged(each.images for each in listed)
     if lock_them:
         return _lock(root, found, listed, lock)
-    found, failed = _asked(found, listed) if sizes else (found, {})
+    found, failed = with_sizes(found, listed, _progress) if sizes else (found, {})
     if not only_check:
         _show(found, listed, output)
-    tell_failed(failed)
-    tell(found, sum(len(each.unclear) for each in listed), locked=bool(lock))
-    return max([int(bool(failed)), *(_judge(each) for each in listed)])
+    show_answers(failed)
+    show_totals(found, sum(len(each.unreadable) for each in listed), locked=bool(lock))
+    for each in listed:
+        show_cluster(each)
+    return int(bool(failed) or any(each.wrong for each in listed))
 
 
-def _list(root: Path, cluster: Cluster, lock: Mapping[str, str]) -> _Listed:
-    built = build(root, cluster)
-    found = images(built, lock)
-    # What comes from elsewhere is told by `strays`, of what nodes run as well; what cannot be read by `unclear`.
-    ours = {"GEN-IMG-003", "GEN-IMG-005"}
-    problems = [problem for rule in rules.RULES if rule.code not in ours for problem in rule.problems(built)]
-    old = stale(root, cluster)
-    whole = not (built.unseen or built.faults or old)
-    away = (built.unvendored, built.remote, old)
-    return _Listed(cluster, found, list(strays(cluster, found)), unclear(built), *away, problems, whole)
+def _progress(number: int, total: int) -> None:
+    """Say on a terminal how many registries have answered."""
+    if sys.stderr.isatty():
+        click.echo(f"\r{number} of {total} asked", err=True, nl=number == total)
 
 
-def _places(found: Sequence[Image], listed: Sequence[_Listed], *, tags: bool) -> dict[str, str]:
-    """Return where registries are to be asked, by reference; by the tag alone with `tags`."""
-    mirrors = {each.cluster.name: each.cluster.site.images for each in listed}
-    return {
-        image.reference: rewrite(image.name if tags else image.reference, mirrors[image.uses[0].cluster], {})
-        for image in found
-        if not image.partial
-    }
-
-
-def _asked(found: Sequence[Image], listed: Sequence[_Listed]) -> tuple[list[Image], dict[str, Answer]]:
-    """Return the images with what registries say of them, and the answers that failed, by image."""
-    places = _places(found, listed, tags=False)
-    answers = ask(places.values(), sizes=True, told=_progress(len(places)))
-    by_name = {reference: answers[place] for reference, place in places.items()}
-    known = [answered(image, by_name[image.reference]) if image.reference in places else image for image in found]
-    failed = {image.name: by_name[image.reference] for image in known if image.error}
-    return known, failed
-
-
-def _progress(total: int) -> Callable[[str, Answer], None]:
-    """Return what tells, on a terminal, how many have answered."""
-    done = count(1)
-
-    def told(_reference: str, _answer: Answer) -> None:
-        number = next(done)
-        if sys.stderr.isatty():
-            click.echo(f"\r{number} of {total} asked", err=True, nl=number == total)
-
-    return told
-
-
-def _lock(root: Path, found: Sequence[Image], listed: Sequence[_Listed], lock: Mapping[str, str]) -> int:
+def _lock(root: Path, found: Sequence[Image], listed: Sequence[ClusterImages], lock: Mapping[str, str]) -> int:
     """Write the digests of what has a tag and no digest of its own, and render everything with them."""
-    wanted = [image for image in found if image.tagged and (not image.digest or image.name in lock)]
-    places = _places(wanted, listed, tags=True)
-    answers = ask(places.values(), sizes=False, told=_progress(len(places)))
-    by_name = {image.name: answers[places[image.reference]] for image in wanted if image.reference in places}
-    new = {name: answer.digest for name, answer in by_name.items() if answer.digest}
-    for name, digest in new.items():
-        if lock.get(name, digest) != digest:
-            click.echo(f"moved: {name} was {lock[name]} and is {digest}")
-    failed = {name: answer for name, answer in by_name.items() if answer.error}
-    tell_failed(failed)
-    if any(answer.unreachable for answer in failed.values()):
+    new = new_digests(found, listed, lock, _progress)
+    for name, old in new.moved.items():
+        click.echo(f"moved: {name} was {old} and is {new.digests[name]}")
+    show_answers(new.failed)
+    if new.unreachable:
         click.echo(f"{LOCK}: nothing was written: not every registry could be asked; try again", err=True)
         return 1
-    gone = _unused(root, found, listed, lock)
-    for name in gone:
+    unused = forgotten(found, listed, names(root), lock)
+    for name in unused:
         click.echo(f"forgotten: {name}: no cluster names it any more")
-    code = _render(root, new, gone)
-    click.echo(f"{plural(len(new), 'image')} locked by digest, {len(failed)} not")
-    return max(code, int(bool(failed)))
-
-
-def _unused(root: Path, found: Sequence[Image], listed: Sequence[_Listed], lock: Mapping[str, str]) -> list[str]:
-    """Return the images that gen.lock has and no cluster names; none where not all of all clusters was seen."""
-    seen = all(each.whole for each in listed) and {each.cluster.name for each in listed} >= set(names(root))
-    return sorted({*lock} - {image.name for image in found}) if seen else []
+    code = _render(root, new.digests, unused)
+    click.echo(f"{plural(len(new.digests), 'image')} locked by digest, {len(new.failed)} not")
+    return max(code, int(bool(new.failed)))
 
 
 def _render(root: Path, digests: Mapping[str, str], unused: Sequence[str]) -> int:
@@ -212,14 +129,13 @@ def _render(root: Path, digests: Mapping[str, str], unused: Sequence[str]) -> in
     return int(outcome.refused)
 
 
-def _show(found: Sequence[Image], listed: Sequence[_Listed], output: str) -> None:
+def _show(found: Sequence[Image], listed: Sequence[ClusterImages], output: str) -> None:
     if output == "table":
         table(found)
     elif output == "json":
-        click.echo(json.dumps(_data(found, listed), indent=2))
+        show_json(image_data(found, listed))
     elif output == "cyclonedx":
-        document = sbom(listed[0].cluster.name, found, timestamp=_time())
-        click.echo(json.dumps(document, indent=2))
+        show_json(sbom(listed[0].cluster.name, found, timestamp=_time()))
     else:
         lists(found, [each.cluster.site.images for each in listed], output)
 
@@ -228,55 +144,3 @@ def _time() -> str:
     """Return the time that reproducible builds are told, nothing where there is none."""
     seconds = environ.get("SOURCE_DATE_EPOCH", "")
     return datetime.fromtimestamp(int(seconds), UTC).isoformat() if seconds.isdigit() else ""
-
-
-def _data(found: Sequence[Image], listed: Sequence[_Listed]) -> dict[str, object]:
-    return {
-        "images": [
-            {
-                **{key: value for key, value in to_builtins(image).items() if value not in ("", None, False)},
-                "reference": image.reference,
-                "pinned": image.pinned,
-            }
-            for image in found
-        ],
-        "elsewhere": [to_builtins(stray) for each in listed for stray in each.strays],
-        "unreadable": [to_builtins(one) for each in listed for one in each.unclear],
-        "unseen": {each.cluster.name: [*each.unseen, *each.remote] for each in listed},
-        "stale": {each.cluster.name: each.stale for each in listed},
-        "findings": [_told(problem) for each in listed for problem in each.problems],
-    }
-
-
-def _judge(each: _Listed) -> int:
-    """Say what is wrong with one cluster's images. With a mirror, what is not seen counts as coming from elsewhere."""
-    name, mirror = each.cluster.name, each.cluster.site.images
-    for problem in each.problems:
-        click.echo(_told(problem), err=True)
-    for stray in each.strays:
-        told = f"error GEN-IMG-003: {_where(stray.use)}: {stray.use.applied} is not from {mirror}"
-        click.echo(f"{stray.use.file}: {told}; fix: {stray.fix}", err=True)
-    for one in each.unclear:
-        kind = f"error {one.code}" if one.code else "note"
-        what = f"`{one.use.applied}` is not readable as an image"
-        click.echo(f"{one.use.file}: {kind}: {_where(one.use)}: {what}; fix: {one.fix}", err=True)
-    told = "so that their images may come from elsewhere" if mirror else "their images are not in the list"
-    if each.unseen:
-        click.echo(f"{name}: not vendored, {told}: {', '.join(each.unseen)}; `gen vendor` brings them", err=True)
-    if each.remote:
-        what = "what their custom/ wants from the network was not looked at"
-        click.echo(f"{name}: {what}, {told}: {', '.join(each.remote)}; commit the files", err=True)
-    if each.stale:
-        told = "vendored from other inputs than today's, so that their images may become others"
-        click.echo(f"{name}: {told}: {', '.join(each.stale)}; `gen vendor` brings them", err=True)
-    wrong = any(problem.severity == Severity.ERROR for problem in each.problems)
-    unknown = mirror and (each.unseen or each.remote or each.stale)
-    return int(bool(wrong or each.strays or any(one.code for one in each.unclear) or unknown))
-
-
-def _told(one: Problem) -> str:
-    return f"{one.object.file}: {one.severity} {one.code}: {one.object.told}: {one.message}; fix: {one.fix}"
-
-
-def _where(use: Use) -> str:
-    return f"{use.object}, {use.field}" if use.field else use.object

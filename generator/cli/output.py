@@ -1,21 +1,17 @@
 """How findings are shown: for people, for programs, and on the lines of a pull request."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import Struct
 
 from generator.model.finding import Finding, Position, Severity, dotted
 from generator.model.plural import plural
 from generator.repository.project import Loaded
-from generator.spec.document import Document
 
 if TYPE_CHECKING:
-    from generator.build.faults import Fault
-    from generator.build.objects import Problem
-    from generator.rules.places import Place
+    from generator.repository.locate import Located
 
 OUTPUT = click.option(
     "--output",
@@ -27,109 +23,56 @@ OUTPUT = click.option(
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 
-class Shown(Struct, frozen=True, kw_only=True):
-    """One finding as it is shown: `line` is the text it points into, `note` what stands behind the carets, `more` what
-    JSON says beside.
-    """
-
-    file: str
-    at: Position
-    line: str
-    severity: Severity
-    code: str
-    message: str
-    fix: str = ""
-    note: str = ""
-    more: dict[str, object] = {}
-
-
 def show_findings(loaded: Sequence[Loaded], output: str) -> None:
     """Print every finding of every cluster file to standard output."""
-    found = list(of_loaded(loaded))
+    found = located(loaded)
     if output == "json":
         click.echo(json.dumps({"findings": [data(one) for one in found]}, indent=2, ensure_ascii=False))
     else:
         show(found, output)
 
 
-def show(found: Iterable[Shown], output: str) -> None:
+def located(loaded: Sequence[Loaded]) -> list["Located"]:
+    """Return what is wrong with cluster files, with its places."""
+    findings = [finding for one in loaded for finding in one.findings]
+    if not findings:
+        return []
+    from generator.repository.locate import Locator  # noqa: PLC0415 - not for files that are right
+
+    return Locator(loaded).locate(findings)
+
+
+def show(found: Iterable["Located"], output: str) -> None:
     """Print findings as text or as GitHub's annotations."""
     for one in found:
         (_github if output == "github" else _text)(one)
 
 
-def of_loaded(loaded: Sequence[Loaded]) -> Iterator[Shown]:
-    """Yield what is wrong with cluster files."""
-    return (of_finding(one.document, finding) for one in loaded for finding in one.findings)
-
-
-def of_finding(document: Document, finding: Finding) -> Shown:
-    """Return a finding of a cluster file as it is shown."""
-    at, also = document.locate(finding)
-    pointed = finding.at and not isinstance(finding.at, Position)
-    return Shown(
-        file=document.file,
-        at=at,
-        line=document.line(at.line),
-        severity=finding.severity,
-        code=finding.code,
-        message=finding.message,
-        fix=finding.fix,
-        note=_also(finding, also),
-        more={
-            **({"path": dotted(finding.at)} if pointed else {}),
-            **({"also": {"line": also.line, "column": also.column}} if also else {}),
-        },
-    )
-
-
-def of_problem(problem: "Problem", place: "Place") -> Shown:
-    """Return a problem of an object as it is shown."""
-    return Shown(
-        file=place.file,
-        at=place.position,
-        line=place.line,
-        severity=problem.severity,
-        code=problem.code,
-        message=f"{problem.object.told}: {problem.message}",
-        fix=problem.fix,
-        more={"object": problem.object.told, **({"path": dotted(problem.at)} if problem.at else {})},
-    )
-
-
-def of_fault(fault: "Fault") -> Shown:
-    """Return what could not be read or built as it is shown; it is always an error."""
-    return Shown(
-        file=fault.file,
-        at=fault.position,
-        line=fault.line,
-        severity=Severity.ERROR,
-        code=fault.code,
-        message=fault.message,
-        fix=fault.fix,
-    )
-
-
 def summary(loaded: Sequence[Loaded]) -> str:
     """Return `2 errors, 1 warning in 3 files`."""
-    return f"{tally(of_loaded(loaded))} in {plural(len(loaded), 'file')}"
+    return f"{tally(finding for one in loaded for finding in one.findings)} in {plural(len(loaded), 'file')}"
 
 
-def tally(found: Iterable[Shown]) -> str:
+def tally(found: Iterable[Finding]) -> str:
     """Return `2 errors, 1 warning`."""
     severities = [one.severity for one in found]
     errors = severities.count(Severity.ERROR)
     return f"{plural(errors, 'error')}, {plural(len(severities) - errors, 'warning')}"
 
 
-def _text(one: Shown) -> None:
-    place = click.style(f"{one.file}:{one.at.line}:{one.at.column}", bold=True)
-    severity = click.style(one.severity, fg=COLOURS[one.severity])
-    click.echo(f"{place} {severity} {one.code}: {_visible(one.message)}")
+def _message(finding: Finding) -> str:
+    return f"{finding.about}: {finding.message}" if finding.object else finding.message
+
+
+def _text(one: "Located") -> None:
+    finding = one.finding
+    place = click.style(f"{finding.file}:{one.at.line}:{one.at.column}", bold=True)
+    severity = click.style(finding.severity, fg=COLOURS[finding.severity])
+    click.echo(f"{place} {severity} {finding.code}: {_visible(_message(finding))}")
     if one.line:
-        click.echo(_excerpt(one.line, one.at, one.note))
-    if one.fix:
-        click.echo(f"   fix: {_visible(one.fix)}")
+        click.echo(_excerpt(one.line, one.at, _also(one)))
+    if finding.fix:
+        click.echo(f"   fix: {_visible(finding.fix)}")
     click.echo()
 
 
@@ -149,17 +92,19 @@ def _visible(text: str) -> str:
     )
 
 
-def _also(finding: Finding, also: Position | None) -> str:
-    if also is None:
+def _also(one: "Located") -> str:
+    if one.also is None:
         return ""
-    named = "" if isinstance(finding.also, Position) or not finding.also else f", {dotted(finding.also)}"
-    return f" also: line {also.line}{named}"
+    path = one.finding.also
+    named = "" if isinstance(path, Position) or not path else f", {dotted(path)}"
+    return f" also: line {one.also.line}{named}"
 
 
-def _github(one: Shown) -> None:
-    text = f"{one.message}\nfix: {one.fix}" if one.fix else one.message
-    place = f"file={one.file},line={one.at.line},col={one.at.column},endColumn={one.at.end},title={one.code}"
-    click.echo(f"::{one.severity} {place}::{for_github(text)}")
+def _github(one: "Located") -> None:
+    finding, at = one.finding, one.at
+    text = f"{_message(finding)}\nfix: {finding.fix}" if finding.fix else _message(finding)
+    place = f"file={finding.file},line={at.line},col={at.column},endColumn={at.end},title={finding.code}"
+    click.echo(f"::{finding.severity} {place}::{for_github(text)}")
 
 
 def for_github(text: str) -> str:
@@ -167,16 +112,20 @@ def for_github(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def data(one: Shown) -> dict[str, object]:
+def data(one: "Located") -> dict[str, object]:
     """Return a finding for JSON."""
+    finding, at, also = one.finding, one.at, one.also
+    pointed = finding.at and not isinstance(finding.at, Position)
     return {
-        "file": one.file,
-        "line": one.at.line,
-        "column": one.at.column,
-        "endColumn": one.at.end,
-        "severity": one.severity,
-        "code": one.code,
-        "message": one.message,
-        **one.more,
-        **({"fix": one.fix} if one.fix else {}),
+        "file": finding.file,
+        "line": at.line,
+        "column": at.column,
+        "endColumn": at.end,
+        "severity": finding.severity,
+        "code": finding.code,
+        "message": _message(finding),
+        **({"object": finding.about} if finding.object else {}),
+        **({"path": dotted(finding.at)} if pointed else {}),
+        **({"also": {"line": also.line, "column": also.column}} if also else {}),
+        **({"fix": finding.fix} if finding.fix else {}),
     }

@@ -1,31 +1,28 @@
 """`gen check --rendered` and `--server`: built objects, judged and shown."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from generator.build.applications import build
-from generator.build.crds import with_definitions
-from generator.build.faults import untrue
-from generator.build.folder import read_manifests
-from generator.build.objects import Built, Problem
+from generator.build.objects import Built
+from generator.cli.explain import explanations
 from generator.cli.options import root_of
-from generator.cli.output import Shown, data, of_fault, of_finding, of_loaded, of_problem, show, summary, tally
+from generator.cli.output import data, located, show, summary, tally
 from generator.errors import UsageError
-from generator.live.refusals import EXPLAINED
-from generator.model.cluster import Cluster, Waiver
+from generator.live import refusals
+from generator.model.cluster import Waiver
 from generator.model.finding import Severity
 from generator.model.plural import plural
+from generator.model.rule import explained
+from generator.repository.locate import Located
 from generator.repository.project import Loaded, load
-from generator.rules.check import RULES, examine, unjudged
-from generator.rules.places import Places
-from generator.rules.waivers import Settled, settle
-
-_ASKED = {one.code for one in EXPLAINED}
+from generator.rules.engine import RULES
+from generator.rules.judging import Answers, Judged, Judges, judge_clusters, judge_paths
+from generator.rules.waivers import Codes
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -42,21 +39,6 @@ class Request(Struct, frozen=True, kw_only=True):
     context: str | None
 
 
-class _Judged(Struct, frozen=True, kw_only=True):
-    """A cluster or folder and what was found in it. `notes` and `unseen` are those of what was built; `unasked` is what
-    the server could not judge, which is on standard error already.
-    """
-
-    name: str
-    objects: int
-    found: tuple[Shown, ...]
-    waived: tuple[tuple[Waiver, int], ...] = ()
-    unjudged: tuple[str, ...]
-    unasked: tuple[str, ...]
-    notes: tuple[str, ...]
-    unseen: tuple[str, ...]
-
-
 def check_rendered(request: Request) -> int:
     """Judge the objects of clusters, or of folders and files, and print what is found. Raises UsageError for what is
     not there, and where Kustomize or a server fails.
@@ -67,111 +49,52 @@ def check_rendered(request: Request) -> int:
     if request.kubeconfig and len(loaded) > 1:
         listed = ", ".join(one.name for one in loaded)
         raise UsageError(f"--kubeconfig leads to one cluster, and here are {listed}: choose one with --cluster")
-    judged = [] if any(one.wrong for one in loaded) else list(_judge(request, root, loaded))
-    found = [*of_loaded(loaded), *(shown for one in judged for shown in one.found)]
+    judged = [] if any(one.wrong for one in loaded) else [*_judged(request, root, loaded)]
+    found = [*located(loaded), *(each for one in judged for each in one.found)]
     _SHOW[request.output](found, judged)
     if loaded and not judged:
         click.echo(f"{summary(loaded)}: nothing was built", err=True)
-    return int(any(one.severity == Severity.ERROR for one in found))
+    return int(any(one.finding.severity == Severity.ERROR for one in found))
 
 
-def _judge(request: Request, root: Path, loaded: list[Loaded]) -> Iterator[_Judged]:
-    """Judge each cluster, or what the paths lead to: alone, or together with the one cluster that is named."""
-    clusters = [(one, one.cluster) for one in loaded if one.cluster]
+def _judged(request: Request, root: Path, loaded: list[Loaded]) -> Iterable[Judged]:
     if not request.paths:
-        places = Places(root)
-        for one, cluster in clusters:
-            built = _built(request, root, cluster, tolerant=True)
-            whole = structs.replace(built, faults=(*built.faults, *untrue(root, cluster)))
-            yield _of_cluster(request, one, cluster, whole, places)
-        return
+        return judge_clusters(root, loaded, _judges(request))
     if len(loaded) > 1:
         raise UsageError("PATH is judged within one cluster: give --cluster once")
-    around = _built(request, root, clusters[0][1], tolerant=False) if clusters else None
-    for path in request.paths:
-        yield _of_folder(request, read_manifests(path), around)
+    return judge_paths(root, request.paths, loaded[0].cluster if loaded else None, _judges(request))
 
 
-def _built(request: Request, root: Path, cluster: Cluster, *, tolerant: bool) -> Built:
-    return with_definitions(build(root, cluster, tolerant=tolerant), request.schemas)
-
-
-def _of_cluster(request: Request, one: Loaded, cluster: Cluster, built: Built, places: Places) -> _Judged:
-    problems, unasked = _problems(request, built)
-    judged = {*(RULES if request.rendered else ()), *(_ASKED if request.server else ())}
-    # What is not vendored, or was not built, may well have what a waiver is for.
-    settled = _settled(cluster, problems, judged=judged if not (built.unseen or built.faults) else ())
-    return _Judged(
-        name=one.name,
-        objects=len(built.objects),
-        found=(
-            *(of_finding(one.document, finding) for finding in settled.findings),
-            *(of_fault(fault) for fault in built.faults),
-            *(of_problem(problem, places.of(problem)) for problem in settled.kept),
-        ),
-        waived=settled.waived,
-        unjudged=tuple(unjudged(built)) if request.rendered else built.notes,
-        unasked=unasked,
-        notes=built.notes,
-        unseen=built.unseen,
+def _judges(request: Request) -> Judges:
+    of_server = explained([refusals])
+    looked_for = {*(RULES if request.rendered else ()), *(of_server if request.server else ())}
+    return Judges(
+        rules=request.rendered,
+        server=_server(request) if request.server else None,
+        schemas=request.schemas,
+        codes=Codes(explained=explanations(), waivable={*RULES, *of_server}, looked_for=looked_for),
+        today=datetime.now(UTC).date(),
     )
 
 
-def _of_folder(request: Request, folder: Built, around: Built | None) -> _Judged:
-    """Judge a folder; within a cluster, what its objects name and select may be the cluster's, whose waivers hold."""
-    whole = with_definitions(folder, request.schemas)
-    if around:
-        both = (*around.objects, *folder.objects)
-        notes = (*folder.notes, *around.notes)
-        remote = (*around.remote, *folder.remote)
-        together = structs.replace(around, objects=both, notes=notes, remote=remote)
-        whole = with_definitions(together, request.schemas)
-    places = Places(Path())
-    problems, unasked = _problems(request, whole)
-    own = tuple(one for one in problems if not one.object.component)
-    settled = _settled(whole.cluster, own, judged=()) if whole.cluster else Settled(own, (), ())
-    return _Judged(
-        name=folder.name if not around else f"{folder.name} within {around.name}",
-        objects=len(folder.objects),
-        found=(
-            *(of_fault(fault) for fault in folder.faults),
-            *(of_problem(problem, places.of(problem)) for problem in settled.kept),
-        ),
-        waived=settled.waived,
-        unjudged=tuple(unjudged(whole)) if request.rendered else whole.notes,
-        unasked=unasked,
-        notes=folder.notes,
-        unseen=whole.unseen,
-    )
-
-
-def _settled(cluster: Cluster, problems: Sequence[Problem], *, judged: Collection[str]) -> Settled:
-    return settle(cluster, problems, datetime.now(UTC).date(), known={*RULES, *_ASKED}, judged=judged)
-
-
-def _problems(request: Request, built: Built) -> tuple[list[Problem], tuple[str, ...]]:
-    """Return what is wrong, and what the server could not judge."""
-    found = examine(built) if request.rendered else []
-    if not request.server:
-        return found, ()
+def _server(request: Request) -> Callable[[Built], Answers]:
     from generator.cli.server import check_server  # noqa: PLC0415 - heavy, and for this way only
 
-    answered = check_server(built, request.kubeconfig, request.context)
-    return [*found, *answered.problems], answered.unjudged
+    return lambda built: check_server(built, request.kubeconfig, request.context)
 
 
-def _show_text(found: list[Shown], judged: list[_Judged]) -> None:
+def _show_text(found: list[Located], judged: list[Judged]) -> None:
     show(found, "text")
     for one in judged:
         notes = f", {plural(len(one.notes), 'note')}" if one.notes else ""
-        click.echo(f"{click.style(one.name, bold=True)}: {plural(one.objects, 'object')}, {tally(one.found)}{notes}")
+        click.echo(f"{click.style(one.name, bold=True)}: {plural(one.objects, 'object')}, {tally(one.findings)}{notes}")
         for waiver, number in one.waived:
             click.echo(f"  {_waived(waiver, number)}")
         for text in one.unjudged:
             click.echo(f"  not judged: {text}")
 
 
-def _show_github(found: list[Shown], judged: list[_Judged]) -> None:
+def _show_github(found: list[Located], judged: list[Judged]) -> None:
     show(found, "github")
     for one in judged:
         for waiver, number in one.waived:
@@ -180,12 +103,12 @@ def _show_github(found: list[Shown], judged: list[_Judged]) -> None:
             click.echo(f"::notice::{one.name}: not judged: {' '.join(text.split())}")
 
 
-def _show_json(found: list[Shown], judged: list[_Judged]) -> None:
-    told = {
+def _show_json(found: list[Located], judged: list[Judged]) -> None:
+    by_name = {
         one.name: {
             "objects": one.objects,
-            "errors": sum(shown.severity == Severity.ERROR for shown in one.found),
-            "warnings": sum(shown.severity == Severity.WARNING for shown in one.found),
+            "errors": _count(one, Severity.ERROR),
+            "warnings": _count(one, Severity.WARNING),
             "waived": [
                 {"code": waiver.code, "count": number, "until": waiver.expires, "owner": waiver.owner}
                 for waiver, number in one.waived
@@ -196,7 +119,11 @@ def _show_json(found: list[Shown], judged: list[_Judged]) -> None:
         }
         for one in judged
     }
-    click.echo(json.dumps({"findings": [data(one) for one in found], "judged": told}, indent=2, ensure_ascii=False))
+    click.echo(json.dumps({"findings": [data(one) for one in found], "judged": by_name}, indent=2, ensure_ascii=False))
+
+
+def _count(one: Judged, severity: Severity) -> int:
+    return sum(finding.severity == severity for finding in one.findings)
 
 
 def _waived(waiver: Waiver, number: int) -> str:

@@ -11,14 +11,15 @@ import click
 from generator.cli.options import CLUSTER, ROOT, discarded, root_of
 from generator.cli.output import OUTPUT, for_github, show_findings, summary
 from generator.errors import UsageError
+from generator.model.cluster import cluster_file
 from generator.model.plural import plural
 from generator.repository.handedits import refusals
 from generator.repository.project import Loaded, load
 from generator.upstream.charts import How
+from generator.upstream.findings import grouped
 from generator.upstream.pull import sources
 from generator.upstream.update import Moved, moved
 from generator.upstream.vendor import Asked, Did, Report, vendor
-from generator.upstream.wrong import grouped
 
 LISTED = 20
 # `\b` is click's mark for lines to leave as they are.
@@ -94,7 +95,7 @@ def command(  # noqa: PLR0913 - the verb's options
     report = vendor(root, change.loaded, asked, _progress(), lambda text: click.echo(text, err=True))
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(report, asked, change.told, perf_counter() - begun)
-    return int(bool(report.wrong) or report.refused or (only_check and bool(report.differing)))
+    return int(bool(report.findings) or report.refused or (only_check and bool(report.differing)))
 
 
 def _moved(root: Path, loaded: list[Loaded], components: tuple[str, ...], *, update: bool) -> Moved:
@@ -114,7 +115,7 @@ def _show(report: Report, asked: Asked, told: Sequence[str], seconds: float) -> 
         click.echo(text)
     for did in report.did:
         click.echo(_line(did, failed=(did.cluster, did.component) in report.failed))
-        if not asked.check and not report.wrong:
+        if not asked.check and not report.findings:
             for text in _changed(did):
                 click.echo(f"    {text}")
     for text in report.notes:
@@ -149,9 +150,10 @@ def _several(paths: tuple[str, ...]) -> str:
 
 
 def _problems(report: Report, asked: Asked) -> Iterator[str]:
-    for places, wrong, more in grouped(report.wrong):
+    for places, finding, more in grouped(report.findings):
         also = f"; so for {more} more" if more else ""
-        yield f"{click.style(', '.join(map('/'.join, places)), bold=True)}: {wrong.what}{also}\n   fix: {wrong.fix}"
+        where = click.style(", ".join(map("/".join, places)), bold=True)
+        yield f"{where}: {finding.message}{also}\n   fix: {finding.fix}"
     if report.outcome:
         yield from (f"note: {note}" for note in report.outcome.notes)
         yield from refusals(report.outcome.edits)
@@ -165,8 +167,8 @@ def _problems(report: Report, asked: Asked) -> Iterator[str]:
 def _summary(report: Report, asked: Asked, seconds: float) -> str:
     done = sum((did.cluster, did.component) not in report.failed for did in report.did)
     counted = f"{done} inflated, {report.untouched} left as they are, in {seconds:.1f} s"
-    if report.wrong:
-        count = len(report.wrong)
+    if report.findings:
+        count = len(report.findings)
         return f"{count} {'thing is' if count == 1 else 'things are'} wrong; nothing was written; {counted}"
     if report.refused:
         return f"refused: files were edited by hand; nothing was written; {counted}"
@@ -193,10 +195,9 @@ def _written(report: Report, asked: Asked, counted: str) -> str:
 
 
 def _show_github(report: Report, asked: Asked, _told: Sequence[str], seconds: float) -> None:
-    for places, wrong, _ in grouped(report.wrong):
-        own = f"clusters/{places[0][0]}/cluster.yaml"
-        file = wrong.what.partition(":")[0] if wrong.what.startswith(("overlays/", "base/")) else own
-        text = f"{', '.join(map('/'.join, places))}: {wrong.what}\nfix: {wrong.fix}"
+    for places, finding, _ in grouped(report.findings):
+        file = finding.file or cluster_file(places[0][0])
+        text = f"{', '.join(map('/'.join, places))}: {finding.message}\nfix: {finding.fix}"
         click.echo(f"::error file={file}::{for_github(text)}")
     for path in report.differing if asked.check else ():
         click.echo(
@@ -216,8 +217,8 @@ def _show_json(report: Report, asked: Asked, told: Sequence[str], seconds: float
         "components": [_data(did) for did in report.did],
         "untouched": report.untouched,
         "wrong": [
-            {"cluster": place[0], "component": place[1], "what": wrong.what, "fix": wrong.fix}
-            for place, wrong in report.wrong
+            {"cluster": place[0], "component": place[1], "what": finding.message, "fix": finding.fix}
+            for place, finding in report.findings
         ],
         "differing": report.differing if asked.check else [],
         "changes": [{"path": each.path, "kind": each.kind} for each in outcome.plan.changes] if outcome else [],

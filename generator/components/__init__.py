@@ -18,6 +18,7 @@ from generator.components.csi_nfs import DEFINITION as CSI_NFS
 from generator.components.definition import Definition
 from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
 from generator.components.issuers import DEFINITION as ISSUERS
+from generator.components.jobs import JOBSET, KUBEFLOW, RAY, Jobs
 from generator.components.kube_prometheus_stack import DEFINITION as KUBE_PROMETHEUS_STACK
 from generator.components.kueue import DEFINITION as KUEUE
 from generator.components.load_balancer import DEFINITION as LOAD_BALANCER
@@ -25,6 +26,7 @@ from generator.components.metrics_server import DEFINITION as METRICS_SERVER
 from generator.components.minio import DEFINITION as MINIO
 from generator.components.network_operator import DEFINITION as NETWORK_OPERATOR
 from generator.components.node_feature_discovery import DEFINITION as NODE_FEATURE_DISCOVERY
+from generator.components.operated import OperatedKind
 from generator.components.prometheus_crds import DEFINITION as PROMETHEUS_CRDS
 from generator.components.queues import DEFINITION as QUEUES
 from generator.components.rdma import DEFINITION as RDMA
@@ -72,22 +74,44 @@ CATALOGUE: dict[str, Definition] = {
 }
 """Every component by name, in the order in which people read of them."""
 
+OPERATED: dict[str, tuple[OperatedKind, ...]] = {
+    name: tuple(kind for one in CATALOGUE.values() for kind in one.kinds if kind.kind == name)
+    for name in sorted({kind.kind for one in CATALOGUE.values() for kind in one.kinds})
+}
+"""What components do with objects, by kind."""
+
+JOBS: Jobs = (JOBSET, KUBEFLOW, RAY, *(one.jobs for one in CATALOGUE.values() if one.jobs))
+"""Every kind of job that may run, installed by us or not: what Kueue and the tenants' rules say is the same on every
+cluster."""
+
 
 def compose(cluster: Cluster, vendored: Collection[str] = ()) -> tuple[Component, ...]:
     """Return everything that `gen` installs on a cluster, with what its file says of each component applied. Argo CD
     inflates charts itself only while some component that has one is not in `vendored`.
     """
-    made = [one.make(cluster) for one in CATALOGUE.values() if one.make and one.wanted(cluster)]
-    kept = [component for component in made if cluster.settings(component.name).managed]
+    made = [_made(one, cluster) for one in CATALOGUE.values() if one.wanted(cluster)]
+    kept = [component for component in made if component and cluster.settings(component.name).managed]
     unvendored = any(component.releases and component.name not in vendored for component in kept)
     kept.append(argo_cd(cluster, tuple(kept), enable_helm=unvendored))
     present = {component.name for component in kept}
     return tuple(_settled(component, cluster, present) for component in kept)
 
 
+def _made(one: Definition, cluster: Cluster) -> Component | None:
+    if one.make_with_jobs:
+        return one.make_with_jobs(cluster, JOBS)
+    return one.make(cluster) if one.make else None
+
+
 def absent(cluster: Cluster) -> dict[str, str]:
     """Return the components that this cluster does not have, each with the reason."""
     return {name: one.absence for name, one in CATALOGUE.items() if not one.wanted(cluster)}
+
+
+def offered(cluster: Cluster) -> tuple[str, ...]:
+    """Return the API versions, beside Kubernetes' own, that charts may ask for."""
+    apis = (api for one in CATALOGUE.values() if one.wanted(cluster) for api in one.apis)
+    return tuple(f"{api.group}/{version}" for api in apis for version in api.offered)
 
 
 def _settled(component: Component, cluster: Cluster, present: set[str]) -> Component:

@@ -1,8 +1,11 @@
 """Ceph's CSI drivers: what mounts RBD images and CephFS on the nodes."""
 
+from collections.abc import Iterator
+
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Chart, Component, Manifest, Release, Tier
 from generator.components.definition import Definition, Version, Versions
+from generator.components.operated import Made, OperatedKind, name_of
 from generator.components.parts import tolerations
 from generator.components.rook_ceph import NAMESPACE
 from generator.model.cluster import Cluster
@@ -90,10 +93,21 @@ def node_resources() -> Manifest:
     }
 
 
+def csi_driver(manifest: Manifest) -> Iterator[Made]:
+    """Yield what the operator registers for a Driver."""
+    if str(manifest.get("apiVersion")).startswith("csi.ceph.io/"):
+        yield Made("CSIDriver", name_of(manifest))
+
+
 DEFINITION = Definition(
     name="ceph-csi-drivers",
     make=ceph_csi_drivers,
     wanted=lambda cluster: cluster.storage.ceph,
     absence="there is no storage.ceph",
     versions=VERSIONS,
+    makes=(Made("CSIDriver", CEPHFS_DRIVER), Made("CSIDriver", RBD_DRIVER)),
+    kinds=(
+        OperatedKind(kind="Driver", makes=csi_driver),
+        OperatedKind(kind="OperatorConfig", tolerations=("spec", "driverSpecDefaults", "nodePlugin", "tolerations")),
+    ),
 )

@@ -1,10 +1,14 @@
 """cert-manager: makes and renews certificates; who signs them is in `issuers`."""
 
+from collections.abc import Iterator
+
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Version, Versions
+from generator.components.operated import OWN, Api, Made, Named, Names, OperatedKind
 from generator.components.parts import injected_ca, resources, tolerations
 from generator.model.cluster import Cluster
+from generator.model.fields import dig, mapping, sequence
 
 VERSIONS = Versions(
     "cert-manager",
@@ -18,6 +22,10 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "cert-manager"
+GROUP = "cert-manager.io"
+SECRET_KEYS = frozenset({"ca.crt", "tls.crt", "tls.key", "keystore.jks", "keystore.p12", "truststore.jks"})
+"""What a Secret with a certificate may hold."""
+SOLVERS: Names = (("IngressClass", "spec.acme.solvers.*.http01.ingress.ingressClassName"),)
 
 
 def cert_manager(cluster: Cluster) -> Component:
@@ -79,8 +87,44 @@ def webhook_ca() -> Secret:
     )
 
 
+def issuer(manifest: Manifest) -> Iterator[Named]:
+    """Yield the issuer of a Certificate."""
+    said = mapping(dig(manifest, "spec", "issuerRef"))
+    kind = str(said.get("kind", "Issuer"))
+    if said.get("group", GROUP) == GROUP:
+        yield Named(("spec", "issuerRef", "name"), kind, said.get("name"), "" if kind == "ClusterIssuer" else OWN)
+
+
+def certified(manifest: Manifest) -> Iterator[Made]:
+    """Yield the Secret of a Certificate."""
+    yield Made("Secret", str(dig(manifest, "spec", "secretName")), OWN, SECRET_KEYS)
+
+
+def ingress_issuers(manifest: Manifest) -> Iterator[Named]:
+    """Yield the issuer of an Ingress's certificates."""
+    annotations = mapping(dig(manifest, "metadata", "annotations"))
+    for key, kind, space in ((f"{GROUP}/cluster-issuer", "ClusterIssuer", ""), (f"{GROUP}/issuer", "Issuer", OWN)):
+        if annotations.get(f"{GROUP}/issuer-group", GROUP) == GROUP:
+            yield Named(("metadata", "annotations", key), kind, annotations.get(key), space)
+
+
+def ingress_secrets(manifest: Manifest) -> Iterator[Made]:
+    """Yield the Secrets with an Ingress's certificates."""
+    if any(f"{GROUP}/" in str(key) for key in mapping(dig(manifest, "metadata", "annotations"))):
+        for tls in sequence(dig(manifest, "spec", "tls")):
+            yield Made("Secret", str(dig(tls, "secretName")), OWN, SECRET_KEYS)
+
+
 DEFINITION = Definition(
     name="cert-manager",
     make=cert_manager,
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group=GROUP),),
+    kinds=(
+        OperatedKind(kind="Certificate", also_names=issuer, makes=certified),
+        OperatedKind(kind="ClusterIssuer", names=(("Secret", "spec.ca.secretName", NAMESPACE), *SOLVERS)),
+        OperatedKind(kind="Ingress", also_names=ingress_issuers, makes=ingress_secrets),
+        OperatedKind(kind="Issuer", names=(("Secret", "spec.ca.secretName", OWN), *SOLVERS)),
+    ),
 )

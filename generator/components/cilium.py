@@ -2,7 +2,8 @@
 
 from generator.components.common import CLUSTER_ROLES, UNWATCHED, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import ALL_NODES, Definition, Version, Versions
+from generator.components.operated import Api, Made
 from generator.components.parts import resources
 from generator.model.cluster import Cluster
 from generator.model.nodes import LoadBalancer
@@ -205,6 +206,11 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.networks.cni == "cilium",
     absence="cni is calico",
     versions=VERSIONS,
+    namespaces=(NAMESPACE, SECRETS_NAMESPACE),
+    # facts: network-gpu, Cilium.
+    apis=(Api(group="cilium.io", by_operator=True),),
+    makes=(Made("IngressClass", INGRESS_CLASS),),
+    daemons_on=ALL_NODES,
     notes="Replaces kube-proxy; traffic between nodes is tunnelled (VXLAN). It binds to the interfaces of the node "
     "and storage networks by name, because it does not work on IP over InfiniBand. On one flat network native "
     "routing saves the tunnel: set `routingMode: native`, `autoDirectNodeRoutes: true` and "

@@ -2,7 +2,7 @@
 
 from generator.components.common import CLUSTER_ROLES, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import ALL_NODES, Definition, Version, Versions
 from generator.model.cluster import Cluster
 from generator.model.storage import Nfs
 
@@ -80,4 +80,6 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.nfs,
     absence="there is no storage.nfs",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    daemons_on=ALL_NODES,
 )

@@ -1,11 +1,13 @@
 """What gen knows of a component whatever the cluster: each component's module holds one `DEFINITION`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from generator.components.component import Chart, Component
+from generator.components.jobs import JobKind, Jobs
+from generator.components.operated import Api, Made, Names, OperatedKind
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 
@@ -46,7 +48,31 @@ class Versions(Struct, frozen=True):
         return next((version for version in self.known if version.version == wanted), self.known[0])
 
 
+class ImageJoining(Struct, frozen=True, kw_only=True):
+    """How an operator reads images whose parts stand in fields of its custom resources, which are of the API `group`:
+    it writes `repository/image:version` with whatever `version` says, a tag and a digest as well. `system_added` are
+    the fields, by kind, to whose version it adds the node's system, as in `580.95.05-ubuntu24.04`.
+    """
+
+    group: str
+    system_added: Mapping[str, tuple[str, ...]] = {}
+
+
+class OperatorImages(Struct, frozen=True, kw_only=True):
+    """Images that an operator starts by itself: objects of `kind` name only their registry, at the path `registry`, and
+    without that they come from `default`. Each of the `names` has the component's version as its tag.
+    """
+
+    versions: Versions
+    kind: str
+    registry: Path
+    default: str
+    names: tuple[str, ...]
+
+
 Make: TypeAlias = Callable[[Cluster], Component]
+
+ALL_NODES = ""
 
 
 def always(_cluster: Cluster) -> bool:
@@ -60,22 +86,46 @@ def no_hosts(_cluster: Cluster) -> Iterator[tuple[Path, str]]:
 
 
 class Definition(Struct, frozen=True, kw_only=True, eq=False):
-    """A component: `make` says what it is on a cluster that wants it, and is None for Argo CD alone, which is made from
-    all others. `wanted` returns what of a cluster asks for it, nothing true where that cluster does not have it, and
-    `absence` is then the reason in a few words. `versions` are None for what is made of our own objects and has another
-    component's version. `namespaces` are those it may live in beside the ones its `Component` declares, so that no team
-    takes them. `hosts` yields the names that users reach it by, each with its place in the cluster file. `notes` is
-    what the documentation says of it, in Markdown.
-    """
+    """A component, whatever the cluster. All that is asked of a cluster here is safe on any that decodes."""
 
     name: str
     make: Make | None = None
+    """What it is on a cluster that wants it. None for Argo CD, which is made from all others, and where
+    `make_with_jobs` says it."""
+    make_with_jobs: Callable[[Cluster, Jobs], Component] | None = None
+    """The same for what names every kind of job there is: those of the whole catalogue are handed in."""
     wanted: Callable[[Cluster], object] = always
+    """What of a cluster asks for it, nothing true where that cluster does not have it ..."""
     absence: str = ""
+    """... and then the reason in a few words."""
     versions: Versions | None = None
+    """None for what is made of our own objects and has another component's version."""
     namespaces: tuple[str, ...] = ()
+    """Every namespace that it may live in, so that no team takes it."""
     hosts: Callable[[Cluster], Iterator[tuple[Path, str]]] = no_hosts
+    """The names that users reach it by, each with its place in the cluster file."""
+    apis: tuple[Api, ...] = ()
+    """The API groups whose definitions come with it."""
+    makes: tuple[Made, ...] = ()
+    """Objects that it makes when it runs, whatever objects there are."""
+    kinds: tuple[OperatedKind, ...] = ()
+    """The kinds of objects that its programs act on, as far as these name or make others."""
+    label_names: Names = ()
+    """Labels that may be on any object, and what they name: rows as of `Names`, with the label for the way."""
+    jobs: tuple[JobKind, ...] = ()
+    """The kinds of jobs that its operator runs."""
+    daemons_on: str | None = None
+    """The nodes that its DaemonSets must reach: `ALL_NODES`, or those with this label; None where it chooses."""
+    resources: tuple[str, ...] = ()
+    """How the names of extended resources begin that it offers on nodes."""
+    node_labels: tuple[str, ...] = ()
+    """How the labels begin that it puts on nodes, by what it finds there."""
     notes: str = ""
+    """What the documentation says of it, in Markdown."""
+    image_joining: ImageJoining | None = None
+    """How its operator reads images in parts; such an operator alone takes digests there."""
+    operator_images: OperatorImages | None = None
+    """What its operator starts without any object that names it."""
 
     @property
     def known(self) -> tuple[Version, ...]:

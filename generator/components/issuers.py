@@ -105,6 +105,7 @@ def own_ca() -> Secret:
 DEFINITION = Definition(
     name="issuers",
     make=issuers,
+    namespaces=(NAMESPACE,),
     notes="With `site.issuer.kind: ca` the Secret is given by you, before anything asks for a certificate. Its loss "
     "counts as loss of data: every certificate in the cluster hangs on it.",
 )

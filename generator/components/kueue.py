@@ -1,10 +1,15 @@
 """Kueue: decides which job may start, on whose quota, and which one must stop for it."""
 
+from collections.abc import Iterator
+
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, fullname, prometheus_crds, release_of, replicas
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Version, Versions
+from generator.components.jobs import JOB, SERVICES, Jobs
+from generator.components.operated import OWN, Api, Named, Names, OperatedKind
 from generator.components.parts import injected_ca, spread
 from generator.model.cluster import Cluster
+from generator.model.fields import dig, sequence, spots
 
 VERSIONS = Versions(
     "kueue",
@@ -21,6 +26,15 @@ VERSIONS = Versions(
 NAMESPACE = "kueue-system"
 TEAM = "gen.internal/team"
 """The label of a team's namespace; its value is the team's name."""
+QUEUE = "kueue.x-k8s.io/queue-name"
+"""The label of a job; its value is the LocalQueue that it starts through."""
+QUOTAS: Names = (
+    ("Cohort", "spec.cohort"),
+    ("Cohort", "spec.cohortName"),
+    ("Cohort", "spec.parentName"),
+    ("ResourceFlavor", "spec.resourceGroups.*.flavors.*.name"),
+    ("AdmissionCheck", "spec.admissionChecksStrategy.admissionChecks.*.name"),
+)
 
 # Kueue refuses unknown keys and then does not start (facts: scheduling 2.1). `internalCertManagement` is the chart's to
 # add: it names Service and Secret after the release, which may be an adopted one.
@@ -78,18 +92,7 @@ waitForPodsReady:
     backoffMaxSeconds: 3600
 integrations:
   frameworks:
-    - batch/job
-    - jobset.x-k8s.io/jobset
-    - trainer.kubeflow.org/trainjob
-    - kubeflow.org/mpijob
-    - kubeflow.org/pytorchjob
-    - kubeflow.org/tfjob
-    - ray.io/rayjob
-    - ray.io/raycluster
-    - ray.io/rayservice
-    - pod
-    - deployment
-    - statefulset
+{frameworks}
 resources:
   excludeResourcePrefixes:
     - rdma/
@@ -98,7 +101,7 @@ resources:
 """
 
 
-def kueue(cluster: Cluster) -> Component:
+def kueue(cluster: Cluster, jobs: Jobs) -> Component:
     """Install Kueue wherever teams share the cluster."""
     version = VERSIONS.of(cluster)
     secret = certificate(cluster)
@@ -113,7 +116,7 @@ def kueue(cluster: Cluster) -> Component:
                 version.chart("kueue"),
                 "kueue",
                 NAMESPACE,
-                values(cluster, version.version),
+                values(cluster, version.version, jobs),
                 secrets={secret.name: "placeholder"},
             ),
         ),
@@ -131,13 +134,22 @@ def kueue(cluster: Cluster) -> Component:
     )
 
 
-def configuration(cluster: Cluster) -> str:
+def configuration(cluster: Cluster, jobs: Jobs) -> str:
     """Return the manager's configuration, as the text that the chart wants."""
     _, namespace = release_of(cluster, "kueue", NAMESPACE)
-    return CONFIGURATION.format(namespace=namespace, team=TEAM, minutes=cluster.scheduling.start_minutes)
+    minutes = cluster.scheduling.start_minutes
+    listed = "\n".join(f"    - {name}" for name in frameworks(jobs))
+    return CONFIGURATION.format(namespace=namespace, team=TEAM, minutes=minutes, frameworks=listed)
 
 
-def values(cluster: Cluster, tag: str) -> Manifest:
+def frameworks(jobs: Jobs) -> Iterator[str]:
+    """Yield the kinds that Kueue can hold, by its own names."""
+    yield JOB.framework
+    yield from (one.framework for kinds in jobs for one in kinds)
+    yield from ("pod", *(one.framework for one in SERVICES))
+
+
+def values(cluster: Cluster, tag: str, jobs: Jobs) -> Manifest:
     """Return the chart's values. The image is named because the chart in Git names a staging one; memory is for
     the pods and nodes it watches (facts: scheduling 2.5).
     """
@@ -156,7 +168,7 @@ def values(cluster: Cluster, tag: str) -> Manifest:
                 "resources": {"requests": {"cpu": "500m", "memory": "512Mi"}, "limits": {"cpu": "2", "memory": "1Gi"}},
             },
         },
-        "managerConfig": {"controllerManagerConfigYaml": configuration(cluster)},
+        "managerConfig": {"controllerManagerConfigYaml": configuration(cluster, jobs)},
     }
 
 
@@ -189,12 +201,31 @@ def injected(secret: str) -> tuple[Ignore, ...]:
     )
 
 
+def namespaces_served(manifest: Manifest) -> Iterator[Named]:
+    """Yield the namespaces that a ClusterQueue is for."""
+    for at, rule in spots(manifest, "spec.namespaceSelector.matchExpressions.*"):
+        if dig(rule, "key") == "kubernetes.io/metadata.name" and dig(rule, "operator") == "In":
+            yield from (Named((*at, "values"), "Namespace", name) for name in sequence(dig(rule, "values")))
+
+
 DEFINITION = Definition(
     name="kueue",
-    make=kueue,
+    make_with_jobs=kueue,
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group="kueue.x-k8s.io"),),
+    kinds=(
+        OperatedKind(kind="ClusterQueue", names=QUOTAS, also_names=namespaces_served),
+        OperatedKind(kind="Cohort", names=QUOTAS),
+        OperatedKind(kind="LocalQueue", names=(("ClusterQueue", "spec.clusterQueue"),)),
+        OperatedKind(kind="ResourceFlavor", names=(("Topology", "spec.topologyName"),)),
+    ),
+    label_names=(
+        ("LocalQueue", QUEUE, OWN),
+        ("WorkloadPriorityClass", "kueue.x-k8s.io/priority-class"),
+    ),
     notes="Decides which job starts, on whose quota, and which one stops for it. Only whole jobs are stopped. An "
     "admitted job that does not start within `scheduling.startMinutes` gives its quota back.",
 )

@@ -61,4 +61,5 @@ DEFINITION = Definition(
     name="metrics-server",
     make=metrics_server,
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
 )

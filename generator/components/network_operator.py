@@ -4,8 +4,9 @@ from typing import Literal
 
 from generator.components.common import CLUSTER_ROLES, CRD, fullname, release_of
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, ImageJoining, Version, Versions
 from generator.components.issuers import signed
+from generator.components.operated import Api
 from generator.components.parts import injected_ca, tolerations
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
@@ -89,10 +90,19 @@ def values(cluster: Cluster) -> Manifest:
     }
 
 
+# v26.4.1: pkg/render/render.go.
+JOINING = ImageJoining(
+    group="mellanox.com",
+    system_added={"NicClusterPolicy": ("spec.ofedDriver",), "NicNodePolicy": ("spec.ofedDriver",)},
+)
 DEFINITION = Definition(
     name="network-operator",
     make=network_operator,
     wanted=hosts,
     absence="no GPU node has HCAs in a fabric",
     versions=VERSIONS,
+    image_joining=JOINING,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group="mellanox.com"),),
+    node_labels=("network.nvidia.com/",),
 )

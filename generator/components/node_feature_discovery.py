@@ -2,7 +2,8 @@
 
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import ALL_NODES, Definition, Version, Versions
+from generator.components.operated import Api
 from generator.components.parts import tolerations
 from generator.model.cluster import Cluster
 
@@ -89,5 +90,9 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.gpu_nodes or cluster.fabric,
     absence="no node has GPUs or HCAs",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group="nfd.k8s-sigs.io"),),
+    daemons_on=ALL_NODES,
+    node_labels=("feature.node.kubernetes.io/",),
     notes="One instance that both NVIDIA operators share; their charts' own are off.",
 )

@@ -3,6 +3,7 @@
 from generator.components.common import CRD
 from generator.components.component import Component, Tier
 from generator.components.definition import Definition, Version, Versions
+from generator.components.operated import Api
 from generator.model.cluster import Cluster
 
 VERSIONS = Versions(
@@ -40,6 +41,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.monitoring.prometheus,
     absence="there is no monitoring.prometheus",
     versions=VERSIONS,
+    apis=(Api(group="monitoring.coreos.com", offered=("v1",)),),
     notes="A component of its own, so that ServiceMonitors of storage and schedulers can be applied before "
     "Prometheus, whose volume may itself lie on that storage.",
 )

@@ -1,10 +1,14 @@
 """Rook: the operator that runs Ceph, and the operator that runs Ceph's CSI drivers."""
 
+from collections.abc import Iterator
+
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Version, Versions
+from generator.components.operated import OWN, Api, Made, MadePods, Named, OperatedKind, name_of
 from generator.components.parts import tolerations
 from generator.model.cluster import Cluster
+from generator.model.fields import dig, mapping, sequence
 
 VERSIONS = Versions(
     "rook-ceph",
@@ -19,6 +23,13 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "rook-ceph"
+PARAMETERS = (
+    ("fsName", "CephFilesystem", "clusterID"),
+    ("pool", "CephPool", "clusterID"),
+    ("dataPool", "CephPool", "clusterID"),
+    ("objectStoreName", "CephObjectStore", "objectStoreNamespace"),
+)
+"""Parameters of classes that name what Rook has made, and those that name its namespace."""
 """The operators, the CSI drivers and the Ceph cluster share it: CSI driver and provisioner names begin with it."""
 
 
@@ -62,12 +73,59 @@ def values(cluster: Cluster) -> Manifest:
     }
 
 
+def block_pool(manifest: Manifest) -> Iterator[Made]:
+    """Yield the pool that Rook makes in Ceph."""
+    yield Made("CephPool", str(mapping(manifest.get("spec")).get("name", name_of(manifest))), OWN)
+
+
+def filesystem_pools(manifest: Manifest) -> Iterator[Made]:
+    """Yield a filesystem's pools. Rook puts its name before theirs unless it is told to keep theirs."""
+    spec = mapping(manifest.get("spec"))
+    prefix = "" if spec.get("preservePoolNames") is True else f"{name_of(manifest)}-"
+    for number, pool in enumerate(sequence(spec.get("dataPools"))):
+        yield Made("CephPool", f"{prefix}{dig(pool, 'name') or f'data{number}'}", OWN)
+
+
+def bucket(manifest: Manifest) -> Iterator[Made]:
+    """Yield what a claim of a bucket becomes: its address and its keys."""
+    yield from (Made(kind, name_of(manifest), OWN) for kind in ("ConfigMap", "Secret"))
+
+
+def gateways(manifest: Manifest) -> Iterator[MadePods]:
+    """Yield the pods of an object store."""
+    yield MadePods({"app": "rook-ceph-rgw", "rook_object_store": name_of(manifest)})
+
+
+def ceph_parameters(manifest: Manifest) -> Iterator[Named]:
+    """Yield what a class of volumes, snapshots or buckets takes of Ceph."""
+    driver = manifest.get("provisioner" if manifest["kind"] == "StorageClass" else "driver")
+    parameters = {str(name): value for name, value in mapping(manifest.get("parameters")).items()}
+    for name, kind, beside in PARAMETERS if "rook" in str(driver) else ():
+        yield Named(("parameters", name), kind, parameters.get(name), str(parameters.get(beside)))
+
+
+KINDS = (
+    OperatedKind(kind="CephBlockPool", makes=block_pool),
+    OperatedKind(kind="CephFilesystem", makes=filesystem_pools),
+    OperatedKind(kind="CephFilesystemSubVolumeGroup", names=(("CephFilesystem", "spec.filesystemName", OWN),)),
+    OperatedKind(kind="CephObjectStore", names=(("Secret", "spec.gateway.sslCertificateRef", OWN),), pods=gateways),
+    OperatedKind(kind="CephObjectStoreUser", names=(("CephObjectStore", "spec.store", OWN),)),
+    OperatedKind(kind="ObjectBucketClaim", names=(("StorageClass", "spec.storageClassName"),), makes=bucket),
+    OperatedKind(kind="StorageClass", also_names=ceph_parameters),
+    OperatedKind(kind="VolumeSnapshotClass", also_names=ceph_parameters),
+)
+
+
 DEFINITION = Definition(
     name="rook-ceph",
     make=rook_ceph,
     wanted=lambda cluster: cluster.storage.ceph,
     absence="there is no storage.ceph",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group="ceph.rook.io"), Api(group="objectbucket.io")),
+    makes=(Made("ConfigMap", "rook-ceph-mon-endpoints", NAMESPACE),),
+    kinds=KINDS,
     notes="Only the operator. The CSI drivers and the cluster are components of their own, so that each moves in a "
     "commit of its own: Rook 1.20 expects the operator, its CSI drivers and the cluster from three charts.",
 )

@@ -5,24 +5,19 @@ place.
 import re
 from collections.abc import Iterator
 
-_WORD = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
-_HOST = r"(?:(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?|[a-z0-9-]+(?=:\d))(?::\d+)?"
+from generator.layout.image_references import DIGEST, HOST, NAME, WORD, has_tag_or_digest
+
 _TAG = r":(?P<tag>[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,126}[A-Za-z0-9_])?)"
-_DIGEST = r"@(?P<digest>sha256:[0-9a-f]{64})"
-# As text: `re` compiles each when it is first used, and most clusters have no use for them.
-_NAME = rf"(?:(?:{_HOST}|localhost)/)?{_WORD}(?:/{_WORD})*"
-REFERENCE = rf"(?P<name>{_NAME})(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:{_DIGEST})?"
-"""A whole image; registries are written in lower case, digests are SHA-256."""
 # Not behind a scheme, a path or a variable; not before more of a path or a template.
 _BEFORE, _AFTER = r"(?<![\w./:@%$}-])", r"(?![\w/@{$-]|[.:][\w/])"
 _TOKEN = (
-    rf"{_BEFORE}(?P<name>(?:{_HOST}|localhost(?::\d+)?)(?:/{_WORD})+)"
-    rf"(?:{_TAG}(?:{_DIGEST})?|@(?P<only>sha256:[0-9a-f]{{64}})){_AFTER}"
+    rf"{_BEFORE}(?P<name>(?:{HOST}|localhost(?::\d+)?)(?:/{WORD})+)"
+    rf"(?:{_TAG}(?:{DIGEST})?|@(?P<only>sha256:[0-9a-f]{{64}})){_AFTER}"
 )
 # `image: postgres:16` in a file within a ConfigMap, `--image=postgres:16`: no host, but the key says what it is.
 _KEYED = (
     r"""[iI]mage["']?(?:\s*:\s+|\s*=\s*|\s+)["']?"""
-    rf"(?P<image>{_NAME}:[A-Za-z0-9_][\w.-]*(?:@sha256:[0-9a-f]{{64}})?){_AFTER}"
+    rf"(?P<image>{NAME}:[A-Za-z0-9_][\w.-]*(?:@sha256:[0-9a-f]{{64}})?){_AFTER}"
 )
 KEY = (
     r"""(?:(?:[iI]mage|IMAGE)\\?["']?\s*:(?:[ \t]+\\?["']?|\\?["'])"""
@@ -30,7 +25,7 @@ KEY = (
 )
 """What stands before an image without a tag and says that it is one: `image: `, `--image=`, `X_IMAGE=`."""
 _END = r"""(?=[\s"',;)}\]\\]|$)"""
-_UNTAGGED = rf"{KEY}(?P<image>{_NAME}){_END}"
+_UNTAGGED = rf"{KEY}(?P<image>{NAME}){_END}"
 # Only a file with containers tells of a single word behind a key that it is an image.
 _CONTAINERS = r"""ontainers\\?["']?\s*:"""
 _FILES = (".png", ".jpg", ".jpeg", ".svg", ".gif", ".ico", ".webp", ".img", ".iso", ".qcow2", ".raw")
@@ -40,24 +35,19 @@ _DOMAIN = r"(?!registry\.)(?:.+\.)?(?:kubernetes\.io|k8s\.io|x-k8s\.io|nvidia\.c
 _KIND = r"v\d+(?:(?:alpha|beta)\d+)?"
 
 
-def has_mark(reference: str) -> bool:
-    """Tell whether a reference has a tag or a digest."""
-    return ":" in reference.rpartition("/")[2]
-
-
-def is_key(name: str) -> bool:
+def is_image_key(name: str) -> bool:
     """Tell whether a flag or variable of that name holds an image."""
     return name.lower().endswith("image")
 
 
-def is_named(text: str) -> bool:
+def may_be_image(text: str) -> bool:
     """Tell whether what such a flag or variable holds may be one: a single word may be anything, and pictures and disks
     are called images too.
     """
     return (":" in text or "/" in text) and not text.lower().endswith(_FILES)
 
 
-def named(text: str) -> list[str]:
+def images_in(text: str) -> list[str]:
     """Return the images that stand somewhere in a text, each once, as they are spelt."""
     found: dict[str, None] = {}
     if ":" in text or "@" in text:
@@ -79,12 +69,12 @@ def _is_image(match: re.Match[str]) -> bool:
 def _untagged(text: str) -> Iterator[str]:
     pod = re.search(_CONTAINERS, text)
     for name in (match["image"] for match in re.finditer(_UNTAGGED, text)):
-        if is_named(name) or (pod and "/" not in name and name not in {"true", "false", "null"}):
+        if may_be_image(name) or (pod and "/" not in name and name not in {"true", "false", "null"}):
             yield name
 
 
-def replaced(text: str, name: str, new: str) -> str:
+def replace_image(text: str, name: str, new: str) -> str:
     """Return a text with another image wherever one stands; without a tag or digest it is one only behind its key."""
-    before, after = (_BEFORE, _AFTER) if has_mark(name) else (KEY, _END)
+    before, after = (_BEFORE, _AFTER) if has_tag_or_digest(name) else (KEY, _END)
     # Nothing in a name is special in a replacement.
     return re.sub(f"({before}){re.escape(name)}{after}", rf"\g<1>{new}", text)

@@ -10,12 +10,15 @@ from typing import Any
 from msgspec import Struct
 
 from generator.components.component import Manifest, Patch
-from generator.layout.images import Place, find, in_parts, joined, rewrite, rewritten_text, split, upstream_name
+from generator.layout.image_fields import ImageField, image_fields, takes_digest
+from generator.layout.image_references import has_port, is_below, rewrite, split, upstream_name, with_registry
+from generator.layout.image_texts import replace_image
+from generator.model.finding import Path
 
 
-class Sighting(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An image in an object that stands elsewhere: `target` finds the object in a Kustomize patch, `pointer` (JSON
-    pointer) the text in it; the rest is as in `Place`.
+class SharedImage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An image in an object that an overlay does not write itself: `target` finds the object in a Kustomize patch,
+    `pointer` (JSON pointer) the text in it; the rest is as in `ImageField`.
     """
 
     target: dict[str, str]
@@ -26,7 +29,7 @@ class Sighting(Struct, frozen=True, kw_only=True, omit_defaults=True):
     visible: bool = False
 
 
-class Imaging(Struct, frozen=True):
+class ImageRewriting(Struct, frozen=True):
     """How images are rewritten: below `mirror` (registry and path), and with `digests` by normalised reference."""
 
     mirror: str | None = None
@@ -40,28 +43,49 @@ class Imaging(Struct, frozen=True):
         """Return the digest that is locked for an image, "" where there is none or it has one already."""
         return "" if "@" in image else self.digests.get(upstream_name(image, self.mirror), "")
 
-    def fields(self, places: Sequence[Place]) -> dict[str | int, str]:
-        """Return what becomes of the text that holds these places, and of the version beside it, by their keys."""
-        one = places[0]
-        new = {one.path[-1]: rewritten_text(one.text, places, self.mirror, self.digests)}
-        if in_parts(one) and one.pinnable and (digest := self.digest(one.image)):
+    def values(self, fields: Sequence[ImageField]) -> dict[str | int, str]:
+        """Return what becomes of the text that holds these images, and of the version beside it, by their keys."""
+        one = fields[0]
+        new = {one.path[-1]: self.text(one.text, fields)}
+        if one.in_parts and one.pinnable and (digest := self.digest(one.image)):
             new["version"] = f"{split(one.image)[1]}@{digest}"
         return new
 
+    def text(self, text: str, fields: Sequence[ImageField]) -> str:
+        """Return a text that holds some images with each of their names rewritten."""
+        for name, field in {field.name: field for field in fields}.items():
+            new = self._name(field)
+            text = new if text == name else replace_image(text, name, new)
+        return text
 
-def sightings(manifests: Iterable[Manifest]) -> tuple[Sighting, ...]:
+    def _name(self, field: ImageField) -> str:
+        if not field.in_parts:
+            return rewrite(field.name, self.mirror, self.digests)
+        first = _first_part(field)
+        stays = self.mirror is None or is_below(field.image, self.mirror) or has_port(first)
+        return field.name if stays else f"{self.mirror}/{first}"
+
+
+def _first_part(field: ImageField) -> str:
+    """Return a registry or repository, which is the first part of an image, with its host."""
+    if field.name == "docker.io" and field.image.startswith("docker.io/library/"):
+        return "docker.io/library"
+    return field.name if is_below(field.image, field.name) else with_registry(field.name)
+
+
+def shared_images(manifests: Iterable[Manifest]) -> tuple[SharedImage, ...]:
     """Return every image that objects name, for patches on them: `gen vendor` keeps this of what it inflated."""
     return tuple(
-        Sighting(
+        SharedImage(
             target=_target(manifest),
-            pointer=_pointer(place.path),
-            text=place.text,
-            name=place.name,
-            image=place.image,
-            visible=place.visible,
+            pointer=_pointer(field.path),
+            text=field.text,
+            name=field.name,
+            image=field.image,
+            visible=field.visible,
         )
         for manifest in manifests
-        for place in find(manifest)
+        for field in image_fields(manifest)
     )
 
 
@@ -78,42 +102,41 @@ def _target(manifest: Manifest) -> dict[str, str]:
     }
 
 
-def _pointer(path: Sequence[str | int]) -> str:
+def _pointer(path: Path) -> str:
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
-def rewritten(manifest: Manifest, imaging: Imaging) -> Manifest:
+def rewritten(manifest: Manifest, rewriting: ImageRewriting) -> Manifest:
     """Return an object of ours with all its images rewritten."""
-    found = _by_path(find(manifest)) if imaging else {}
+    found = _by_path(image_fields(manifest)) if rewriting else {}
     made = deepcopy(manifest) if found else manifest
-    for path, places in found.items():
-        part = dig(made, path[:-1])
-        for key, text in imaging.fields(places).items():
+    for path, fields in found.items():
+        part = _value_at(made, path[:-1])
+        for key, text in rewriting.values(fields).items():
             part[key] = text
     return made
 
 
-def _by_path(places: Iterable[Place]) -> dict[tuple[str | int, ...], list[Place]]:
-    found: dict[tuple[str | int, ...], list[Place]] = defaultdict(list)
-    for place in places:
-        found[place.path].append(place)
+def _by_path(fields: Iterable[ImageField]) -> dict[Path, list[ImageField]]:
+    found: dict[Path, list[ImageField]] = defaultdict(list)
+    for field in fields:
+        found[field.path].append(field)
     return found
 
 
-def dig(value: Any, path: Sequence[str | int]) -> Any:
-    """Return what stands there."""
+def _value_at(value: Any, path: Sequence[str | int]) -> Any:
     for step in path:
         value = value[step]
     return value
 
 
-def rewritten_patch(patch: Patch, imaging: Imaging) -> Patch:
+def rewritten_patch(patch: Patch, rewriting: ImageRewriting) -> Patch:
     """Return one of our patches with the images in its values rewritten."""
-    operations = tuple(_operation(operation, imaging) for operation in patch.operations) if imaging else ()
+    operations = tuple(_operation(operation, rewriting) for operation in patch.operations) if rewriting else ()
     return Patch(target=patch.target, operations=operations or patch.operations)
 
 
-def _operation(operation: Manifest, imaging: Imaging) -> Manifest:
+def _operation(operation: Manifest, rewriting: ImageRewriting) -> Manifest:
     if operation["op"] not in {"add", "replace"}:
         return operation
     # As if it stood in the object, so that its keys are known.
@@ -121,51 +144,51 @@ def _operation(operation: Manifest, imaging: Imaging) -> Manifest:
     value: Any = operation["value"]
     for step in reversed(steps):
         value = {step: value}
-    return {**operation, "value": dig(rewritten(value, imaging), steps)}
+    return {**operation, "value": _value_at(rewritten(value, rewriting), steps)}
 
 
-def renames(found: Iterable[Sighting], imaging: Imaging) -> list[Manifest]:
+def renames(found: Iterable[SharedImage], rewriting: ImageRewriting) -> list[Manifest]:
     """Return the `images:` of an overlay: the new name of each image that Kustomize sees."""
     names = sorted({split(one.name)[0] for one in found if one.visible})
-    new = {name: split(rewrite(name, imaging.mirror, {}))[0] for name in names}
+    new = {name: split(rewrite(name, rewriting.mirror, {}))[0] for name in names}
     return [{"name": name, "newName": new[name]} for name in names if new[name] != name]
 
 
-def pins(found: Sequence[Sighting], imaging: Imaging) -> list[Manifest]:
+def pins(found: Sequence[SharedImage], rewriting: ImageRewriting) -> list[Manifest]:
     """Return the `images:` that pin what Kustomize sees. They come before the user's patches, so that these win."""
-    pinned = {one.name: digest for one in found if _pinnable(one, found) and (digest := imaging.digest(one.image))}
+    pinned = {one.name: digest for one in found if _pinnable(one, found) and (digest := rewriting.digest(one.image))}
     return [
         {"name": split(name)[0], "newTag": split(name)[1], "digest": digest} for name, digest in sorted(pinned.items())
     ]
 
 
-def _pinnable(one: Sighting, found: Sequence[Sighting]) -> bool:
+def _pinnable(one: SharedImage, found: Sequence[SharedImage]) -> bool:
     """Tell whether `images:` can pin it: it gives all tags of a name the same digest."""
     name = split(one.name)[0]
     return one.visible and len({other.name for other in found if other.visible and split(other.name)[0] == name}) == 1
 
 
-def text_patches(found: Sequence[Sighting], imaging: Imaging) -> list[Patch]:
+def text_patches(found: Sequence[SharedImage], rewriting: ImageRewriting) -> list[Patch]:
     """Return patches, one for each object, on what `images:` does not reach."""
-    patches: dict[str, tuple[dict[str, str], dict[str, list[Sighting]]]] = {}
+    patches: dict[str, tuple[dict[str, str], dict[str, list[SharedImage]]]] = {}
     for one in found:
-        if not one.visible or (imaging.digest(one.image) and not _pinnable(one, found)):
+        if not one.visible or (rewriting.digest(one.image) and not _pinnable(one, found)):
             patches.setdefault(str(one.target), (one.target, {}))[1].setdefault(one.pointer, []).append(one)
-    made = [Patch(target=target, operations=_operations(texts, imaging)) for target, texts in patches.values()]
+    made = [Patch(target=target, operations=_operations(texts, rewriting)) for target, texts in patches.values()]
     return [patch for patch in made if patch.operations]
 
 
-def _operations(texts: Mapping[str, list[Sighting]], imaging: Imaging) -> tuple[Manifest, ...]:
+def _operations(texts: Mapping[str, list[SharedImage]], rewriting: ImageRewriting) -> tuple[Manifest, ...]:
     new = {
         f"{pointer.rpartition('/')[0]}/{key}": text
         for pointer, ones in texts.items()
-        for key, text in imaging.fields([_place(one) for one in ones]).items()
+        for key, text in rewriting.values([_field(one) for one in ones]).items()
         if text != ones[0].text
     }
     return tuple({"op": "replace", "path": pointer, "value": text} for pointer, text in new.items())
 
 
-def _place(one: Sighting) -> Place:
+def _field(one: SharedImage) -> ImageField:
     path = tuple(one.pointer.split("/")[1:])
-    pinnable = joined(one.target.get("group", ""), one.target["kind"], path)
-    return Place(path, one.text, one.name, one.image, pinnable=pinnable)
+    pinnable = takes_digest(one.target.get("group", ""), one.target["kind"], path)
+    return ImageField(path, one.text, one.name, one.image, pinnable=pinnable)

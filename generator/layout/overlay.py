@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from generator.components import offered
 from generator.components.component import Component, Manifest, Patch, Release
 from generator.layout.emit import emit
 from generator.layout.files import Files, component_file, corner, document, kustomization, objects
 from generator.layout.mirror import (
-    Imaging,
-    Sighting,
+    ImageRewriting,
+    SharedImage,
     pins,
     renames,
     rewritten,
     rewritten_patch,
-    sightings,
+    shared_images,
     text_patches,
 )
 from generator.layout.upstream import Upstream, brings
@@ -48,15 +49,15 @@ def overlay(
     """
     folder = f"overlays/{cluster.name}/{component.name}"
     source = f"clusters/{cluster.name}/cluster.yaml, or put patches into {folder}/custom/"
-    imaging = Imaging(cluster.site.images, digests)
-    shared = _shared_images(component, upstream) if imaging else ()
-    names, files = objects(folder, [rewritten(one, imaging) for one in component.objects], source)
-    generated = _generated(component, shared, imaging)
+    rewriting = ImageRewriting(cluster.site.images, digests)
+    shared = _shared_images(component, upstream) if rewriting else ()
+    names, files = objects(folder, [rewritten(one, rewriting) for one in component.objects], source)
+    generated = _generated(component, shared, rewriting)
     top = kustomization(
         [*_resources(component, vendored=upstream is not None), *names],
         ["generated", "custom"] if generated else ["custom"],
     )
-    if images := renames(shared, imaging):
+    if images := renames(shared, rewriting):
         top["images"] = images
     files[f"{folder}/kustomization.yaml"] = document(top, source)
     if brings(component) and not upstream:
@@ -72,16 +73,16 @@ def _resources(component: Component, *, vendored: bool) -> list[str]:
     return [f"../../../base/{component.name}/{component.version}", *shared, *upstream]
 
 
-def _shared_images(component: Component, upstream: Upstream | None) -> tuple[Sighting, ...]:
+def _shared_images(component: Component, upstream: Upstream | None) -> tuple[SharedImage, ...]:
     """Return the images in what this overlay does not write itself."""
     templates = [template for operation in component.operations for template in operation.templates]
-    return sightings([*component.base, *templates]) + (upstream.found.images if upstream else ())
+    return shared_images([*component.base, *templates]) + (upstream.found.images if upstream else ())
 
 
-def _generated(component: Component, shared: Sequence[Sighting], imaging: Imaging) -> Manifest:
+def _generated(component: Component, shared: Sequence[SharedImage], rewriting: ImageRewriting) -> Manifest:
     """Return what gen's own Kustomize Component does. Images come first: the component's patches may replace them."""
-    patches = [*text_patches(shared, imaging), *(rewritten_patch(patch, imaging) for patch in component.patches)]
-    found = {"patches": [_patch(patch) for patch in patches], "images": pins(shared, imaging)}
+    patches = [*text_patches(shared, rewriting), *(rewritten_patch(patch, rewriting) for patch in component.patches)]
+    found = {"patches": [_patch(patch) for patch in patches], "images": pins(shared, rewriting)}
     return {key: value for key, value in found.items() if value}
 
 
@@ -107,7 +108,7 @@ def _chart(release: Release, cluster: Cluster) -> Manifest:
         "namespace": release.namespace,
         "includeCRDs": True,
         "kubeVersion": cluster.kubernetes.version,
-        "apiVersions": [*served, *(["monitoring.coreos.com/v1"] if cluster.monitoring.prometheus else [])],
+        "apiVersions": [*served, *offered(cluster)],
         "valuesFile": f"{release.name}.yaml",
         "skipTests": True,
         # Argo CD would run a chart's hooks at every sync: only `keep` and `plain` are wanted.

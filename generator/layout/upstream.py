@@ -10,10 +10,11 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from generator.components import offered
 from generator.components.component import HELM, Component, Release
 from generator.layout.files import Files, document, kustomization
 from generator.layout.lock import Lock
-from generator.layout.mirror import Sighting
+from generator.layout.mirror import SharedImage
 from generator.model.cluster import Cluster
 
 INPUTS, FOUND, KUSTOMIZATION = "inputs.yaml", "found.json", "kustomization.yaml"
@@ -48,7 +49,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
     namespaces: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
-    images: tuple[Sighting, ...] = ()
+    images: tuple[SharedImage, ...] = ()
     sources: Mapping[str, str] = {}
     seal: str = ""
 
@@ -92,7 +93,7 @@ def inputs(cluster: Cluster, component: Component) -> Inputs:
     return Inputs(
         helm=HELM,
         kubernetes=cluster.kubernetes.version,
-        apis=("monitoring.coreos.com/v1",) if cluster.monitoring.prometheus else (),
+        apis=offered(cluster),
         namespace=home(component),
         releases=component.releases,
         manifests=component.manifests,

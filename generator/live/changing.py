@@ -6,13 +6,13 @@ from urllib.parse import quote
 
 from generator.build.fields import dig, mapping
 from generator.build.kinds import brings, served_by
-from generator.build.objects import Object, Problem
+from generator.build.objects import Object
 from generator.components.component import Manifest
 from generator.live.api import Answer, Api, Request
 from generator.live.definitions import PLACE
 from generator.live.discovery import TRY
 from generator.live.refusals import INVALID, UNKNOWN
-from generator.model.finding import Path
+from generator.model.finding import Finding, Path
 
 _ANYTHING = "x-kubernetes-preserve-unknown-fields"
 
@@ -27,18 +27,18 @@ class Changing:
         self._coming = {brings(one.manifest): one for one in definitions}
         self._asked: dict[str, tuple[Answer, Manifest]] = {}
 
-    def excuses(self, problem: Problem) -> bool:
+    def excuses(self, one: Object, finding: Finding) -> bool:
         """Tell whether a refusal means nothing: with the new definition, what is refused has another schema. Where a
         user may not read definitions, that is only certain of a field that the server does not know.
         """
-        crd = self._coming.get((problem.object.group, problem.object.kind))
-        if crd is None or problem.code not in {UNKNOWN, INVALID}:
+        crd = self._coming.get((one.group, one.kind))
+        if crd is None or finding.code not in {UNKNOWN.code, INVALID.code}:
             return False
         old, new = self._old_and_new(crd)
-        if not old.good and problem.code == INVALID:
+        if not old.good and finding.code == INVALID.code:
             return False
-        version = problem.object.version.rpartition("/")[2]
-        return _schema_at(old.body, version, problem.at) != _schema_at(new, version, problem.at)
+        version = one.version.rpartition("/")[2]
+        return _schema_at(old.body, version, finding.at) != _schema_at(new, version, finding.at)
 
     def _old_and_new(self, crd: Object) -> tuple[Answer, Manifest]:
         """Return what the server has, and what it would have, in the server's own spelling if it takes it."""

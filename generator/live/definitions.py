@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator
 
 from generator.build.fields import dig, sequence
 from generator.build.kinds import CRD, brings
-from generator.build.objects import Built, Object, Problem
+from generator.build.objects import Built, Object
 from generator.components.component import Manifest
 from generator.live.api import Answer, Api, Request
 from generator.live.apiserver import tries
 from generator.live.discovery import Served, discover, path_of_version
-from generator.live.refusals import problems, unestablished
+from generator.live.refusals import findings, unestablished
+from generator.model.finding import Finding
 
 PLACE = f"{path_of_version('apiextensions.k8s.io/v1')}/customresourcedefinitions"
 PATIENCE = 120.0
@@ -26,11 +27,11 @@ def wanted(built: Built) -> list[Object]:
     return list({one.name: one for one in found}.values())
 
 
-def install(api: Api, definitions: Iterable[Object]) -> Iterator[Problem]:
+def install(api: Api, definitions: Iterable[Object]) -> Iterator[Finding]:
     """Store definitions and wait until their objects can be applied; yield what the server says against them."""
     found, stored = list(definitions), []
     for one, answer in zip(found, api.ask_all([_store(one) for one in found]), strict=True):
-        yield from problems(one, answer)
+        yield from findings(one, answer)
         stored += [one] if answer.good else []
     yield from _served(api, stored)
 
@@ -42,7 +43,7 @@ def _store(one: Object) -> Request:
     return Request(path=path, method="PATCH", body={**one.manifest, "spec": spec})
 
 
-def _served(api: Api, stored: list[Object]) -> Iterator[Problem]:
+def _served(api: Api, stored: list[Object]) -> Iterator[Finding]:
     waiting, why = stored, dict[str, str]()
     for _ in tries(PATIENCE):
         answers = api.ask_all([Request(path=f"{PLACE}/{one.name}") for one in waiting])

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from generator.build.fields import dig
 from generator.build.kinds import CRD, Kinds
-from generator.build.objects import Built, Object, Problem
+from generator.build.objects import Built, Object
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.api import RENEW, Answer, Api, Request
@@ -17,7 +17,8 @@ from generator.live.changing import Changing
 from generator.live.definitions import install, wanted
 from generator.live.discovery import TRY, discover, place
 from generator.live.order import in_order
-from generator.live.refusals import namespace_absent, problems, unserved
+from generator.live.refusals import findings, namespace_absent, unserved
+from generator.model.finding import Finding
 from generator.model.plural import plural
 
 _BY_THE_NEW = "; without --kubeconfig a throw-away server judges by the new one"
@@ -31,11 +32,11 @@ class Server(Struct, frozen=True, kw_only=True):
 
 
 class Judged(Struct, frozen=True, kw_only=True):
-    """The outcome: problems in the order in which Argo CD would meet them, how many objects were judged and, in words,
+    """The outcome: findings in the order in which Argo CD would meet them, how many objects were judged and, in words,
     what was not.
     """
 
-    problems: tuple[Problem, ...]
+    findings: tuple[Finding, ...]
     judged: int
     unjudged: tuple[str, ...]
 
@@ -64,14 +65,14 @@ def dry_run(built: Built, api: Api) -> Judged:
     stored = wanted(built) if api.throw_away else []
     early = list(_prepare(built, api, stored)) if api.throw_away else []
     run = _Run(built, api, [one for one in stored if not _converted(one)])
-    found = tuple(_once([*early, *run.problems()]))
+    found = tuple(_once([*early, *run.findings()]))
     unjudged = tuple(f"{plural(number, 'object')}: {why}" for why, number in run.unjudged.items())
-    return Judged(problems=found, judged=run.judged, unjudged=unjudged)
+    return Judged(findings=found, judged=run.judged, unjudged=unjudged)
 
 
-def _once(found: Iterable[Problem]) -> Iterator[Problem]:
+def _once(found: Iterable[Finding]) -> Iterator[Finding]:
     # A definition with a conversion webhook is stored without it, and then tried with it.
-    yield from {(id(one.object.manifest), one.code, one.message): one for one in found}.values()
+    yield from dict.fromkeys(found)
 
 
 def _converted(definition: Object) -> bool:
@@ -79,7 +80,7 @@ def _converted(definition: Object) -> bool:
     return strategy == "Webhook"
 
 
-def _prepare(built: Built, api: Api, definitions: Iterable[Object]) -> Iterator[Problem]:
+def _prepare(built: Built, api: Api, definitions: Iterable[Object]) -> Iterator[Finding]:
     yield from install(api, definitions)
     spaces = [one.manifest for one in built.of("Namespace")]
     if built.cluster is None:
@@ -115,7 +116,7 @@ class _Run:
         self.judged = len(built.objects) - len(self.objects)
         self.unjudged: Counter[str] = Counter()
 
-    def problems(self) -> Iterator[Problem]:
+    def findings(self) -> Iterator[Finding]:
         """Yield what the server says against each object."""
         asked = [one for one in self.objects if place(self.served, one)]
         answers = self.api.ask_all([self._apply(one) for one in asked])
@@ -135,7 +136,7 @@ class _Run:
         path = f"{place(self.served, one, namespace=namespace)}?{TRY}"
         return Request(path=path, method="POST", body={**one.manifest, "metadata": metadata})
 
-    def _unserved(self, one: Object) -> Iterator[Problem]:
+    def _unserved(self, one: Object) -> Iterator[Finding]:
         version, group = one.version, one.group
         known = self.kinds.versions(group, one.kind)
         if version in known and not self.kinds.ours(group):
@@ -146,7 +147,7 @@ class _Run:
         else:
             self.unjudged[f"nothing here defines {one.kind}.{group}; vendor it, or give its CRD with --schemas"] += 1
 
-    def _answered(self, one: Object, answer: Answer) -> Iterator[Problem]:
+    def _answered(self, one: Object, answer: Answer) -> Iterator[Finding]:
         if namespace_absent(answer) and one.namespace in self.spaces:
             yield from self._elsewhere(one)
             return
@@ -154,20 +155,20 @@ class _Run:
             # Server-side apply tells one unknown field, creation all of them.
             again = self.api.ask(self._create(one))
             answer = again if "strict decoding error" in again.message else answer
-        yield from self._told(one, answer)
+        yield from self._refused(one, answer)
 
-    def _elsewhere(self, one: Object) -> Iterator[Problem]:
+    def _elsewhere(self, one: Object) -> Iterator[Finding]:
         """Judge an object whose namespace is new by creating it in `default`."""
         answer = self.api.ask(self._create(one, "default"))
         if answer.status in {403, 409}:  # the rules of that namespace, or one of that name: neither says anything
             self.unjudged[f"the namespace {one.namespace} is new to the cluster"] += 1
             return
-        yield from self._told(one, answer)
+        yield from self._refused(one, answer)
 
-    def _told(self, one: Object, answer: Answer) -> Iterator[Problem]:
+    def _refused(self, one: Object, answer: Answer) -> Iterator[Finding]:
         """Tell what an object is refused for, unless its new definition may allow all of that."""
-        found = list(problems(one, answer))
-        left = [problem for problem in found if not self.changing.excuses(problem)]
+        found = list(findings(one, answer))
+        left = [each for each in found if not self.changing.excuses(one, each)]
         if found and not left:
             self.unjudged[f"the definition of {one.kind}.{one.group} changes with this commit{_BY_THE_NEW}"] += 1
             return

@@ -3,18 +3,90 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path as File
 
 from generator.build.fields import dig, sequence
-from generator.build.objects import Object, Problem
+from generator.build.objects import Object
 from generator.live.api import Answer
 from generator.live.fields import path_of
-from generator.model.finding import Path
-from generator.spec.codes import table
+from generator.model.finding import Finding, Path
+from generator.model.rule import Explained
 
-UNSERVED, UNKNOWN, INVALID, IMMUTABLE = "GEN-SRV-001", "GEN-SRV-002", "GEN-SRV-003", "GEN-SRV-004"
-DENIED, UNREACHABLE, FORBIDDEN, NAMESPACE_ABSENT = "GEN-SRV-005", "GEN-SRV-006", "GEN-SRV-007", "GEN-SRV-008"
-ESTABLISHED, OTHER = "GEN-SRV-009", "GEN-SRV-010"
+UNSERVED = Explained(
+    code="GEN-SRV-001",
+    title="the API server serves the kind",
+    why="Argo CD cannot apply an object whose kind or version no API and no CustomResourceDefinition brings; the "
+    "whole Application stays out of sync.",
+    wrong="apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\n",
+    right="apiVersion: policy/v1\nkind: PodDisruptionBudget\n",
+)
+UNKNOWN = Explained(
+    code="GEN-SRV-002",
+    title="the API server knows every field",
+    why="A field that the server does not know is refused, or dropped in silence and different for ever.",
+    wrong="spec:\n  replica: 3\n",
+    right="spec:\n  replicas: 3\n",
+)
+INVALID = Explained(
+    code="GEN-SRV-003",
+    title="the API server accepts every value",
+    why="The server's own validation, and that of the CustomResourceDefinitions, is what a sync meets.",
+    wrong="spec:\n  replicas: -1\n",
+    right="spec:\n  replicas: 1\n",
+)
+IMMUTABLE = Explained(
+    code="GEN-SRV-004",
+    title="no field changes that cannot change",
+    why="The object stands in the cluster with another value, and Kubernetes never lets this field change: the "
+    "sync would fail for ever. Only to delete the object and make it anew helps, which for storage loses data.",
+    wrong="spec:\n  selector:\n    matchLabels: {app: renamed}\n",
+    right="spec:\n  selector:\n    matchLabels: {app: as-it-stands}\n",
+)
+DENIED = Explained(
+    code="GEN-SRV-005",
+    title="no policy of the cluster refuses the object",
+    why="An admission webhook, an admission policy, Pod Security or a quota of the cluster refuses it, and would "
+    "refuse it from Argo CD as well.",
+    wrong="spec:\n  hostNetwork: true\n",
+    right="spec:\n  hostNetwork: false\n",
+)
+UNREACHABLE = Explained(
+    code="GEN-SRV-006",
+    title="admission and conversion webhooks answer",
+    why="The server asks a webhook before it takes the object, and gets no answer: nobody can apply such objects "
+    "until it does. The fault is in the cluster, not in the object.",
+    wrong="(a webhook configuration whose service has no running pod)\n",
+    right="(the service runs, or its configuration is gone)\n",
+)
+FORBIDDEN = Explained(
+    code="GEN-SRV-007",
+    title="the user of the kubeconfig may try the object",
+    why="To try an object takes the same rights as to apply it: patch, and create where it is new. What may not "
+    "be tried is not judged.",
+    wrong="verbs: [get, list]\n",
+    right="verbs: [get, list, create, patch]\n",
+)
+NAMESPACE_ABSENT = Explained(
+    code="GEN-SRV-008",
+    title="the namespace is there",
+    why="Nothing that is built brings the object's namespace, and the server does not have it.",
+    wrong="metadata:\n  namespace: monitorng\n",
+    right="metadata:\n  namespace: monitoring\n",
+)
+ESTABLISHED = Explained(
+    code="GEN-SRV-009",
+    title="the API server serves a CustomResourceDefinition that it stored",
+    why="Two definitions of one kind or plural, or a schema that is not structural: the server takes the "
+    "definition and never serves its objects.",
+    wrong="spec:\n  names: {kind: Queue, plural: queues}  # another definition in this group has them\n",
+    right="spec:\n  names: {kind: Queue, plural: queues}\n",
+)
+OTHER = Explained(
+    code="GEN-SRV-010",
+    title="the API server accepts the object",
+    why="The server refuses it for a reason that gen does not know; its own words are in the message.",
+    wrong="(see the message)\n",
+    right="(see the message)\n",
+)
 
 # The first that is found in the server's words decides.
 _KNOWN = (
@@ -48,26 +120,26 @@ def namespace_absent(answer: Answer) -> bool:
     return answer.status == 404 and dig(answer.body, "details", "kind") == "namespaces"
 
 
-def unserved(one: Object, known: Sequence[str]) -> Problem:
-    """Return the problem of an object whose kind the server does not serve; `known` are versions that define it."""
+def unserved(one: Object, known: Sequence[str]) -> Finding:
+    """Return the finding on an object whose kind the server does not serve; `known` are versions that define it."""
     message = f"the server serves no {one.kind} in {one.manifest['apiVersion']}"
     fix = (
         f"write it in {known[-1]}" if known else f"correct apiVersion and kind; is `{one.kind}` one of Kubernetes' own?"
     )
-    return Problem(object=one, code=UNSERVED, message=message, at=("apiVersion",), fix=fix)
+    return UNSERVED.complete(one.finding(message, "apiVersion", fix=fix))
 
 
-def problems(one: Object, answer: Answer) -> Iterator[Problem]:
+def findings(one: Object, answer: Answer) -> Iterator[Finding]:
     """Yield what a refused object is refused for, in the server's words; nothing for one that is accepted."""
     if answer.good:
         return
     if namespace_absent(answer):
-        yield _problem(one, NAMESPACE_ABSENT, answer.message, "metadata.namespace")
+        yield _finding(one, NAMESPACE_ABSENT, answer.message, "metadata.namespace")
         return
     yield from _typed(one, answer) or _fields(one, answer) or _causes(one, answer) or [_whole(one, answer)]
 
 
-def _typed(one: Object, answer: Answer) -> list[Problem]:
+def _typed(one: Object, answer: Answer) -> list[Finding]:
     """Read `failed to create typed patch object (default/a; /v1, Kind=Pod): .spec.x: field not declared in schema`, or
     `errors:` with a line for each.
     """
@@ -75,46 +147,46 @@ def _typed(one: Object, answer: Answer) -> list[Problem]:
     return [_misfit(one, *misfit.groups()) for misfit in _MISFIT.finditer(found[1] if found else "")]
 
 
-def _misfit(one: Object, place: str, why: str) -> Problem:
+def _misfit(one: Object, place: str, why: str) -> Finding:
     # `got &{...}` is how Go writes a value: it is told as in the file.
     expected, got, _ = why.partition("got &")
     at = path_of(one.manifest, place)
     if got and _whole_way(place, at):
         why = f"{expected}got {json.dumps(dig(one.manifest, *at), default=str)}"
-    return _problem(one, _code(why), f"{place}: {why}", place)
+    return _finding(one, _code(why), f"{place}: {why}", place)
 
 
-def _fields(one: Object, answer: Answer) -> list[Problem]:
+def _fields(one: Object, answer: Answer) -> list[Finding]:
     """Read `strict decoding error: unknown field "spec.a", unknown field "spec.b"`."""
     names = dict.fromkeys(_FIELD.findall(answer.message)) if "strict decoding" in answer.message else ()
-    return [_problem(one, UNKNOWN, f"{name}: unknown or duplicate field", name) for name in names]
+    return [_finding(one, UNKNOWN, f"{name}: unknown or duplicate field", name) for name in names]
 
 
-def _causes(one: Object, answer: Answer) -> list[Problem]:
+def _causes(one: Object, answer: Answer) -> list[Finding]:
     found = [cause for cause in sequence(dig(answer.body, "details", "causes")) if dig(cause, "field")]
     return [_cause(one, str(cause["field"]), " ".join(str(dig(cause, "message")).split())) for cause in found]
 
 
-def _cause(one: Object, place: str, words: str) -> Problem:
+def _cause(one: Object, place: str, words: str) -> Finding:
     code = _code(words)
     message = words if place == "<nil>" else f"{place}: {words}"
-    return _problem(one, INVALID if code == OTHER else code, message, place)
+    return _finding(one, INVALID if code == OTHER else code, message, place)
 
 
-def _whole(one: Object, answer: Answer) -> Problem:
-    return _problem(one, _code(answer.message), answer.message, "")
+def _whole(one: Object, answer: Answer) -> Finding:
+    return _finding(one, _code(answer.message), answer.message, "")
 
 
-def _code(words: str) -> str:
+def _code(words: str) -> Explained:
     return next((code for code, pattern in _KNOWN if re.search(pattern, words)), OTHER)
 
 
-def _problem(one: Object, code: str, message: str, place: str) -> Problem:
+def _finding(one: Object, code: Explained, message: str, place: str) -> Finding:
     text = message if len(message) <= _LONG else f"{message[:_LONG]} ..."
     at = path_of(one.manifest, place)
     removable = code == INVALID and _whole_way(place, at) and "Required value" not in message
     null = removable and dig(one.manifest, *at) is None
-    return Problem(object=one, code=code, message=text, at=at, fix=_OF_NULL if null else _FIXES.get(code, ""))
+    return code.complete(one.finding(text, *at, fix=_OF_NULL if null else _FIXES.get(code, "")))
 
 
 def _whole_way(place: str, at: Path) -> bool:
@@ -122,10 +194,6 @@ def _whole_way(place: str, at: Path) -> bool:
     return bool(at) and place.rstrip('"]').endswith(str(at[-1]))
 
 
-def unestablished(one: Object, why: str) -> Problem:
-    """Return the problem of a CustomResourceDefinition that was stored and is not served."""
-    return Problem(object=one, code=ESTABLISHED, message=f"it is stored, but not served: {why}", at=("spec", "names"))
-
-
-EXPLAINED = tuple(table(File(__file__).with_name("refusals.yaml")).values())
-"""What `gen explain` tells about these codes."""
+def unestablished(one: Object, why: str) -> Finding:
+    """Return the finding on a CustomResourceDefinition that was stored and is not served."""
+    return ESTABLISHED.complete(one.finding(f"it is stored, but not served: {why}", "spec", "names"))

@@ -84,6 +84,10 @@ class Site(Section, frozen=True, kw_only=True):
     issuer: Issuer = field(default_factory=Issuer)
     oidc: Oidc | None = None
 
+    def pulled(self, image: str) -> str:
+        """Return where an image is pulled from, or all those whose names begin so, by its upstream name."""
+        return f"{self.images}/{image}" if self.images else image
+
 
 class Endpoint(Section, frozen=True, kw_only=True):
     """The control plane's address, `host:port`. kube-vip and keepalived move it between the control-plane
@@ -288,3 +292,8 @@ class Cluster(Spec, frozen=True, kw_only=True, dict=True):
     def settings(self, component: str) -> ComponentSettings:
         """Return what the file says of a component."""
         return self.components.get(component) or ComponentSettings()
+
+
+def cluster_file(name: str) -> str:
+    """Return where the file of a cluster lies, relative to the repository's root."""
+    return f"clusters/{name}/cluster.yaml"

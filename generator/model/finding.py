@@ -1,4 +1,4 @@
-"""One problem in a cluster file: what a rule yields, and where it is."""
+"""One problem: what a rule yields, and where it is."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -7,8 +7,9 @@ from typing import NamedTuple, TypeAlias
 from msgspec import Struct
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Keys and indexes that lead to a value. Rules write it relative to `spec`; a path that begins with
-`metadata`, `kind` or `apiVersion` is relative to the whole file. `()` is the file itself."""
+"""Keys and indexes that lead to a value. Rules over a cluster write it relative to `spec`; a path that begins with
+`metadata`, `kind` or `apiVersion` is relative to the whole file. In an object it is relative to the manifest. `()` is
+the whole."""
 
 
 class Position(NamedTuple):
@@ -26,22 +27,56 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-class Finding(Struct, frozen=True, kw_only=True):
-    """One problem.
+class ObjectRef(Struct, frozen=True):
+    """The Kubernetes object that a finding is about: its apiVersion, kind, namespace (empty where it has none), name,
+    and the component that holds it, empty in a plain folder.
+    """
 
-    `at` is what is wrong and `also` the place it contradicts: a path (relative to `spec`, see `Path`), or a
-    `Position` where there is no value, as in a syntax error. `key` is true where the key itself is meant and
-    not its value. `fix` is the smallest change that helps, without a full stop. `code` and `severity` are
-    filled in by the rule that yields the finding.
+    version: str
+    kind: str
+    namespace: str
+    name: str
+    component: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """How people name it."""
+        return full_name(self.kind, self.namespace, self.name)
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One problem at one place of a file; `file` is relative to the repository's root, or as the user named it.
+
+    The place is one of three: a path `at` of the cluster file; a path `at` in the manifest of an `object`; or a
+    `Position` where there is no value, as in a syntax error. `also` is the place that it contradicts, and `key` is true
+    where the key itself is meant and not its value. `line` is the text of a `Position` for what cannot be read again,
+    as standard input. `fix` is the smallest change that helps, without a full stop. `cause` is the same in all findings
+    that one trouble brings, and empty in what stands for itself.
+
+    A rule leaves `code` and `severity` to whoever runs it, one over a cluster also the `file`.
     """
 
     message: str
+    file: str = ""
     at: Path | Position = ()
     also: Path | Position | None = None
     key: bool = False
+    object: ObjectRef | None = None
+    line: str = ""
     fix: str = ""
+    cause: str = ""
     code: str = ""
     severity: Severity = Severity.ERROR
+
+    @property
+    def about(self) -> str:
+        """How people name its object; empty where it is about none."""
+        return self.object.full_name if self.object else ""
+
+
+def full_name(kind: str, namespace: str, name: str) -> str:
+    """Return how people name an object: `Kind namespace/name`."""
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
 def dotted(path: Sequence[str | int]) -> str:

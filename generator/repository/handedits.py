@@ -33,6 +33,9 @@ class HandEdit(Struct, frozen=True, kw_only=True):
 
     `unknown` is a file that may be stale or edited: the shallow clone ends before that can be told. `line` is the
     first line that differs, `by_hand` and `generated` what it says (None: no such line).
+
+    It is no `Finding`: a finding has a code to look up and one fix; this is refused for the moment, by this plan only,
+    is shown with both texts and two ways out, and many are folded into their folders.
     """
 
     path: str

@@ -7,12 +7,21 @@ from msgspec import Struct, structs
 
 from generator.checks import check, check_together
 from generator.errors import UsageError
-from generator.model.cluster import Cluster
+from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import Finding, Severity
+from generator.model.rule import Explained
 from generator.repository.many import spread
 from generator.spec.decode import decode
 from generator.spec.document import Document
 from generator.spec.reader import read
+
+MISNAMED = Explained(
+    code="GEN-REPO-001",
+    title="a cluster's name is its folder's name",
+    why="Paths in Argo CD are made of the name; another name here would write into another cluster's folders.",
+    wrong="# clusters/ml50/cluster.yaml\nmetadata:\n  name: ml51\n",
+    right="# clusters/ml50/cluster.yaml\nmetadata:\n  name: ml50\n",
+)
 
 
 class Loaded(Struct, frozen=True):
@@ -28,10 +37,10 @@ class Loaded(Struct, frozen=True):
         """Whether a finding is an error."""
         return any(finding.severity == Severity.ERROR for finding in self.findings)
 
-
-def cluster_file(name: str) -> str:
-    """Return where the file of a cluster lies, relative to the repository's root."""
-    return f"clusters/{name}/cluster.yaml"
+    def adding(self, findings: Iterable[Finding]) -> "Loaded":
+        """Return the same with those of some findings that are about this file, or name none."""
+        own = [finding for finding in findings if finding.file in {"", self.document.file}]
+        return structs.replace(self, findings=_ordered(self.document, [*self.findings, *own])) if own else self
 
 
 def find_root(start: Path) -> Path:
@@ -61,11 +70,8 @@ def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:
     if not known:
         raise UsageError(f"{root / 'clusters'}: no cluster.yaml below it; `gen init NAME` makes the first one")
     loaded = spread(_load, [(root, name) for name in known])
-    together = check_together({one.name: one.cluster for one in loaded if one.cluster})
-    by_name: dict[str, list[Finding]] = {}
-    for name, finding in together:
-        by_name.setdefault(name, []).append(finding)
-    return [_with(one, by_name.get(one.name, ())) for one in loaded if not wanted or one.name in wanted]
+    together = [*check_together({one.name: one.cluster for one in loaded if one.cluster})]
+    return [one.adding(together) for one in loaded if not wanted or one.name in wanted]
 
 
 def _load(job: tuple[Path, str]) -> Loaded:
@@ -83,29 +89,24 @@ def examine(content: bytes, file: str, name: str) -> Loaded:
     document = read(content, file)
     if not document.value:
         # What could not be read at all would only show up again as missing keys.
-        return Loaded(name, document, None, document.findings)
+        return Loaded(name, document, None, tuple(structs.replace(each, file=file) for each in document.findings))
     decoded = decode(document)
     if not isinstance(decoded, Cluster):
         places = {document.locate(finding)[0] for finding in document.findings}
         new = [finding for finding in decoded if document.locate(finding)[0] not in places]
-        return Loaded(name, document, None, _sorted(document, [*document.findings, *new]))
+        return Loaded(name, document, None, _ordered(document, [*document.findings, *new]))
     findings = [*document.findings, *check(decoded), *_misplaced(decoded, name)]
-    return Loaded(name, document, decoded, _sorted(document, findings))
+    return Loaded(name, document, decoded, _ordered(document, findings))
 
 
 def _misplaced(cluster: Cluster, name: str) -> Iterable[Finding]:
     if cluster.name != name:
-        yield Finding(
-            code="GEN-REPO-001",
-            at=("metadata", "name"),
-            message=f"the cluster is called {cluster.name}, its folder {name}",
-            fix=f"call it {name}, or move the file to {cluster_file(cluster.name)}",
-        )
+        message = f"the cluster is called {cluster.name}, its folder {name}"
+        fix = f"call it {name}, or move the file to {cluster_file(cluster.name)}"
+        yield MISNAMED.complete(Finding(at=("metadata", "name"), message=message, fix=fix))
 
 
-def _with(loaded: Loaded, more: Iterable[Finding]) -> Loaded:
-    return structs.replace(loaded, findings=_sorted(loaded.document, [*loaded.findings, *more]))
-
-
-def _sorted(document: Document, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    return tuple(sorted(findings, key=lambda finding: (document.locate(finding)[0], finding.code, finding.message)))
+def _ordered(document: Document, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings, which are about this file, in the order of its text."""
+    placed = [structs.replace(finding, file=document.file) for finding in findings]
+    return tuple(sorted(placed, key=lambda finding: (document.locate(finding)[0], finding.code, finding.message)))

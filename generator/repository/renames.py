@@ -1,7 +1,7 @@
 """Where the files of a cluster stood before it was renamed, or copied from another."""
 
+from generator.model.cluster import cluster_file
 from generator.repository.history import History
-from generator.repository.project import cluster_file
 from generator.repository.standing import Read
 
 

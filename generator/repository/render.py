@@ -12,7 +12,7 @@ from generator.errors import UsageError
 from generator.layout.lock import LOCK, Lock, lock_file
 from generator.layout.tree import Known, Tree, lay_out, merge
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, State, folder
-from generator.model.cluster import Cluster
+from generator.model.cluster import Cluster, cluster_file
 from generator.repository.corners import unused
 from generator.repository.handedits import HandEdit, hand_edits, several
 from generator.repository.history import Snapshot
@@ -20,7 +20,7 @@ from generator.repository.lines import same
 from generator.repository.lock import exclusive
 from generator.repository.many import spread
 from generator.repository.plan import Owned, Plan, plan
-from generator.repository.project import Loaded, cluster_file, examine, names
+from generator.repository.project import Loaded, examine, names
 from generator.repository.scaffold import published_schema, scaffold
 from generator.repository.standing import UnreadableError, intact, locked, on_disk, vendored, vendored_names
 from generator.repository.writer import write

@@ -8,24 +8,26 @@ from typing import Any
 
 from generator.build.fields import dig, mapping, sequence
 from generator.build.manifests import documents
-from generator.build.objects import Aim, Built, Object, Problem, aims_at
+from generator.build.objects import Aim, Built, Object, aims_at
 from generator.build.reading import UnreadableError
 from generator.components import compose
 from generator.components.argo_cd.settings import EXCLUDED
-from generator.model.finding import Severity
+from generator.components.cilium import INGRESS_CLASS
+from generator.components.load_balancer import DEFINITION as ADDRESSES
+from generator.model.finding import Finding, Severity
+from generator.model.rule import rule
 from generator.rules.providers import waves
-from generator.rules.rule import BuiltRule, built_rule
 
 _IGNORED = "argocd.argoproj.io/ignore-healthcheck"
 
 
-@built_rule(
+@rule(
     "GEN-ARGO-001",
     "an object is there once",
     wrong="(the same ConfigMap in overlays/ml50/minio/custom/ and in overlays/ml50/workflows/custom/)\n",
     right="(the ConfigMap in one of them)\n",
 )
-def held_once(built: Built) -> Iterator[Problem]:
+def held_once(built: Built) -> Iterator[Finding]:
     """Of two Applications that hold one object each undoes what the other does, and the one that lets go of it prunes
     it for both. Of two in one folder the last that is applied wins.
     """
@@ -36,16 +38,16 @@ def held_once(built: Built) -> Iterator[Problem]:
     for first, *others in owners.values():
         for one in others:
             where = f"in {first.component} ({first.file})" if first.component else f"in {first.file}"
-            yield one.problem(f"the same object is {where} as well", "metadata", "name", fix="keep one of them")
+            yield one.finding(f"the same object is {where} as well", "metadata", "name", fix="keep one of them")
 
 
-@built_rule(
+@rule(
     "GEN-ARGO-002",
     "the project allows what its Applications hold",
     wrong="kind: AppProject\nspec: {clusterResourceWhitelist: []}\n",
     right="kind: AppProject\nspec: {clusterResourceWhitelist: [{group: storage.k8s.io, kind: StorageClass}]}\n",
 )
-def allowed(built: Built) -> Iterator[Problem]:
+def allowed(built: Built) -> Iterator[Finding]:
     """One object that its AppProject refuses stops the whole sync of an Application. `gen` computes projects from what
     is built; objects of your own in `custom/` need `gen render` after `gen vendor`, or a project of your own.
     """
@@ -56,20 +58,20 @@ def allowed(built: Built) -> Iterator[Problem]:
             yield from refusals(one, project, built)
 
 
-def refusals(application: Object, project: dict[str, Any], built: Built) -> Iterator[Problem]:
+def refusals(application: Object, project: dict[str, Any], built: Built) -> Iterator[Finding]:
     """Yield why a project refuses an Application's sources, place or objects."""
     spec = application.spec
     for at, source in sources(spec):
         url = str(dig(source, "repoURL"))
         if not any(fnmatchcase(url, str(each)) for each in sequence(project.get("sourceRepos"))):
             message = f"its project {spec.get('project')} does not allow the repository {url}"
-            yield application.problem(message, *at, "repoURL", fix="add it to sourceRepos")
+            yield application.finding(message, *at, "repoURL", fix="add it to sourceRepos")
     own = dig(spec, "destination", "namespace")
     for space in sorted({*released(built).get(application.name, ()), *([own] if isinstance(own, str) and own else [])}):
         if not goes(project, spec, space):
             message = f"its project {spec.get('project')} does not allow the namespace {space}"
             at = ("spec", "destination", "namespace")
-            yield application.problem(message, *at, fix="add it to the project's destinations")
+            yield application.finding(message, *at, fix="add it to the project's destinations")
     for one in built.objects:
         if one.component == application.name:
             yield from refused(one, project, spec)
@@ -100,16 +102,16 @@ def goes(project: dict[str, Any], spec: dict[str, Any], space: str) -> bool:
     return False
 
 
-def refused(one: Object, project: dict[str, Any], spec: dict[str, Any]) -> Iterator[Problem]:
+def refused(one: Object, project: dict[str, Any], spec: dict[str, Any]) -> Iterator[Finding]:
     """Yield why a project refuses an object."""
     kinds = "namespaceResource" if one.namespace else "clusterResource"
     anything = one.namespace and f"{kinds}Whitelist" not in project
     if listed(project, f"{kinds}Blacklist", one) or not (anything or listed(project, f"{kinds}Whitelist", one)):
         message = f"its project {spec.get('project')} does not allow the kind {one.kind} ({one.group or 'core'})"
-        yield one.problem(message, "kind", fix="run `gen render`, or allow it in the project")
+        yield one.finding(message, "kind", fix="run `gen render`, or allow it in the project")
     if one.namespace and not goes(project, spec, one.namespace):
         message = f"its project {spec.get('project')} does not allow the namespace {one.namespace}"
-        yield one.problem(message, "metadata", "namespace", fix="add it to its destinations")
+        yield one.finding(message, "metadata", "namespace", fix="add it to its destinations")
 
 
 def listed(project: dict[str, Any], key: str, one: Object) -> bool:
@@ -122,13 +124,13 @@ def listed(project: dict[str, Any], key: str, one: Object) -> bool:
     )
 
 
-@built_rule(
+@rule(
     "GEN-ARGO-003",
     "Argo CD watches the kind",
     wrong="apiVersion: v1\nkind: Endpoints\n",
     right="(a Service with a selector: Kubernetes makes the Endpoints)\n",
 )
-def watched(built: Built) -> Iterator[Problem]:
+def watched(built: Built) -> Iterator[Finding]:
     """Argo CD leaves out kinds that controllers write by the thousand (`resource.exclusions` in argocd-cm): it neither
     applies nor compares them, and says so only in a condition of the Application.
     """
@@ -138,7 +140,7 @@ def watched(built: Built) -> Iterator[Problem]:
             if covers(each, "apiGroups", one.group) and covers(each, "kinds", one.kind) and not each.get("clusters"):
                 message = f"Argo CD leaves out {one.kind} ({one.group or 'core'}): it will never apply this"
                 fix = "leave it to the controller that makes it, or change resource.exclusions"
-                yield one.problem(message, "kind", fix=fix)
+                yield one.finding(message, "kind", fix=fix)
                 break
 
 
@@ -159,23 +161,23 @@ def exclusions(built: Built) -> list[Any]:
     return [*EXCLUDED]
 
 
-@built_rule(
+@rule(
     "GEN-ARGO-004",
     "Namespaces are in the Application `namespaces`",
     wrong="(a Namespace in overlays/ml50/minio/custom/)\n",
     right="(the Namespace in overlays/ml50/namespaces/custom/)\n",
 )
-def namespaces_apart(built: Built) -> Iterator[Problem]:
+def namespaces_apart(built: Built) -> Iterator[Finding]:
     """All Namespaces come in the first wave, in one Application that never lets go of them: a Namespace that another
     Application holds is deleted with that Application, and everything in it.
     """
     for one in built.of("Namespace") if built.cluster else ():
         if one.component != "namespaces" and one.version == "v1":
             fix = "move it to overlays/<cluster>/namespaces/custom/"
-            yield one.problem(f"a Namespace in the Application {one.component}", "kind", fix=fix)
+            yield one.finding(f"a Namespace in the Application {one.component}", "kind", fix=fix)
 
 
-@built_rule(
+@rule(
     "GEN-ARGO-005",
     "nothing waits for an address for ever",
     severity=Severity.WARNING,
@@ -183,7 +185,7 @@ def namespaces_apart(built: Built) -> Iterator[Problem]:
     right="kind: Ingress\n"
     'metadata: {annotations: {argocd.argoproj.io/ignore-healthcheck: "true"}}\nspec: {ingressClassName: nginx}\n',
 )
-def addressed(built: Built) -> Iterator[Problem]:
+def addressed(built: Built) -> Iterator[Finding]:
     """Argo CD calls an Ingress, and a Service of type LoadBalancer, unhealthy until it has an address. Addresses are
     given by the component `load-balancer`; an Ingress of a controller that somebody else runs may never be told its
     own. The wave would wait, and everything behind it.
@@ -192,21 +194,21 @@ def addressed(built: Built) -> Iterator[Problem]:
     for one in built.of("Ingress", "Service") if built.cluster else ():
         spec = one.spec
         waiting = one.kind == "Ingress" or spec.get("type") == "LoadBalancer"
-        ours = one.kind == "Service" or spec.get("ingressClassName") == "cilium"
-        early = order.get("load-balancer", 10**9) < order.get(one.component, 0)
+        ours = one.kind == "Service" or spec.get("ingressClassName") == INGRESS_CLASS
+        early = order.get(ADDRESSES.name, 10**9) < order.get(one.component, 0)
         ignored = one.annotations.get(_IGNORED) == "true"
         if waiting and not ignored and not (ours and early):
             message = f"the wave of {one.component} waits for its address, and nothing before it gives one"
-            yield one.problem(message, "kind", fix=f'annotate it with {_IGNORED}: "true"')
+            yield one.finding(message, "kind", fix=f'annotate it with {_IGNORED}: "true"')
 
 
-@built_rule(
+@rule(
     "GEN-ARGO-006",
     "patches match something",
     wrong="patches: [{target: {kind: Deployment, name: argocd-sever}, patch: ...}]\n",
     right="patches: [{target: {kind: Deployment, name: argocd-server}, patch: ...}]\n",
 )
-def patching(built: Built) -> Iterator[Problem]:
+def patching(built: Built) -> Iterator[Finding]:
     """Kustomize says nothing when the target of a patch matches no object: after an upgrade that renames something,
     what the patch was for is simply gone.
     """
@@ -216,7 +218,7 @@ def patching(built: Built) -> Iterator[Problem]:
             metadata = {"name": aim.component}
             where = Object({"kind": "Component", "apiVersion": "v1", "metadata": metadata}, aim.component, aim.file)
             message = f"the patch matches no object of {aim.component}: {told}"
-            yield where.problem(message, "patches", aim.index, "target", fix="correct the target, or remove the patch")
+            yield where.finding(message, "patches", aim.index, "target", fix="correct the target, or remove the patch")
 
 
 def unproven(built: Built) -> int:
@@ -232,6 +234,3 @@ def unmatched(built: Built) -> Iterator[Aim]:
     for aim in built.patches:
         if not any(aims_at(aim.target, one) for one in held[aim.component]):
             yield aim
-
-
-RULES: tuple[BuiltRule, ...] = (held_once, allowed, watched, namespaces_apart, addressed, patching)

@@ -4,53 +4,53 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.build.fields import Path, dig, mapping, sequence
-from generator.build.objects import Built, Object, Problem
+from generator.build.objects import Built, Object
 from generator.build.pods import Pod, pods
-from generator.model.finding import Severity
-from generator.rules.rule import BuiltRule, built_rule
+from generator.model.finding import Finding, Severity
+from generator.model.rule import rule
 from generator.rules.selecting import holds
 
 KEPT = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
 
 
-@built_rule(
+@rule(
     "GEN-PDB-001",
     "a budget lets one pod go",
     wrong="# replicas: 2\nspec: {minAvailable: 2}\n",
     right="# replicas: 2\nspec: {minAvailable: 1}\n",
 )
-def lets_go(built: Built) -> Iterator[Problem]:
+def lets_go(built: Built) -> Iterator[Finding]:
     """A budget that allows no pod to be missing stops every drain: the node is never empty, and its upgrade or repair
     waits until somebody deletes the pod by force.
     """
     for budget, counted, copies in covered(built):
         if copies != 1 and allowed(budget, copies) <= 0:
             told = f"of {copies} pods" if counted else "of however many pods"
-            yield budget.problem(f"no one {told} may ever go", *field(budget), fix="maxUnavailable: 1")
+            yield budget.finding(f"no one {told} may ever go", *field(budget), fix="maxUnavailable: 1")
 
 
-@built_rule(
+@rule(
     "GEN-PDB-002",
     "a single pod has no budget that keeps it",
     wrong="# replicas: 1\nspec: {minAvailable: 1}\n",
     right="# replicas: 2\nspec: {minAvailable: 1}\n",
     severity=Severity.WARNING,
 )
-def single(built: Built) -> Iterator[Problem]:
+def single(built: Built) -> Iterator[Finding]:
     """With one replica a budget does not keep the service up, it only stops the drain of the node that has it."""
     for budget, _, copies in covered(built):
         if copies == 1 and allowed(budget, copies) <= 0:
             message = "there is one pod, and it may not go: its node cannot be drained"
-            yield budget.problem(message, *field(budget), fix="run two replicas, or maxUnavailable: 1")
+            yield budget.finding(message, *field(budget), fix="run two replicas, or maxUnavailable: 1")
 
 
-@built_rule(
+@rule(
     "GEN-PDB-003",
     "one budget for a pod",
     wrong="# two budgets\nselector: {matchLabels: {app: web}}\n",
     right="# one budget\nselector: {matchLabels: {app: web}}\n",
 )
-def alone(built: Built) -> Iterator[Problem]:
+def alone(built: Built) -> Iterator[Finding]:
     """The API server answers every eviction of a pod with two budgets by an error, so that its node cannot be
     drained.
     """
@@ -58,10 +58,10 @@ def alone(built: Built) -> Iterator[Problem]:
     for pod in pods(built):
         found = [one for one in budgets(built) if selects(one, pod)]
         for other in found[1:]:
-            if (found[0].told, other.told) not in seen:
-                seen.add((found[0].told, other.told))
-                message = f"pods of {pod.maker.told} have another budget, {found[0].told}"
-                yield other.problem(message, "spec", "selector", fix="remove one of the two")
+            if (found[0].full_name, other.full_name) not in seen:
+                seen.add((found[0].full_name, other.full_name))
+                message = f"pods of {pod.maker.full_name} have another budget, {found[0].full_name}"
+                yield other.finding(message, "spec", "selector", fix="remove one of the two")
 
 
 def covered(built: Built) -> Iterator[tuple[Object, bool, int]]:
@@ -123,6 +123,3 @@ def selects(budget: Object, pod: Pod) -> bool:
         return False
     exact = all(pod.labels.get(key) == value for key, value in mapping(selector.get("matchLabels")).items())
     return exact and all(holds(mapping(rule), pod.labels) for rule in sequence(selector.get("matchExpressions")))
-
-
-RULES: tuple[BuiltRule, ...] = (lets_go, single, alone)

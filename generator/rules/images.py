@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from generator.build.objects import Built, Object, Problem
-from generator.build.unread import advice, places, unread
-from generator.layout.images import Place, rewrite, split, upstream_name
-from generator.model.finding import Severity
-from generator.rules.rule import BuiltRule, built_rule
+from generator.build.objects import Built, Object
+from generator.build.unreadable_images import named_images, unreadable_images
+from generator.layout.image_fields import ImageField
+from generator.layout.image_references import is_below, rewrite, split, upstream_name
+from generator.model.finding import Finding, Severity
+from generator.model.rule import Rule, rule
 
 MOVING = {
     "canary", "current", "dev", "develop", "edge", "head", "lts", "main", "mainline", "master", "nightly", "prod",
@@ -21,39 +22,39 @@ SHORT = re.compile(r"v?\d{1,4}(-(alpine|slim|bookworm|bullseye|trixie|jammy|nobl
 PLAIN = re.compile(r"[a-z]+")
 
 
-@built_rule(
+@rule(
     "GEN-IMG-001",
     "images have a tag, and not `latest`",
     wrong="image: quay.io/minio/minio\n",
     right="image: quay.io/minio/minio:RELEASE.2025-09-07T16-13-09Z\n",
 )
-def tagged(built: Built) -> Iterator[Problem]:
+def tagged(built: Built) -> Iterator[Finding]:
     """Without a tag, or with `latest`, every pull may bring another program: a node that restarts runs something that
     nobody reviewed and that Git does not know.
     """
-    for one, place in every(built):
-        name, tag, digest = split(place.image)
+    for one, field in named(built):
+        name, tag, digest = split(field.image)
         if tag == "latest" and not digest:
-            told = "is the latest" if f"{name.rpartition('/')[2]}:latest" in place.text else "has no tag"
-            yield one.problem(f"the image {name} {told}", *place.path, fix="name a version")
+            told = "is the latest" if f"{name.rpartition('/')[2]}:latest" in field.text else "has no tag"
+            yield one.finding(f"the image {name} {told}", *field.path, fix="name a version")
 
 
-@built_rule(
+@rule(
     "GEN-IMG-002",
     "tags do not move",
     wrong="image: docker.io/library/postgres:16\n",
     right="image: docker.io/library/postgres:16.10\n",
     severity=Severity.WARNING,
 )
-def fixed(built: Built) -> Iterator[Problem]:
+def fixed(built: Built) -> Iterator[Finding]:
     """`stable`, `main` or a version without its last number are moved to each new build: two nodes of one cluster may
     run two programs under one name. Only a digest never moves; a full version number hardly ever does.
     """
-    for one, place in every(built):
-        name, tag, digest = split(place.image)
+    for one, field in named(built):
+        name, tag, digest = split(field.image)
         if moving(tag) and not digest:
             message = f"the tag {tag} of {name} is moved to newer builds"
-            yield one.problem(message, *place.path, fix="name a full version, or a digest")
+            yield one.finding(message, *field.path, fix="name a full version, or a digest")
 
 
 def moving(tag: str) -> bool:
@@ -62,69 +63,69 @@ def moving(tag: str) -> bool:
     return SHORT.fullmatch(tag) is not None or (tag.replace("-", "").isalpha() and any(w in MOVING for w in words))
 
 
-@built_rule(
+@rule(
     "GEN-IMG-003",
     "images come from the site's registry",
     wrong="# site: {images: mirror.example.org/k8s}\nimage: quay.io/ceph/ceph:v19.2.3\n",
     right="# site: {images: mirror.example.org/k8s}\nimage: mirror.example.org/k8s/quay.io/ceph/ceph:v19.2.3\n",
 )
-def mirrored(built: Built) -> Iterator[Problem]:
+def mirrored(built: Built) -> Iterator[Finding]:
     """With `site.images` the cluster needs no other registry, and its nodes may have no way to one: a pod with an
     image from elsewhere does not start, or starts only as long as some node still has the image.
     """
     mirror = built.cluster.site.images if built.cluster else None
-    for one, place in every(built) if mirror else ():
-        if not place.image.startswith(f"{mirror}/"):
-            message = f"the image {place.image} does not come from {mirror}"
-            yield one.problem(message, *place.path, fix=rewrite(place.image, mirror, {}))
+    for one, field in named(built) if mirror else ():
+        if not is_below(field.image, mirror):
+            message = f"the image {field.image} does not come from {mirror}"
+            yield one.finding(message, *field.path, fix=rewrite(field.image, mirror, {}))
     for one in built.objects if mirror else ():
-        for field in unread(one.manifest):
-            if not field.wrong and not field.text.startswith(f"{mirror}/"):
-                message = f"`{field.text}` cannot be read as an image, so that it may not come from {mirror}"
-                yield one.problem(message, *field.path, fix=advice(field))
+        for unreadable in unreadable_images(one.manifest):
+            if not unreadable.wrong and not is_below(unreadable.text, mirror):
+                message = f"`{unreadable.text}` cannot be read as an image, so that it may not come from {mirror}"
+                yield one.finding(message, *unreadable.path, fix=unreadable.fix)
 
 
-@built_rule(
+@rule(
     "GEN-IMG-004",
     "where some images are pinned, all are",
     wrong="# gen.lock has digests\nimage: quay.io/ceph/ceph:v19.2.3\n",
     right="# gen.lock has digests\nimage: quay.io/ceph/ceph:v19.2.3@sha256:<64 digits>\n",
     severity=Severity.WARNING,
 )
-def pinned(built: Built) -> Iterator[Problem]:
+def pinned(built: Built) -> Iterator[Finding]:
     """With digests in gen.lock nothing runs that nobody saw, but for images that came in after they were locked. An
     image of which registry, name and tag stand in fields of their own has no place for a digest, unless its operator
     puts them together as NVIDIA's do.
     """
     mirror = built.cluster.site.images if built.cluster else None
-    for one, place in every(built) if built.digests else ():
-        if "@" not in place.image and place.pinnable:
-            known = upstream_name(place.image, mirror) in built.digests
-            message = f"the image {place.image} has no digest"
-            yield one.problem(message, *place.path, fix="gen render" if known else "gen images --lock")
+    for one, field in named(built) if built.digests else ():
+        if "@" not in field.image and field.pinnable:
+            known = upstream_name(field.image, mirror) in built.digests
+            message = f"the image {field.image} has no digest"
+            yield one.finding(message, *field.path, fix="gen render" if known else "gen images --lock")
 
 
-@built_rule(
+@rule(
     "GEN-IMG-005",
     "images can be read",
     wrong="image: ${IMG}\n",
     right="image: docker.io/library/nginx:1.29.1\n",
 )
-def legible(built: Built) -> Iterator[Problem]:
+def legible(built: Built) -> Iterator[Finding]:
     """Kubernetes takes a container's image as it stands: a variable, a space or half a digest ends in
     `InvalidImageName`, and whatever cannot be read is neither sent to the mirror nor pinned. Templates of workflows and
     of other operators are left out here; with `site.images` GEN-IMG-003 tells them.
     """
     for one in built.objects:
-        for field in unread(one.manifest):
+        for field in unreadable_images(one.manifest):
             if field.wrong:
-                yield one.problem(f"`{field.text}` cannot be read as an image", *field.path, fix=advice(field))
+                yield one.finding(f"`{field.text}` cannot be read as an image", *field.path, fix=field.fix)
 
 
 @lru_cache(maxsize=2)
-def every(built: Built) -> tuple[tuple[Object, Place], ...]:
+def named(built: Built) -> tuple[tuple[Object, ImageField], ...]:
     """Return every image that an object names; what only a running workflow knows is left out."""
-    return tuple((one, place) for one in built.objects for place in places(one.manifest))
+    return tuple((one, field) for one in built.objects for field in named_images(one.manifest))
 
 
-RULES: tuple[BuiltRule, ...] = (tagged, fixed, mirrored, pinned, legible)
+RULES: tuple[Rule[Built], ...] = (tagged, fixed, mirrored, pinned, legible)

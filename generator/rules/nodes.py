@@ -5,6 +5,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from generator.build.objects import Built
+from generator.components import CATALOGUE
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.kubeadm.registration import registration
 from generator.components.network_operator import hosts as with_rdma
@@ -14,7 +15,7 @@ from generator.model.nodes import Machine
 from generator.model.text import Taint
 
 GPU = "nvidia.com/gpu"
-KNOWN = ("nvidia.com/gpu", "nvidia.com/mig-", "rdma/")
+KNOWN = tuple(prefix for one in CATALOGUE.values() for prefix in one.resources)
 """Extended resources whose makers are components of ours: what no node offers, nobody does."""
 
 EXTERNAL = "node.kubernetes.io/exclude-from-external-load-balancers"

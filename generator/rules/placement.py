@@ -6,37 +6,21 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from generator.build.fields import Path, dig, existing, mapping, sequence, walk
-from generator.build.objects import Built, Object, Problem
+from generator.build.objects import Built, Object
 from generator.build.pods import Pod, pods, pods_of
 from generator.build.workflow_pods import GIVEN
-from generator.components.common import SCRATCH
+from generator.components import CATALOGUE, OPERATED
 from generator.components.component import Manifest
-from generator.model.finding import dotted
+from generator.components.operated import OperatedKind
+from generator.model.finding import Finding, dotted
+from generator.model.rule import rule
 from generator.model.text import Taint
-from generator.rules.nodes import GPU, Worker, nodes_of
-from generator.rules.rule import BuiltRule, built_rule
+from generator.rules.nodes import Worker, nodes_of
 from generator.spec.near import near
 
-# Labels that operators put on nodes, by what they find there.
-FOUND = ("feature.node.kubernetes.io/", "nvidia.com/", "network.nvidia.com/")
+FOUND = tuple(prefix for one in CATALOGUE.values() for prefix in one.node_labels)
+"""How labels begin that operators put on nodes, by what they find there."""
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-
-DAEMON_SETS = {
-    "calico": "",
-    "cilium": "",
-    "csi-nfs": "",
-    "kube-prometheus-stack": "",
-    "node-feature-discovery": "",
-    "scratch": SCRATCH,
-    "zabbix": "",
-}
-"""Components whose daemon sets serve every node, or every node with a label."""
-
-OPERATED: dict[str, tuple[Path, str]] = {
-    "OperatorConfig": (("spec", "driverSpecDefaults", "nodePlugin", "tolerations"), ""),
-    "ClusterPolicy": (("spec", "daemonsets", "tolerations"), GPU),
-}
-"""Where operators take the tolerations of their daemon sets, and which nodes they serve: those with a resource."""
 
 
 class Obstacle(NamedTuple):
@@ -48,14 +32,14 @@ class Obstacle(NamedTuple):
     rule: Any = None
 
 
-@built_rule(
+@rule(
     "GEN-POD-010",
     "some node takes the pod",
     wrong="nodeSelector: {gen.internal/pool: gpu-traning}\n",
     right="nodeSelector: {gen.internal/pool: gpu-training}\n"
     "tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]\n",
 )
-def placed(built: Built) -> Iterator[Problem]:
+def placed(built: Built) -> Iterator[Finding]:
     """A pod that selects labels no node has, or does not tolerate the taints of those that have them, waits for ever,
     and with it the Application that made it. Nodes are those of the cluster file, with the labels and taints they
     register with; labels that operators find out (`nvidia.com/`, `feature.node.kubernetes.io/`) are taken as there.
@@ -67,7 +51,7 @@ def placed(built: Built) -> Iterator[Problem]:
             nearest, node = min(found, key=lambda pair: len(pair[0]))
             told = " and ".join(one.message for one in nearest)
             message = f"no node takes its pods; pool {node.pool} comes nearest ({node.name}): {told}"
-            yield pod.problem(message, *nearest[0].at, fix=nearest[0].fix or values_of(nearest[0].rule, nodes))
+            yield pod.finding(message, *nearest[0].at, fix=nearest[0].fix or values_of(nearest[0].rule, nodes))
 
 
 def values_of(rule: Any, nodes: tuple[Worker, ...]) -> str:
@@ -80,32 +64,38 @@ def values_of(rule: Any, nodes: tuple[Worker, ...]) -> str:
     return f"{key}: {close}" if close else f"{key} is {', '.join(known[:8])}{' ...' if len(known) > 8 else ''}"
 
 
-@built_rule(
+@rule(
     "GEN-POD-011",
     "daemon sets reach the nodes they serve",
     wrong="kind: DaemonSet\nspec: {template: {spec: {tolerations: []}}}\n",
     right="kind: DaemonSet\nspec: {template: {spec: {tolerations: [{operator: Exists}]}}}\n",
 )
-def daemons_reach(built: Built) -> Iterator[Problem]:
+def daemons_reach(built: Built) -> Iterator[Finding]:
     """A node that a network, storage, GPU or monitoring agent does not tolerate has no network, no volumes, no GPUs or
     no graphs, and nothing says so: the daemon set counts only the nodes that it may run on.
     """
     nodes = nodes_of(built)
     for pod in pods(built):
-        if pod.maker.kind == "DaemonSet" and pod.maker.component in DAEMON_SETS:
-            label = DAEMON_SETS[pod.maker.component]
+        served = CATALOGUE.get(pod.maker.component)
+        label = served.daemons_on if served else None
+        if pod.maker.kind == "DaemonSet" and label is not None:
             wanted = [node for node in nodes if (not label or label in node.labels) and not unselected(pod, node)]
             missed = [one for node in wanted for one in untolerated(pod, node)]
-            yield from kept_off(pod.problem("", "spec", "tolerations"), missed)
-    for one in built.of(*OPERATED):
-        at, resource = OPERATED[one.kind]
-        wanted = [node for node in nodes if not resource or node.has(resource) != 0]
-        missed = [found for node in wanted for found in blocking(dig(one.manifest, *at), node)]
-        yield from kept_off(one.problem("", *existing(one.manifest, at)), missed)
+            yield from kept_off(pod.finding("", "spec", "tolerations"), missed)
+    for one in built.objects:
+        for kind in OPERATED.get(one.kind, ()):
+            yield from made_daemons_reach(one, kind, nodes)
 
 
-def kept_off(where: Problem, missed: list[tuple[Worker, Taint]]) -> Iterator[Problem]:
-    """Yield one problem for each taint that keeps agents off nodes."""
+def made_daemons_reach(one: Object, kind: OperatedKind, nodes: tuple[Worker, ...]) -> Iterator[Finding]:
+    """Yield where the daemon sets that an operator makes of an object do not reach the nodes they serve."""
+    wanted = [node for node in nodes if kind.tolerations and (not kind.serves or node.has(kind.serves) != 0)]
+    missed = [found for node in wanted for found in blocking(dig(one.manifest, *kind.tolerations), node)]
+    yield from kept_off(one.finding("", *existing(one.manifest, kind.tolerations)), missed)
+
+
+def kept_off(where: Finding, missed: list[tuple[Worker, Taint]]) -> Iterator[Finding]:
+    """Yield one finding for each taint that keeps agents off nodes."""
     for taint in dict.fromkeys(taint for _, taint in missed):
         names = [node.name for node, one in missed if one == taint]
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
@@ -113,13 +103,13 @@ def kept_off(where: Problem, missed: list[tuple[Worker, Taint]]) -> Iterator[Pro
         yield structs.replace(where, message=message, fix=tolerate(taint))
 
 
-@built_rule(
+@rule(
     "GEN-POD-012",
     "node selectors match a node",
     wrong="kind: ResourceFlavor\nspec: {nodeLabels: {gen.internal/pool: gpu}}\n",
     right="kind: ResourceFlavor\nspec: {nodeLabels: {gen.internal/pool: gpu-training}}\n",
 )
-def selected(built: Built) -> Iterator[Problem]:
+def selected(built: Built) -> Iterator[Finding]:
     """A flavor, a volume or an operator that selects labels which no node has gets nothing: the queue admits jobs that
     never start, the volume binds nowhere, the operator waits for nodes.
     """
@@ -129,7 +119,7 @@ def selected(built: Built) -> Iterator[Problem]:
             yield from unmatched(one, nodes)
 
 
-def unmatched(one: Object, nodes: tuple[Worker, ...]) -> Iterator[Problem]:
+def unmatched(one: Object, nodes: tuple[Worker, ...]) -> Iterator[Finding]:
     """Yield the selectors in an object that match no node."""
     for at, part in walk(one.manifest):
         terms = terms_of(at[-1] if at else "", part)
@@ -137,7 +127,7 @@ def unmatched(one: Object, nodes: tuple[Worker, ...]) -> Iterator[Problem]:
             told = " or ".join(rule_text(rule) for term in terms for rule in rules(term))
             first = next((rule for term in terms for rule in rules(term)), None)
             fix = values_of(first, nodes) if first else ""
-            yield one.problem(f"no node matches {dotted(at)}: {told}", *at, fix=fix)
+            yield one.finding(f"no node matches {dotted(at)}: {told}", *at, fix=fix)
 
 
 def terms_of(key: object, part: Any) -> list[Any]:
@@ -253,6 +243,3 @@ def covers(toleration: Any, taint: Taint) -> bool:
 def tolerate(taint: Taint) -> str:
     """Return the lines that make a pod tolerate a taint."""
     return f"tolerations: [{{key: {taint.key}, operator: Exists, effect: {taint.effect}}}]"
-
-
-RULES: tuple[BuiltRule, ...] = (placed, daemons_reach, selected)

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from generator.build.fields import dig, mapping, sequence
+from generator.build.fields import dig, mapping
 from generator.build.kinds import CRD, brings
 from generator.build.objects import ROOT, Built, Object
-from generator.components import compose
+from generator.components import CATALOGUE, OPERATED, compose
 from generator.components.component import Component
 from generator.model.cluster import Cluster
 from generator.model.served import kinds, minor_of
-from generator.rules.target import Target
+from generator.rules.target import Target, place
 from generator.spec.near import letters_apart, near
 
 API = "API group"
@@ -28,30 +28,8 @@ _BUILT_IN = {
     "Service": ("default/kubernetes", "kube-system/kube-dns"),
 }
 
-_AT_RUN_TIME: dict[str, tuple[Target, ...]] = {
-    "argo-cd": (Target(API, "", "argoproj.io"),),
-    "argo-workflows": (Target(API, "", "argoproj.io of workflows"),),
-    "calico": (Target(API, "", "projectcalico.org"), Target(API, "", "operator.tigera.io")),
-    "ceph-csi-drivers": (
-        Target("CSIDriver", "", "rook-ceph.cephfs.csi.ceph.com"),
-        Target("CSIDriver", "", "rook-ceph.rbd.csi.ceph.com"),
-    ),
-    "cert-manager": (Target(API, "", "cert-manager.io"),),
-    "cilium": (Target(API, "", "cilium.io"), Target("IngressClass", "", "cilium")),
-    "gpu-operator": (Target(API, "", "nvidia.com"), Target("RuntimeClass", "", "nvidia")),
-    "kueue": (Target(API, "", "kueue.x-k8s.io"),),
-    "network-operator": (Target(API, "", "mellanox.com"),),
-    "node-feature-discovery": (Target(API, "", "nfd.k8s-sigs.io"),),
-    "prometheus-crds": (Target(API, "", "monitoring.coreos.com"),),
-    "rook-ceph": (
-        Target(API, "", "ceph.rook.io"),
-        Target(API, "", "objectbucket.io"),
-        Target("ConfigMap", "rook-ceph", "rook-ceph-mon-endpoints"),
-    ),
-    "snapshot-controller": (Target(API, "", "snapshot.storage.k8s.io"),),
-    "volcano": (Target("Queue", "", "default"),),
-}
-"""What components bring that no object shows: operators make it when they run, or their CRDs are not vendored."""
+_TITLES = {(api.group, kind): api.name for one in CATALOGUE.values() for api in one.apis for kind in api.kinds}
+"""API groups that have two makers."""
 
 
 class Maker(NamedTuple):
@@ -117,8 +95,8 @@ class Known(Struct, frozen=True):
         if built.cluster:
             found |= _of_cluster(built.cluster)
         for one in built.objects:
-            for made in _made(one):
-                found[made] = Maker(one.component, _keys(one, made))
+            for made, keys in _made(one):
+                found[made] = Maker(one.component, keys)
         return cls(found)
 
     def maker(self, target: Target) -> Maker | None:
@@ -146,9 +124,11 @@ def _of_cluster(cluster: Cluster) -> dict[Target, Maker]:
     components = compose(cluster)
     present = {one.name for one in components}
     found: dict[Target, Maker] = {}
-    for name, targets in _AT_RUN_TIME.items():
-        if name in present or not cluster.settings(name).managed:
-            found |= {one: Maker(name if name in present else "") for one in targets}
+    for one in CATALOGUE.values():
+        if one.name in present or not cluster.settings(one.name).managed:
+            brought = [Target(API, "", api.name) for api in one.apis]
+            brought += [Target(made.kind, made.namespace, made.name) for made in one.makes]
+            found |= dict.fromkeys(brought, Maker(one.name if one.name in present else ""))
     if cluster.site.ingress_class:
         found.setdefault(Target("IngressClass", "", cluster.site.ingress_class), Maker(""))
     for component in components:
@@ -161,49 +141,27 @@ def _of_cluster(cluster: Cluster) -> dict[Target, Maker]:
     return found
 
 
-def _made(one: Object) -> Iterator[Target]:
-    """Yield an object and what controllers make of it."""
-    space, name, spec = one.namespace, one.name, one.spec
-    yield Target(one.kind, space, name)
-    if one.kind == "Certificate":
-        yield Target("Secret", space, str(spec.get("secretName")))
-    elif one.kind == "Namespace":
-        yield Target("ConfigMap", name, "kube-root-ca.crt")
-    elif one.kind == "Ingress" and any("cert-manager.io/" in str(key) for key in one.annotations):
-        yield from (Target("Secret", space, str(dig(tls, "secretName"))) for tls in sequence(spec.get("tls")))
-    elif one.kind == "ObjectBucketClaim":
-        yield from (Target(kind, space, name) for kind in ("ConfigMap", "Secret"))
+def _made(one: Object) -> Iterator[tuple[Target, frozenset[str] | None]]:
+    """Yield an object and what controllers make of it, with the keys they hold where they are known."""
+    yield Target(one.kind, one.namespace, one.name), _keys(one)
+    if one.kind == "Namespace":
+        yield Target("ConfigMap", one.name, "kube-root-ca.crt"), None
     elif one.kind == CRD:
-        yield api_of(*brings(one.manifest))
-    elif one.kind in {"CephBlockPool", "CephFilesystem"}:
-        yield from _pools(one)
-    elif one.kind == "Driver" and one.group == "csi.ceph.io":
-        yield Target("CSIDriver", "", name)
+        yield api_of(*brings(one.manifest)), None
+    for kind in OPERATED.get(one.kind, ()):
+        for made in kind.makes(one.manifest):
+            yield Target(made.kind, place(made.namespace, one.namespace), made.name), made.keys
 
 
 def api_of(group: str, kind: str) -> Target:
     """Return what stands for the CRDs of a group, of which Argo's has two makers."""
-    of_workflows = group == "argoproj.io" and "Workflow" in kind
-    return Target(API, "", f"{group} of workflows" if of_workflows else group)
+    return Target(API, "", _TITLES.get((group, kind), group))
 
 
-def _pools(one: Object) -> Iterator[Target]:
-    """Yield Ceph's pools. Rook puts a filesystem's name before its pools' unless it is told to keep theirs."""
-    spec = one.spec
-    if one.kind == "CephBlockPool":
-        yield Target("CephPool", one.namespace, str(spec.get("name", one.name)))
-        return
-    prefix = "" if spec.get("preservePoolNames") is True else f"{one.name}-"
-    for number, pool in enumerate(sequence(spec.get("dataPools"))):
-        yield Target("CephPool", one.namespace, f"{prefix}{dig(pool, 'name') or f'data{number}'}")
-
-
-def _keys(one: Object, made: Target) -> frozenset[str] | None:
-    """Return the keys of what is made, None where nobody knows them."""
+def _keys(one: Object) -> frozenset[str] | None:
+    """Return the keys of an object, None where nobody knows them."""
     if one.kind == "ConfigMap":
         return frozenset(map(str, {**mapping(one.manifest.get("data")), **mapping(one.manifest.get("binaryData"))}))
-    if one.kind in {"Certificate", "Ingress"} and made.kind == "Secret":
-        return frozenset({"ca.crt", "tls.crt", "tls.key", "keystore.jks", "keystore.p12", "truststore.jks"})
     return None
 
 

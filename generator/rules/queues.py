@@ -3,29 +3,30 @@
 from collections.abc import Iterator
 
 from generator.build.fields import Path, dig, existing, mapping
-from generator.build.objects import Built, Object, Problem
+from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
 from generator.build.workflow_pods import GIVEN
-from generator.components.kueue import TEAM
-from generator.components.tenants.admission import KINDS, QUEUE
-from generator.components.volcano import SCHEDULER
-from generator.model.finding import Severity
-from generator.rules.rule import BuiltRule, built_rule
+from generator.components import JOBS
+from generator.components.kueue import QUEUE, TEAM
+from generator.components.tenants.admission import BUILT_IN
+from generator.components.volcano import JOB_GROUPS, SCHEDULER
+from generator.model.finding import Finding, Severity
+from generator.model.rule import rule
 
-BY_OPERATOR = ("MPIJob", "PyTorchJob", "RayCluster", "RayJob", "RayService", "TFJob")
-"""Kinds whose operator names the scheduler itself where the pods name none (facts: scheduling 1.8)."""
+HELD = {(one.group, one.kind.lower()): one for kinds in (*BUILT_IN, *JOBS) for one in kinds}
+"""What Kueue holds back as a whole, by group and name in small letters."""
 
-HELD = {(group, kind) for group, kinds in KINDS for kind in kinds}
-"""What Kueue holds back as a whole: group and plural."""
+BY_OPERATOR = {one.kind for one in HELD.values() if one.places_itself}
+"""Kinds whose operator names the scheduler itself where the pods name none."""
 
 
-@built_rule(
+@rule(
     "GEN-QUEUE-001",
     "Volcano places pods with GPUs",
     wrong="containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]\n",
     right="schedulerName: volcano\ncontainers: [{resources: {limits: {nvidia.com/gpu: 8}}}]\n",
 )
-def gang_scheduled(built: Built) -> Iterator[Problem]:
+def gang_scheduled(built: Built) -> Iterator[Finding]:
     """Two schedulers that do not know of each other give out the last GPU twice, and a job whose pods come one by one
     holds GPUs while it waits for others. Where teams share the cluster, whatever asks for GPUs is placed by Volcano.
     """
@@ -34,16 +35,16 @@ def gang_scheduled(built: Built) -> Iterator[Problem]:
         if name != SCHEDULER and GIVEN not in name and pod.maker.kind != "DaemonSet":
             told = f"is placed by {name}" if name else "names no scheduler"
             message = f"asks for GPUs and {told}"
-            yield pod.problem(message, "spec", "schedulerName", fix=f"schedulerName: {SCHEDULER}")
+            yield pod.finding(message, "spec", "schedulerName", fix=f"schedulerName: {SCHEDULER}")
 
 
-@built_rule(
+@rule(
     "GEN-QUEUE-002",
     "what runs in a team's namespace names its queue",
     wrong="kind: Job\nmetadata: {name: train, namespace: vision}\n",
     right="kind: Job\nmetadata: {name: train, namespace: vision, labels: {kueue.x-k8s.io/queue-name: default}}\n",
 )
-def queued(built: Built) -> Iterator[Problem]:
+def queued(built: Built) -> Iterator[Finding]:
     """In namespaces of teams jobs and services start through the team's queue, which its name leads to. The API server
     refuses those that name none; of a CronJob it refuses the Jobs, each time.
     """
@@ -54,41 +55,41 @@ def queued(built: Built) -> Iterator[Problem]:
         if wanted and not dig(one.manifest, *at, "labels", QUEUE):
             message = f"names no queue, and runs in the namespace of team {one.namespace}"
             there = existing(one.manifest, (*at, "labels"))
-            yield one.problem(message, *there, fix=f"labels: {{{QUEUE}: default}}")
+            yield one.finding(message, *there, fix=f"labels: {{{QUEUE}: default}}")
 
 
-@built_rule(
+@rule(
     "GEN-QUEUE-003",
     "pods with GPUs are in a team's namespace",
     wrong="kind: Deployment\nmetadata: {name: triton, namespace: tools}\n",
     right="kind: Deployment\nmetadata: {name: triton, namespace: vision}\n",
     severity=Severity.WARNING,
 )
-def counted(built: Built) -> Iterator[Problem]:
+def counted(built: Built) -> Iterator[Finding]:
     """Kueue counts only what runs in namespaces of teams. GPUs that are taken elsewhere are still in the quotas, and
     jobs are let in that then find none.
     """
     spaces = teams(built)
     for pod in gpu_pods(built):
         if pod.namespace not in spaces:
-            yield pod.problem(f"asks for GPUs in {pod.namespace}, which is no team's namespace: no quota counts them")
+            yield pod.finding(f"asks for GPUs in {pod.namespace}, which is no team's namespace: no quota counts them")
 
 
-@built_rule(
+@rule(
     "GEN-QUEUE-004",
     "no Volcano jobs in a team's namespace",
     wrong="apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: train, namespace: vision}\n",
     right="apiVersion: batch/v1\nkind: Job\nmetadata: {name: train, namespace: vision}\n",
 )
-def no_volcano_jobs(built: Built) -> Iterator[Problem]:
+def no_volcano_jobs(built: Built) -> Iterator[Finding]:
     """Volcano's own jobs cannot be suspended, so that Kueue can neither hold nor count them; the API server refuses
     them in namespaces of teams.
     """
     spaces = teams(built)
     for one in built.objects:
-        if one.group in {"batch.volcano.sh", "flow.volcano.sh"} and one.namespace in spaces:
+        if one.group in JOB_GROUPS and one.namespace in spaces:
             message = "Kueue cannot hold Volcano's own jobs back"
-            yield one.problem(message, "kind", fix="make a batch/v1 Job, a JobSet or a TrainJob")
+            yield one.finding(message, "kind", fix="make a batch/v1 Job, a JobSet or a TrainJob")
 
 
 def teams(built: Built) -> set[str]:
@@ -118,7 +119,4 @@ def scheduler(pod: Pod) -> str:
 
 def held(one: Object) -> bool:
     """Tell whether Kueue holds objects of this kind back."""
-    return (one.group, f"{one.kind.lower()}s") in HELD
-
-
-RULES: tuple[BuiltRule, ...] = (gang_scheduled, queued, counted, no_volcano_jobs)
+    return (one.group, one.kind.lower()) in HELD

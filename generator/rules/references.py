@@ -5,21 +5,22 @@ from functools import lru_cache
 
 from generator.build.fields import dig
 from generator.build.kinds import Kinds
-from generator.build.objects import ROOT, Built, Problem
-from generator.model.finding import Severity
+from generator.build.objects import ROOT, Built
+from generator.model.finding import Finding, Severity
+from generator.model.rule import rule
 from generator.rules.mentions import Reference, references
 from generator.rules.providers import Known, Maker, Unseen, api_of, waves
-from generator.rules.rule import BuiltRule, built_rule, instead
 from generator.rules.target import Target
+from generator.spec.near import instead
 
 
-@built_rule(
+@rule(
     "GEN-REF-001",
     "what an object names is there",
     wrong="serviceAccountName: minoi\n",
     right="serviceAccountName: minio\n",
 )
-def there(built: Built) -> Iterator[Problem]:
+def there(built: Built) -> Iterator[Finding]:
     """A pod whose ServiceAccount, ConfigMap, Secret or claim is not there does not start; a claim of an unknown
     StorageClass waits for ever, and so does a workload in an unknown queue. Secrets count that the cluster declares
     in bootstrap/secrets.yaml, and those that controllers make. What charts that are not vendored may bring is not
@@ -29,13 +30,13 @@ def there(built: Built) -> Iterator[Problem]:
     yield from (absent(one, known) for one in missing(built) if not harmless(one))
 
 
-@built_rule(
+@rule(
     "GEN-REF-002",
     "a key that is asked for is there",
     wrong="valueFrom: {secretKeyRef: {name: minio-root, key: pasword}}\n",
     right="valueFrom: {secretKeyRef: {name: minio-root, key: password}}\n",
 )
-def keys_there(built: Built) -> Iterator[Problem]:
+def keys_there(built: Built) -> Iterator[Finding]:
     """A container that takes a variable or a file from a key which its ConfigMap or Secret does not have is not
     started.
     """
@@ -44,16 +45,16 @@ def keys_there(built: Built) -> Iterator[Problem]:
         maker = known.maker(one.target)
         if maker and maker.keys is not None and one.target.key and one.target.key not in maker.keys:
             fix = instead(one.target.key, maker.keys, f"it has {', '.join(sorted(maker.keys)) or 'no keys'}")
-            yield one.object.problem(f"{one.target.told} has no key {one.target.key}", *one.at, fix=fix)
+            yield one.object.finding(f"{one.target.full_name} has no key {one.target.key}", *one.at, fix=fix)
 
 
-@built_rule(
+@rule(
     "GEN-REF-003",
     "nothing waits for a later wave",
     wrong="(a StatefulSet in wave 2 whose StorageClass comes with an Application of wave 3)\n",
     right="(the StorageClass's Application in wave 1)\n",
 )
-def in_time(built: Built) -> Iterator[Problem]:
+def in_time(built: Built) -> Iterator[Finding]:
     """Argo CD goes on to the next wave when everything in this one is healthy. What needs an object of a later wave,
     or of another Application in the same one, may stop the installation for ever. The root Application is applied by
     hand after Argo CD; and cert-manager looks at an Ingress again and again, so that its issuer may come later.
@@ -64,17 +65,19 @@ def in_time(built: Built) -> Iterator[Problem]:
         own = one.object.component
         patient = own == ROOT or (one.object.kind == "Ingress" and one.target.kind in {"ClusterIssuer", "Secret"})
         if maker and maker != own and not patient and {maker, own} <= order.keys() and order[maker] >= order[own]:
-            message = f"{one.target.told} comes with {maker} in wave {order[maker]}, and this is in wave {order[own]}"
-            yield one.object.problem(message, *one.at, fix=f"let {own} come after {maker}")
+            message = (
+                f"{one.target.full_name} comes with {maker} in wave {order[maker]}, and this is in wave {order[own]}"
+            )
+            yield one.object.finding(message, *one.at, fix=f"let {own} come after {maker}")
 
 
-@built_rule(
+@rule(
     "GEN-REF-004",
     "namespaces that Applications go to are made",
     wrong="destination: {namespace: minoi}\n",
     right="destination: {namespace: minio}\n",
 )
-def destinations(built: Built) -> Iterator[Problem]:
+def destinations(built: Built) -> Iterator[Finding]:
     """All Namespaces of a cluster are in the Application `namespaces`; Argo CD makes none by itself, and what goes
     into one that is not there fails.
     """
@@ -84,10 +87,10 @@ def destinations(built: Built) -> Iterator[Problem]:
         wanted = Target("Namespace", "", str(name))
         if isinstance(name, str) and name and not known.maker(wanted):
             fix = "correct it, or add the Namespace to overlays/<cluster>/namespaces/custom/"
-            yield one.problem(f"nothing makes the {wanted.told}", "spec", "destination", "namespace", fix=fix)
+            yield one.finding(f"nothing makes the {wanted.full_name}", "spec", "destination", "namespace", fix=fix)
 
 
-@built_rule(
+@rule(
     "GEN-REF-005",
     "who is meant is there",
     severity=Severity.WARNING,
@@ -95,7 +98,7 @@ def destinations(built: Built) -> Iterator[Problem]:
     right="kind: RoleBinding\n"
     "subjects: [{kind: ServiceAccount, name: kube-prometheus-stack-prometheus, namespace: monitoring}]\n",
 )
-def meant(built: Built) -> Iterator[Problem]:
+def meant(built: Built) -> Iterator[Finding]:
     """A right that is given to a ServiceAccount which is not there helps nobody, and a StatefulSet without its Service
     gives its pods no names. Neither is refused, and some charts bring both on purpose.
     """
@@ -114,11 +117,11 @@ def harmless(one: Reference) -> bool:
     return one.at[:1] == ("subjects",) or one.at == ("spec", "serviceName")
 
 
-def absent(one: Reference, known: Known) -> Problem:
+def absent(one: Reference, known: Known) -> Finding:
     """Say that something is not there."""
     meant = known.meant(one.target)
     fix = f"write `{meant}`" if meant else f"add the {one.target.kind}, or correct the name"
-    return one.object.problem(f"there is no {one.target.told}", *one.at, fix=fix)
+    return one.object.finding(f"there is no {one.target.full_name}", *one.at, fix=fix)
 
 
 @lru_cache(maxsize=2)
@@ -145,6 +148,3 @@ def unmade(built: Built) -> Iterator[Reference]:
     """Yield the references to what nothing that is seen makes."""
     known = Known.of(built)
     return (one for one in named(built) if not known.maker(one.target))
-
-
-RULES: tuple[BuiltRule, ...] = (there, keys_there, in_time, destinations, meant)

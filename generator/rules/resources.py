@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from generator.build.fields import Path, amount, dig, mapping
-from generator.build.objects import Built, Problem
+from generator.build.objects import Built
 from generator.build.pods import Pod, containers, pods
-from generator.model.finding import Severity
+from generator.model.finding import Finding, Severity
 from generator.model.quantity import Quantity
+from generator.model.rule import rule
 from generator.rules.nodes import KNOWN, Worker, nodes_of
 from generator.rules.placement import obstacles
-from generator.rules.rule import BuiltRule, built_rule
 
 
 class Asked(NamedTuple):
@@ -23,13 +23,13 @@ class Asked(NamedTuple):
     limit: int | None
 
 
-@built_rule(
+@rule(
     "GEN-POD-020",
     "requests fit a node",
     wrong="resources: {requests: {cpu: 200, memory: 2Ti}}\n",
     right="resources: {requests: {cpu: 100, memory: 512Gi}}\n",
 )
-def fitting(built: Built) -> Iterator[Problem]:
+def fitting(built: Built) -> Iterator[Finding]:
     """A pod is on one node: what no single node can give, no number of nodes can. Counted is what a node has less what
     is reserved for its system, the daemon sets of the components and Ceph's OSDs; looked at are only nodes whose labels
     and taints let the pod in.
@@ -44,7 +44,7 @@ def fitting(built: Built) -> Iterator[Problem]:
             yield unfitting(pod, wanted, allowed, lacking[best][0])
 
 
-def unfitting(pod: Pod, wanted: dict[str, int], allowed: list[Worker], resource: str) -> Problem:
+def unfitting(pod: Pod, wanted: dict[str, int], allowed: list[Worker], resource: str) -> Finding:
     """Tell that no node has enough of a resource."""
     daemon = pod.maker.kind == "DaemonSet"
     most = max(allowed, key=lambda node: node.has(resource, daemon=daemon) or 0)
@@ -58,7 +58,7 @@ def unfitting(pod: Pod, wanted: dict[str, int], allowed: list[Worker], resource:
     else:
         most_told = f"no node that it may be on has more than {shown(resource, has)} ({most.name})"
         message = f"it asks for {shown(resource, wanted[resource])}, and {most_told}"
-    return pod.problem(message, *largest.at, there, resource, fix=f"ask for {shown(resource, has)} or less")
+    return pod.finding(message, *largest.at, there, resource, fix=f"ask for {shown(resource, has)} or less")
 
 
 def missing(pod: Pod, wanted: dict[str, int], node: Worker) -> list[str]:
@@ -67,29 +67,29 @@ def missing(pod: Pod, wanted: dict[str, int], node: Worker) -> list[str]:
     return [name for name, has in there.items() if has is not None and wanted[name] > has]
 
 
-@built_rule(
+@rule(
     "GEN-POD-021",
     "no limit is below its request",
     wrong="resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}\n",
     right="resources: {requests: {memory: 2Gi}, limits: {memory: 2Gi}}\n",
 )
-def limited(built: Built) -> Iterator[Problem]:
+def limited(built: Built) -> Iterator[Finding]:
     """The API server refuses a pod that may have less than it asks for."""
     for pod in pods(built):
         for one in asked(pod):
             if one.request is not None and one.limit is not None and one.limit < one.request and plain(one.resource):
                 limit, request = shown(one.resource, one.limit), shown(one.resource, one.request)
                 message = f"{one.container}: limit {limit} is below the request of {request}"
-                yield pod.problem(message, *one.at, "limits", one.resource, fix="raise the limit or lower the request")
+                yield pod.finding(message, *one.at, "limits", one.resource, fix="raise the limit or lower the request")
 
 
-@built_rule(
+@rule(
     "GEN-POD-022",
     "devices are asked for in whole, by limits",
     wrong="resources: {requests: {nvidia.com/gpu: 1}}\n",
     right="resources: {limits: {nvidia.com/gpu: 1}}\n",
 )
-def whole(built: Built) -> Iterator[Problem]:
+def whole(built: Built) -> Iterator[Finding]:
     """Extended resources and huge pages cannot be overcommitted: the API server demands a limit, a request only if it
     is the same, and whole numbers of devices.
     """
@@ -99,19 +99,19 @@ def whole(built: Built) -> Iterator[Problem]:
                 continue
             if one.limit is None or (one.request is not None and one.request != one.limit):
                 message = f"{one.container}: {one.resource} needs a limit that equals its request"
-                yield pod.problem(message, *one.at, fix=f"limits: {{{one.resource}: {share(one)}}}")
+                yield pod.finding(message, *one.at, fix=f"limits: {{{one.resource}: {share(one)}}}")
             elif one.limit % 1000:
                 message = f"{one.container}: {one.resource} comes in whole numbers"
-                yield pod.problem(message, *one.at, "limits", one.resource)
+                yield pod.finding(message, *one.at, "limits", one.resource)
 
 
-@built_rule(
+@rule(
     "GEN-POD-023",
     "devices are those that nodes offer",
     wrong="limits: {rdma/hca_devices: 1}\n",
     right="limits: {rdma/hca_shared_devices_a: 1}\n",
 )
-def offered(built: Built) -> Iterator[Problem]:
+def offered(built: Built) -> Iterator[Finding]:
     """GPUs, their instances and RDMA tickets are offered by the components of the cluster file and by nobody else: a
     pod that asks for one by another name, or where there are none, waits for ever. Names of GPU instances follow from
     `mig` in the pool, that of RDMA from `fabric.rdma`.
@@ -121,24 +121,24 @@ def offered(built: Built) -> Iterator[Problem]:
             there = {name for node in nodes for name in node.room if name.startswith(KNOWN)}
             message = f"{one.container}: no node offers {one.resource}"
             fix = f"nodes offer {', '.join(sorted(there))}" if there else "no node offers GPUs or RDMA"
-            yield pod.problem(message, *one.at, "limits", one.resource, fix=fix)
+            yield pod.finding(message, *one.at, "limits", one.resource, fix=fix)
 
 
-@built_rule(
+@rule(
     "GEN-POD-024",
     "somebody offers other devices and huge pages",
     wrong="limits: {example.org/fpga: 1}\n",
     right="limits: {nvidia.com/gpu: 1}\n",
     severity=Severity.WARNING,
 )
-def unknown(built: Built) -> Iterator[Problem]:
+def unknown(built: Built) -> Iterator[Finding]:
     """No component offers this resource, and nodes are not prepared with huge pages. It may come from a device plugin
     or a kernel setting of your own; if not, the pod waits for ever.
     """
     for pod, one, _ in unoffered(built):
         if not one.resource.startswith(KNOWN):
             message = f"{one.container}: nothing that is known here offers {one.resource}"
-            yield pod.problem(message, *one.at, "limits", one.resource)
+            yield pod.finding(message, *one.at, "limits", one.resource)
 
 
 def unoffered(built: Built) -> Iterator[tuple[Pod, Asked, tuple[Worker, ...]]]:
@@ -194,6 +194,3 @@ def shown(resource: str, milli: int) -> str:
     """Write an amount for people."""
     text = Quantity(milli).human() if resource == "memory" else f"{milli / 1000:g}"
     return f"{text} of memory" if resource == "memory" else f"{text} {resource}"
-
-
-RULES: tuple[BuiltRule, ...] = (fitting, limited, whole, offered, unknown)

@@ -11,24 +11,25 @@ from typing import Any
 
 from generator.build.fields import dig, mapping, sequence
 from generator.build.kinds import CRD, Kinds, served_by
-from generator.build.objects import Built, Object, Problem
+from generator.build.objects import Built, Object
+from generator.components import CATALOGUE
 from generator.components.component import Manifest
-from generator.model.finding import Severity
+from generator.model.finding import Finding, Severity
 from generator.model.plural import plural
-from generator.rules.rule import BuiltRule, built_rule
+from generator.model.rule import rule
 from generator.rules.violations import violations
 
-# Components whose operators make CRDs when they start: no chart or manifest holds these (facts: network-gpu, Cilium).
-_MAKERS = {"cilium.io": "cilium"}
+_MAKERS = {api.group: one.name for one in CATALOGUE.values() for api in one.apis if api.by_operator}
+"""Components whose operators make CRDs when they start, by API group."""
 
 
-@built_rule(
+@rule(
     "GEN-API-001",
     "fields are those of the kind",
     wrong="kind: Service\nspec:\n  port: [{port: 80}]\n",
     right="kind: Service\nspec:\n  ports: [{port: 80}]\n",
 )
-def fitting(built: Built) -> Iterator[Problem]:
+def fitting(built: Built) -> Iterator[Finding]:
     """The API server drops a field that a kind does not have without a word, and Argo CD then shows a difference for
     ever; a value of the wrong type it refuses, and the whole sync with it. Built-in kinds are judged by the schemas of
     the cluster's Kubernetes minor, custom ones by the CRDs among the objects or in `--schemas`. What needs more than
@@ -38,16 +39,16 @@ def fitting(built: Built) -> Iterator[Problem]:
     for one in built.objects:
         schema = judge(one.version, one.kind)
         for found in violations(schema, bare(one.manifest)) if schema else ():
-            yield one.problem(found.message, *found.at, fix=found.fix)
+            yield one.finding(found.message, *found.at, fix=found.fix)
 
 
-@built_rule(
+@rule(
     "GEN-API-002",
     "the target Kubernetes serves the version",
     wrong="apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\n",
     right="apiVersion: policy/v1\nkind: PodDisruptionBudget\n",
 )
-def served(built: Built) -> Iterator[Problem]:
+def served(built: Built) -> Iterator[Finding]:
     """Kubernetes takes old versions of its kinds away, and serves beta versions only where somebody switched them on:
     what it does not serve it refuses, and the upgrade that removes a version breaks every object that names it.
     """
@@ -58,33 +59,33 @@ def served(built: Built) -> Iterator[Problem]:
             continue
         others = known.versions(one.group, one.kind) or known.elsewhere(one.kind)
         fix = f"write it in {others[-1]}" if others else f"correct the kind; is `{one.kind}` one of Kubernetes' own?"
-        yield one.problem(f"Kubernetes 1.{known.minor} serves no {one.kind} in {one.version}", "apiVersion", fix=fix)
+        yield one.finding(f"Kubernetes 1.{known.minor} serves no {one.kind} in {one.version}", "apiVersion", fix=fix)
 
 
-@built_rule(
+@rule(
     "GEN-API-003",
     "the CRD serves the version",
     wrong="apiVersion: cert-manager.io/v1alpha2\nkind: Certificate\n",
     right="apiVersion: cert-manager.io/v1\nkind: Certificate\n",
 )
-def served_by_definition(built: Built) -> Iterator[Problem]:
+def served_by_definition(built: Built) -> Iterator[Finding]:
     """A CRD says which of its versions are served; objects of another version are refused."""
     known = Kinds.of(built)
     for one in built.objects:
         found = known.versions(one.group, one.kind)
         if (one.group, one.kind) in known.custom and one.version not in found:
             message = f"the CRD of {one.kind} serves no version {one.version.rpartition('/')[2]}"
-            yield one.problem(message, "apiVersion", fix=f"write it in {', '.join(found)}")
+            yield one.finding(message, "apiVersion", fix=f"write it in {', '.join(found)}")
 
 
-@built_rule(
+@rule(
     "GEN-API-004",
     "the kind is known",
     severity=Severity.WARNING,
     wrong="(a CephCluster, and nowhere the CRD of Rook)\n",
     right="(after `gen vendor`, or with --schemas and a folder that holds the CRD)\n",
 )
-def known_kinds(built: Built) -> Iterator[Problem]:
+def known_kinds(built: Built) -> Iterator[Finding]:
     """Without its CRD nothing can be said about an object: neither its fields nor its namespace are judged, and a
     kind that no CRD brings is refused. CRDs come with `gen vendor`; those that operators install when they start can
     be given with `--schemas`. Told once for each kind; those of Cilium's operator are only counted as not judged.
@@ -97,7 +98,7 @@ def known_kinds(built: Built) -> Iterator[Problem]:
         where = "here: not vendored" if built.unvendored else "among what is applied"
         message = f"no CRD of {kind}.{group} {where}; the fields of {objects} are not judged"
         fix = "give its CRD with --schemas DIR" + (", or run `gen vendor`" if built.unvendored else "")
-        yield found[0].problem(message, "apiVersion", fix=fix)
+        yield found[0].finding(message, "apiVersion", fix=fix)
 
 
 def unproven(built: Built) -> Iterator[str]:
@@ -115,13 +116,13 @@ def _unknown(built: Built) -> tuple[list[Object], list[Object]]:
     return [one for one in foreign if _MAKERS.get(one.group) not in there], later
 
 
-@built_rule(
+@rule(
     "GEN-API-005",
     "what lives in a namespace names it",
     wrong="kind: ConfigMap\nmetadata: {name: settings}\n",
     right="kind: ConfigMap\nmetadata: {name: settings, namespace: monitoring}\n",
 )
-def placed(built: Built) -> Iterator[Problem]:
+def placed(built: Built) -> Iterator[Finding]:
     """An object without a namespace goes wherever its Application points to, and a reviewer cannot see where; one that
     has a namespace and may not is refused, or seen as missing for ever. In a folder of no cluster a namespace may be
     left out: whoever applies it says where.
@@ -131,10 +132,10 @@ def placed(built: Built) -> Iterator[Problem]:
         wanted = known.namespaced(one.version, one.kind)
         if wanted is True and not one.namespace and built.cluster:
             message = f"a {one.kind} lives in a namespace, and none is named"
-            yield one.problem(message, "metadata", "name", fix="add metadata.namespace")
+            yield one.finding(message, "metadata", "name", fix="add metadata.namespace")
         if wanted is False and one.namespace:
             message = f"a {one.kind} lives in no namespace"
-            yield one.problem(message, "metadata", "namespace", fix="remove metadata.namespace")
+            yield one.finding(message, "metadata", "namespace", fix="remove metadata.namespace")
 
 
 def judge_of(known: Kinds, version: str, kind: str) -> Any:
@@ -233,6 +234,3 @@ def usable(pattern: object) -> bool:
     except re.error:
         return False
     return True
-
-
-RULES: tuple[BuiltRule, ...] = (fitting, served, served_by_definition, known_kinds, placed)

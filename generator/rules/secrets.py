@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.build.fields import Path, dig, mapping, sequence, spots, walk
-from generator.build.objects import Built, Object, Problem
+from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
 from generator.build.workflow_pods import GIVEN
-from generator.rules.rule import BuiltRule, built_rule
+from generator.model.finding import Finding
+from generator.model.rule import rule
 
 KEPT_OUT = "declare the Secret and refer to it; make it with gen bootstrap, External Secrets or Sealed Secrets"
 
@@ -48,13 +49,13 @@ HARMLESS = re.compile(
 )
 
 
-@built_rule(
+@rule(
     "GEN-SEC-001",
     "no Secret has data",
     wrong="kind: Secret\ndata: {password: (base64)}\n",
     right="kind: ExternalSecret\nspec: {target: {name: root}}\n",
 )
-def empty(built: Built) -> Iterator[Problem]:
+def empty(built: Built) -> Iterator[Finding]:
     """What is in Git is read by everybody who reads Git, for ever: base64 hides nothing. Placeholders that a controller
     fills are without data; what SOPS has encrypted may be there.
     """
@@ -62,33 +63,33 @@ def empty(built: Built) -> Iterator[Problem]:
         for part in ("data", "stringData"):
             for key, value in mapping(one.manifest.get(part)).items():
                 if value and not str(value).startswith("ENC["):
-                    yield one.problem(f"key {key} has a value", part, key, fix=KEPT_OUT)
+                    yield one.finding(f"key {key} has a value", part, key, fix=KEPT_OUT)
 
 
-@built_rule(
+@rule(
     "GEN-SEC-002",
     "no private key and no token anywhere",
     wrong="kind: ConfigMap\ndata: {key.pem: (a private key)}\n",
     right="volumes: [{name: key, secret: {secretName: tls}}]\n",
 )
-def no_leaks(built: Built) -> Iterator[Problem]:
+def no_leaks(built: Built) -> Iterator[Finding]:
     """Keys and tokens of well-known forms, in any text of any object. One that was committed is known: replace it where
     it is accepted, it does not help to remove it here.
     """
     for one, at, text in texts(built):
         for found in LEAK.finditer(text):
             name = list(KNOWN)[int(str(found.lastgroup)[1:])]
-            yield one.problem(f"here is {name}", *at, fix=f"replace it; {KEPT_OUT}")
+            yield one.finding(f"here is {name}", *at, fix=f"replace it; {KEPT_OUT}")
             break
 
 
-@built_rule(
+@rule(
     "GEN-SEC-003",
     "no passwords in variables, arguments and ConfigMaps",
     wrong="env: [{name: DB_PASSWORD, value: (the password)}]\n",
     right="env: [{name: DB_PASSWORD, valueFrom: {secretKeyRef: {name: db, key: password}}}]\n",
 )
-def no_passwords(built: Built) -> Iterator[Problem]:
+def no_passwords(built: Built) -> Iterator[Finding]:
     """What is named like a password and has a plain value. Variables and arguments are also shown by everything that
     shows pods. References ($NAME, a path, a template) are fine.
     """
@@ -98,36 +99,36 @@ def no_passwords(built: Built) -> Iterator[Problem]:
     for one in built.of("ConfigMap"):
         for key, text in mapping(one.manifest.get("data")).items():
             if isinstance(text, str) and (assigns(text) or (NAME.fullmatch(str(key)) and secret(text.strip()))):
-                yield one.problem(f"{key} holds a password", "data", key, fix=KEPT_OUT)
+                yield one.finding(f"{key} holds a password", "data", key, fix=KEPT_OUT)
 
 
-def in_container(pod: Pod, at: Path, container: dict[str, Any]) -> Iterator[Problem]:
+def in_container(pod: Pod, at: Path, container: dict[str, Any]) -> Iterator[Finding]:
     """Yield passwords in the variables and arguments of one container."""
     for way, one in spots(container, "env.*"):
         name, value = str(dig(one, "name")), dig(one, "value")
         if isinstance(value, str) and NAME.fullmatch(name) and secret(value):
-            yield pod.problem(f"the variable {name} has a plain value", *at, *way, "value", fix=KEPT_OUT)
+            yield pod.finding(f"the variable {name} has a plain value", *at, *way, "value", fix=KEPT_OUT)
     for key in ("command", "args"):
         words = sequence(container.get(key))
         for index, word in enumerate(words):
             value = str(words[index + 1]) if index + 1 < len(words) and re.fullmatch(OPTION, str(word)) else ""
             if any(secret(each) for each in (value, *(found["value"] for found in FLAG.finditer(str(word))))):
-                yield pod.problem("an argument holds a password", *at, key, index, fix=KEPT_OUT)
+                yield pod.finding("an argument holds a password", *at, key, index, fix=KEPT_OUT)
 
 
-@built_rule(
+@rule(
     "GEN-SEC-004",
     "no kubeconfig with a key",
     wrong="data: {kubeconfig: |\n    users: [{name: admin, user: {client-key-data: (base64)}}]}\n",
     right="volumes: [{name: kubeconfig, secret: {secretName: kubeconfig}}]\n",
 )
-def no_kubeconfigs(built: Built) -> Iterator[Problem]:
+def no_kubeconfigs(built: Built) -> Iterator[Finding]:
     """A kubeconfig with its client key is the right to do all that its user may, until the certificate ends: it cannot
     be revoked.
     """
     for one, at, text in texts(built):
         if KUBECONFIG.search(text):
-            yield one.problem("here is a kubeconfig with its client key", *at, fix=KEPT_OUT)
+            yield one.finding("here is a kubeconfig with its client key", *at, fix=KEPT_OUT)
 
 
 def texts(built: Built) -> Iterator[tuple[Object, Path, str]]:
@@ -147,6 +148,3 @@ def assigns(text: str) -> bool:
 def secret(value: str) -> bool:
     """Tell whether a value may be a password itself, and not only where to find one."""
     return GIVEN not in value and HARMLESS.fullmatch(value) is None
-
-
-RULES: tuple[BuiltRule, ...] = (empty, no_leaks, no_passwords, no_kubeconfigs)

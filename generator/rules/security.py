@@ -3,22 +3,23 @@
 import re
 from collections.abc import Iterator
 
-from generator.build.objects import Built, Problem
+from generator.build.objects import Built
 from generator.build.pods import pods
+from generator.model.finding import Finding
+from generator.model.rule import rule
 from generator.model.served import minor_of
 from generator.rules.podsecurity import BASELINE, NEWEST, RESTRICTED, Control
-from generator.rules.rule import BuiltRule, built_rule
 
 LABEL = "pod-security.kubernetes.io/enforce"
 
 
-@built_rule(
+@rule(
     "GEN-POD-001",
     "pods do nothing that `baseline` forbids",
     wrong="hostNetwork: true\ncontainers: [{name: agent, image: example.org/agent:1.2.3}]\n",
     right="containers: [{name: agent, image: example.org/agent:1.2.3}]\n",
 )
-def baseline(built: Built) -> Iterator[Problem]:
+def baseline(built: Built) -> Iterator[Finding]:
     """A namespace's label `pod-security.kubernetes.io/enforce` makes the API server refuse pods, but not the
     Deployment or Job that makes them: it is accepted, and stays without pods. What needs the node itself belongs in a
     namespace that enforces `privileged`.
@@ -26,7 +27,7 @@ def baseline(built: Built) -> Iterator[Problem]:
     yield from forbidden(built, BASELINE, {"baseline", "restricted"})
 
 
-@built_rule(
+@rule(
     "GEN-POD-002",
     "pods do nothing that `restricted` forbids",
     wrong="containers: [{name: main, image: example.org/app:1.2.3}]\n",
@@ -36,7 +37,7 @@ def baseline(built: Built) -> Iterator[Problem]:
         "    securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}\n"
     ),
 )
-def restricted(built: Built) -> Iterator[Problem]:
+def restricted(built: Built) -> Iterator[Finding]:
     """`restricted` wants things said, not only left out: that nothing runs as root, that privileges are not gained,
     that capabilities are dropped and system calls filtered. The API server refuses pods that do not say so, and accepts
     the Deployment or Job that makes them.
@@ -44,7 +45,7 @@ def restricted(built: Built) -> Iterator[Problem]:
     yield from forbidden(built, RESTRICTED, {"restricted"})
 
 
-def forbidden(built: Built, controls: tuple[Control, ...], levels: set[str]) -> Iterator[Problem]:
+def forbidden(built: Built, controls: tuple[Control, ...], levels: set[str]) -> Iterator[Finding]:
     """Yield what pods do against controls where their namespace enforces one of the levels. A namespace that is not
     here (kube-system, default) enforces nothing.
     """
@@ -53,7 +54,7 @@ def forbidden(built: Built, controls: tuple[Control, ...], levels: set[str]) -> 
         level, minor = enforced.get(pod.namespace, ("", NEWEST))
         for one in (one for control in controls if level in levels for one in control(pod, minor)):
             message = f"{one.message}, and namespace {pod.namespace} enforces `{level}`: its pods are refused"
-            yield pod.problem(message, *one.at, fix=one.fix)
+            yield pod.finding(message, *one.at, fix=one.fix)
 
 
 def levels_of(built: Built) -> dict[str, tuple[str, int]]:
@@ -67,6 +68,3 @@ def levels_of(built: Built) -> dict[str, tuple[str, int]]:
         pinned = re.fullmatch(r"v1\.(\d{1,3})", str(labels.get(f"{LABEL}-version")))
         found[one.name] = (str(labels.get(LABEL)), min(minor, int(pinned[1])) if pinned else minor)
     return found
-
-
-RULES: tuple[BuiltRule, ...] = (baseline, restricted)

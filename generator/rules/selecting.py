@@ -6,6 +6,8 @@ from typing import Any, NamedTuple, TypeAlias
 from generator.build.fields import Path, dig, mapping, sequence, spots
 from generator.build.objects import Built, Object
 from generator.build.pods import pods
+from generator.components import OPERATED
+from generator.rules.target import place
 
 Labels: TypeAlias = dict[str, Any]
 
@@ -81,18 +83,13 @@ def pods_there(built: Built) -> list[tuple[str, Labels]]:
     if built.cluster:
         found += [("kube-system", {"component": name, "tier": "control-plane"}) for name in _STATIC]
         found += [("kube-system", {"k8s-app": name}) for name in ("kube-dns", "kube-proxy")]
-    return found + [pod for one in built.objects for pod in operated(one)]
+    return found + [pod for one in built.objects for pod in _operated(one)]
 
 
-def operated(one: Object) -> Iterator[tuple[str, Labels]]:
+def _operated(one: Object) -> Iterator[tuple[str, Labels]]:
     """Yield namespace and labels of the pods that an operator makes of an object."""
-    if one.kind == "CephObjectStore":
-        yield one.namespace, {"app": "rook-ceph-rgw", "rook_object_store": one.name}
-    elif one.kind == "ClusterPolicy":
-        yield "gpu-operator", {"app": "nvidia-dcgm-exporter"}
-    elif one.kind in {"Alertmanager", "Prometheus"}:
-        kind = one.kind.lower()
-        yield one.namespace, {_APP: kind, kind: one.name, "operator.prometheus.io/name": one.name}
+    for kind in OPERATED.get(one.kind, ()):
+        yield from ((place(made.namespace, one.namespace), made.labels) for made in kind.pods(one.manifest))
 
 
 def services_there(built: Built) -> list[tuple[str, Labels, Any]]:

@@ -4,22 +4,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.build.fields import dig, mapping, sequence, spots
-from generator.build.objects import Built, Object, Problem
+from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
+from generator.model.finding import Finding
+from generator.model.rule import rule
 from generator.rules.mentions import BACKENDS
 from generator.rules.providers import Unseen
-from generator.rules.rule import BuiltRule, built_rule, instead
 from generator.rules.selecting import Labels, Selection, matches, pods_there, selections, services_there
-from generator.spec.near import near
+from generator.spec.near import instead, near
 
 
-@built_rule(
+@rule(
     "GEN-SEL-001",
     "selectors match something",
     wrong="kind: Service\nspec: {selector: {app: minoi}}\n",
     right="kind: Service\nspec: {selector: {app: minio}}\n",
 )
-def selecting(built: Built) -> Iterator[Problem]:
+def selecting(built: Built) -> Iterator[Finding]:
     """A Service that selects no pods answers nobody, a disruption budget for no pods protects nothing, and a network
     policy for no pods leaves open what it was to close; none of them is refused. Pods that charts make which are not
     vendored are not judged but counted; so is a folder without pods.
@@ -32,16 +33,16 @@ def selecting(built: Built) -> Iterator[Problem]:
             )
             where = f"in {', '.join(sorted(selection.spaces))}" if selection.spaces else "anywhere"
             message = f"no {what} {where} has {labels or 'what it selects by'}"
-            yield one.problem(message, *selection.at, fix="correct the labels, or remove the object")
+            yield one.finding(message, *selection.at, fix="correct the labels, or remove the object")
 
 
-@built_rule(
+@rule(
     "GEN-SEL-002",
     "a workload selects its own pods",
     wrong="kind: Deployment\nspec:\n  selector: {matchLabels: {app: a}}\n  template: {metadata: {labels: {app: b}}}\n",
     right="kind: Deployment\nspec:\n  selector: {matchLabels: {app: a}}\n  template: {metadata: {labels: {app: a}}}\n",
 )
-def own_pods(built: Built) -> Iterator[Problem]:
+def own_pods(built: Built) -> Iterator[Finding]:
     """The API server refuses a Deployment, StatefulSet, DaemonSet or ReplicaSet whose selector does not match the
     labels of its own template.
     """
@@ -50,16 +51,16 @@ def own_pods(built: Built) -> Iterator[Problem]:
         selector = mapping(one.spec.get("selector"))
         if one.group == "apps" and selector and not matches(selector, labels):
             fix = "write the same labels in spec.selector and spec.template.metadata.labels"
-            yield one.problem("its selector does not match the labels of its own pods", "spec", "selector", fix=fix)
+            yield one.finding("its selector does not match the labels of its own pods", "spec", "selector", fix=fix)
 
 
-@built_rule(
+@rule(
     "GEN-SEL-003",
     "Services lead to ports that are open",
     wrong="ports: [{port: 80, targetPort: htpp}]\n",
     right="ports: [{port: 80, targetPort: http}]\n",
 )
-def service_ports(built: Built) -> Iterator[Problem]:
+def service_ports(built: Built) -> Iterator[Finding]:
     """A named port that no container has gets no endpoints; a number that no container declares is most often a
     mistake. Pods that declare no ports at all, and those on the host network, are not judged by numbers.
     """
@@ -70,17 +71,19 @@ def service_ports(built: Built) -> Iterator[Problem]:
         for at, port in spots(one.manifest, "spec.ports.*"):
             wanted = dig(port, "targetPort") or dig(port, "port")
             if selector["matchLabels"] and backing and not any(opens(pod, wanted) for pod in backing):
-                message = f"port {dig(port, 'port')} leads to {wanted}, which {backing[0].maker.told} does not open"
-                yield one.problem(message, *at, fix=named_near(backing, wanted))
+                message = (
+                    f"port {dig(port, 'port')} leads to {wanted}, which {backing[0].maker.full_name} does not open"
+                )
+                yield one.finding(message, *at, fix=named_near(backing, wanted))
 
 
-@built_rule(
+@rule(
     "GEN-SEL-004",
     "Ingresses lead to ports that their Services have",
     wrong="backend: {service: {name: minio, port: {number: 9001}}}\n",
     right="backend: {service: {name: minio, port: {number: 9000}}}\n",
 )
-def ingress_ports(built: Built) -> Iterator[Problem]:
+def ingress_ports(built: Built) -> Iterator[Finding]:
     """An Ingress whose port the Service does not have answers 503, and nothing refuses it."""
     services = {(one.namespace, one.name): one for one in built.of("Service")}
     for one in built.of("Ingress"):
@@ -92,32 +95,32 @@ def ingress_ports(built: Built) -> Iterator[Problem]:
             if service and not any(wanted in (dig(each, "name"), dig(each, "port")) for each in known):
                 told = ", ".join(str(dig(each, "name") or dig(each, "port")) for each in known) or "none"
                 message = f"Service {name} has no port {wanted}"
-                yield one.problem(message, *at, "service", "port", fix=f"its ports are {told}")
+                yield one.finding(message, *at, "service", "port", fix=f"its ports are {told}")
 
 
-@built_rule(
+@rule(
     "GEN-SEL-005",
     "monitors ask for ports that Services have",
     wrong="endpoints: [{port: metrcis}]\n",
     right="endpoints: [{port: metrics}]\n",
 )
-def monitor_ports(built: Built) -> Iterator[Problem]:
+def monitor_ports(built: Built) -> Iterator[Finding]:
     """A ServiceMonitor for a port that no Service it selects has collects nothing, and its graphs stay empty."""
     for one, selection, found in judged(built):
         names = {dig(port, "name") for each in found for port in each if isinstance(dig(port, "name"), str)}
         for at, wanted in spots(one.manifest, "spec.endpoints.*.port"):
             if selection.services and found and isinstance(wanted, str) and wanted not in names:
                 fix = instead(wanted, names, f"their ports are {', '.join(sorted(names)) or 'without names'}")
-                yield one.problem(f"no Service it selects has a port named {wanted}", *at, fix=fix)
+                yield one.finding(f"no Service it selects has a port named {wanted}", *at, fix=fix)
 
 
-@built_rule(
+@rule(
     "GEN-SEL-006",
     "probes ask for ports of their container",
     wrong="ports: [{name: http, containerPort: 80}]\nlivenessProbe: {httpGet: {port: htpp}}\n",
     right="ports: [{name: http, containerPort: 80}]\nlivenessProbe: {httpGet: {port: http}}\n",
 )
-def probe_ports(built: Built) -> Iterator[Problem]:
+def probe_ports(built: Built) -> Iterator[Finding]:
     """A probe of a port that its container does not name fails for ever, and the container starts again and again."""
     for pod in pods(built):
         for at, container in containers(pod):
@@ -127,7 +130,7 @@ def probe_ports(built: Built) -> Iterator[Problem]:
                 if isinstance(port, str) and not port.isdecimal() and port not in names:
                     fix = instead(port, names, "name the port in `ports`")
                     message = f"{way[0]} asks for port {port}, which the container does not name"
-                    yield pod.problem(message, *at, *way, "port", fix=fix)
+                    yield pod.finding(message, *at, *way, "port", fix=fix)
 
 
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -185,6 +188,3 @@ def named_near(backing: list[Pod], wanted: object) -> str:
     declared = [port for pod in backing for _, one in containers(pod) for port in sequence(one.get("ports"))]
     meant = near(str(wanted), (name for port in declared if isinstance(name := dig(port, "name"), str)))
     return f"write targetPort: {meant}" if meant else "correct the port, or declare it in the container's `ports`"
-
-
-RULES: tuple[BuiltRule, ...] = (selecting, own_pods, service_ports, ingress_ports, monitor_ports, probe_ports)

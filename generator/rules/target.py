@@ -4,6 +4,8 @@ from typing import NamedTuple, TypeAlias
 
 from generator.build.fields import Path
 from generator.build.workflow_pods import GIVEN
+from generator.components.operated import OWN
+from generator.model.finding import full_name
 
 
 class Target(NamedTuple):
@@ -15,13 +17,18 @@ class Target(NamedTuple):
     key: str = ""
 
     @property
-    def told(self) -> str:
+    def full_name(self) -> str:
         """How people name it."""
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+        return full_name(self.kind, self.namespace, self.name)
 
 
 Found: TypeAlias = tuple[Path, Target]
 """What is named, and where in the object."""
+
+
+def place(namespace: str, own: str) -> str:
+    """Return the namespace of what an object in the namespace `own` names or becomes."""
+    return own if namespace == OWN else namespace
 
 
 def target(kind: str, namespace: str, name: object, key: object = "") -> Target:

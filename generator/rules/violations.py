@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from generator.model.finding import Path, dotted
-from generator.rules.rule import instead
+from generator.spec.near import instead
 
 _LONG = 160
 

@@ -6,9 +6,24 @@ import yaml
 from msgspec import Struct
 
 from generator.model.finding import Finding
+from generator.model.rule import Explained
 from generator.spec.document import Lines, Node, Span
 from generator.spec.flood import MOST
 from generator.spec.scalars import in_range, resolve
+from generator.spec.text_codes import (
+    ANCHOR,
+    CHARACTER,
+    DIRECTIVE,
+    EMPTY,
+    KEY_NO_TEXT,
+    KEY_TWICE,
+    MERGE_KEY,
+    NO_MAPPING,
+    NUMBER,
+    SECOND_DOCUMENT,
+    TAG,
+    TOO_DEEP,
+)
 
 DEPTH = 64
 """Collections that may stand inside one another, the file's own mapping included."""
@@ -91,7 +106,7 @@ class Builder:
         )
         return explain_slip(slip)
 
-    def _report(self, code: int, message: str, fix: str, span: Span, also: Span | None = None) -> None:
+    def _report(self, code: Explained, message: str, fix: str, span: Span, also: Span | None = None) -> None:
         self.findings.append(self.lines.finding(code, message, fix, span, also))
 
     def _document(self, event: Any) -> bool:
@@ -99,19 +114,21 @@ class Builder:
         self._documents += 1
         start = event.start_mark.index
         if event.version or event.tags:
-            self._report(23, "a line that begins with % is a directive", "remove the line", (start, start + 1))
+            self._report(DIRECTIVE, "a line that begins with % is a directive", "remove the line", (start, start + 1))
         if self._documents > 1:
             what = "a second document begins here, and a cluster file is one document"
-            self._report(7, what, "move it to a file of its own, or remove the `---`", (start, start + 3))
+            self._report(SECOND_DOCUMENT, what, "move it to a file of its own, or remove the `---`", (start, start + 3))
         return self._documents == 1
 
     def _no_mapping(self) -> None:
         span = (self.root.start, self.root.end) if self.root else (0, 0)
         if self.value is None and span[0] == span[1]:
-            self._report(5, "the file is empty", "begin it with apiVersion, kind, metadata and spec", (0, 0))
+            self._report(EMPTY, "the file is empty", "begin it with apiVersion, kind, metadata and spec", (0, 0))
         else:
             what = "a list" if isinstance(self.value, list) else "one single value"
-            self._report(6, f"the file is {what}, not keys with values", "begin it with `key: value` lines", span)
+            self._report(
+                NO_MAPPING, f"the file is {what}, not keys with values", "begin it with `key: value` lines", span
+            )
 
     def _scalar(self, event: Any) -> None:
         span = event.start_mark.index, event.end_mark.index
@@ -128,7 +145,7 @@ class Builder:
             self._add(value, Node(*span))
         else:
             what = f"{event.value[:40]} is not a number that every reader can hold"
-            self._report(24, what, "write a smaller number, or quote it if it is text", span)
+            self._report(NUMBER, what, "write a smaller number, or quote it if it is text", span)
             self._add(event.value, Node(*span))
 
     def _awaits_key(self) -> bool:
@@ -140,12 +157,14 @@ class Builder:
         frame.span = span
         frame.drop = key in frame.value or (key == "<<" and event.implicit[0])
         if key in frame.value:
-            self._report(8, f"the key {key} is given twice", "remove one of the two", span, frame.node.keys[key])
+            self._report(
+                KEY_TWICE, f"the key {key} is given twice", "remove one of the two", span, frame.node.keys[key]
+            )
         elif frame.drop:
-            self._report(12, "merge keys are not part of YAML 1.2", "write the keys out", span)
+            self._report(MERGE_KEY, "merge keys are not part of YAML 1.2", "write the keys out", span)
         elif not isinstance(value, str):
             fix = f'write "{key}"' if key else "write the key before the colon"
-            self._report(9, f"the key {key} is not text" if key else "a value without a key", fix, span)
+            self._report(KEY_NO_TEXT, f"the key {key} is not text" if key else "a value without a key", fix, span)
         elif not key.isascii():
             self._strange(key, span)
 
@@ -153,22 +172,24 @@ class Builder:
         from generator.spec.syntax import INVISIBLE  # noqa: PLC0415 - hardly ever
 
         if INVISIBLE.search(key):
-            self._report(3, "the key has a character that looks like a blank or like nothing", "type it again", span)
+            self._report(
+                CHARACTER, "the key has a character that looks like a blank or like nothing", "type it again", span
+            )
 
     def _refuse_properties(self, event: Any) -> None:
         start = event.start_mark.index
         span = (start, start + 1 + len(event.anchor or ""))
         if event.anchor:
             fix = f'remove &{event.anchor}, or quote the value if it is text: "&{event.anchor}"'
-            self._report(10, f"the anchor &{event.anchor} is not allowed", fix, span)
+            self._report(ANCHOR, f"the anchor &{event.anchor} is not allowed", fix, span)
         if event.tag:
             what = "the tag ! is not allowed" if event.tag == "!" else f"a tag ({event.tag}) is not allowed"
-            self._report(11, what, "remove the tag, or quote the value if it is text", span)
+            self._report(TAG, what, "remove the tag, or quote the value if it is text", span)
 
     def _alias(self, event: Any) -> None:
         span = event.start_mark.index, event.end_mark.index
         fix = f'write the value itself, or quote it if it is text: "*{event.anchor}"'
-        self._report(10, f"the alias *{event.anchor} is not allowed", fix, span)
+        self._report(ANCHOR, f"the alias *{event.anchor} is not allowed", fix, span)
         if self._stack and isinstance(self._stack[-1].value, dict):
             self._stack[-1].drop = True
             if self._stack[-1].key is None:
@@ -185,9 +206,9 @@ class Builder:
         stray = self._awaits_key()
         if stray:
             fix = "write the key as text; if this is a template such as {{ x }}, quote the value"
-            self._report(9, "a list or mapping stands where a key should", fix, span)
+            self._report(KEY_NO_TEXT, "a list or mapping stands where a key should", fix, span)
         if len(self._stack) >= DEPTH:
-            self._report(13, f"more than {DEPTH} levels inside one another", "write it flatter", span)
+            self._report(TOO_DEEP, f"more than {DEPTH} levels inside one another", "write it flatter", span)
             return False
         node = Node(start, start, bool(event.flow_style), type(value)(), {})
         self._stack.append(_Frame(value, node, stray=stray))

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from generator.model.finding import Finding, Path, Position
+from generator.model.rule import Explained
 
 BESIDE_SPEC = frozenset({"metadata", "kind", "apiVersion"})
 """What a cluster file holds beside `spec`."""
@@ -71,15 +72,10 @@ class Lines:
         begin, stop = self.span(number)
         return Position(number, start - begin + 1, max(start, min(end, stop)) - begin + 1)
 
-    def finding(self, code: int, message: str, fix: str, span: Span, also: Span | None = None) -> Finding:
+    def finding(self, code: Explained, message: str, fix: str, span: Span, also: Span | None = None) -> Finding:
         """Return what is wrong as YAML with the characters of a span, and with others."""
-        return Finding(
-            code=f"GEN-YAML-{code:03}",
-            message=printable(message),
-            fix=printable(fix),
-            at=self.position(*span),
-            also=also and self.position(*also),
-        )
+        at, other = self.position(*span), also and self.position(*also)
+        return code.complete(Finding(message=printable(message), fix=printable(fix), at=at, also=other))
 
 
 def line_start(text: str, offset: int) -> int:

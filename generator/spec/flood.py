@@ -6,6 +6,7 @@ from itertools import islice
 from msgspec import structs
 
 from generator.model.finding import Finding
+from generator.spec.text_codes import TOO_MANY
 
 MOST = 1000
 """Findings of one kind (of the text, or of its values) that are told of one file."""
@@ -17,11 +18,7 @@ def capped(findings: Iterable[Finding]) -> list[Finding]:
     """
     found = list(islice(findings, MOST + 1))
     if len(found) > MOST:
-        found[MOST] = structs.replace(
-            found[MOST],
-            code="GEN-YAML-026",
-            message=f"more than {MOST} findings: the rest of the file is not told",
-            fix="mend these first; where they are all alike, look whether this is the right file",
-            also=None,
-        )
+        message = f"more than {MOST} findings: the rest of the file is not told"
+        fix = "mend these first; where they are all alike, look whether this is the right file"
+        found[MOST] = TOO_MANY.complete(structs.replace(found[MOST], message=message, fix=fix, also=None))
     return found

@@ -13,11 +13,23 @@ from msgspec import Struct
 
 from generator.model.finding import Finding, Path, Position
 from generator.model.quantity import Quantity
+from generator.model.rule import Explained
 from generator.spec.document import BESIDE_SPEC, Document, printable
 from generator.spec.flood import MOST, capped
 from generator.spec.near import near
 from generator.spec.scalars import resolve
 from generator.spec.schema import FORMATS, schema
+from generator.spec.value_codes import (
+    MISSING_KEY,
+    OUT_OF_LIMITS,
+    UNKNOWN_KEY,
+    UNREADABLE_VALUE,
+    WRONG_CHOICE,
+    WRONG_FORM,
+    WRONG_FORMAT,
+    WRONG_KIND,
+    WRONG_MAP_KEY,
+)
 from generator.spec.words import either, form, kinds, named, of_kind, reason, short, unquoted
 
 Hook = Callable[[type, Any], Any]
@@ -113,16 +125,18 @@ class _Teller:
         message, _, where = text.partition(" - at ")
         path = where.strip("`").rpartition("$")[2]
         steps = tuple(int(index) if index else name for name, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", path))
-        return self._finding(steps, "009", f"{named(steps)}: {message}", "write a value of the kind it asks for")
+        return self._finding(
+            steps, UNREADABLE_VALUE, f"{named(steps)}: {message}", "write a value of the kind it asks for"
+        )
 
-    def _finding(self, at: Path, code: str, message: str, fix: str, *, key: bool = False) -> Finding:
+    def _finding(self, at: Path, code: Explained, message: str, fix: str, *, key: bool = False) -> Finding:
         place: Path | Position = at
         # Paths of findings are relative to `spec`, but for what stands beside it.
         if at[:1] == ("spec",) and len(at) > 1 and at[1] not in BESIDE_SPEC:
             place = at[1:]
         elif at and at[0] not in BESIDE_SPEC:
             place = self.document.position(at, key=key)
-        return Finding(at=place, code=f"GEN-SCHEMA-{code}", message=printable(message), fix=printable(fix), key=key)
+        return code.complete(Finding(at=place, message=printable(message), fix=printable(fix), key=key))
 
     def _valid(self, value: Any, schema: dict[str, Any]) -> bool:
         return bool(_validator(self.hook).evolve(schema=schema).is_valid(value))
@@ -136,7 +150,7 @@ class _Teller:
                 meant = near(key, free)
                 fix = f"did you mean `{meant}`?" if meant else others
                 message = f"`{short(key)}` is not a key of {named(mistake.at)}"
-                yield self._finding((*mistake.at, key), "001", message, fix, key=True)
+                yield self._finding((*mistake.at, key), UNKNOWN_KEY, message, fix, key=True)
 
     def _missing(self, mistake: Mistake) -> Iterator[Finding]:
         known = mistake.schema["properties"]
@@ -146,7 +160,7 @@ class _Teller:
         for name in mistake.argument:
             if name not in mistake.given and name not in mistyped:
                 message = f"{named(mistake.at)} has no `{name}`"
-                yield self._finding(mistake.at, "002", message, _addition(name, known[name]), key=True)
+                yield self._finding(mistake.at, MISSING_KEY, message, _addition(name, known[name]), key=True)
 
     def _type(self, mistake: Mistake) -> Finding:
         at, given, wanted = mistake.at, mistake.given, mistake.argument
@@ -154,11 +168,11 @@ class _Teller:
         if given is None:
             what = "item" if isinstance(at[-1], int) else "key"
             fix = f"give it {kinds(names)}, or remove the {what}"
-            return self._finding(at, "003", f"{named(at)} is empty", fix, key=what == "key")
+            return self._finding(at, WRONG_KIND, f"{named(at)} is empty", fix, key=what == "key")
         raw = self.document.raw(at)
         told = unquoted(raw, given) if "string" in names and raw else f", not {of_kind(given)}"
         message = f"{named(at)} must be {kinds(names)}{told}"
-        return self._finding(at, "003", message, self._proposal(mistake, names, raw) or _shape(mistake, names))
+        return self._finding(at, WRONG_KIND, message, self._proposal(mistake, names, raw) or _shape(mistake, names))
 
     def _proposal(self, mistake: Mistake, names: list[str], raw: str | None) -> str | None:
         """Return a small change of the value that makes it right, if there is one."""
@@ -180,12 +194,12 @@ class _Teller:
         fix = f"write `{choices[0]}`" if len(choices) == 1 else f"write one of these: {', '.join(choices)}"
         if mistake.given is None:
             fix = f"write {either(choices)}, or remove the key"
-            return self._finding(at, "003", f"{named(at)} is empty", fix, key=True)
+            return self._finding(at, WRONG_KIND, f"{named(at)} is empty", fix, key=True)
         given = mistake.given if isinstance(mistake.given, str) else self.document.raw(at)
         shown = of_kind(mistake.given) if given is None else f"`{short(given)}`"
         meant = near(given or "", choices) if len(choices) > 1 else None
         message = f"{named(at)} cannot be {shown}; it may be {either(choices)}"
-        return self._finding(at, "004", message, f"did you mean `{meant}`?" if meant else fix)
+        return self._finding(at, WRONG_CHOICE, message, f"did you mean `{meant}`?" if meant else fix)
 
     def _format(self, mistake: Mistake) -> Finding:
         kind, about = next((kind, about) for kind, (name, about) in FORMATS.items() if name == mistake.argument)
@@ -193,7 +207,7 @@ class _Teller:
         error = next(iter(self._refused(kind, mistake.given)))
         better = next((each for each in _repaired(text) if not self._refused(kind, each)), None)
         message = f"{named(mistake.at)}: {reason(kind, text, error)}"
-        return self._finding(mistake.at, "005", message, f"write {better or about}")
+        return self._finding(mistake.at, WRONG_FORMAT, message, f"write {better or about}")
 
     def _refused(self, kind: type, value: Any) -> list[ValueError]:
         try:
@@ -208,7 +222,7 @@ class _Teller:
         better = re.sub(r"[^a-z0-9.-]+", "-", mistake.given.lower()).strip("-.")
         fix = better if better and self._valid(better, mistake.schema) else about
         where = "the key " if mistake.key else f"{named(mistake.at)}: "
-        code = "008" if mistake.key else "006"
+        code = WRONG_MAP_KEY if mistake.key else WRONG_FORM
         message = f"{where}`{short(mistake.given)}` is not {what}"
         return self._finding(mistake.at, code, message, f"write {fix}", key=mistake.key)
 
@@ -216,7 +230,7 @@ class _Teller:
         words, fix = (each.format(mistake.argument) for each in _LIMITS[mistake.keyword])
         given = len(mistake.given) if mistake.keyword == "maxLength" else mistake.given
         message = f"{named(mistake.at)} {words}; it {'has' if mistake.keyword == 'maxLength' else 'is'} {short(given)}"
-        return self._finding(mistake.at, "008" if mistake.key else "007", message, fix, key=mistake.key)
+        return self._finding(mistake.at, WRONG_MAP_KEY if mistake.key else OUT_OF_LIMITS, message, fix, key=mistake.key)
 
 
 def _addition(name: str, schema: dict[str, Any]) -> str:

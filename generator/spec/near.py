@@ -8,6 +8,12 @@ def near(word: str, known: Iterable[str]) -> str | None:
     return next(iter(nearest(word, known, 1)), None)
 
 
+def instead(word: str, known: Iterable[str], otherwise: str) -> str:
+    """Return the fix of a mistyped word: the one that is meant, or `otherwise` where none is near."""
+    meant = near(word, known)
+    return f"write `{meant}`" if meant else otherwise
+
+
 def nearest(word: str, known: Iterable[str], most: int) -> list[str]:
     """Return the known words that `word` may stand for, the likeliest first, `most` at the most."""
     from difflib import get_close_matches  # noqa: PLC0415 - only where something is wrong

@@ -9,6 +9,7 @@ from generator.model.finding import Finding, Position
 from generator.spec.build import Builder
 from generator.spec.document import Document, Lines
 from generator.spec.flood import MOST, capped
+from generator.spec.text_codes import CHARACTER, CONFLICT, ENCODING, TOO_LARGE
 
 SIZE = 8 * 2**20
 """Bytes (or characters) that a file may have."""
@@ -36,12 +37,8 @@ def read(text: bytes | str, file: str) -> Document:
 
 
 def _too_large(size: int) -> Finding:
-    return Finding(
-        code="GEN-YAML-004",
-        message=f"the file has {size} bytes, and {SIZE} are the most that is read",
-        fix="look whether this is the right file",
-        at=Position(1, 1, 1),
-    )
+    message = f"the file has {size} bytes, and {SIZE} are the most that is read"
+    return TOO_LARGE.complete(Finding(message=message, fix="look whether this is the right file", at=Position(1, 1, 1)))
 
 
 def _decode(text: bytes | str) -> tuple[str, Finding | None]:
@@ -54,7 +51,7 @@ def _decode(text: bytes | str) -> tuple[str, Finding | None]:
         wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         what = "the file is UTF-16, not UTF-8" if wide else f"byte 0x{error.object[error.start]:02X} is not UTF-8"
         start = len(error.object[: error.start].decode())
-        return decoded, Lines(decoded).finding(2, what, "save the file as UTF-8", (start, start + 1))
+        return decoded, Lines(decoded).finding(ENCODING, what, "save the file as UTF-8", (start, start + 1))
 
 
 def _conflicts(lines: Lines) -> Iterator[Finding]:
@@ -63,14 +60,14 @@ def _conflicts(lines: Lines) -> Iterator[Finding]:
     begun = (mark for mark in _CONFLICT.finditer(lines.text) if mark[0].startswith("<"))
     for mark in [*islice(begun, MOST + 1)] or ([first] if first else []):
         fix = "settle the merge first: keep one side and remove the marker lines"
-        yield lines.finding(1, "merge conflict marker", fix, mark.span())
+        yield lines.finding(CONFLICT, "merge conflict marker", fix, mark.span())
 
 
 def _forbidden(lines: Lines) -> Iterator[Finding]:
     found = _FORBIDDEN.search(lines.text)
     if found:
         what = f"the character U+{ord(found[0]):04X} is not allowed in YAML"
-        yield lines.finding(3, what, "remove it", found.span())
+        yield lines.finding(CHARACTER, what, "remove it", found.span())
 
 
 def _stray_line_ends(lines: Lines) -> Iterator[Finding]:
@@ -79,4 +76,4 @@ def _stray_line_ends(lines: Lines) -> Iterator[Finding]:
         number = f"{ord(found[0]):04X}"
         what = f"the character U+{number} ends a line for some YAML readers and not for others"
         fix = "save the file with LF line ends" if found[0] == "\r" else f'remove it, or write "\\u{number}"'
-        yield lines.finding(3, what, fix, found.span())
+        yield lines.finding(CHARACTER, what, fix, found.span())

@@ -6,7 +6,23 @@ from collections.abc import Callable
 from msgspec import Struct, structs
 
 from generator.model.finding import Finding
+from generator.model.rule import Explained
 from generator.spec.document import Lines, Span, line_start
+from generator.spec.text_codes import (
+    BLOCK_TEXT,
+    BRACKET,
+    CHARACTER,
+    COLON_IN_VALUE,
+    DIRECTIVE,
+    ESCAPE,
+    INDENTATION,
+    NO_COLON,
+    NO_YAML,
+    QUOTE,
+    TAB,
+    TAG,
+    UNQUOTED,
+)
 
 INVISIBLE = re.compile("[\xa0\xad\u2000-\u200f\u202a-\u202f\u205f-\u2064\u3000]")
 """Characters that look like a blank or like nothing, and are neither to YAML."""
@@ -66,7 +82,9 @@ class Slip(Struct, frozen=True, kw_only=True):
         """Return where `rest` begins and ends."""
         return start, start + len(self.rest(start))
 
-    def finding(self, code: int, message: str, fix: str, span: Span | None = None, also: int | None = None) -> Finding:
+    def finding(
+        self, code: Explained, message: str, fix: str, span: Span | None = None, also: int | None = None
+    ) -> Finding:
         """Return a finding at a span, or where the parser stopped; one character at least. `also` is another place."""
         at, end = span or (self.at, self.at)
         other = None if also is None or also == at else (also, also + 1)
@@ -86,17 +104,17 @@ def _hidden(slip: Slip) -> Finding | None:
         found = INVISIBLE.search(slip.text, *slip.span(begin))
         if found:
             what = f"the character U+{ord(found[0]):04X} looks like a blank or like nothing and is neither"
-            return slip.finding(3, what, "type this place again, with plain spaces", found.span())
+            return slip.finding(CHARACTER, what, "type this place again, with plain spaces", found.span())
     return None
 
 
 def _other(slip: Slip) -> Finding:
     what = f"this is not YAML: {' '.join(filter(None, (slip.context, slip.problem)))}"
-    return slip.finding(25, what, "look at this line and the one above", also=slip.since)
+    return slip.finding(NO_YAML, what, "look at this line and the one above", also=slip.since)
 
 
 def _tab(slip: Slip) -> Finding:
-    return slip.finding(14, "a tab where YAML allows only spaces", "indent with spaces")
+    return slip.finding(TAB, "a tab where YAML allows only spaces", "indent with spaces")
 
 
 def _start(slip: Slip) -> Finding:
@@ -107,7 +125,7 @@ def _unquoted(slip: Slip) -> Finding:
     start, text = slip.begun, slip.rest(slip.begun)
     what = f"plain text cannot begin with {text[:1]}, which means something else in YAML"
     end = start + len(text) if slip.opened is None else start + 1
-    return slip.finding(17, what, _quoting(slip, text), (start, end))
+    return slip.finding(UNQUOTED, what, _quoting(slip, text), (start, end))
 
 
 def _quoting(slip: Slip, text: str) -> str:
@@ -121,20 +139,20 @@ def _colon(slip: Slip) -> Finding:
     key = _KEY_END.search(slip.before)
     if key:
         value = slip.rest(slip.at - len(slip.before) + key.end()).lstrip()
-        return slip.finding(19, "a colon and a blank inside a plain value", _quoting(slip, value))
+        return slip.finding(COLON_IN_VALUE, "a colon and a blank inside a plain value", _quoting(slip, value))
     above = slip.text[slice(*slip.line_above)]
     if above and not _KEY_END.search(above) and above != "---":
         return _no_colon(slip, slip.line_above)
     what = f"{slip.before.strip() or 'this'} is indented as if it belonged to the value above"
     span = slip.at - len(slip.before.lstrip()), slip.at
-    return slip.finding(18, what, "begin it in the column of the key above", span, slip.line_above[0])
+    return slip.finding(INDENTATION, what, "begin it in the column of the key above", span, slip.line_above[0])
 
 
 def _no_colon(slip: Slip, span: Span) -> Finding:
     tight = _TIGHT_KEY.fullmatch(slip.text[slice(*span)])
     if tight:
-        return slip.finding(20, "no blank behind the colon", f"write `{tight[1]}: {tight[2]}`", span)
-    return slip.finding(20, "a key and its colon are expected here", "write `key: value`", span)
+        return slip.finding(NO_COLON, "no blank behind the colon", f"write `{tight[1]}: {tight[2]}`", span)
+    return slip.finding(NO_COLON, "a key and its colon are expected here", "write `key: value`", span)
 
 
 def _key_missing(slip: Slip) -> Finding:
@@ -143,7 +161,7 @@ def _key_missing(slip: Slip) -> Finding:
 
 def _dash(slip: Slip) -> Finding:
     fix = "put the `-` on a line of its own below the key, or quote the value if it is text"
-    return slip.finding(18, "a list cannot begin on the line of its key", fix)
+    return slip.finding(INDENTATION, "a list cannot begin on the line of its key", fix)
 
 
 def _entry(slip: Slip) -> Finding:
@@ -155,7 +173,7 @@ def _entry(slip: Slip) -> Finding:
     wanted = "an item that begins with `-`" if "'-'" in slip.problem else "a key"
     what = f"{wanted} is expected here; if this is one, it is indented like none of the lines above"
     fix = "begin it in the same column as the entries it belongs to"
-    return slip.finding(18, what, fix, slip.span(slip.at), slip.line_above[0])
+    return slip.finding(INDENTATION, what, fix, slip.span(slip.at), slip.line_above[0])
 
 
 def _trailing(slip: Slip) -> Finding:
@@ -163,7 +181,7 @@ def _trailing(slip: Slip) -> Finding:
         return _unclosed(slip, slip.quoted[0], also=slip.quoted[1] - 1)
     what = f"nothing may follow {slip.before.rstrip()[-1]} on this line"
     fix = "put quotes around the whole value, or a comma or a line end between two values"
-    return slip.finding(17, what, fix, slip.span(slip.at))
+    return slip.finding(UNQUOTED, what, fix, slip.span(slip.at))
 
 
 def _quote(slip: Slip) -> Finding:
@@ -172,52 +190,52 @@ def _quote(slip: Slip) -> Finding:
 
 def _unclosed(slip: Slip, start: int, also: int | None = None) -> Finding:
     what = "the quote that opens here is not closed on its line"
-    return slip.finding(16, what, f"close it with {slip.text[start : start + 1]}", slip.span(start), also)
+    return slip.finding(QUOTE, what, f"close it with {slip.text[start : start + 1]}", slip.span(start), also)
 
 
 def _bracket(slip: Slip) -> Finding:
     opened = slip.opened
     if opened is None:
         what = f"{slip.char} has no bracket or brace that it belongs to" if slip.char else "a value is missing"
-        return slip.finding(15, what, "remove it, or quote it if it is text")
+        return slip.finding(BRACKET, what, "remove it, or quote it if it is text")
     sign = slip.text[opened]
     fix = f"close it with {']' if sign == '[' else '}'}, or put a comma between two values"
     if slip.char in {"]", "}", ","} or (slip.char.strip() and "content" in slip.problem):
-        return slip.finding(15, f"{slip.char} does not fit here: {sign} is still open", fix, also=opened)
+        return slip.finding(BRACKET, f"{slip.char} does not fit here: {sign} is still open", fix, also=opened)
     earlier = not slip.char.strip() or "\n" in slip.text[opened : slip.at]
     at, also = (opened, slip.at) if earlier else (slip.at, opened)
-    return slip.finding(15, f"{sign} is not closed", fix, (at, at), also)
+    return slip.finding(BRACKET, f"{sign} is not closed", fix, (at, at), also)
 
 
 def _escape(slip: Slip) -> Finding:
     start = slip.text.rfind("\\", 0, slip.at + 1)
     what = f"{slip.text[start : start + 2]} is not an escape that YAML knows"
-    return slip.finding(21, what, "use single quotes, or write the backslash twice", (start, start + 2))
+    return slip.finding(ESCAPE, what, "use single quotes, or write the backslash twice", (start, start + 2))
 
 
 def _block_text(slip: Slip) -> Finding:
     what = "text stands on the line of | or >" if slip.char not in "0123456789" else "this is no indentation"
     fix = "begin the text on the next line, indented, or quote the value"
-    return slip.finding(22, what, fix, slip.span(slip.at))
+    return slip.finding(BLOCK_TEXT, what, fix, slip.span(slip.at))
 
 
 def _directive(slip: Slip) -> Finding:
     begin = line_start(slip.text, slip.begun)
     what = "a line that begins with % is a directive to the YAML reader"
-    return slip.finding(23, what, "remove the line", slip.span(begin))
+    return slip.finding(DIRECTIVE, what, "remove the line", slip.span(begin))
 
 
 def _tag(slip: Slip) -> Finding:
     end = slip.begun + len(slip.rest(slip.begun).split(" ")[0])
     fix = "remove the tag, or quote the value if it is text"
-    return slip.finding(11, "a value that begins with ! is a tag to YAML", fix, (slip.begun, end))
+    return slip.finding(TAG, "a value that begins with ! is a tag to YAML", fix, (slip.begun, end))
 
 
 def _document_start(slip: Slip) -> Finding:
     if slip.text.startswith("%"):
         return _directive(structs.replace(slip, at=0, since=None))
     fix = "write the file as `key: value` lines, without braces around it and without `...`"
-    return slip.finding(25, "the document has ended above this line", fix, slip.span(slip.at))
+    return slip.finding(NO_YAML, "the document has ended above this line", fix, slip.span(slip.at))
 
 
 # The first that is part of the parser's words tells.

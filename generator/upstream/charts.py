@@ -1,6 +1,13 @@
-"""Charts and upstream manifests in the digests of the lock: from the cache, else from where they are published."""
+"""Charts and upstream manifests in the digests of the lock: from a cache on this machine, which needs no network, else
+from where they are published.
+"""
 
+import hashlib
+import os
 import tarfile
+import tempfile
+import time
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Literal
@@ -8,11 +15,14 @@ from typing import Literal
 from msgspec import Struct
 
 from generator.components.component import Chart, Release
+from generator.errors import UsageError
 from generator.layout.lock import Lock
-from generator.upstream.cache import cached, digest, store
+from generator.process import cache_home
 from generator.upstream.documents import documents
+from generator.upstream.findings import RefusedError
 from generator.upstream.pull import Sources, pull_chart, pull_manifest
-from generator.upstream.wrong import RefusedError
+
+_DAY = 86400
 
 
 class How(Struct, frozen=True, kw_only=True):
@@ -105,3 +115,54 @@ def _readable(one: Chart, name: str, content: bytes) -> None:
     named = (found.get("name"), str(found.get("version")).removeprefix("v")) if isinstance(found, dict) else ()
     if named != (one.name, one.version.removeprefix("v")):
         raise RefusedError(f"{name}: what came calls itself {' '.join(map(str, named))}", "ask who serves it")
+
+
+def digest(content: bytes) -> str:
+    """Return the digest of some bytes as the lock writes it."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def cached(locked: str, suffix: str) -> Path | None:
+    """Return the file with this digest, None where there is none or it does not hold what it should any more."""
+    file = _cached_file(locked, suffix)
+    try:
+        return file if digest(file.read_bytes()) == locked else None
+    except OSError:
+        return None
+
+
+def store(content: bytes, suffix: str) -> Path:
+    """Keep some bytes. Several processes may do so at once: each file is whole at any time. Raises UsageError."""
+    file = _cached_file(digest(content), suffix)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(file.parent)
+        _write(file, content)
+    except OSError as error:
+        raise UsageError(
+            f"{file.parent}: cannot be written: {error.strerror}; free some space, or set XDG_CACHE_HOME elsewhere"
+        ) from None
+    return file
+
+
+def _write(file: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=".part-")
+    try:
+        with os.fdopen(handle, "wb") as part:
+            part.write(content)
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _cached_file(locked: str, suffix: str) -> Path:
+    return cache_home() / "charts" / f"{locked.removeprefix('sha256:')}{suffix}"
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what runs that were killed left a day ago or earlier."""
+    for part in folder.glob(".part-*"):
+        with suppress(OSError):
+            if part.stat().st_mtime < time.time() - _DAY:
+                part.unlink()

@@ -62,7 +62,7 @@ def _around(root: Path, site: Site, made: Sequence[Made]) -> Around:
         namespaces=frozenset(space.name for one in site.components for space in one.namespaces),
         complete=site.complete
         and all(site.states[name] != "not vendored" for name in others)
-        and not any(part.wrong for one in mine for _, part in one.parts),
+        and not any(part.findings for one in mine for _, part in one.parts),
     )
 
 

@@ -12,6 +12,7 @@ from generator import __version__
 from generator.components.component import HELM
 from generator.layout.lock import LOCK, Lock
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, Inputs, folder
+from generator.model.finding import Finding
 from generator.repository.lines import with_line_feeds
 from generator.repository.record import Record
 from generator.repository.standing import intact, vendored
@@ -19,11 +20,11 @@ from generator.repository.standing import on_disk as on_file
 from generator.spec.reader import read
 from generator.upstream.charts import How
 from generator.upstream.components import Laid, settle_all
+from generator.upstream.findings import Place
 from generator.upstream.folder import definition_files, object_files, on_disk, paths
 from generator.upstream.gather import gather
 from generator.upstream.settle import Settled
 from generator.upstream.target import Site, Target
-from generator.upstream.wrong import Place, Wrong
 
 _BESIDE = (f"/{INPUTS}", f"/{FOUND}", f"/{KUSTOMIZATION}")
 # Git leaves these; gen indents whatever looks like them.
@@ -33,7 +34,7 @@ _MARKER = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)
 class Edited(Struct, frozen=True):
     """Files that a person changed, by cluster and component, and what could not be told."""
 
-    wrong: tuple[tuple[Place, Wrong], ...] = ()
+    findings: tuple[tuple[Place, Finding], ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -59,13 +60,13 @@ def edited(asked: Asked, targets: Sequence[Target]) -> Edited:
     made, _ = gather(known, asked.lock, structs.replace(asked.how, again=frozenset()), lambda _: None)
     ready = settle_all(asked.root, asked.sites, made)
     untold = [target.place for target, one in old if one is None]
-    wrong: list[tuple[Place, Wrong]] = []
+    findings: list[tuple[Place, Finding]] = []
     for one in ready:
-        if any(part.wrong for _, part in one.made.parts):
+        if any(part.findings for _, part in one.made.parts):
             untold.append(one.target.place)
         else:
-            wrong += [(one.target.place, edit) for edit in _edits(asked, one.target, one.settled, record)]
-    return Edited(tuple(wrong), tuple(map(_untold, untold)))
+            findings += [(one.target.place, edit) for edit in _edits(asked, one.target, one.settled, record)]
+    return Edited(tuple(findings), tuple(map(_untold, untold)))
 
 
 def _same_gen(root: Path) -> bool:
@@ -98,7 +99,7 @@ def _as_it_stands(root: Path, target: Target) -> Target | None:
     return structs.replace(target, inputs=inputs, component=component)
 
 
-def _edits(asked: Asked, target: Target, settled: Settled, record: Record) -> Iterator[Wrong]:
+def _edits(asked: Asked, target: Target, settled: Settled, record: Record) -> Iterator[Finding]:
     holder = on_disk(asked.root, *target.place)
     made = structs.replace(
         holder,
@@ -109,7 +110,7 @@ def _edits(asked: Asked, target: Target, settled: Settled, record: Record) -> It
     for path, content in paths(holder).items():
         ours = path.endswith(_BESIDE) or record.knows(path, content) or _MARKER.search(content)
         if not ours and _body(should.get(path)) != _body(content) and not _within(path, asked.discard):
-            yield _wrong(path, _body(content) or b"", _body(should.get(path)))
+            yield _finding(path, _body(content) or b"", _body(should.get(path)))
 
 
 def _body(content: bytes | None) -> bytes | None:
@@ -119,13 +120,14 @@ def _body(content: bytes | None) -> bytes | None:
     return None if content is None else with_line_feeds(content).partition(b"\n")[2]
 
 
-def _wrong(path: str, ours: bytes, theirs: bytes | None) -> Wrong:
+def _finding(path: str, ours: bytes, theirs: bytes | None) -> Finding:
     pairs = zip_longest(ours.split(b"\n"), (theirs or b"").split(b"\n"), fillvalue=b"")
     line, by_hand, made = next((at, *pair) for at, pair in enumerate(pairs, 2) if pair[0] != pair[1] or theirs is None)
     what = f"{path}:{line}: was changed by hand, and gen would overwrite it"
     shown = f"by hand {_shown(by_hand)}, from upstream {_shown(made) if theirs is not None else 'nothing'}"
     custom = path.partition("/upstream/")[0] + "/custom/" if "/upstream/" in path else "custom/ of the overlays"
-    return Wrong(f"{what}: {shown}", f"keep it by a patch in {custom}, or drop it: --discard {path}")
+    fix = f"keep it by a patch in {custom}, or drop it: --discard {path}"
+    return Finding(file=path, message=f"{what}: {shown}", fix=fix)
 
 
 def _shown(line: bytes) -> str:

@@ -11,12 +11,13 @@ from msgspec import Struct
 
 from generator.layout.lock import Lock, key
 from generator.layout.upstream import Inputs
+from generator.model.finding import Finding
 from generator.upstream.charts import Fetched, How, Source, fetch
+from generator.upstream.findings import RefusedError
 from generator.upstream.helm import helm
 from generator.upstream.inflate import of_chart, of_manifest
 from generator.upstream.split import Part
 from generator.upstream.target import Target
-from generator.upstream.wrong import RefusedError, Wrong
 
 Key = TypeVar("Key")
 Job = TypeVar("Job")
@@ -40,7 +41,7 @@ class Made(Struct, frozen=True, kw_only=True):
 class _Got(Struct, frozen=True):
     """A source that was looked for, and the seconds it took."""
 
-    what: Fetched | Wrong
+    what: Fetched | Finding
     seconds: float
 
 
@@ -92,7 +93,7 @@ def _got(source: Source, lock: Lock, how: How, tell: Tell) -> _Got:
     try:
         found = fetch(source, lock, how)
     except RefusedError as error:
-        return _Got(error.wrong, perf_counter() - begun)
+        return _Got(error.finding, perf_counter() - begun)
     seconds = perf_counter() - begun
     tell(f"{found.how} {source.name} in {seconds:.1f} s")
     return _Got(found, seconds)
@@ -108,19 +109,20 @@ def _agreed(found: Mapping[tuple[str, str | None], _Got]) -> dict[tuple[str, str
             digest, other = first.setdefault(name, (got.what.digest, mirror))
             if got.what.digest != digest:
                 what = f"{name}: {got.what.digest} from {mirror or 'its repository'}, but {digest} from "
-                wrong = Wrong(what + (other or "its repository"), "ask who serves the mirror for the very same files")
-                agreed[name, mirror] = _Got(wrong, got.seconds)
+                fix = "ask who serves the mirror for the very same files"
+                refused = Finding(message=what + (other or "its repository"), fix=fix)
+                agreed[name, mirror] = _Got(refused, got.seconds)
     return agreed
 
 
 def _inflated(piece: _Piece, tell: Tell) -> tuple[Part, float]:
     begun = perf_counter()
-    if isinstance(piece.got.what, Wrong):
-        return Part(wrong=(piece.got.what,)), piece.got.seconds
+    if isinstance(piece.got.what, Finding):
+        return Part(findings=(piece.got.what,)), piece.got.seconds
     try:
         part = _part(piece, piece.got.what)
     except RefusedError as error:
-        part = Part(wrong=(error.wrong,))
+        part = Part(findings=(error.finding,))
     seconds = perf_counter() - begun
     tell(f"inflated {piece.source.name} in {seconds:.1f} s")
     return part, seconds + piece.got.seconds

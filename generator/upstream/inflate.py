@@ -10,9 +10,9 @@ from generator.layout.upstream import Inputs
 from generator.model.served import api_list, minor_of
 from generator.process import run
 from generator.upstream.documents import documents
+from generator.upstream.findings import RefusedError
 from generator.upstream.helm import helm, hermetic, words
 from generator.upstream.split import Part, called, split
-from generator.upstream.wrong import RefusedError
 
 
 def of_chart(chart: Path, release: Release, inputs: Inputs) -> Part:

@@ -22,7 +22,7 @@ from urllib.request import OpenerDirector, Request
 from msgspec import Struct
 
 from generator.errors import UsageError
-from generator.layout.images import normalised, split
+from generator.layout.image_references import normalised, split
 from generator.upstream.logins import Logins, logins
 from generator.upstream.web import opener, through
 

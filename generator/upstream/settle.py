@@ -10,10 +10,10 @@ from msgspec import Struct
 from generator.build.kinds import Kinds, group_of
 from generator.build.objects import Object, aims_at
 from generator.components.component import Component, Manifest, Patch
-from generator.layout.mirror import sightings
+from generator.layout.mirror import shared_images
 from generator.layout.upstream import Found
+from generator.model.finding import Finding
 from generator.upstream.split import Item, Part, called
-from generator.upstream.wrong import Wrong
 
 OWN = "gen's own objects"
 
@@ -36,14 +36,14 @@ class Settled(Struct, frozen=True, kw_only=True):
     definitions: tuple[Item, ...] = ()
     found: Found = Found()
     notes: tuple[str, ...] = ()
-    wrong: tuple[Wrong, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def settle(component: Component, parts: Sequence[tuple[str, Part]], around: Around) -> Settled:
     """Return what the parts become; each stands with the namespace of objects that name none."""
-    if wrong := [each for _, part in parts for each in part.wrong]:
+    if refused := [each for _, part in parts for each in part.findings]:
         # What else would be found wrong in a half of it is not worth a word.
-        return Settled(wrong=tuple(wrong))
+        return Settled(findings=tuple(refused))
     taken = [(item, namespace) for namespace, part in parts for item in part.items]
     items = [_placed(item, namespace, around) for item, namespace in taken if not _is_namespace(item)]
     definitions = [item for _, part in parts for item in part.definitions]
@@ -51,13 +51,13 @@ def settle(component: Component, parts: Sequence[tuple[str, Part]], around: Arou
     everything = [*own, *items, *definitions]
     verdicts = [_verdict(item, around) for item, _ in taken]
     notes = [note for _, part in parts for note in part.notes]
-    wrong = [verdict for verdict in verdicts if isinstance(verdict, Wrong)]
+    refused = [verdict for verdict in verdicts if isinstance(verdict, Finding)]
     return Settled(
         items=tuple(items),
         definitions=tuple(definitions),
         found=_found(items, definitions),
         notes=(*notes, *(verdict for verdict in verdicts if isinstance(verdict, str))),
-        wrong=(*wrong, *_twice(everything), *_astray(component.patches, everything)),
+        findings=(*refused, *_twice(everything), *_astray(component.patches, everything)),
     )
 
 
@@ -65,23 +65,24 @@ def _is_namespace(item: Item) -> bool:
     return (item.manifest["apiVersion"], item.manifest["kind"]) == ("v1", "Namespace")
 
 
-def _verdict(item: Item, around: Around) -> Wrong | str | None:
+def _verdict(item: Item, around: Around) -> Finding | str | None:
     """Return what is wrong with an object on this cluster, or a note; None where nothing is to be said."""
     manifest, served = item.manifest, around.served
     if _is_namespace(item):
         name = manifest["metadata"]["name"]
         what = f"makes the Namespace {name}, but all Namespaces stand in the Application `namespaces`"
-        wrong = Wrong(item.told(what), "turn it off with values, or name it in the component")
-        return None if name in around.namespaces else wrong
+        fix = "turn it off with values, or name it in the component"
+        return None if name in around.namespaces else Finding(message=item.told(what), fix=fix)
     if served.takes(manifest):
         return None
     what, here = f"{called(manifest)} is of {manifest['apiVersion']}", f"Kubernetes {around.kubernetes}"
     if served.ours(group_of(manifest["apiVersion"])):
         fix = "take a version of the chart for this Kubernetes"
-        return Wrong(item.told(f"{what}, which {here} does not serve"), fix)
+        return Finding(message=item.told(f"{what}, which {here} does not serve"), fix=fix)
     if around.complete:
         fix = "turn the object off with values, or have the component with its CRD"
-        return Wrong(item.told(f"{what}, which {here} with this cluster's CRDs does not serve"), fix)
+        what += f", which {here} with this cluster's CRDs does not serve"
+        return Finding(message=item.told(what), fix=fix)
     return item.told(f"{what}, and no CRD that is vendored here serves it")
 
 
@@ -124,7 +125,7 @@ def _identity(manifest: Manifest) -> tuple[str, ...]:
     return group, manifest["kind"], metadata.get("namespace") or "", metadata["name"]
 
 
-def _twice(items: Iterable[Item]) -> Iterator[Wrong]:
+def _twice(items: Iterable[Item]) -> Iterator[Finding]:
     seen: dict[tuple[str, ...], Item] = {}
     files: dict[tuple[str, ...], Item] = {}
     for item in items:
@@ -133,10 +134,10 @@ def _twice(items: Iterable[Item]) -> Iterator[Wrong]:
         same_file = files.setdefault(_file(item.manifest), item)
         if first is not item:
             what = f"{called(item.manifest)} is there twice: {_from(first)}, and {_from(item)}"
-            yield Wrong(what, "turn one of the two off with values")
+            yield Finding(message=what, fix="turn one of the two off with values")
         elif same_file is not item:
             what = f"{called(item.manifest)} and {called(same_file.manifest)} would be one file"
-            yield Wrong(f"{item.origin}: {what}", "turn one of the two off with values")
+            yield Finding(message=f"{item.origin}: {what}", fix="turn one of the two off with values")
 
 
 def _file(manifest: Manifest) -> tuple[str, ...]:
@@ -148,14 +149,14 @@ def _from(item: Item) -> str:
     return f"{item.source} of {item.origin}" if item.source else f"from {item.origin}"
 
 
-def _astray(patches: Iterable[Patch], items: Sequence[Item]) -> Iterator[Wrong]:
+def _astray(patches: Iterable[Patch], items: Sequence[Item]) -> Iterator[Finding]:
     """Find patches without a target: Kustomize passes over them in silence."""
     for patch in patches:
         if not any(aims_at(patch.target, Object(item.manifest, "", "")) for item in items):
             target = " ".join(patch.target.values())
-            yield Wrong(
-                f"gen's patch of {target} meets no object of the charts: it would change nothing",
-                "if values turned the object off, turn it on; else this version needs another patch",
+            yield Finding(
+                message=f"gen's patch of {target} meets no object of the charts: it would change nothing",
+                fix="if values turned the object off, turn it on; else this version needs another patch",
             )
 
 
@@ -163,5 +164,5 @@ def _found(items: Sequence[Item], definitions: Sequence[Item]) -> Found:
     manifests = [item.manifest for item in (*items, *definitions)]
     spaces = {space for one in manifests if (space := one["metadata"].get("namespace"))}
     kinds = {"/".join(_identity(one)[:2]) for one in manifests if not one["metadata"].get("namespace")}
-    images = sightings(item.manifest for item in items)
+    images = shared_images(item.manifest for item in items)
     return Found(namespaces=tuple(sorted(spaces)), kinds=tuple(sorted(kinds)), images=images)

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct, structs
 
 from generator.components.component import Manifest, Release
+from generator.model.finding import Finding
 from generator.upstream.documents import Document
-from generator.upstream.wrong import Wrong
 
 HOOK = "helm.sh/hook"
 TESTS = frozenset({"test", "test-success", "test-failure"})
@@ -40,7 +40,7 @@ class Part(Struct, frozen=True):
     items: tuple[Item, ...] = ()
     definitions: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
-    wrong: tuple[Wrong, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 def split(documents: Iterable[Document], origin: str, release: Release | None = None) -> Part:
@@ -50,7 +50,7 @@ def split(documents: Iterable[Document], origin: str, release: Release | None = 
     values = [(value, document.source) for document in documents for value in _opened(document.value)]
     if not values:
         fix = "look at what is served there, and at the component's values; then run again"
-        return Part(wrong=(Wrong(f"{origin}: there is no object in it", fix),))
+        return Part(findings=(Finding(message=f"{origin}: there is no object in it", fix=fix),))
     work = _Work(origin, release)
     for value, source in values:
         work.take(value, source)
@@ -98,7 +98,7 @@ class _Work:
         self._met: set[tuple[str, str]] = set()
         self._items: list[Item] = []
         self._definitions: list[Item] = []
-        self._wrong: list[Wrong] = []
+        self._findings: list[Finding] = []
 
     def part(self) -> Part:
         """Return what it became, with a note for each decision about something that is not there."""
@@ -108,13 +108,13 @@ class _Work:
             for what, name in decided
             if (what, name) not in self._met
         ]
-        return Part(tuple(self._items), tuple(self._definitions), tuple(notes), tuple(self._wrong))
+        return Part(tuple(self._items), tuple(self._definitions), tuple(notes), tuple(self._findings))
 
     def take(self, value: Any, source: str) -> None:
         """Take one object."""
         item = Item(value, self._origin, source)
         if why := _malformed(value):
-            self._wrong.append(Wrong(item.told(why), "report it to the chart, or change its values"))
+            self._findings.append(Finding(message=item.told(why), fix="report it to the chart, or change its values"))
             return
         item = structs.replace(item, manifest=_without_nulls(value))
         if item.manifest["kind"] == "CustomResourceDefinition":
@@ -139,7 +139,7 @@ class _Work:
                 f"decide on {name!r} in `hooks` of the component's release: drop (never applied), plain (an object "
                 "like any other) or keep (Argo CD runs it at every sync); or turn it off with values"
             )
-            self._wrong.append(Wrong(item.told(what), fix))
+            self._findings.append(Finding(message=item.told(what), fix=fix))
         if decision == "plain":
             return _plain(manifest, kinds)
         return manifest if decision == "keep" else None
@@ -161,7 +161,7 @@ class _Work:
                 "(kept empty) or refuse; or turn it off with values"
             )
         if decision != "drop":
-            self._wrong.append(Wrong(item.told(f"{called(manifest)} {what}"), fix))
+            self._findings.append(Finding(message=item.told(f"{called(manifest)} {what}"), fix=fix))
         return None
 
 

@@ -13,7 +13,7 @@ from generator.layout.upstream import Inputs, State, Upstream, brings, inputs, s
 from generator.model.cluster import Cluster
 from generator.repository.standing import intact, on_disk, vendored, vendored_names
 from generator.spec.near import near
-from generator.upstream.wrong import Place
+from generator.upstream.findings import Place
 
 
 class Site(Struct, frozen=True):

@@ -6,8 +6,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from generator.components import CATALOGUE
-from generator.model.cluster import Cluster
-from generator.repository.project import Loaded, cluster_file, examine
+from generator.model.cluster import Cluster, cluster_file
+from generator.repository.project import Loaded, examine
 from generator.spec.edit import set_value
 
 

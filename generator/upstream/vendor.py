@@ -8,6 +8,7 @@ from msgspec import Struct
 from generator.layout.files import Files
 from generator.layout.lock import Lock
 from generator.layout.upstream import DEFINITION, State, crds, folder
+from generator.model.finding import Finding
 from generator.repository.project import Loaded, names
 from generator.repository.render import Fresh, Outcome, render
 from generator.repository.standing import locked, on_disk, vendored
@@ -16,12 +17,12 @@ from generator.upstream.charts import How
 from generator.upstream.components import Laid, Ready, lay, objects_in, settle_all
 from generator.upstream.edited import Asked as Question
 from generator.upstream.edited import edited
+from generator.upstream.findings import Place
 from generator.upstream.folder import on_disk as read_holder
 from generator.upstream.folder import read
 from generator.upstream.gather import gather
 from generator.upstream.settle import Settled
 from generator.upstream.target import Site, Target, needed, sites, targets
-from generator.upstream.wrong import Place, Wrong
 
 NOTHING = Laid({}, ())
 
@@ -53,11 +54,11 @@ class Did(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What was done. With anything `wrong`, nothing was written, and `outcome` is None or says what was refused."""
+    """What was done. With `findings`, nothing was written, and `outcome` is None or says what was refused."""
 
     did: tuple[Did, ...]
     untouched: int
-    wrong: tuple[tuple[Place, Wrong], ...]
+    findings: tuple[tuple[Place, Finding], ...]
     notes: tuple[str, ...]
     outcome: Outcome | None = None
 
@@ -69,7 +70,7 @@ class Report(Struct, frozen=True, kw_only=True):
     @property
     def failed(self) -> set[Place]:
         """The clusters and components with something wrong."""
-        return {place for place, _ in self.wrong}
+        return {place for place, _ in self.findings}
 
     @property
     def differing(self) -> list[str]:
@@ -83,7 +84,7 @@ def vendor(
     root: Path, loaded: Sequence[Loaded], asked: Asked, tell: Callable[[str], None], waiting: Callable[[str], None]
 ) -> Report:
     """Inflate what is to be inflated, and write it with everything that follows from it. Nothing is written with
-    anything `wrong`, with `check` or with `dry_run`. Raises UsageError.
+    findings, with `check` or with `dry_run`. Raises UsageError.
     """
     lock = locked(on_disk(root))
     found = sites(root, [one.cluster for one in loaded if one.cluster], lock)
@@ -93,16 +94,16 @@ def vendor(
     todo = [one for one in wanted if one not in [target for target, _ in unlocked]] if asked.check else wanted
     made, new = gather(todo, lock, asked.how, tell)
     ready = settle_all(root, found, made)
-    wrong = [(one.target.place, each) for one in ready for each in one.settled.wrong]
-    wrong += [(one.place, _unlocked(name)) for one, name in unlocked] if asked.check else []
+    findings = [(one.target.place, each) for one in ready for each in one.settled.findings]
+    findings += [(one.place, _unlocked(name)) for one, name in unlocked] if asked.check else []
     notes = [f"{'/'.join(one.target.place)}: {note}" for one in ready for note in one.settled.notes]
-    laid = NOTHING if wrong else lay(root, found, ready)
-    if not wrong and not asked.check:
+    laid = NOTHING if findings else lay(root, found, ready)
+    if not findings and not asked.check:
         question = Question(
             root=root, sites=found, laid=laid, lock=_both(lock, new), how=asked.how, discard=asked.discard
         )
         answer = edited(question, todo)
-        wrong, notes = list(answer.wrong), [*notes, *answer.notes]
+        findings, notes = list(answer.findings), [*notes, *answer.notes]
     did = tuple(_did(root, laid, one) for one in ready)
     fresh = Fresh(
         files={**laid.files, **asked.cluster_files},
@@ -111,9 +112,9 @@ def vendor(
         seen=lock,
         unused=_unused(root, found, lock),
     )
-    outcome = None if wrong else _write(root, loaded, asked, fresh, waiting)
+    outcome = None if findings else _write(root, loaded, asked, fresh, waiting)
     untouched = sum(len(site.states) for site in found) - len(todo)
-    return Report(did=did, untouched=untouched, wrong=tuple(wrong), notes=tuple(notes), outcome=outcome)
+    return Report(did=did, untouched=untouched, findings=tuple(findings), notes=tuple(notes), outcome=outcome)
 
 
 def _write(root: Path, loaded: Sequence[Loaded], asked: Asked, fresh: Fresh, waiting: Callable[[str], None]) -> Outcome:
@@ -141,8 +142,8 @@ def _both(lock: Lock, new: Lock) -> Lock:
     return Lock(charts={**new.charts, **lock.charts}, manifests={**new.manifests, **lock.manifests})
 
 
-def _unlocked(name: str) -> Wrong:
-    return Wrong(f"{name} is not in gen.lock yet", "run `gen vendor`, and commit what it writes")
+def _unlocked(name: str) -> Finding:
+    return Finding(message=f"{name} is not in gen.lock yet", fix="run `gen vendor`, and commit what it writes")
 
 
 def _did(root: Path, laid: Laid, one: Ready) -> Did:

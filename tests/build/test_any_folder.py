@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from manifests import line_of
 from reference import ROOT
 
 from generator.errors import UsageError
-from generator.rules.check import examine, unjudged
+from generator.rules.engine import examine, unjudged
 from generator.build.folder import read_manifests
 from tools import need_kustomize
 
@@ -24,7 +25,7 @@ spec: {ports: [{port: 80}]}
 
 
 def told(path: Path) -> list[str]:
-    return [one.told for one in read_manifests(path).objects]
+    return [one.full_name for one in read_manifests(path).objects]
 
 
 def test_a_folder_is_read_with_all_below_it(tmp_path: Path) -> None:
@@ -34,7 +35,7 @@ def test_a_folder_is_read_with_all_below_it(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text(json.dumps({"kind": "List", "items": [{"kind": "A", "apiVersion": "b"}]}))
     (tmp_path / "d.txt").write_text(SERVICE)
     built = read_manifests(tmp_path)
-    assert [(one.told, Path(one.file).name) for one in built.objects] == [
+    assert [(one.full_name, Path(one.file).name) for one in built.objects] == [
         ("Service x", "a.yaml"),
         ("Service w", "a.yaml"),
         ("Service z", "b.yml"),
@@ -61,10 +62,10 @@ def test_what_is_no_object_is_told_and_not_fatal(tmp_path: Path, content: str, n
     (tmp_path / "a.yaml").write_text(content)
     (tmp_path / "b.yaml").write_text(SERVICE)
     built = read_manifests(tmp_path)
-    assert "Service x" in [one.told for one in built.objects]
+    assert "Service x" in [one.full_name for one in built.objects]
     assert note in built.notes[0]
     assert built.notes[0] in list(unjudged(built))
-    assert built.faults == ()
+    assert built.findings == ()
 
 
 @pytest.mark.parametrize(
@@ -90,8 +91,8 @@ def test_what_cannot_be_read_is_a_fault_at_its_line(tmp_path: Path, content: byt
     (tmp_path / "b.yaml").write_text(SERVICE)
     built = read_manifests(tmp_path)
     assert told(tmp_path) == ["Service x"]
-    (fault,) = built.faults
-    assert (fault.code, fault.file, fault.position.line) == ("GEN-FILE-001", str(tmp_path / "a.YAML"), line)
+    (fault,) = built.findings
+    assert (fault.code, fault.file, line_of(fault)) == ("GEN-FILE-001", str(tmp_path / "a.YAML"), line)
     assert message in fault.message
 
 
@@ -99,7 +100,7 @@ def test_what_cannot_be_read_is_a_fault_at_its_line(tmp_path: Path, content: byt
 def test_a_path_without_any_object_is_a_fault(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "a.yaml").write_text(content)
-    (fault,) = read_manifests(tmp_path).faults
+    (fault,) = read_manifests(tmp_path).findings
     number = 0 if content is None else 1
     assert (fault.code, fault.file) == ("GEN-FILE-002", str(tmp_path))
     looked = f"looked for .yaml, .yml and .json, found {number} f"
@@ -109,14 +110,14 @@ def test_a_path_without_any_object_is_a_fault(tmp_path: Path, content: str | Non
 def test_an_empty_stream_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """As after `kustomize build absent | gen check --rendered -`."""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    (fault,) = read_manifests(Path("-")).faults
+    (fault,) = read_manifests(Path("-")).findings
     assert (fault.code, fault.file) == ("GEN-FILE-002", "-")
 
 
 def test_a_kustomization_without_any_object_is_a_fault(tmp_path: Path) -> None:
     need_kustomize()
     (tmp_path / "kustomization.yaml").write_text("configMapGenerator: []\nnamePrefix: x-\n")
-    (fault,) = read_manifests(tmp_path).faults
+    (fault,) = read_manifests(tmp_path).findings
     assert fault.code in {"GEN-FILE-002", "GEN-BUILD-001"}
 
 
@@ -124,7 +125,7 @@ def test_aliases_that_stand_for_too_much_are_told(tmp_path: Path) -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{index}: &a{index} [{', '.join([f'*a{index - 1}'] * 10)}]" for index in range(1, 12)]
     (tmp_path / "bomb.yaml").write_text("\n".join(lines))
-    (fault,) = read_manifests(tmp_path / "bomb.yaml").faults
+    (fault,) = read_manifests(tmp_path / "bomb.yaml").findings
     assert "more than 3000000 values" in fault.message
 
 
@@ -132,11 +133,11 @@ def test_a_kustomization_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     need_kustomize()
     monkeypatch.chdir(ROOT)
     built = read_manifests(Path("overlays/ml50/minio"))
-    files = {one.told: one.file for one in built.objects}
+    files = {one.full_name: one.file for one in built.objects}
     assert files["StatefulSet minio/minio"] == "overlays/ml50/minio/statefulset-minio.yaml"
     assert all((ROOT / file).is_file() for file in files.values())
     (tmp_path / "kustomization.yaml").write_text("resources: [absent.yaml]")
-    (fault,) = read_manifests(tmp_path).faults
+    (fault,) = read_manifests(tmp_path).findings
     assert (fault.code, fault.file) == ("GEN-BUILD-001", f"{tmp_path}/kustomization.yaml")
     assert "absent" in fault.message
 
@@ -144,7 +145,7 @@ def test_a_kustomization_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SERVICE.encode())))
     built = read_manifests(Path("-"))
-    assert [(one.told, one.file) for one in built.objects] == [("Service x", "-")]
+    assert [(one.full_name, one.file) for one in built.objects] == [("Service x", "-")]
 
 
 def test_a_path_that_is_not_there_is_one_message(tmp_path: Path) -> None:

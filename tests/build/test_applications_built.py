@@ -19,7 +19,7 @@ from generator.layout.tree import lay_out
 from generator.model.cluster import Cluster
 from generator.build.applications import build
 from generator.build.objects import ROOT, Built
-from generator.rules.check import RULES, examine, unjudged
+from generator.rules.engine import RULES, examine, unjudged
 from tools import need_kustomize
 
 OVERLAYS = "overlays/a30-bench"
@@ -119,7 +119,7 @@ def test_what_is_vendored_is_seen_and_its_crds_judge(root: Path, a30: Cluster) -
     assert "volcano" not in built.unseen
     (definition,) = built.of(CRD)
     assert definition.file == "base/volcano/v1.14.1/crds/customresourcedefinition-x.yaml"
-    (found,) = [one for one in RULES["GEN-API-001"].problems(built) if one.object.kind == "Widget"]
+    (found,) = [one for one in RULES["GEN-API-001"].findings(built) if one.about.startswith("Widget")]
     assert found.message == "there is no field spec.b"
 
 
@@ -148,7 +148,7 @@ def test_a_patch_of_the_user_that_matches_nothing_is_found(root: Path, a30: Clus
     patches = [{"target": {"kind": "ClusterQueue", "name": "mlpref"}, "patch": "[]"}]
     put(root / CUSTOM, {**COMPONENT, "patches": patches})
     (found,) = [one for one in examine(build(root, a30)) if one.code == "GEN-ARGO-006"]
-    assert (found.object.file, found.at) == (str(CUSTOM), ("patches", 0, "target"))
+    assert (found.file, found.at) == (str(CUSTOM), ("patches", 0, "target"))
 
 
 def test_a_patch_for_what_is_not_vendored_is_set_aside_and_told(root: Path, a30: Cluster) -> None:
@@ -191,7 +191,7 @@ def test_every_folder_that_fails_is_a_fault_and_the_others_are_built(root: Path,
     (root / OVERLAYS / "namespaces/custom/kustomization.yaml").write_text("{")
     (root / OVERLAYS / "tenants/kustomization.yaml").unlink()
     built = build(root, a30, tolerant=True)
-    assert {(one.code, one.file, one.fix) for one in built.faults} == {
+    assert {(one.code, one.file, one.fix) for one in built.findings} == {
         ("GEN-BUILD-001", f"{OVERLAY}/kustomization.yaml", f"mend what is yours in {OVERLAY}/custom/"),
         ("GEN-FILE-001", f"{OVERLAYS}/namespaces/custom/kustomization.yaml", ""),
         (
@@ -200,15 +200,15 @@ def test_every_folder_that_fails_is_a_fault_and_the_others_are_built(root: Path,
             f"`gen render` writes what is gen's; what is in {OVERLAYS}/tenants/custom/ is yours to mend",
         ),
     }
-    assert all("/gen-" not in one.message for one in built.faults)
+    assert all("/gen-" not in one.message for one in built.findings)
     gone = {"queues", "namespaces", "tenants"}
-    assert {one.told for one in built.objects} == {one.told for one in whole.objects if one.component not in gone}
+    assert {one.full_name for one in built.objects} == {one.full_name for one in whole.objects if one.component not in gone}
 
 
 def test_applications_that_cannot_be_built_are_a_fault_and_overlays_are_built(root: Path, a30: Cluster) -> None:
     put(root / "clusters/a30-bench/argocd/custom/kustomization.yaml", {**COMPONENT, "resources": ["absent.yaml"]})
     built = build(root, a30, tolerant=True)
-    assert [one.file for one in built.faults] == ["clusters/a30-bench/argocd/kustomization.yaml"]
+    assert [one.file for one in built.findings] == ["clusters/a30-bench/argocd/kustomization.yaml"]
     assert find(built, "ClusterQueue mlperf").component == "queues"
 
 
@@ -224,7 +224,7 @@ def test_a_folder_that_no_application_names_is_told_and_not_built(root: Path, a3
 
 def test_kustomizations_that_name_each_other_are_a_fault(root: Path, a30: Cluster) -> None:
     put(root / CUSTOM, {**COMPONENT, "resources": ["../custom", "."]})
-    (fault,) = build(root, a30, tolerant=True).faults
+    (fault,) = build(root, a30, tolerant=True).findings
     assert fault.code == "GEN-BUILD-001"
 
 
@@ -232,10 +232,10 @@ def test_a_listed_crd_that_is_gone_or_no_yaml_is_a_fault(root: Path, a30: Cluste
     vendor(root, crd())
     (file,) = root.glob("base/volcano/*/crds/customresourcedefinition-x.yaml")
     file.write_text("a: [")
-    (fault,) = build(root, a30, tolerant=True).faults
+    (fault,) = build(root, a30, tolerant=True).findings
     assert (fault.code, fault.file) == ("GEN-FILE-001", file.relative_to(root).as_posix())
     file.unlink()
-    (fault,) = build(root, a30, tolerant=True).faults
+    (fault,) = build(root, a30, tolerant=True).findings
     assert (fault.code, fault.fix) == ("GEN-BUILD-001", "gen vendor volcano")
 
 

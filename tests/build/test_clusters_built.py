@@ -10,15 +10,15 @@ from validation.releases import Judge, releases
 from validation.verdicts import JUDGES, verdicts
 
 from generator.build.objects import ROOT, Built, Object
-from generator.rules.check import RULES
-from generator.rules.rule import BuiltRule
+from generator.rules.engine import RULES
+from generator.model.rule import Rule
 
 pytest_plugins = ["validation.fixtures"]
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-def test_nothing_is_wrong(built: Built, rule: BuiltRule) -> None:
-    assert [(one.object.told, one.message) for one in rule.problems(built)] == []
+def test_nothing_is_wrong(built: Built, rule: Rule[Built]) -> None:
+    assert [(one.about, one.message) for one in rule.findings(built)] == []
 
 
 @pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge.__name__)

@@ -8,7 +8,7 @@ from manifests import built, manifest
 
 from generator.components.component import Manifest
 from generator.errors import UsageError
-from generator.rules.check import RULES, unjudged
+from generator.rules.engine import RULES, unjudged
 from generator.build.crds import with_definitions
 
 WIDGET = manifest("Widget", "example.org/v1", spec={"sise": 1})
@@ -39,36 +39,36 @@ def write(folder: Path, name: str, *content: Manifest) -> Path:
 
 def test_objects_are_judged_by_a_crd_at_hand(tmp_path: Path) -> None:
     alone = built(WIDGET)
-    assert [one.code for one in RULES["GEN-API-004"].problems(alone)] == ["GEN-API-004"]
+    assert [one.code for one in RULES["GEN-API-004"].findings(alone)] == ["GEN-API-004"]
     write(tmp_path, "a.yaml", crd("Gadget"), crd())
     found = with_definitions(alone, [tmp_path])
-    assert list(RULES["GEN-API-004"].problems(found)) == []
-    assert [one.fix for one in RULES["GEN-API-001"].problems(found)] == ["write `size`"]
+    assert list(RULES["GEN-API-004"].findings(found)) == []
+    assert [one.fix for one in RULES["GEN-API-001"].findings(found)] == ["write `size`"]
     assert [one["spec"]["names"]["kind"] for one in found.definitions] == ["Widget"]
 
 
 def test_what_an_operator_defines_later_is_not_judged_and_no_finding() -> None:
     policy = manifest("CiliumNetworkPolicy", "cilium.io/v2", spec={"nonsense": 1})
     with_cilium, without = built(policy, policy, component="cilium"), built(policy)
-    assert list(RULES["GEN-API-004"].problems(with_cilium)) == []
+    assert list(RULES["GEN-API-004"].findings(with_cilium)) == []
     told = "the fields of 2 objects of cilium.io, whose CRDs cilium makes when it starts; --schemas DIR judges them"
     assert told in unjudged(with_cilium)
-    assert [one.code for one in RULES["GEN-API-004"].problems(without)] == ["GEN-API-004"]
+    assert [one.code for one in RULES["GEN-API-004"].findings(without)] == ["GEN-API-004"]
     assert not any("cilium" in one for one in unjudged(without))
 
 
 def test_the_first_folder_wins(tmp_path: Path) -> None:
     first, second = write(tmp_path / "1", "a.yaml", crd(field="sise")), write(tmp_path / "2", "a.yaml", crd())
-    assert list(RULES["GEN-API-001"].problems(with_definitions(built(WIDGET), [first, second]))) == []
-    assert len(list(RULES["GEN-API-001"].problems(with_definitions(built(WIDGET), [second, first])))) == 1
+    assert list(RULES["GEN-API-001"].findings(with_definitions(built(WIDGET), [first, second]))) == []
+    assert len(list(RULES["GEN-API-001"].findings(with_definitions(built(WIDGET), [second, first])))) == 1
 
 
 def test_a_crd_that_serves_the_version_wins_over_an_earlier_one(tmp_path: Path) -> None:
     write(tmp_path, "a.yaml", crd(versions=("v0",)))
     write(tmp_path, "b.yaml", crd(versions=("v0", "v1")))
-    assert list(RULES["GEN-API-003"].problems(with_definitions(built(WIDGET), [tmp_path]))) == []
+    assert list(RULES["GEN-API-003"].findings(with_definitions(built(WIDGET), [tmp_path]))) == []
     (tmp_path / "b.yaml").unlink()
-    (found,) = RULES["GEN-API-003"].problems(with_definitions(built(WIDGET), [tmp_path]))
+    (found,) = RULES["GEN-API-003"].findings(with_definitions(built(WIDGET), [tmp_path]))
     assert found.fix == "write it in example.org/v0"
 
 
@@ -76,7 +76,7 @@ def test_a_crd_that_is_applied_wins_over_one_at_hand(tmp_path: Path) -> None:
     write(tmp_path, "a.yaml", crd(field="sise"))
     both = with_definitions(built(WIDGET, crd()), [tmp_path])
     assert both.definitions == ()
-    assert len(list(RULES["GEN-API-001"].problems(both))) == 1
+    assert len(list(RULES["GEN-API-001"].findings(both))) == 1
 
 
 def test_templates_and_other_files_are_passed_over(tmp_path: Path) -> None:
@@ -99,4 +99,4 @@ def test_a_crd_whose_schema_is_none_never_raises(schema: object) -> None:
     wrong = crd()
     wrong["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": schema}
     for rule in RULES.values():
-        list(rule.problems(built(WIDGET, wrong)))
+        list(rule.findings(built(WIDGET, wrong)))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.build.faults import BrokenError
+from generator.build.broken import BrokenError
 from generator.build.kustomize import built
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"

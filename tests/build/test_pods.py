@@ -79,7 +79,7 @@ MAKERS: list[tuple[Any, list[tuple[str | int, ...]]]] = [
 )
 def test_pods_and_where_they_are_written(maker: Any, places: list[tuple[str | int, ...]]) -> None:
     found = list(pods(built(maker)))
-    assert [one.problem("", "spec", "containers", 0).at for one in found] == [
+    assert [one.finding("", "spec", "containers", 0).at for one in found] == [
         (*place, "spec", "containers", 0) for place in places
     ]
     assert all([name for _, each in containers(one) for name in [each["name"]]] == ["main"] for one in found)
@@ -149,7 +149,7 @@ def test_pods_of_a_workflow() -> None:
 )
 def test_parts_of_a_workflows_pod_lead_to_where_they_are_written(into: Any, at: Any) -> None:
     work, *_ = workflows(manifest("WorkflowTemplate", "argoproj.io/v1alpha1", spec=WORKFLOW))
-    assert work.problem("", *into).at == ("spec", *at)
+    assert work.finding("", *into).at == ("spec", *at)
 
 
 def test_a_schedule_runs_the_template_with_its_own_parameters() -> None:
@@ -161,10 +161,10 @@ def test_a_schedule_runs_the_template_with_its_own_parameters() -> None:
     assert [pod.maker.kind for pod in found] == ["WorkflowTemplate"] * 3 + ["CronWorkflow"] * 3
     work, script = found[3], found[4]
     assert work.spec["containers"][0]["image"] == "mine:1"
-    assert work.problem("", "spec", "containers", 0, "image").object.kind == "WorkflowTemplate"
+    assert work.finding("", "spec", "containers", 0, "image").about.split()[0] == "WorkflowTemplate"
     assert script.spec["nodeSelector"] == {"a": "mine"}
-    assert script.problem("", "spec", "nodeSelector").object.kind == "CronWorkflow"
-    assert script.problem("", "spec", "nodeSelector").at == ("spec", "workflowSpec", "nodeSelector")
+    assert script.finding("", "spec", "nodeSelector").about.split()[0] == "CronWorkflow"
+    assert script.finding("", "spec", "nodeSelector").at == ("spec", "workflowSpec", "nodeSelector")
 
 
 def test_a_schedule_of_a_template_that_is_not_here_has_no_pods() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from loopback import Asked, Reply, serving
-from manifests import manifest
+from manifests import line_of, manifest
 
 from generator.errors import UsageError
 from generator.build.single import build_alone
-from generator.rules.check import unjudged
+from generator.rules.engine import unjudged
 from tools import need_kustomize
 
 MINE = manifest("ConfigMap", name="mine")
@@ -81,11 +81,11 @@ def test_no_field_of_a_kustomization_leads_to_the_network(
     put(tmp_path / "plugin.yaml", {**PLUGIN, "path": url})
     built = build_alone(folder(tmp_path, **{field: json.loads(json.dumps(value).replace("URL", url))}))
     assert server.asked == []
-    assert [one.told for one in built.objects] == ["ConfigMap tools/mine"]
+    assert [one.full_name for one in built.objects] == ["ConfigMap tools/mine"]
     (note,) = built.notes
     assert f"{url} in {os.path.relpath(tmp_path)}/kustomization.yaml: not looked at; commit the file" in note
     assert note in list(unjudged(built))
-    assert (built.faults, built.remote) == ((), ("",))
+    assert (built.findings, built.remote) == ((), ("",))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_git_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fie
     own = {"resources": ["mine.yaml"]}
     built = build_alone(folder(tmp_path / "x", **{field: [*own.get(field, []), address]}))
     assert not begun.exists()
-    assert [one.told for one in built.objects] == ["ConfigMap tools/mine"]
+    assert [one.full_name for one in built.objects] == ["ConfigMap tools/mine"]
     assert f"remote {field.removesuffix('s')} {address} in " in built.notes[0]
 
 
@@ -123,15 +123,15 @@ def test_what_is_remote_may_be_far_below_and_its_patches_with_it(tmp_path: Path,
     built = build_alone(folder(tmp_path / "top", resources=["mine.yaml", "../theirs"], patches=patches))
     assert server.asked == []
     (one,) = built.objects
-    assert (one.told, one.file) == ("ConfigMap tools/mine", os.path.relpath(tmp_path / "top/mine.yaml"))
+    assert (one.full_name, one.file) == ("ConfigMap tools/mine", os.path.relpath(tmp_path / "top/mine.yaml"))
     assert f"{tmp_path}/top: its patches are not judged: what they change is remote" in built.notes
-    assert built.faults == ()
+    assert built.findings == ()
 
 
 def test_what_fails_for_another_reason_is_a_fault_that_names_real_folders(tmp_path: Path, server: Server) -> None:
     place = folder(tmp_path / "top", resources=["absent.yaml", f"{server.url}/x.yaml"])
     built = build_alone(place)
-    (fault,) = built.faults
+    (fault,) = built.findings
     assert (fault.code, fault.file) == ("GEN-BUILD-001", f"{place}/kustomization.yaml")
     assert "absent.yaml" in fault.message
     assert "/gen-" not in fault.message
@@ -143,7 +143,7 @@ def test_a_folder_that_is_called_like_an_address_is_no_excuse(tmp_path: Path) ->
     """Only what Kustomize itself would fetch is set aside; anything else that is not there is a mistake."""
     need_kustomize()
     for name in ("v1.2/absent.yaml", "gitlab.com/absent"):
-        (fault,) = build_alone(folder(tmp_path, resources=[name])).faults
+        (fault,) = build_alone(folder(tmp_path, resources=[name])).findings
         assert (fault.code, fault.fix) == ("GEN-BUILD-001", "mend the file that Kustomize names")
 
 
@@ -168,8 +168,8 @@ def test_pipes_beside_a_kustomization_are_left_where_they_are(tmp_path: Path, se
 def test_a_key_that_comes_twice_is_a_fault_at_its_line(tmp_path: Path) -> None:
     """Kustomize refuses it as well, and does not say where."""
     (tmp_path / "kustomization.yaml").write_text("resources: []\nnamePrefix: a-\nresources: [x.yaml]\n")
-    (fault,) = build_alone(tmp_path).faults
-    assert (fault.code, fault.position.line) == ("GEN-FILE-001", 3)
+    (fault,) = build_alone(tmp_path).findings
+    assert (fault.code, line_of(fault)) == ("GEN-FILE-001", 3)
     assert "the key `resources` is there twice" in fault.message
 
 

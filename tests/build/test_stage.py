@@ -13,7 +13,7 @@ from reference import ROOT, load
 
 from generator.errors import UsageError
 from generator.build.applications import build
-from generator.rules.check import unjudged
+from generator.rules.engine import unjudged
 from tools import need_kustomize
 
 REMOTE = "resources:\n- cm.yaml\n- https://charts.example.org/remote.yaml\n"
@@ -80,7 +80,7 @@ def test_nothing_is_written_through_links(place: Path, make: Callable[[Path], No
     before = digest(place)
     built = build(place, load("a30-bench"))
     assert digest(place) == before
-    assert any(one.told == "ConfigMap argocd/mine" for one in built.objects)
+    assert any(one.full_name == "ConfigMap argocd/mine" for one in built.objects)
 
 
 def put(file: Path, **content: object) -> None:

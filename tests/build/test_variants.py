@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from manifests import deployment, manifest
+from manifests import deployment, line_of, manifest
 
 from generator.build.objects import Built
-from generator.rules.check import examine
+from generator.rules.engine import examine
 from generator.build.folder import read_manifests
 
 PATCH = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x", "namespace": "tools"}}
@@ -37,14 +37,14 @@ def project(root: Path, **overlay: Any) -> Path:
 
 
 def twice(built: Built) -> list[str]:
-    return [one.object.file for one in examine(built) if one.code == "GEN-ARGO-001"]
+    return [one.file for one in examine(built) if one.code == "GEN-ARGO-001"]
 
 
 @pytest.mark.parametrize("overlay", NAMED_AS)
 def test_a_file_that_a_kustomization_applies_is_no_object(tmp_path: Path, overlay: dict[str, Any]) -> None:
     built = read_manifests(project(tmp_path, **overlay))
     assert [one.file for one in built.objects] == [f"{tmp_path}/base/d.yaml"]
-    assert not [one for one in examine(built) if "is missing" in one.message and "overlays" in one.object.file]
+    assert not [one for one in examine(built) if "is missing" in one.message and "overlays" in one.file]
     (note,) = built.notes
     assert note == (
         f"{tmp_path}: what 2 kustomizations below it become, with patches; "
@@ -55,7 +55,7 @@ def test_a_file_that_a_kustomization_applies_is_no_object(tmp_path: Path, overla
 def test_a_file_that_nobody_names_as_a_patch_is_judged(tmp_path: Path) -> None:
     built = read_manifests(project(tmp_path, patches=[{"path": "other.yaml"}]))
     assert [one.file for one in built.objects] == [f"{tmp_path}/base/d.yaml", f"{tmp_path}/overlays/prod/p.yaml"]
-    assert {one.code for one in examine(built) if one.object.file.endswith("p.yaml")} == {"GEN-API-001"}
+    assert {one.code for one in examine(built) if one.file.endswith("p.yaml")} == {"GEN-API-001"}
 
 
 def test_a_file_that_is_an_object_somewhere_is_judged(tmp_path: Path) -> None:
@@ -100,5 +100,5 @@ def test_a_kustomization_that_cannot_be_read_is_a_fault_and_all_else_is_judged(t
     project(tmp_path)
     (tmp_path / "overlays/prod/kustomization.yaml").write_text("patches: []\npatches: []\n")
     built = read_manifests(tmp_path)
-    assert [(one.code, one.position.line) for one in built.faults] == [("GEN-FILE-001", 2)]
+    assert [(one.code, line_of(one)) for one in built.findings] == [("GEN-FILE-001", 2)]
     assert len(built.objects) == 2

@@ -47,7 +47,7 @@ def networks(cluster: Cluster, text: str) -> Networks:
 
 
 def found(one: Cluster, two: Cluster) -> list[tuple[str, str]]:
-    return [(name, finding.code) for name, finding in check_together({"one": one, "two": two})]
+    return [(finding.file.split("/")[1], finding.code) for finding in check_together({"one": one, "two": two})]
 
 
 ONE, TWO = minimal(), neighbour()
@@ -125,4 +125,4 @@ def test_one_cluster_alone_and_none_are_fine(ml50: Cluster) -> None:
 
 def test_the_reference_clusters_have_no_errors_together(ml50: Cluster, a30: Cluster) -> None:
     together = check_together({"ml50": ml50, "a30-bench": a30})
-    assert [finding for _, finding in together if finding.severity is Severity.ERROR] == []
+    assert [finding for finding in together if finding.severity is Severity.ERROR] == []

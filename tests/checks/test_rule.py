@@ -3,11 +3,10 @@ from types import ModuleType
 
 import pytest
 
-from generator.checks import FLEET_RULES, MODULES, RULES, check, collect
-from generator.checks.rule import Rule, rule
+from generator.checks import ACROSS, FLEET_RULES, MODULES, RULES, check
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Severity
-from generator.spec.codes import Explained
+from generator.model.rule import Explained, Rule, explained, rule, rules
 
 EVERY: list[Explained] = [*RULES.values(), *FLEET_RULES.values()]
 
@@ -19,13 +18,13 @@ def named(cluster: Cluster) -> Iterator[Finding]:
     yield Finding(message=cluster.name)
 
 
-def make(code: str, severity: Severity = Severity.ERROR) -> Rule:
+def make(code: str, severity: Severity = Severity.ERROR) -> Rule[Cluster]:
     return rule(code, "a title", wrong="a: 1\n", right="a: 2\n", severity=severity)(named)
 
 
-def module(*rules: Rule) -> ModuleType:
+def module(*declared: Rule[Cluster]) -> ModuleType:
     made = ModuleType("made")
-    for index, each in enumerate(rules):
+    for index, each in enumerate(declared):
         setattr(made, f"rule_{index}", each)
     return made
 
@@ -41,16 +40,16 @@ def test_the_docstring_is_the_reason_on_one_line() -> None:
 
 def test_rules_are_collected_in_the_order_of_their_codes() -> None:
     two = (module(make("GEN-X-002"), make("GEN-X-003")), module(make("GEN-X-001")))
-    assert list(collect(two)) == ["GEN-X-001", "GEN-X-002", "GEN-X-003"]
+    assert list(rules(two)) == ["GEN-X-001", "GEN-X-002", "GEN-X-003"]
 
 
 def test_a_code_given_twice_is_an_error() -> None:
     with pytest.raises(ValueError, match="GEN-X-001"):
-        collect([module(make("GEN-X-001")), module(make("GEN-X-001"))])
+        explained([module(make("GEN-X-001")), module(make("GEN-X-001"))])
 
 
 def test_every_module_brings_rules() -> None:
-    assert [each.__name__ for each in MODULES if not collect([each])] == []
+    assert [each.__name__ for each in (*MODULES, *ACROSS) if not rules([each])] == []
 
 
 @pytest.mark.parametrize("each", EVERY, ids=lambda each: each.code)

@@ -13,7 +13,7 @@ from reference import ROOT
 from generator.cli import run
 from generator.components import compose
 from generator.layout.files import document, kustomization, objects
-from generator.layout.mirror import sightings
+from generator.layout.mirror import shared_images
 from generator.layout.upstream import Found, brings, files, folder
 from generator.repository.project import load
 from generator.upstream.images import Image, Use, merged
@@ -56,7 +56,7 @@ def vendor(repository: Path, image: str = "quay.io/a/b:1") -> None:
         }
         place = folder(one.name, component.name)
         names, made = objects(place, [pod], "x")
-        made |= files(one.cluster, component, Found(images=sightings([pod])))
+        made |= files(one.cluster, component, Found(images=shared_images([pod])))
         made[f"{place}/kustomization.yaml"] = document(kustomization(names), "x")
         for path, content in made.items():
             (repository / path).parent.mkdir(parents=True, exist_ok=True)
@@ -159,12 +159,12 @@ def test_the_sites_own_image_is_listed_and_not_among_what_is_to_be_copied(
 
 def test_an_image_is_the_sites_own_where_it_is_on_the_mirror_of_every_cluster() -> None:
     use = Use(cluster="a", component="c", object="o", field="f", file="x", applied="a.example.org/x:1")
-    own = Image(name=use.applied, uses=(use,), own=True)
+    own = Image(name=use.applied, uses=(use,), of_site=True)
     brought = Image(name=use.applied, uses=(use,))
     for both in ([own], [brought]), ([brought], [own]):
         (one,) = merged(both)
-        assert (one.own, len(one.uses)) == (False, 2)
-    assert merged([[own], [own]])[0].own
+        assert (one.of_site, len(one.uses)) == (False, 2)
+    assert merged([[own], [own]])[0].of_site
 
 
 def test_what_calico_starts_is_named_by_where_it_comes_from(

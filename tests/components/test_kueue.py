@@ -8,6 +8,7 @@ import pytest
 import yaml
 from msgspec import structs
 
+from generator.components import JOBS
 from generator.components.component import Component
 from generator.components.kueue import DEFINITION as KUEUE
 from generator.components.kueue import TEAM, kueue
@@ -20,7 +21,7 @@ DEFAULTS = UPSTREAM / "kueue" / "v0.18.3" / "values.yaml"
 
 
 def made(cluster: Cluster) -> Component:
-    return kueue(cluster)
+    return kueue(cluster, JOBS)
 
 
 def configuration(cluster: Cluster) -> Any:
@@ -51,7 +52,7 @@ def test_webhooks_touch_only_namespaces_of_teams(ml50: Cluster) -> None:
     # The chart gives this selector to every webhook, and all of them fail closed.
     chosen = configuration(ml50)["managedJobsNamespaceSelector"]
     assert chosen == {"matchExpressions": [{"key": TEAM, "operator": "Exists"}]}
-    component = tenants(ml50)
+    component = tenants(ml50, JOBS)
     assert all(TEAM in namespace.labels for namespace in component.namespaces)
     assert not any(TEAM in namespace.labels for namespace in made(ml50).namespaces)
 

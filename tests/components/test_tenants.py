@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from generator.components import compose
+from generator.components import JOBS, compose
 from generator.components.component import Component, Manifest
 from generator.components.kueue import TEAM
 from generator.components.queues import BATCH, queues
@@ -18,7 +18,7 @@ from generator.model.teams import Member, Team
 
 
 def made(cluster: Cluster) -> Component:
-    return tenants(cluster)
+    return tenants(cluster, JOBS)
 
 
 def of_team(cluster: Cluster, team: str, kind: str) -> dict[str, Manifest]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.layout.image_texts import named, replaced
+from generator.layout.image_texts import images_in, replace_image
 
 NEW = "seen.example.org/x:1"
 pieces = st.sampled_from(
@@ -17,9 +17,9 @@ pieces = st.sampled_from(
 
 
 @given(st.lists(pieces, max_size=12).map("".join))
-def test_what_is_found_is_replaced(text: str) -> None:
-    for name in named(text):
-        assert NEW in replaced(text, name, NEW)
+def test_what_is_found_is_replace_image(text: str) -> None:
+    for name in images_in(text):
+        assert NEW in replace_image(text, name, NEW)
 
 
 @pytest.mark.parametrize(
@@ -28,5 +28,5 @@ def test_what_is_found_is_replaced(text: str) -> None:
 )
 def test_a_long_text_takes_no_longer_than_its_length(text: str) -> None:
     start = time.process_time()
-    assert named(text) == []
+    assert images_in(text) == []
     assert time.process_time() - start < 2

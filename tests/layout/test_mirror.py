@@ -15,9 +15,10 @@ from validation.clusters import variation
 from generator.components.cert_manager import cert_manager
 from generator.components.component import Patch
 from generator.layout.files import document, kustomization, objects
-from generator.layout.images import find, split, upstream_name
+from generator.layout.image_fields import image_fields
+from generator.layout.image_references import split, upstream_name
 from generator.layout.lock import Lock
-from generator.layout.mirror import Imaging, rewritten, rewritten_patch, sightings
+from generator.layout.mirror import ImageRewriting, rewritten, rewritten_patch, shared_images
 from generator.layout.overlay import overlay
 from generator.layout.tree import Known, lay_out
 from generator.layout.upstream import Found, Upstream, inputs_file
@@ -39,7 +40,7 @@ def test_parts_that_make_an_image_are_rewritten_in_the_first(ml50: Cluster) -> N
 
 def built_patch(value: Any, path: str = "/spec/x") -> Any:
     operations = ({"op": "replace", "path": path, "value": value},)
-    made = rewritten_patch(Patch(target={"kind": "X"}, operations=operations), Imaging(MIRROR, {}))
+    made = rewritten_patch(Patch(target={"kind": "X"}, operations=operations), ImageRewriting(MIRROR, {}))
     return made.operations[0]["value"]
 
 
@@ -49,7 +50,7 @@ def test_our_patches_are_rewritten_too() -> None:
         "executor": json.dumps({"image": f"{MIRROR}/quay.io/a/b:1"})
     }
     test = {"op": "test", "path": "/spec/image", "value": "a/b:1"}
-    assert rewritten_patch(Patch(target={}, operations=(test,)), Imaging(MIRROR)).operations == (test,)
+    assert rewritten_patch(Patch(target={}, operations=(test,)), ImageRewriting(MIRROR)).operations == (test,)
 
 
 WORKLOADS: list[Object] = [
@@ -91,15 +92,15 @@ def built(  # noqa: PLR0913 - what is in the tree
     """Write the tree with these workloads vendored in cert-manager, and yield all that Kustomize makes of it."""
     command = need_kustomize()
     component = "cert-manager"
-    found = Upstream(b"", Found(images=sightings(brought)))
+    found = Upstream(b"", Found(images=shared_images(brought)))
     tree = lay_out(cluster, Known(upstream={component: found}, lock=Lock(images=digests)))
-    place = f"overlays/{cluster.name}/{component}"
-    names, files = objects(f"{place}/upstream", brought, "x")
+    overlay = f"overlays/{cluster.name}/{component}"
+    names, files = objects(f"{overlay}/upstream", brought, "x")
     top = document(kustomization(names), "x")
-    files = {**tree.once, **tree.files, **files, f"{place}/upstream/kustomization.yaml": top}
+    files = {**tree.once, **tree.files, **files, f"{overlay}/upstream/kustomization.yaml": top}
     if custom:
         kept = {"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component", **custom}
-        files[f"{place}/custom/kustomization.yaml"] = document(kept, "x")
+        files[f"{overlay}/custom/kustomization.yaml"] = document(kept, "x")
     for path, content in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
@@ -111,7 +112,7 @@ def built(  # noqa: PLR0913 - what is in the tree
 
 
 def elsewhere(manifests: list[Object]) -> set[str]:
-    return {place.image for one in manifests for place in find(one) if not place.image.startswith(f"{MIRROR}/")}
+    return {field.image for one in manifests for field in image_fields(one) if not field.image.startswith(f"{MIRROR}/")}
 
 
 @pytest.fixture
@@ -122,7 +123,7 @@ def mirrored() -> Cluster:
 def test_no_image_comes_from_elsewhere(mirrored: Cluster, tmp_path: Path) -> None:
     digests = {"quay.io/a/b:1": A, "docker.io/library/postgres:16": A, "quay.io/ceph/ceph:v20.2.4-20260818": B}
     found = list(built(mirrored, tmp_path, digests))
-    names = {upstream_name(place.image, MIRROR) for one in found for place in find(one)}
+    names = {upstream_name(field.image, MIRROR) for one in found for field in image_fields(one)}
     assert elsewhere(found) == set()
     # Ours, those of workflows, and those of a chart, with digests where these are locked.
     assert {
@@ -160,22 +161,27 @@ def test_a_users_patch_wins_and_what_it_takes_from_elsewhere_is_seen(mirrored: C
 
 def test_digests_alone_pin_what_is_shared_and_what_is_ours(ml50: Cluster, tmp_path: Path) -> None:
     digests = {"quay.io/a/b:2": A, "quay.io/i/j:1": B, "docker.io/library/postgres:16.10": A}
-    found = {place.image for one in built(ml50, tmp_path, digests, only="[cz]*") for place in find(one)}
+    found = {field.image for one in built(ml50, tmp_path, digests, only="[cz]*") for field in image_fields(one)}
     wanted = {"quay.io/a/b:1", f"quay.io/a/b:2@{A}", f"quay.io/i/j:1@{B}", f"docker.io/library/postgres:16.10@{A}"}
     assert wanted <= found
 
 
 def test_kustomize_sees_what_is_called_visible_and_nothing_else_is_left(tmp_path: Path) -> None:
     names, files = objects("", WORKLOADS, "x")
-    places = [place for one in WORKLOADS for place in find(one)]
-    spelt = {split(place.name)[0] for place in places}
+    fields = [field for one in WORKLOADS for field in image_fields(one)]
+    spelt = {split(field.name)[0] for field in fields}
     new = [{"name": name, "newName": "seen.example.org/x"} for name in sorted(spelt)]
     for path, content in files.items():
         (tmp_path / path.strip("/")).write_bytes(content)
     (tmp_path / "kustomization.yaml").write_bytes(document({**kustomization(names), "images": new}, "x"))
     out = subprocess.run([*need_kustomize(), tmp_path], capture_output=True, text=True, check=True).stdout
-    seen = [place.image for one in yaml.load_all(out, Loader) for place in find(one) if "seen.example" in place.image]
-    assert len(seen) == sum(place.visible for place in places) == 5
+    seen = [
+        field.image
+        for one in yaml.load_all(out, Loader)
+        for field in image_fields(one)
+        if "seen.example" in field.image
+    ]
+    assert len(seen) == sum(field.visible for field in fields) == 5
 
 
 @pytest.mark.parametrize("mirror", ["registry.example.org", MIRROR])
@@ -219,25 +225,25 @@ def test_an_image_in_parts_is_pinned_by_its_version(mirror: str, tmp_path: Path)
     found = [one for only in ("cert-manager", "rdma") for one in built(cluster, tmp_path, digests, only=only)]
     (policy,) = (one["spec"] for one in found if one["kind"] == "ClusterPolicy")
     before = f"{mirror}/" if mirror else ""
-    place = f"{before}nvcr.io/nvidia"
-    assert policy["toolkit"] == {"repository": f"{place}/k8s", "image": "toolkit", "version": f"v1@{A}"}
+    nvcr = f"{before}nvcr.io/nvidia"
+    assert policy["toolkit"] == {"repository": f"{nvcr}/k8s", "image": "toolkit", "version": f"v1@{A}"}
     # Whose tag is not whole has no digest.
-    assert policy["driver"] == {"repository": place, "image": "driver", "version": "580"}
+    assert policy["driver"] == {"repository": nvcr, "image": "driver", "version": "580"}
     (ours,) = (one["spec"]["rdmaSharedDevicePlugin"] for one in found if one["kind"] == "NicClusterPolicy")
-    assert (ours["repository"], ours["version"]) == (f"{place}/mellanox", f"network-operator-v26.4.1@{B}")
-    assert {place.image for one in found for place in find(one)} >= {f"{before}{plugin}@{B}"}
+    assert (ours["repository"], ours["version"]) == (f"{nvcr}/mellanox", f"network-operator-v26.4.1@{B}")
+    assert {field.image for one in found for field in image_fields(one)} >= {f"{before}{plugin}@{B}"}
     # What is pinned already stays, and so does what an operator of others is told.
     for group, version in (("nvidia.com", f"v1@{B}"), ("example.org", "v1")):
         parts = {"repository": "nvcr.io/nvidia/k8s", "image": "toolkit", "version": version}
         one = {"apiVersion": f"{group}/v1", "kind": "X", "metadata": {"name": "x"}, "spec": parts}
-        assert rewritten(one, Imaging(None, digests)) == one
+        assert rewritten(one, ImageRewriting(None, digests)) == one
 
 
 def test_our_own_patches_come_from_the_mirror_and_after_those_on_images(mirrored: Cluster) -> None:
     component = cert_manager(mirrored)
     operations = ({"op": "replace", "path": "/spec/image", "value": "quay.io/ours/x:1"},)
     component = structs.replace(component, patches=(Patch(target={"kind": "Thing"}, operations=operations),))
-    known = Upstream(inputs_file(mirrored, component), Found(images=sightings(WORKLOADS)))
+    known = Upstream(inputs_file(mirrored, component), Found(images=shared_images(WORKLOADS)))
     files = overlay(mirrored, component, known)
     patches = yaml.safe_load(files["overlays/ml50/cert-manager/generated/kustomization.yaml"])["patches"]
     assert [patch["target"]["kind"] for patch in patches[:-1]] == [
@@ -252,7 +258,7 @@ def test_our_own_patches_come_from_the_mirror_and_after_those_on_images(mirrored
 
 def test_the_user_sees_in_the_overlay_where_images_come_from(mirrored: Cluster) -> None:
     component = cert_manager(mirrored)
-    known = Upstream(inputs_file(mirrored, component), Found(images=sightings(WORKLOADS)))
+    known = Upstream(inputs_file(mirrored, component), Found(images=shared_images(WORKLOADS)))
     top = yaml.safe_load(overlay(mirrored, component, known)["overlays/ml50/cert-manager/kustomization.yaml"])
     assert {"name": "postgres", "newName": f"{MIRROR}/docker.io/library/postgres"} in top["images"]
     assert set(top) == {"apiVersion", "kind", "resources", "components", "images"}

@@ -10,8 +10,9 @@ import pytest
 from loopback import Asked, Reply, serving
 from loopback import config as kubeconfig
 from madeup import definition, widget
+from msgspec import structs
 
-from generator.build.objects import Object, Problem
+from generator.build.objects import Object
 from generator.components.component import Manifest
 from generator.live.api import of_kubeconfig
 from generator.live.changing import Changing
@@ -50,7 +51,7 @@ def changing(
 
         def excused(code: str, *at: str | int, **changes: Any) -> bool:
             one = Object({**widget(), **changes}, "", "")
-            return found.excuses(Problem(object=one, message="", code=code, at=("spec", *at)))
+            return found.excuses(one, structs.replace(one.finding("", "spec", *at), code=code))
 
         yield excused
 
@@ -95,7 +96,7 @@ def test_the_servers_spelling_of_a_definition_is_no_change(tmp_path: Path) -> No
     with serving(answering(having(size=SIZE), having(size=SIZE))) as url:
         found = Changing(of_kubeconfig(kubeconfig(tmp_path, url), None), [Object(written, "", "")])
         one = Object(widget(size=10), "", "")
-        assert not found.excuses(Problem(object=one, message="", code=INVALID, at=("spec", "size")))
+        assert not found.excuses(one, structs.replace(one.finding("", "spec", "size"), code=INVALID))
 
 
 def test_who_may_not_read_definitions_still_has_new_fields_excused(tmp_path: Path) -> None:
@@ -117,6 +118,6 @@ def test_a_definition_is_asked_for_once_and_its_name_cannot_lead_elsewhere(tmp_p
     with serving(reply) as url:
         found = Changing(of_kubeconfig(kubeconfig(tmp_path, url), None), [Object(crd, "", "")])
         for at in ("fresh", "typo", "fresh"):
-            found.excuses(Problem(object=one, message="", code=UNKNOWN, at=("spec", at)))
+            found.excuses(one, structs.replace(one.finding("", "spec", at), code=UNKNOWN))
     assert set(paths) == {"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/..%2F..%2Fx%3Fy%3D"}
     assert len(paths) == 2

@@ -96,7 +96,7 @@ def api(path: Path) -> Api:
 def test_on_a_users_cluster_nothing_is_stored(api: Api, toy: Toy) -> None:
     new = [config("a", "new"), config("b", "new", nonsense=1), config("taken", "new")]
     judged = dry_run(made(space("new"), *new, definition("Widget", "widgets"), widget()), api)
-    assert told(judged.problems) == [("GEN-SRV-002", "2.yaml", ("nonsense",))]
+    assert told(judged.findings) == [("GEN-SRV-002", "2.yaml", ("nonsense",))]
     assert judged.judged == 4
     assert judged.unjudged == (
         "1 object: the namespace new is new to the cluster",
@@ -110,7 +110,7 @@ def test_on_a_throw_away_server_definitions_and_namespaces_are_stored_first(api:
     api.throw_away = True
     webhook = definition("Widget", "widgets", conversion={"strategy": "Webhook"})
     built = made(config("a", "elsewhere"), widget(), webhook, definition("Gadget", "gadgets"), space("new"))
-    assert dry_run(built, api) == Judged(problems=(), judged=5, unjudged=())
+    assert dry_run(built, api) == Judged(findings=(), judged=5, unjudged=())
     place = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org"
     first, *spaces = toy.changed()
     assert first == place
@@ -121,20 +121,20 @@ def test_on_a_throw_away_server_definitions_and_namespaces_are_stored_first(api:
 def test_what_is_nowhere_served_is_a_problem_only_where_that_is_certain(api: Api) -> None:
     old = {**config(), "apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget"}
     judged = dry_run(made(old, widget(), {**widget(), "metadata": {"name": "b"}}), api)
-    assert told(judged.problems) == [("GEN-SRV-001", "0.yaml", ("apiVersion",))]
-    assert judged.problems[0].fix == "write it in policy/v1"
+    assert told(judged.findings) == [("GEN-SRV-001", "0.yaml", ("apiVersion",))]
+    assert judged.findings[0].fix == "write it in policy/v1"
     what = "nothing here defines Widget.example.org; vendor it, or give its CRD with --schemas"
     assert judged.unjudged == (f"2 objects: {what}",)
 
 
 def test_all_unknown_fields_are_told_where_server_side_apply_tells_one(api: Api) -> None:
-    found = told(dry_run(made(config(nonsense=1, dta=1)), api).problems)
+    found = told(dry_run(made(config(nonsense=1, dta=1)), api).findings)
     assert found == [("GEN-SRV-002", "0.yaml", ("nonsense",)), ("GEN-SRV-002", "0.yaml", ("dta",))]
 
 
 def test_a_name_that_the_server_makes_is_created(api: Api, toy: Toy) -> None:
     named = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a-", "namespace": "default"}}
-    assert dry_run(made(named), api).problems == ()
+    assert dry_run(made(named), api).findings == ()
     assert toy.asked[-1].method == "POST"
 
 
@@ -152,7 +152,7 @@ def test_the_command_tells_which_server_it_was_and_what_was_not_judged(
 ) -> None:
     built = made(config(nonsense=1), widget(), unseen=("cilium",), cluster=ml50)
     judged = check_server(built, path, "here")
-    assert told(judged.problems) == [("GEN-SRV-002", "0.yaml", ("nonsense",))]
+    assert told(judged.findings) == [("GEN-SRV-002", "0.yaml", ("nonsense",))]
     assert [one.partition(":")[0] for one in judged.unjudged] == ["1 object"]
     said = capsys.readouterr()
     assert said.out == ""
@@ -179,29 +179,29 @@ def test_what_a_definition_of_the_same_commit_allows_is_not_judged(api: Api, toy
     toy.stored["widgets.example.org"] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org"
     fresh = {**widget(), "nonsense": 1}
     judged = dry_run(made(knowing("nonsense"), fresh, {**widget(), "metadata": {"name": "b"}}), api)
-    assert judged == Judged(problems=(), judged=2, unjudged=(f"1 object: {CHANGES}",))
+    assert judged == Judged(findings=(), judged=2, unjudged=(f"1 object: {CHANGES}",))
     # What the new one does not know either is wrong on any day.
     judged = dry_run(made(knowing("nonsense"), {**fresh, "dta": 1}), api)
-    assert told(judged.problems) == [("GEN-SRV-002", "1.yaml", ("dta",))]
+    assert told(judged.findings) == [("GEN-SRV-002", "1.yaml", ("dta",))]
     assert (judged.judged, judged.unjudged) == (2, ())
     judged = dry_run(made(knowing(), fresh), api)
-    assert told(judged.problems) == [("GEN-SRV-002", "1.yaml", ("nonsense",))]
+    assert told(judged.findings) == [("GEN-SRV-002", "1.yaml", ("nonsense",))]
     # Nor does it change with the commit when it lies at hand only.
     judged = dry_run(made(fresh, definitions=(knowing("nonsense"),)), api)
-    assert told(judged.problems) == [("GEN-SRV-002", "0.yaml", ("nonsense",))]
+    assert told(judged.findings) == [("GEN-SRV-002", "0.yaml", ("nonsense",))]
 
 
 def test_it_is_so_in_a_new_namespace_as_well(api: Api, toy: Toy) -> None:
     toy.stored["widgets.example.org"] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org"
     fresh = {**widget(), "metadata": {"name": "a", "namespace": "new"}, "nonsense": 1}
     judged = dry_run(made(space("new"), knowing("nonsense"), fresh), api)
-    assert judged == Judged(problems=(), judged=2, unjudged=(f"1 object: {CHANGES}",))
+    assert judged == Judged(findings=(), judged=2, unjudged=(f"1 object: {CHANGES}",))
 
 
 def test_a_throw_away_server_has_the_new_definition_and_excuses_nothing(api: Api) -> None:
     api.throw_away = True
     judged = dry_run(made(knowing("nonsense"), {**widget(), "nonsense": 1}), api)
-    assert told(judged.problems) == [("GEN-SRV-002", "1.yaml", ("nonsense",))]
+    assert told(judged.findings) == [("GEN-SRV-002", "1.yaml", ("nonsense",))]
 
 
 def test_json_has_what_the_server_could_not_judge(

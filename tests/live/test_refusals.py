@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generator.build.objects import Object
+from generator.live import refusals
 from generator.live.api import Answer
-from generator.live.refusals import EXPLAINED, problems, unserved
+from generator.live.refusals import findings, unserved
+from generator.model.rule import explained
 
 MANIFEST: dict[str, Any] = {
     "apiVersion": "apps/v1",
@@ -22,7 +24,7 @@ TYPED = "failed to create typed patch object (default/a; apps/v1, Kind=Deploymen
 
 
 def read(status: int, message: str, **details: Any) -> list[tuple[str, tuple[str | int, ...]]]:
-    found = problems(ONE, Answer(status, {"message": message, "details": details}))
+    found = findings(ONE, Answer(status, {"message": message, "details": details}))
     return [(problem.code, problem.at) for problem in found]
 
 
@@ -94,14 +96,14 @@ def test_every_cause_is_a_problem_of_its_own() -> None:
 )
 def test_a_value_of_the_wrong_type_is_told_as_in_the_file(value: Any, go: str) -> None:
     one = Object({**MANIFEST, "spec": {"paused": value}}, "", "a.yaml")
-    (found,) = problems(one, Answer(500, {"message": f"{TYPED}.spec.paused: expected boolean, got &{go}"}))
+    (found,) = findings(one, Answer(500, {"message": f"{TYPED}.spec.paused: expected boolean, got &{go}"}))
     assert found.message == f"spec.paused: expected boolean, got {json.dumps(value)}"
     assert found.at == ("spec", "paused")
 
 
 def test_a_value_at_a_place_that_is_not_found_keeps_the_servers_words() -> None:
     one = Object({**MANIFEST, "spec": {"other": "not to be told"}}, "", "a.yaml")
-    (found,) = problems(one, Answer(500, {"message": f"{TYPED}.spec.paused: expected boolean, got &{{x}}"}))
+    (found,) = findings(one, Answer(500, {"message": f"{TYPED}.spec.paused: expected boolean, got &{{x}}"}))
     assert found.message == "spec.paused: expected boolean, got &{x}"
 
 
@@ -126,7 +128,7 @@ def test_every_misfit_is_a_problem_of_its_own() -> None:
 )
 def test_a_null_may_be_removed_unless_a_value_is_required(place: str, words: str, fix: str) -> None:
     one = Object({**MANIFEST, "spec": {"paused": None, "items": [None], "replicas": -1}}, "", "a.yaml")
-    (found,) = problems(one, Answer(422, {"details": {"causes": [{"field": place, "message": words}]}}))
+    (found,) = findings(one, Answer(422, {"details": {"causes": [{"field": place, "message": words}]}}))
     assert found.code == "GEN-SRV-003"
     assert found.fix.startswith(fix)
 
@@ -143,7 +145,7 @@ def test_an_accepted_object_has_no_problem(status: int) -> None:
 
 
 def test_words_are_one_line_and_not_endless() -> None:
-    (found,) = problems(ONE, Answer(400, {"message": "a\n\tb" + "c" * 10_000}))
+    (found,) = findings(ONE, Answer(400, {"message": "a\n\tb" + "c" * 10_000}))
     assert found.message.startswith("a bc")
     assert len(found.message) < 2000
 
@@ -154,7 +156,7 @@ def test_what_is_not_served_is_told_with_what_is() -> None:
 
 
 def test_every_code_is_explained_once() -> None:
-    assert [one.code for one in EXPLAINED] == [f"GEN-SRV-{number:03}" for number in range(1, len(EXPLAINED) + 1)]
+    assert list(explained([refusals])) == [f"GEN-SRV-{number:03}" for number in range(1, 11)]
 
 
 JSON = st.recursive(
@@ -169,4 +171,4 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["message", "details"]), JSON), st.sampled_from([400, 403, 404, 422, 500]))
 def test_no_answer_makes_it_raise(body: dict[str, Any], status: int) -> None:
-    assert list(problems(ONE, Answer(status, body)))
+    assert list(findings(ONE, Answer(status, body)))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from generator.components import JOBS as JOB_KINDS
 from generator.components.common import OIDC_PREFIX
 from generator.components.queues import queues
 from generator.components.tenants import tenants
@@ -41,7 +42,7 @@ OWN_ACCOUNT = (f"system:serviceaccount:{TEAM}:default", (f"system:serviceaccount
 @pytest.fixture(scope="module")
 def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
     """The team's namespace as `gen` makes it, and one that is no team's."""
-    component, shared = tenants(ml50), queues(ml50)
+    component, shared = tenants(ml50, JOB_KINDS), queues(ml50)
     api.install("kueue/v0.18.3/crds", "volcano/v1.14.1/crds", "cilium/1.20.0/crds", "jobset/v0.12.0/crds")
     api.namespace(OTHER)
     api.namespace(TEAM)

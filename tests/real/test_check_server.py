@@ -88,7 +88,7 @@ def test_the_table_of_kinds_is_what_the_server_serves(user_api: Api) -> None:
 
 def test_every_object_is_accepted(judging: tuple[Api, Judged], reference: Built) -> None:
     _, judged = judging
-    assert [f"{one.object.file}: {one.message}" for one in judged.problems] == []
+    assert [f"{one.file}: {one.message}" for one in judged.findings] == []
     assert judged.unjudged == ()
     assert judged.judged == len(reference.objects)
 
@@ -101,7 +101,7 @@ def test_a_broken_copy_of_each_kind_is_refused(judging: tuple[Api, Judged], refe
     assert len(copies) > 20
     broken = structs.replace(reference, objects=tuple(copies.values()), definitions=())
     judged = dry_run(broken, judging[0])
-    found = {(one.object.manifest["apiVersion"], one.object.kind): (one.code, one.at) for one in judged.problems}
+    found = {(one.object.version, one.object.kind): (one.code, one.at) for one in judged.findings if one.object}
     assert found == dict.fromkeys(copies, ("GEN-SRV-002", ("nonsense",)))
 
 
@@ -196,7 +196,7 @@ def running_in(folder: Path) -> list[str]:
 
 def test_the_command_tells_what_it_did(started: Started, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     judged = check_server(made(config(nonsense=1), unseen=("cilium",)), None, None)
-    assert judged.problems
+    assert judged.findings
     assert [one.partition(":")[0] for one in judged.unjudged] == ["by a throw-away server"]
     said = capsys.readouterr()
     assert said.out == ""
@@ -204,7 +204,7 @@ def test_the_command_tells_what_it_did(started: Started, tmp_path: Path, capsys:
     assert "not vendored, so not judged: what cilium bring" in said.err
     assert "immutable fields" in said.err
     judged = check_server(made(config()), kubeconfig(tmp_path, started), "here")
-    assert (judged.problems, judged.unjudged) == ((), ())
+    assert (judged.findings, judged.unjudged) == ((), ())
     said = capsys.readouterr()
     assert f"judged by {started.url} as admin, Kubernetes v1.35.3" in said.err
     with pytest.raises(UsageError, match="give --kubeconfig as well"):

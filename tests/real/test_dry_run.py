@@ -18,7 +18,7 @@ from generator.live.definitions import PLACE, install
 from generator.live.dryrun import Judged, dry_run, server
 
 if TYPE_CHECKING:
-    from generator.build.objects import Problem
+    from generator.model.finding import Finding
 
 pytestmark = pytest.mark.real
 pytest_plugins = ["apiserver", "usercluster"]
@@ -39,17 +39,17 @@ def test_a_folder_is_judged_with_the_crds_and_namespaces_it_needs() -> None:
     with throw_away() as running:
         ours = of_started(running)
         good = made(definition("Widget", "widgets"), widget(size=3), config(namespace="elsewhere"))
-        assert dry_run(good, ours) == Judged(problems=(), judged=3, unjudged=())
+        assert dry_run(good, ours) == Judged(findings=(), judged=3, unjudged=())
         bad = made(widget(size=10), widget(sise=1), widget("v2"), definitions=(definition("Widget", "widgets"),))
         judged = dry_run(bad, ours)
-        assert told(judged.problems) == [
+        assert told(judged.findings) == [
             ("GEN-SRV-003", "0.yaml", ("spec", "size")),
             ("GEN-SRV-002", "1.yaml", ("spec", "sise")),
             ("GEN-SRV-001", "2.yaml", ("apiVersion",)),
         ]
-        assert judged.problems[2].fix == "write it in example.org/v1"
+        assert judged.findings[2].fix == "write it in example.org/v1"
         refused = dry_run(made(other, {**widget(size=1), "kind": "Widget"}), ours)
-        assert {(code, file) for code, file, _ in told(refused.problems)} == {("GEN-SRV-003", "0.yaml")}
+        assert {(code, file) for code, file, _ in told(refused.findings)} == {("GEN-SRV-003", "0.yaml")}
 
 
 def test_a_definition_that_is_never_served_is_told() -> None:
@@ -58,8 +58,8 @@ def test_a_definition_that_is_never_served_is_told() -> None:
         ours = of_started(running)
         dry_run(made(definition("Widget", "widgets"), widget(size=1)), ours)
         judged = dry_run(made(twin, widget(size=1)), ours)
-    assert told(judged.problems) == [("GEN-SRV-009", "0.yaml", ("spec", "names"))]
-    assert "already in use" in judged.problems[0].message
+    assert told(judged.findings) == [("GEN-SRV-009", "0.yaml", ("spec", "names"))]
+    assert "already in use" in judged.findings[0].message
 
 
 def test_a_conversion_webhook_is_not_waited_for() -> None:
@@ -69,12 +69,12 @@ def test_a_conversion_webhook_is_not_waited_for() -> None:
     crd["spec"]["versions"].append({**crd["spec"]["versions"][0], "name": "v2", "storage": False})
     with throw_away() as running:
         judged = dry_run(made(crd, widget("v1", size=1), widget("v2", size=1)), of_started(running))
-    assert judged == Judged(problems=(), judged=3, unjudged=())
+    assert judged == Judged(findings=(), judged=3, unjudged=())
 
 
 def test_what_nothing_defines_is_told_and_not_called_good(user_api: Api) -> None:
     judged = dry_run(made(widget(size=99), {**widget(), "apiVersion": "apps/v1"}, config()), user_api)
-    assert told(judged.problems) == [("GEN-SRV-001", "1.yaml", ("apiVersion",))]
+    assert told(judged.findings) == [("GEN-SRV-001", "1.yaml", ("apiVersion",))]
     assert judged.judged == 2
     assert judged.unjudged == (
         "1 object: nothing here defines Widget.example.org; vendor it, or give its CRD with --schemas",
@@ -104,8 +104,8 @@ def test_a_user_of_limited_rights_judges_what_it_may(started: Started, user_api:
     limited = of_kubeconfig(kubeconfig(tmp_path, started, token=token), "here")
     assert server(limited).user == "system:serviceaccount:default:judge"
     judged = dry_run(made(config("mine"), deployment(), config(dta={})), limited)
-    assert told(judged.problems) == [("GEN-SRV-007", "1.yaml", ()), ("GEN-SRV-002", "2.yaml", ("dta",))]
-    assert 'cannot patch resource "deployments"' in judged.problems[0].message
+    assert told(judged.findings) == [("GEN-SRV-007", "1.yaml", ()), ("GEN-SRV-002", "2.yaml", ("dta",))]
+    assert 'cannot patch resource "deployments"' in judged.findings[0].message
     assert user_api.ask(Request(path="/api/v1/namespaces/default/configmaps/mine")).status == 404
 
 
@@ -114,7 +114,7 @@ def test_all_unknown_fields_are_told_at_once(user_api: Api) -> None:
     wrong["spec"]["replica"] = 3
     wrong["spec"]["template"]["spec"]["containers"][0]["resource"] = {}
     container = ("spec", "template", "spec", "containers", 0, "resource")
-    found = told(dry_run(made(wrong), user_api).problems)
+    found = told(dry_run(made(wrong), user_api).findings)
     assert sorted(found, key=str) == [("GEN-SRV-002", "0.yaml", at) for at in (("spec", "replica"), container)]
 
 
@@ -123,24 +123,24 @@ def test_all_wrong_values_are_told_at_once(user_api: Api) -> None:
     wrong["spec"]["replicas"] = -1
     wrong["spec"]["template"]["spec"]["containers"][0]["ports"] = [{"containerPort": 99999}]
     wrong["spec"]["template"]["metadata"]["labels"]["app"] = "b"
-    found = {at[-1] for code, _, at in told(dry_run(made(wrong), user_api).problems) if code == "GEN-SRV-003"}
+    found = {at[-1] for code, _, at in told(dry_run(made(wrong), user_api).findings) if code == "GEN-SRV-003"}
     assert found == {"replicas", "containerPort", "labels"}
 
 
 def test_a_value_of_the_wrong_type_is_told(user_api: Api) -> None:
-    found = told(dry_run(made(config(data={"a": 1})), user_api).problems)
+    found = told(dry_run(made(config(data={"a": 1})), user_api).findings)
     assert found == [("GEN-SRV-003", "0.yaml", ("data", "a"))]
 
 
 def test_a_field_that_cannot_change_is_told(user_api: Api) -> None:
     store(user_api, "/apis/apps/v1/namespaces/default/deployments/a", deployment())
-    assert dry_run(made(deployment()), user_api).problems == ()
+    assert dry_run(made(deployment()), user_api).findings == ()
     judged = dry_run(made(deployment("b")), user_api)
-    assert told(judged.problems) == [("GEN-SRV-004", "0.yaml", ("spec", "selector"))]
+    assert told(judged.findings) == [("GEN-SRV-004", "0.yaml", ("spec", "selector"))]
 
 
 def test_a_namespace_that_nothing_brings_is_told(user_api: Api) -> None:
-    found = told(dry_run(made(config(namespace="nowhere")), user_api).problems)
+    found = told(dry_run(made(config(namespace="nowhere")), user_api).findings)
     assert found == [("GEN-SRV-008", "0.yaml", ("metadata", "namespace"))]
 
 
@@ -149,7 +149,7 @@ def test_what_comes_with_the_same_commit_is_judged_as_far_as_possible(user_api: 
     store(user_api, "/api/v1/namespaces/default/configmaps/there", config("there"))
     new = [config("a", "new"), config("b", "new", dta={}), config("there", "new")]
     judged = dry_run(made(space("new"), *new, definition("Widget", "widgets"), widget(size=99)), user_api)
-    assert told(judged.problems) == [("GEN-SRV-002", "2.yaml", ("dta",))]
+    assert told(judged.findings) == [("GEN-SRV-002", "2.yaml", ("dta",))]
     assert judged.judged == 4
     assert judged.unjudged == (
         "1 object: the namespace new is new to the cluster",
@@ -179,7 +179,7 @@ def test_what_only_the_new_definition_allows_is_no_error_on_the_day_of_an_upgrad
     new = gizmos(mode={**modes, "enum": ["fast", "slow"]}, fresh={"type": "integer"})
     known, fresh, slow = gizmo("a", size=1), gizmo("b", fresh=1), gizmo("c", mode="slow")
     judged = dry_run(made(new, known, fresh, slow), user_api)
-    assert judged.problems == ()
+    assert judged.findings == ()
     assert judged.judged == 2
     assert [one.partition(";")[0] for one in judged.unjudged] == [
         "2 objects: the definition of Gizmo.example.org changes with this commit"
@@ -191,20 +191,20 @@ def test_what_only_the_new_definition_allows_is_no_error_on_the_day_of_an_upgrad
         ("GEN-SRV-002", "3.yaml", ("spec", "typo")),
     ]
     judged = dry_run(made(new, *wrong), user_api)
-    assert (told(judged.problems), judged.judged, judged.unjudged) == (wrong_still, 4, ())
+    assert (told(judged.findings), judged.judged, judged.unjudged) == (wrong_still, 4, ())
     judged = dry_run(made(old, fresh, slow), user_api)
-    assert [code for code, _, _ in told(judged.problems)] == ["GEN-SRV-002", "GEN-SRV-003"]
+    assert [code for code, _, _ in told(judged.findings)] == ["GEN-SRV-002", "GEN-SRV-003"]
     assert user_api.ask(Request(path=f"{PLACE}/gizmos.example.org")).body["metadata"]["generation"] == 1
     with throw_away() as running:
         ours = of_started(running)
-        assert dry_run(made(new, known, fresh, slow), ours) == Judged(problems=(), judged=4, unjudged=())
+        assert dry_run(made(new, known, fresh, slow), ours) == Judged(findings=(), judged=4, unjudged=())
 
 
 def test_values_are_told_as_in_the_file(user_api: Api) -> None:
     wrong = deployment()
     wrong["spec"]["paused"] = {"a": None}
     wrong["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "a", "value": True}]
-    first, second = sorted(dry_run(made(wrong), user_api).problems, key=lambda one: one.message)
+    first, second = sorted(dry_run(made(wrong), user_api).findings, key=lambda one: one.message)
     assert (first.at, first.message) == (("spec", "paused"), 'spec.paused: expected boolean, got {"a": null}')
     assert second.at == ("spec", "template", "spec", "containers", 0, "env", 0, "value")
     assert second.message.endswith(": expected string, got true")
@@ -240,9 +240,9 @@ def test_what_webhooks_and_policies_say_is_told(tmp_path: Path) -> None:
         )
         bound = {**admission, "kind": "ValidatingAdmissionPolicyBinding", "spec": binding}
         store(own, f"{place}/validatingadmissionpolicybindings/a", bound)
-        problems: tuple[Problem, ...] = ()
+        problems: tuple[Finding, ...] = ()
         for _ in range(100):
-            problems = dry_run(made(secret, config()), own).problems
+            problems = dry_run(made(secret, config()), own).findings
             if len(problems) == 2:
                 break
             time.sleep(0.1)
@@ -301,4 +301,4 @@ def test_two_thousand_objects_take_seconds(user_api: Api) -> None:
     judged = dry_run(many, user_api)
     assert time.monotonic() - begun < 30
     assert judged.judged == 2000
-    assert told(judged.problems) == [("GEN-SRV-002", "1999.yaml", ("nonsense",))]
+    assert told(judged.findings) == [("GEN-SRV-002", "1999.yaml", ("nonsense",))]

@@ -18,11 +18,11 @@ from validation.clusters import CLUSTERS, variation
 
 from generator.cli import run
 from generator.components import compose
-from generator.components.kubeadm.images import KUBE_VIP, kubeadm_images
+from generator.components.kubeadm.images import KUBE_VIP, bootstrap_images
 from generator.layout.bootstrap import bootstrap
 from generator.layout.files import document, kustomization, objects
-from generator.layout.images import split
-from generator.layout.mirror import sightings
+from generator.layout.image_references import split
+from generator.layout.mirror import shared_images
 from generator.layout.upstream import Found, brings, folder
 from generator.layout.upstream import files as own_files
 from generator.repository.project import load
@@ -211,7 +211,7 @@ def vendored(root: Path) -> None:
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": component.name, "namespace": "default"}}
         place = folder(one.name, component.name)
         made, files = objects(place, [{**pod, "spec": spec}], "x")
-        files |= own_files(one.cluster, component, Found(images=sightings([{**pod, "spec": spec}])))
+        files |= own_files(one.cluster, component, Found(images=shared_images([{**pod, "spec": spec}])))
         files[f"{place}/kustomization.yaml"] = document(kustomization(made), "x")
         for path, content in files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -232,7 +232,7 @@ def test_an_image_that_the_mirror_lacks_is_told_and_the_others_are_locked(
 @pytest.mark.parametrize("mirror", ["", "mirror.example.org:5000/k8s/"])
 def test_kube_vip_is_pinned_and_what_kubeadm_names_is_not(mirror: str) -> None:
     cluster = variation("ml50", {"site": {"images": mirror.removesuffix("/")}} if mirror else {})
-    digests = dict.fromkeys(kubeadm_images(cluster), f"sha256:{'a' * 64}")
+    digests = dict.fromkeys((one.image for one in bootstrap_images(cluster)), f"sha256:{'a' * 64}")
     files = bootstrap(cluster, digests)
     text = files.pop("clusters/ml50/bootstrap/endpoint/kube-vip.yaml").decode()
     assert f"image: {mirror}{KUBE_VIP}@{digests[KUBE_VIP]}\n" in text
@@ -248,7 +248,7 @@ def test_kubeadm_pulls_what_is_listed_from_the_mirror(tmp_path: Path, name: str,
     command = [program("kubeadm"), "config", "images", "list", "--config", str(file)]
     pulled = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
     prefix = f"{mirror}/" if mirror else ""
-    assert pulled == {f"{prefix}{image}" for image in kubeadm_images(cluster) if image != KUBE_VIP}
+    assert pulled == {f"{prefix}{one.image}" for one in bootstrap_images(cluster) if one.image != KUBE_VIP}
     files = bootstrap(cluster)
     sandbox = files[f"clusters/{name}/bootstrap/node/all/etc/containerd/config.toml"].decode()
     assert f'sandbox_image = "{prefix}registry.k8s.io/pause:3.10.1"' in sandbox

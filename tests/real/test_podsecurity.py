@@ -6,7 +6,7 @@ import pytest
 from podsecurity_cases import CASES, pod
 
 from generator.build.objects import Built, Object
-from generator.rules.security import RULES
+from generator.rules.security import baseline, restricted
 
 if TYPE_CHECKING:
     from apiserver import ApiServer
@@ -26,7 +26,7 @@ def ours(manifest: dict[str, Any], level: str) -> list[str]:
     """Return what the rules say of a pod in a namespace that enforces a level."""
     objects = tuple(Object(one, "", "x.yaml") for one in (space(level), manifest))
     built = Built(name="x", cluster=None, objects=objects)
-    return [problem.message for rule in RULES for problem in rule.problems(built)]
+    return [problem.message for rule in (baseline, restricted) for problem in rule.findings(built)]
 
 
 @pytest.fixture(scope="module")

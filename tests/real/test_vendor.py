@@ -12,7 +12,7 @@ from vendoring import DEFINITION, SECRET, built
 from generator.components.component import Component, Patch
 from generator.components.definition import Definition, Version, Versions
 from generator.model.cluster import Cluster
-from generator.upstream.cache import digest
+from generator.upstream.charts import digest
 from generator.upstream.helm import helm
 
 pytestmark = pytest.mark.real

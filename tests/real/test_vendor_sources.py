@@ -18,7 +18,7 @@ from chartshop import Answer, Front, Shop, free_port, locked_with, packaged, ser
 from chartworld import World, component, need, release
 
 from generator.components.component import HELM, Component
-from generator.upstream.cache import digest
+from generator.upstream.charts import digest
 
 pytestmark = pytest.mark.real
 

@@ -10,14 +10,16 @@ from validation import values
 from validation.build import added, broken, find
 from validation.releases import Judge, releases
 
-from generator.build.objects import Aim, Built, Problem
+from generator.build.objects import Aim, Built
 from generator.components.component import Manifest
+from generator.model.finding import Finding
+from generator.model.rule import rules
 from generator.rules import argo_cd, references, schemas, selectors
-from generator.rules.check import RULES
+from generator.rules.engine import RULES
 
 pytest_plugins = ["validation.fixtures"]
 
-OURS = {rule.code for module in (argo_cd, references, schemas, selectors) for rule in module.RULES}
+OURS = set(rules([argo_cd, references, schemas, selectors]))
 
 Change = Callable[[Any], object]
 
@@ -54,9 +56,9 @@ def drop(*path: str | int) -> Change:
     return change
 
 
-def text(problem: Problem) -> str:
+def text(problem: Finding) -> str:
     """Return a problem in words: the object, where, what and how to mend it."""
-    return f"{problem.object.told} {problem.at}: {problem.message} ({problem.fix})"
+    return f"{problem.about} {problem.at}: {problem.message} ({problem.fix})"
 
 
 POD = ("spec", "template", "spec")
@@ -135,7 +137,7 @@ BROKEN: list[tuple[str, str, Change, str | None]] = [
 def test_a_broken_object_is_found(
     ml50_built: Built, code: str, which: str, change: Change, verdict: str | None
 ) -> None:
-    found = [text(one) for one in RULES[code].problems(broken(ml50_built, which, change))]
+    found = [text(one) for one in RULES[code].findings(broken(ml50_built, which, change))]
     assert (found == []) if verdict is None else any(verdict in one for one in found), found
 
 
@@ -183,13 +185,14 @@ ADDED: list[tuple[str, str, Manifest, str]] = [
 def test_an_object_that_should_not_be_there_is_found(
     ml50_built: Built, code: str, component: str, manifest: Manifest, verdict: str
 ) -> None:
-    found = [text(one) for one in RULES[code].problems(added(ml50_built, component, manifest))]
+    found = [text(one) for one in RULES[code].findings(added(ml50_built, component, manifest))]
     assert any(verdict in one for one in found), found
 
 
 def test_an_object_of_two_applications_is_found(ml50_built: Built) -> None:
     storage = next(one for one in ml50_built.objects if one.component == "scratch")
-    (found,) = RULES["GEN-ARGO-001"].problems(added(ml50_built, "minio", storage.manifest))
+    (found,) = RULES["GEN-ARGO-001"].findings(added(ml50_built, "minio", storage.manifest))
+    assert found.object
     assert found.object.component == "minio"
     assert found.message == f"the same object is in scratch ({storage.file}) as well"
 
@@ -199,10 +202,10 @@ def test_a_patch_that_matches_nothing_is_found_where_everything_is_seen(ml50_bui
     good = Aim("minio", "overlays/ml50/minio/custom/kustomization.yaml", 0, {"kind": "StatefulSet", "name": "min.*"})
     wrong = Aim("minio", good.file, 1, {"kind": "StatefulSet", "name": "mini"})
     vendored = structs.replace(ml50_built, patches=(good, wrong), objects=(minio,), unseen=())
-    (found,) = RULES["GEN-ARGO-006"].problems(vendored)
-    assert (found.object.file, found.at) == (good.file, ("patches", 1, "target"))
+    (found,) = RULES["GEN-ARGO-006"].findings(vendored)
+    assert (found.file, found.at) == (good.file, ("patches", 1, "target"))
     unseen = structs.replace(vendored, unseen=("minio",))
-    assert (list(RULES["GEN-ARGO-006"].problems(unseen)), argo_cd.unproven(unseen)) == ([], 1)
+    assert (list(RULES["GEN-ARGO-006"].findings(unseen)), argo_cd.unproven(unseen)) == ([], 1)
 
 
 def test_what_charts_may_bring_is_counted_and_not_found(ml50_built: Built) -> None:
@@ -211,8 +214,8 @@ def test_what_charts_may_bring_is_counted_and_not_found(ml50_built: Built) -> No
     hidden = added(ml50_built, "ceph-cluster", there)
     seen = structs.replace(hidden, unseen=())
     assert len(references.unproven(hidden)) == len(references.unproven(ml50_built)) + 1
-    assert "no ServiceAccount rook-ceph/x" in "".join(text(one) for one in RULES["GEN-REF-001"].problems(seen))
-    assert "rook-ceph/x" not in "".join(text(one) for one in RULES["GEN-REF-001"].problems(hidden))
+    assert "no ServiceAccount rook-ceph/x" in "".join(text(one) for one in RULES["GEN-REF-001"].findings(seen))
+    assert "rook-ceph/x" not in "".join(text(one) for one in RULES["GEN-REF-001"].findings(hidden))
 
 
 @pytest.mark.parametrize(
@@ -226,18 +229,18 @@ def test_kinds_that_charts_bring_for_all_are_missed_once_all_is_seen(
     ml50_built: Built, which: str, change: Change, verdict: str
 ) -> None:
     hidden = broken(ml50_built, which, change)
-    assert list(RULES["GEN-REF-001"].problems(hidden)) == []
+    assert list(RULES["GEN-REF-001"].findings(hidden)) == []
     assert len(references.unproven(hidden)) == len(references.unproven(ml50_built)) + 1
-    found = RULES["GEN-REF-001"].problems(structs.replace(hidden, unseen=()))
+    found = RULES["GEN-REF-001"].findings(structs.replace(hidden, unseen=()))
     assert any(verdict in text(one) for one in found)
 
 
 def test_selectors_of_what_charts_make_are_counted_and_not_found(ml50_built: Built) -> None:
     manifest = made("Service", "v1", spec={"selector": {"x": "y"}}) | {"metadata": {"name": "x", "namespace": "argocd"}}
     hidden = added(ml50_built, "argo-cd", manifest)
-    assert list(RULES["GEN-SEL-001"].problems(hidden)) == []
+    assert list(RULES["GEN-SEL-001"].findings(hidden)) == []
     assert selectors.unproven(hidden) == selectors.unproven(ml50_built) + 1
-    assert len(list(RULES["GEN-SEL-001"].problems(structs.replace(hidden, unseen=())))) > 0
+    assert len(list(RULES["GEN-SEL-001"].findings(structs.replace(hidden, unseen=())))) > 0
 
 
 CHARTS: list[tuple[Judge, tuple[str, str], Change, str]] = [

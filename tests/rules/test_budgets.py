@@ -5,7 +5,7 @@ from manifests import found, manifest, reached, workload
 
 from generator.rules import budgets
 
-LETS_GO, SINGLE, ALONE = budgets.RULES
+LETS_GO, SINGLE, ALONE = budgets.lets_go, budgets.single, budgets.alone
 ALL = {"matchLabels": {"app": "x"}}
 
 
@@ -78,7 +78,7 @@ def test_a_budget_counts_only_pods_of_its_namespace_and_labels() -> None:
 def test_two_budgets_for_the_same_pods_are_found() -> None:
     same = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["x"]}]}
     (problem,) = found(ALONE, budget("a", maxUnavailable=1), budget("b", same, maxUnavailable=1), workload())
-    assert problem.object.name == "b"
+    assert problem.about == "PodDisruptionBudget tools/b"
     assert problem.message == "pods of Deployment tools/x have another budget, PodDisruptionBudget tools/a"
     reached(problem)
     assert found(ALONE, budget("a", maxUnavailable=1), budget("b", {"matchLabels": {"app": "y"}}), workload()) == []

@@ -10,7 +10,7 @@ from generator.rules import placement
 from generator.rules.nodes import workers
 from generator.rules.placement import blocking
 
-PLACED, DAEMONS, SELECTED = placement.RULES
+PLACED, DAEMONS, SELECTED = placement.placed, placement.daemons_reach, placement.selected
 POOL = "gen.internal/pool"
 GPU_TAINT = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 

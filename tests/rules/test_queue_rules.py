@@ -6,7 +6,7 @@ from msgspec import structs
 
 from generator.rules import queues
 
-GANG, QUEUED, COUNTED, NO_VOLCANO = queues.RULES
+GANG, QUEUED, COUNTED, NO_VOLCANO = queues.gang_scheduled, queues.queued, queues.counted, queues.no_volcano_jobs
 GPU = [container(resources={"limits": {"nvidia.com/gpu": 1}})]
 INSTANCE = [container(resources={"limits": {"nvidia.com/mig-1g.10gb": 1}})]
 QUEUE = {"kueue.x-k8s.io/queue-name": "default"}

@@ -10,7 +10,8 @@ from generator.model.nodes import Machine, Mig
 from generator.rules import resources
 from generator.rules.nodes import workers
 
-FITTING, LIMITED, WHOLE, OFFERED, UNKNOWN = resources.RULES
+FITTING, LIMITED, WHOLE = resources.fitting, resources.limited, resources.whole
+OFFERED, UNKNOWN = resources.offered, resources.unknown
 ANYWHERE = [{"operator": "Exists"}]
 
 

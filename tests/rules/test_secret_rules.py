@@ -7,7 +7,7 @@ from manifests import deployment, found, manifest, reached
 
 from generator.rules import secrets
 
-EMPTY, LEAKS, PASSWORDS, KUBECONFIGS = secrets.RULES
+EMPTY, LEAKS, PASSWORDS, KUBECONFIGS = secrets.empty, secrets.no_leaks, secrets.no_passwords, secrets.no_kubeconfigs
 BODY = "QUJD" * 8
 PEM = "-----BEGIN {}PRIVATE " + "KEY-----\n"
 

@@ -6,24 +6,26 @@ import pytest
 from manifests import manifest
 from msgspec import structs
 
-from generator.build.objects import Object, Problem
+from generator.build.objects import Object
+from generator.cli.explain import explanations
 from generator.model.cluster import Cluster, Waiver
 from generator.model.finding import Finding
-from generator.rules.check import RULES
-from generator.rules.waivers import Settled, settle
+from generator.rules.engine import RULES
+from generator.rules.waivers import Codes, Waived, waive
 
 TODAY = date(2026, 5, 31)
-POD = Problem(object=Object(manifest("Pod"), "", "x.yaml"), message="m", code="GEN-POD-001")
-OTHER = structs.replace(POD, object=Object(manifest("Pod", name="y"), "", "x.yaml"))
+POD = RULES["GEN-POD-001"].complete(Object(manifest("Pod"), "", "x.yaml").finding("m"))
+OTHER = RULES["GEN-POD-001"].complete(Object(manifest("Pod", name="y"), "", "x.yaml").finding("m"))
 
 
 def waiver(code: str = "GEN-POD-001", on: str | None = "Pod tools/x", expires: str = "2026-05-31") -> Waiver:
     return Waiver(code=code, on=on, reason="it is being replaced", owner="storage@", expires=expires)
 
 
-def settled(cluster: Cluster, *waivers: Waiver, judged: bool = True) -> Settled:
+def settled(cluster: Cluster, *waivers: Waiver, judged: bool = True) -> Waived:
     ours = structs.replace(cluster, waivers=waivers)
-    return settle(ours, [POD, OTHER], TODAY, known=RULES, judged=RULES if judged else ())
+    codes = Codes(explained=explanations(), waivable=RULES, looked_for=RULES if judged else ())
+    return waive(ours, [POD, OTHER], TODAY, codes)
 
 
 def codes(findings: tuple[Finding, ...]) -> list[tuple[str, str, object]]:
@@ -32,12 +34,12 @@ def codes(findings: tuple[Finding, ...]) -> list[tuple[str, str, object]]:
 
 def test_a_waived_problem_is_counted_and_not_kept_up_to_the_last_day(ml50: Cluster) -> None:
     mine = waiver()
-    assert settled(ml50, mine) == Settled((OTHER,), ((mine, 1),), ())
+    assert settled(ml50, mine) == Waived((OTHER,), ((mine, 1),), ())
 
 
 def test_a_waiver_without_an_object_is_for_all(ml50: Cluster) -> None:
     mine = waiver(on=None)
-    assert settled(ml50, mine) == Settled((), ((mine, 2),), ())
+    assert settled(ml50, mine) == Waived((), ((mine, 2),), ())
 
 
 @pytest.mark.parametrize("day", ["2026-05-30", "2020-02-31", "2026-13-01"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from manifests import container, manifest, ml50, reached
+from manifests import container, manifest, ml50, reached, seen
 from msgspec import structs
 from reference import ROOT, load
 
@@ -17,11 +17,11 @@ from generator.build.applications import build
 from generator.build.fields import dig, walk
 from generator.build.objects import Built, Object
 from generator.model.cluster import Cluster
+from generator.model.rule import Rule, rules
 from generator.rules import budgets, images, placement, queues, resources, secrets, security
-from generator.rules.rule import BuiltRule
 from tools import need_kustomize
 
-RULES = [rule for module in (budgets, images, placement, queues, resources, secrets, security) for rule in module.RULES]
+RULES = list(rules([budgets, images, placement, queues, resources, secrets, security]).values())
 
 PARTS = st.recursive(
     st.one_of(
@@ -128,7 +128,7 @@ def judge(manifests: list[Any], cluster: Cluster | None) -> None:
     objects = tuple(Object(one, "cilium", "x.yaml") for one in manifests)
     whole = Built(name="x", cluster=cluster, objects=objects)
     for rule in RULES:
-        for problem in rule.problems(whole):
+        for problem in seen(rule, whole):
             reached(problem)
             assert problem.message
 
@@ -174,7 +174,7 @@ def test_codes_are_different() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
-def test_a_rule_explains_itself(rule: BuiltRule) -> None:
+def test_a_rule_explains_itself(rule: Rule[Built]) -> None:
     assert len(rule.why) > 40
     assert rule.wrong != rule.right
     assert rule.wrong.endswith("\n")
@@ -186,6 +186,4 @@ def test_the_reference_clusters_are_clean(name: str) -> None:
     need_kustomize()
     built = build(ROOT, load(name))
     assert len(built.objects) > 60
-    assert [
-        (problem.code, problem.object.told, problem.message) for rule in RULES for problem in rule.problems(built)
-    ] == []
+    assert [(problem.code, problem.about, problem.message) for rule in RULES for problem in rule.findings(built)] == []

@@ -10,13 +10,14 @@ from ruamel.yaml import YAML
 from yaml_styles import Styled, styled
 
 from generator.model.finding import Position
-from generator.spec.codes import explanations
+from generator.model.rule import explained
+from generator.spec import text_codes
 from generator.spec.document import Document
 from generator.spec.flood import MOST
 from generator.spec.reader import SIZE, read
 from generator.spec.syntax import Slip, explain_slip
 
-CODES = {code: each for code, each in explanations().items() if code.startswith("GEN-YAML-")}
+CODES = explained([text_codes])
 WRONG = sorted((Path(__file__).parent.parent / "wrong/yaml").glob("*.yaml"))
 PIECES = [
     *"\n\n\n  :,-[]{}#&*!|>'\"%@`?~<=.\t\r\\",

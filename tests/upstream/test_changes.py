@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from generator.layout.mirror import sightings
+from generator.layout.mirror import shared_images
 from generator.layout.upstream import Found
 from generator.upstream.changes import Changes, changes
 
@@ -18,7 +18,7 @@ def pod(name: str, *images: str, version: str = "v1", **spec: Any) -> dict[str, 
 
 
 def compared(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Changes:
-    return changes((old, Found(images=sightings(old))), (new, Found(images=sightings(new))))
+    return changes((old, Found(images=shared_images(old))), (new, Found(images=shared_images(new))))
 
 
 def test_objects_fields_and_images() -> None:

@@ -45,7 +45,7 @@ def settled(*manifests: dict[str, Any], beside: Any = (), complete: bool = True,
 
 
 def metadata(found: Settled) -> list[dict[str, Any]]:
-    assert not found.wrong, found.wrong
+    assert not found.findings, found.findings
     return [item.manifest["metadata"] for item in found.items]
 
 
@@ -66,8 +66,8 @@ def test_the_scope_of_a_custom_kind_is_that_of_its_crd() -> None:
 
 
 def test_a_kind_that_nothing_serves_is_wrong_only_where_all_is_known() -> None:
-    assert "with this cluster's CRDs does not serve (toy/0.yaml)" in settled(TOY).wrong[0].what
-    assert "does not serve" in settled(TOY, beside=[definition(serves=False)]).wrong[0].what
+    assert "with this cluster's CRDs does not serve (toy/0.yaml)" in settled(TOY).findings[0].message
+    assert "does not serve" in settled(TOY, beside=[definition(serves=False)]).findings[0].message
     found = settled(TOY, complete=False)
     assert metadata(found) == [{"name": "a"}]
     assert "Toy a is of example.org/v1, and no CRD that is vendored here serves it" in found.notes[0]
@@ -76,44 +76,44 @@ def test_a_kind_that_nothing_serves_is_wrong_only_where_all_is_known() -> None:
 @pytest.mark.parametrize("version", ["policy/v1beta1", "batch/v1beta1", "extensions/v1beta1", "v2"])
 def test_what_kubernetes_itself_would_have_to_serve_is_always_wrong(version: str) -> None:
     found = settled({**MAP, "apiVersion": version}, complete=False)
-    assert f"is of {version}, which Kubernetes 1.35.3 does not serve" in found.wrong[0].what
+    assert f"is of {version}, which Kubernetes 1.35.3 does not serve" in found.findings[0].message
 
 
 def test_an_aggregated_api_serves_its_version() -> None:
     service = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "s"}}
-    assert settled(TOY, beside=[{**service, "spec": {"group": "example.org", "version": "v1"}}]).wrong == ()
+    assert settled(TOY, beside=[{**service, "spec": {"group": "example.org", "version": "v1"}}]).findings == ()
 
 
 def test_a_namespace_of_ours_is_left_to_us_and_another_refused() -> None:
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "toy"}}
     assert metadata(settled(space)) == []
-    assert "makes the Namespace x" in settled({**space, "metadata": {"name": "x"}}).wrong[0].what
+    assert "makes the Namespace x" in settled({**space, "metadata": {"name": "x"}}).findings[0].message
 
 
 def test_the_same_object_twice_is_told_with_both_templates() -> None:
     found = settled(MAP, {**MAP, "metadata": {"name": "a", "namespace": "toy"}})
-    assert found.wrong[0].what == (
+    assert found.findings[0].message == (
         "ConfigMap toy/a is there twice: toy/0.yaml of chart toy 1, and toy/1.yaml of chart toy 1"
     )
     own = {**MAP, "metadata": {"name": "a", "namespace": "toy"}}
-    assert "twice: from gen's own objects, and toy/0.yaml" in settled(MAP, objects=(own,)).wrong[0].what
+    assert "twice: from gen's own objects, and toy/0.yaml" in settled(MAP, objects=(own,)).findings[0].message
 
 
 def test_two_objects_that_would_be_one_file_are_refused() -> None:
     colon = [{**ROLE, "metadata": {"name": name}} for name in ("a:b", "a-b")]
-    assert "would be one file" in settled(*colon).wrong[0].what
+    assert "would be one file" in settled(*colon).findings[0].message
 
 
 @pytest.mark.parametrize("name", ["a", "a|b", "[a]"])
 def test_a_patch_finds_its_target_as_kustomize_does(name: str) -> None:
     patch = Patch(target={"version": "v1", "kind": "ConfigMap", "name": name, "namespace": "toy"}, operations=())
-    assert settled(MAP, patches=(patch,)).wrong == ()
+    assert settled(MAP, patches=(patch,)).findings == ()
 
 
 @pytest.mark.parametrize("target", [{"name": "b"}, {"group": "apps"}, {"namespace": "x"}, {"name": "aa"}, {"name": ""}])
 def test_a_patch_that_meets_nothing_is_wrong(target: dict[str, str]) -> None:
     patch = Patch(target={"version": "v1", "kind": "ConfigMap", **target}, operations=())
-    assert bool(settled(MAP, patches=(patch,)).wrong) is bool(next(iter(target.values())))
+    assert bool(settled(MAP, patches=(patch,)).findings) is bool(next(iter(target.values())))
 
 
 def test_accounts_in_bindings_get_their_namespace() -> None:

@@ -29,7 +29,7 @@ def secret(**content: Any) -> dict[str, Any]:
 
 
 def made(part: Part) -> list[dict[str, Any]]:
-    assert not part.wrong, part.wrong
+    assert not part.findings, part.findings
     return [item.manifest for item in part.items]
 
 
@@ -71,9 +71,9 @@ def test_null_fields_go_at_every_depth_and_null_items_stay() -> None:
 def test_what_is_no_object_is_refused_with_its_template(value: Any, words: str) -> None:
     part = parted(value)
     assert not part.items
-    assert words in part.wrong[0].what
-    assert part.wrong[0].what.startswith("chart toy 1: ")
-    assert part.wrong[0].what.endswith((" (toy/a.yaml)", "no object in it"))
+    assert words in part.findings[0].message
+    assert part.findings[0].message.startswith("chart toy 1: ")
+    assert part.findings[0].message.endswith((" (toy/a.yaml)", "no object in it"))
 
 
 @pytest.mark.parametrize("space", [None, "", "a", "a-1", "9" * 63])
@@ -86,7 +86,7 @@ def test_tests_are_always_dropped() -> None:
 
 
 def test_a_test_that_is_more_than_a_test_needs_a_decision() -> None:
-    assert "is a hook (test,post-install)" in parted(hooked("test,post-install")).wrong[0].what
+    assert "is a hook (test,post-install)" in parted(hooked("test,post-install")).findings[0].message
 
 
 @pytest.mark.parametrize(("hook", "wave"), [("pre-install", "-1"), ("post-install,post-upgrade", "1")])
@@ -105,7 +105,7 @@ def test_a_crd_is_a_crd_even_as_a_hook() -> None:
 
 def test_a_hook_that_is_a_secret_needs_both_decisions() -> None:
     value = hooked("pre-install", secret(data={"a": "eA=="}))
-    assert "Secret a would be made" in parted(value, hooks={"a": "plain"}).wrong[0].what
+    assert "Secret a would be made" in parted(value, hooks={"a": "plain"}).findings[0].message
     assert "data" not in made(parted(value, hooks={"a": "plain"}, secrets={"a": "placeholder"}))[0]
     assert made(parted(value, hooks={"a": "drop"})) == []
 
@@ -122,8 +122,8 @@ def test_a_placeholder_for_tls_keeps_the_keys_that_the_api_server_wants() -> Non
 
 def test_a_manifest_may_bring_an_empty_secret_and_no_other() -> None:
     assert made(parted(secret(), chart=False)) == [secret()]
-    assert "Secret a would be made" in parted(secret(data={"a": "eA=="}), chart=False).wrong[0].what
-    assert "Secret a would be made" in parted(secret()).wrong[0].what
+    assert "Secret a would be made" in parted(secret(data={"a": "eA=="}), chart=False).findings[0].message
+    assert "Secret a would be made" in parted(secret()).findings[0].message
 
 
 def test_a_decision_on_what_is_not_there_is_noted() -> None:

@@ -79,7 +79,7 @@ def read(path: Path) -> Any:
 
 def told(one: Object) -> str:
     """Name an object with its Application."""
-    return f"{one.component}: {one.told}"
+    return f"{one.component}: {one.full_name}"
 
 
 def find(built: Built, which: str) -> Object:

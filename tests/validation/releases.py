@@ -69,7 +69,7 @@ def dangling(built: Built, charts: Releases) -> list[str]:
     """Return what values name and nothing makes."""
     known = Known.of(built)
     return [
-        f"{component}: values of {release}: no {wanted.told}"
+        f"{component}: values of {release}: no {wanted.full_name}"
         for (component, release), chart in charts.items()
         for wanted in (*named(chart.namespace, chart.values), Target("Namespace", "", chart.namespace))
         if not known.maker(wanted)
@@ -84,7 +84,7 @@ def late(built: Built, charts: Releases) -> list[str]:
         for wanted in named(chart.namespace, chart.values):
             maker = known.maker(wanted)
             if maker and maker.component not in {"", component} and order[maker.component] >= order[component]:
-                found.append(f"{component}: values of {release}: {wanted.told} comes from {maker.component}")
+                found.append(f"{component}: values of {release}: {wanted.full_name} comes from {maker.component}")
     return found
 
 
@@ -141,14 +141,14 @@ def as_objects(built: Built, charts: Releases) -> Built:
 
 def node_less(built: Built, charts: Releases) -> list[str]:
     """Return node selectors that no node matches."""
-    found = placement.selected.problems(as_objects(built, charts))
-    return [f"{one.object.component}: {one.object.told}: {one.message}" for one in found]
+    found = placement.selected.findings(as_objects(built, charts))
+    return [f"{one.object and one.object.component}: {one.about}: {one.message}" for one in found]
 
 
 def leaking(built: Built, charts: Releases) -> list[str]:
     """Return values that look like keys and tokens."""
-    found = secrets.no_leaks.problems(as_objects(built, charts))
-    return [f"{one.object.component}: {one.object.told}: {one.message}" for one in found]
+    found = secrets.no_leaks.findings(as_objects(built, charts))
+    return [f"{one.object and one.object.component}: {one.about}: {one.message}" for one in found]
 
 
 def kept_out(built: Built, charts: Releases) -> list[str]:

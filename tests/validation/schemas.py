@@ -13,7 +13,8 @@ from generator.build.objects import Built, Object
 from generator.components import CATALOGUE, compose
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
-from generator.rules.schemas import RULES as SCHEMAS
+from generator.model.rule import rules
+from generator.rules import schemas
 
 UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
 
@@ -47,7 +48,7 @@ def refused(manifest: Manifest, folders: Iterable[str]) -> list[str]:
     found = {path for folder in folders for key, path in contents(folder).items() if key == (group, kind)}
     crds = tuple(crd for path in sorted(found) for crd in read(path))
     one = Built(name="x", cluster=load("ml50"), objects=(Object(manifest, "x", "x.yaml"),), definitions=crds)
-    return [problem.message for rule in SCHEMAS for problem in rule.problems(one)]
+    return [problem.message for rule in rules([schemas]).values() for problem in rule.findings(one)]
 
 
 def definitions(built: Built) -> tuple[Manifest, ...]:

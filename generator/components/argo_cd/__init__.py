@@ -1,15 +1,18 @@
 """Argo CD, from upstream's manifest: it applies everything else, and itself once it runs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from generator.components.argo_cd.access import NAMESPACE, ingress, secrets, syncer
-from generator.components.argo_cd.settings import APPLICATION_LUA, health_checks, parameters, rights, settings
+from generator.components.argo_cd.access import NAMESPACE, ingress, secrets
+from generator.components.argo_cd.settings import application_health, health_checks, parameters, rights, settings
 from generator.components.argo_cd.versions import VERSIONS
 from generator.components.argo_cd.workloads import budgets, workloads
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Health, Ignore, Namespace, Patch, Tier, protect
 from generator.components.definition import Definition
+from generator.components.operated import OWN, Api, OperatedKind
+from generator.components.static import read_objects
 from generator.model.cluster import Cluster
+from generator.model.finding import Path
 
 PROTECTED = protect({"metadata": {}})["metadata"]["annotations"]
 
@@ -28,12 +31,12 @@ def argo_cd(cluster: Cluster, others: tuple[Component, ...], *, enable_helm: boo
         summary="Argo CD: applies this repository",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="restricted"),),
-        base=syncer(),
+        base=read_objects("argo_cd/syncer.yaml"),
         objects=(*ingress(cluster), *budgets(cluster)),
         manifests=(available if cluster.gitops.high_availability else single,),
         patches=patches(cluster, others, enable_helm=enable_helm),
         secrets=secrets(cluster),
-        health=(Health("argoproj.io", "Application", APPLICATION_LUA),),
+        health=(Health("argoproj.io", "Application", application_health()),),
         # Upstream ships both without data; Argo CD and people fill them.
         ignore=tuple(
             Ignore(group="", kind="Secret", name=name, pointers=("/data",))
@@ -81,9 +84,19 @@ def git_host(url: str) -> str:
     return rest.rsplit("@", 1)[-1].split(":", 1)[0]
 
 
+def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
+    """Yield the name of its pages."""
+    if cluster.gitops.host:
+        yield ("gitops", "host"), cluster.gitops.host
+
+
 DEFINITION = Definition(
     name="argo-cd",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    hosts=hosts,
+    apis=(Api(group="argoproj.io"),),
+    kinds=(OperatedKind(kind="Application", names=(("AppProject", "spec.project", OWN),)),),
     notes="From upstream's manifest at a tag. Needs no other component, so that its own settings and the health "
     "checks of the others arrive first. The project `default` is closed. The account `admin` is off where "
     "single sign-on and `gitops.admins` are set.",

@@ -1,7 +1,7 @@
 """What holds the control plane's address on the control-plane nodes."""
 
 from generator.components.component import Manifest
-from generator.components.kubeadm.images import KUBE_VIP, pulled
+from generator.components.kubeadm.images import KUBE_VIP
 from generator.components.parts import resources
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
@@ -38,7 +38,7 @@ def kube_vip(cluster: Cluster) -> Manifest:
             "containers": [
                 {
                     "name": "kube-vip",
-                    "image": pulled(cluster, KUBE_VIP),
+                    "image": KUBE_VIP,
                     "args": ["manager"],
                     "env": [{"name": name, "value": value} for name, value in environment(cluster).items()],
                     "resources": resources("50m", "64Mi", "128Mi"),

@@ -1,5 +1,9 @@
 """The images that kubeadm and the files for nodes name, which no Application holds."""
 
+from collections.abc import Iterator
+
+from msgspec import Struct
+
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
 from generator.model.served import minor_of
@@ -15,25 +19,32 @@ _TAGS = {
 }
 
 
-def _tags(cluster: Cluster) -> tuple[str, str, str]:
-    minor = minor_of(cluster.kubernetes.version)
-    return _TAGS[max((known for known in _TAGS if known <= minor), default=min(_TAGS))]
+class BootstrapImage(Struct, frozen=True):
+    """What is pulled on nodes before Argo CD: by upstream's name, and by the `file` in the bootstrap folder that names
+    it. `by_tag` is why no digest can stand there, empty where one can.
+    """
+
+    image: str
+    file: str
+    by_tag: str = ""
 
 
-def kubeadm_images(cluster: Cluster) -> dict[str, str]:
-    """Return what is pulled on nodes before Argo CD, by upstream's names, and the file in the bootstrap folder
-    that names it. Patch releases of kubeadm may take newer CoreDNS and etcd; with a mirror they are told these tags.
+def bootstrap_images(cluster: Cluster) -> Iterator[BootstrapImage]:
+    """Yield what is pulled on nodes before Argo CD. Patch releases of kubeadm may take newer CoreDNS and etcd; with a
+    mirror they are told these tags.
     """
     dns, etcd, _ = _tags(cluster)
     version = f"v{cluster.kubernetes.version}"
     parts = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"]
     parts += [] if cluster.networks.cni == "cilium" else ["kube-proxy"]
-    names = [*(f"{part}:{version}" for part in parts), f"coredns/coredns:{dns}", f"etcd:{etcd}"]
-    found = {f"{REGISTRY}/{name}": "kubeadm/init.yaml" for name in names}
-    found[sandbox(cluster)] = "node/all/etc/containerd/config.toml"
+    for name in (*(f"{part}:{version}" for part in parts), f"coredns/coredns:{dns}", f"etcd:{etcd}"):
+        # kubeadm puts versions behind names,
+        yield BootstrapImage(f"{REGISTRY}/{name}", "kubeadm/init.yaml", "kubeadm names it by its tag")
+    # and warns of a sandbox whose name is not its own.
+    reason = "kubeadm wants the very name that it has itself"
+    yield BootstrapImage(sandbox(cluster), "node/all/etc/containerd/config.toml", reason)
     if cluster.kubernetes.endpoint.by == "kube-vip":
-        found[KUBE_VIP] = "endpoint/kube-vip.yaml"
-    return found
+        yield BootstrapImage(KUBE_VIP, "endpoint/kube-vip.yaml")
 
 
 def sandbox(cluster: Cluster) -> str:
@@ -41,9 +52,9 @@ def sandbox(cluster: Cluster) -> str:
     return f"{REGISTRY}/pause:{_tags(cluster)[2]}"
 
 
-def pulled(cluster: Cluster, image: str) -> str:
-    """Return where nodes get an image of upstream's: from the site's mirror where there is one."""
-    return f"{cluster.site.images}/{image}" if cluster.site.images else image
+def _tags(cluster: Cluster) -> tuple[str, str, str]:
+    minor = minor_of(cluster.kubernetes.version)
+    return _TAGS[max((known for known in _TAGS if known <= minor), default=min(_TAGS))]
 
 
 def mirrored(cluster: Cluster) -> tuple[Manifest, Manifest]:
@@ -53,7 +64,7 @@ def mirrored(cluster: Cluster) -> tuple[Manifest, Manifest]:
     if not cluster.site.images:
         return {}, {}
     dns, etcd, _ = _tags(cluster)
-    registry = f"{cluster.site.images}/{REGISTRY}"
+    registry = cluster.site.pulled(REGISTRY)
     return (
         {"imageRepository": registry, "dns": {"imageRepository": f"{registry}/coredns", "imageTag": dns}},
         {"imageRepository": registry, "imageTag": etcd},

@@ -1,5 +1,6 @@
 """Tier 3: MinIO on the drives of the NAS nodes, as a plain StatefulSet."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 from generator.components.common import prometheus_crds
@@ -8,10 +9,12 @@ from generator.components.definition import Definition
 from generator.components.issuers import signed
 from generator.components.minio.access import access
 from generator.components.minio.layout import NAMESPACE, layout_of, storage_class, volumes
-from generator.components.minio.server import budget, service_account, stateful_set
+from generator.components.minio.server import stateful_set
 from generator.components.minio.settings import settings, setup_job, setup_script, user_secret
 from generator.components.minio.versions import VERSIONS
+from generator.components.static import read_objects
 from generator.model.cluster import Cluster
+from generator.model.finding import Path
 from generator.model.storage import Objects
 
 
@@ -29,7 +32,7 @@ def minio(cluster: Cluster) -> Component:
         summary="MinIO: object storage that keeps all data with half of its drives lost",
         version=VERSIONS.of(cluster).version,
         namespaces=(Namespace(NAMESPACE),),
-        base=(service_account(), budget(), storage_class(), setup_script()),
+        base=(*read_objects("minio/base.yaml"), storage_class(), setup_script()),
         objects=(
             *volumes(objects, layout),
             stateful_set(cluster, objects, layout),
@@ -74,12 +77,21 @@ def generated(
     )
 
 
+def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
+    """Yield the name of the S3 service."""
+    objects = cluster.storage.objects
+    if objects and objects.host:
+        yield ("storage", "objects", "host"), objects.host
+
+
 DEFINITION = Definition(
     name="minio",
     make=minio,
     wanted=layout_of,
     absence="there is no storage.objects",
     versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    hosts=hosts,
     notes="A plain StatefulSet, one pod on each NAS node, the same number of drives on each. Half of every erasure "
     "set is parity: with two of four nodes lost nothing is lost and reads go on, but writes stop; no setting "
     "gives writes with two nodes lost. Servers are replaced by hand and together (`OnDelete`), because they "

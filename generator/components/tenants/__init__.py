@@ -2,6 +2,7 @@
 
 from generator.components.component import Component, Manifest, Namespace, Tier
 from generator.components.definition import Definition
+from generator.components.jobs import Jobs
 from generator.components.kueue import TEAM
 from generator.components.tenants.admission import policies
 from generator.components.tenants.network import network
@@ -10,7 +11,7 @@ from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
 
-def tenants(cluster: Cluster) -> Component:
+def tenants(cluster: Cluster, jobs: Jobs) -> Component:
     """Give each team a namespace with its queue, rights, limits and network."""
     return Component(
         name="tenants",
@@ -18,7 +19,7 @@ def tenants(cluster: Cluster) -> Component:
         summary="Namespaces of teams: queue, rights, limits, network, admission",
         version="v1",
         namespaces=tuple(Namespace(team.name, team.security, {TEAM: team.name}) for team in cluster.teams),
-        base=(*roles(), *policies()),
+        base=(*roles(jobs), *policies(jobs)),
         objects=(*queue_readers(cluster), *(item for team in cluster.teams for item in belongings(cluster, team))),
         needs=("queues",),
     )
@@ -79,7 +80,7 @@ def limits(team: Team) -> Manifest:
 
 DEFINITION = Definition(
     name="tenants",
-    make=tenants,
+    make_with_jobs=tenants,
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     notes="A namespace for each team with a queue called `default`, network policies that refuse what is not named, "

@@ -7,25 +7,16 @@ Each is a ValidatingAdmissionPolicy, so that it holds while Kueue is down.
 from collections.abc import Mapping, Sequence
 
 from generator.components.component import Manifest
-from generator.components.kueue import TEAM
+from generator.components.jobs import JOB, SERVICES, Jobs, by_group, sorted_kinds
+from generator.components.kueue import QUEUE, TEAM
 from generator.components.queues import BATCH
-from generator.components.volcano import SCHEDULER
+from generator.components.volcano import JOB_GROUPS, SCHEDULER
 
 GROUP = "admissionregistration.k8s.io"
-QUEUE = "kueue.x-k8s.io/queue-name"
 GATE = "kueue.x-k8s.io/admission"
 PODSET = "kueue.x-k8s.io/podset"
 
-BUILT_IN = (("batch", ["jobs"]), ("apps", ["deployments", "statefulsets"]))
-OPERATED: tuple[tuple[str, list[str]], ...] = (
-    ("jobset.x-k8s.io", ["jobsets"]),
-    ("kubeflow.org", ["mpijobs", "pytorchjobs", "tfjobs"]),
-    ("trainer.kubeflow.org", ["trainjobs"]),
-    ("ray.io", ["rayclusters", "rayjobs", "rayservices"]),
-)
-"""Jobs of operators."""
-KINDS = (*BUILT_IN, *OPERATED)
-"""Kinds that Kueue holds back as a whole."""
+BUILT_IN: Jobs = ((JOB,), SERVICES)
 
 # A controller of another namespace. A team's own ServiceAccounts are the team; `system:masters` is the way in when all
 # else fails, and no ordinary administrator has it since Kubernetes 1.29.
@@ -38,8 +29,7 @@ BY_CONTROLLER = (
 # Parts of a job that Kueue holds as a whole carry no queue themselves.
 PART = (
     "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o,"
-    " has(o.controller) && o.controller && o.kind in"
-    " ['JobSet', 'MPIJob', 'PyTorchJob', 'TFJob', 'TrainJob', 'RayCluster', 'RayJob', 'RayService'])"
+    " has(o.controller) && o.controller && o.kind in [{}])"
 )
 LABELLED = f"has({{0}}.metadata.labels) && '{QUEUE}' in {{0}}.metadata.labels && {{0}}.metadata.labels['{QUEUE}'] != ''"
 # Objects from before the rules may still be changed and deleted.
@@ -47,12 +37,12 @@ ENTERING = "!has(object.metadata.deletionTimestamp)"
 NEW_TEMPLATE = "request.operation == 'CREATE' || object.spec.{0} != oldObject.spec.{0}"
 
 
-def policies() -> tuple[Manifest, ...]:
+def policies(jobs: Jobs) -> tuple[Manifest, ...]:
     """Return every policy and what binds it to the teams' namespaces."""
     made = (
-        queued(),
+        queued(jobs),
         pods(),
-        templates("gen-pod-templates", BUILT_IN, "template"),
+        templates("gen-pod-templates", by_group(BUILT_IN), "template"),
         templates("gen-cron-job-templates", [("batch", ["cronjobs"])], "jobTemplate.spec.template"),
         volcano_jobs(),
         pod_groups(),
@@ -60,18 +50,18 @@ def policies() -> tuple[Manifest, ...]:
     return tuple(item for policy in made for item in (policy, binding(policy)))
 
 
-def queued() -> Manifest:
+def queued(jobs: Jobs) -> Manifest:
     """Demand that whatever runs pods names its queue, and keeps naming one."""
     return policy(
         "gen-queue-name",
-        [resources(group, kinds, "CREATE", "UPDATE") for group, kinds in KINDS],
+        [resources(group, kinds, "CREATE", "UPDATE") for group, kinds in by_group((*BUILT_IN, *jobs))],
         validations={
             "variables.part && variables.controller || variables.labelled || variables.never":
             f"put the label {QUEUE}: default on it (a label, not an annotation): jobs start through the team's queue",
         },
         variables={
             "controller": BY_CONTROLLER,
-            "part": PART,
+            "part": PART.format(", ".join(f"'{one.kind}'" for one in sorted_kinds(jobs))),
             "labelled": LABELLED.format("object"),
             "never": f"request.operation == 'UPDATE' && !({LABELLED.format('oldObject')})",
         },
@@ -123,7 +113,7 @@ def volcano_jobs() -> Manifest:
     """Refuse Volcano's own jobs: they have no `suspend`, so that Kueue cannot hold or count them."""
     return policy(
         "gen-no-volcano-jobs",
-        [resources(group, ["*"], "CREATE") for group in ("batch.volcano.sh", "flow.volcano.sh")],
+        [resources(group, ["*"], "CREATE") for group in JOB_GROUPS],
         validations={"false": "Kueue cannot hold Volcano's own jobs back: make a batch/v1 Job, a JobSet or a TrainJob"},
     )
 

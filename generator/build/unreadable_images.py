@@ -1,0 +1,182 @@
+"""Fields for images whose text is no reference: which image that is, only whoever runs it knows.
+
+Kubernetes takes a text in its own objects as it stands, but for variables in arguments and in the environment, which
+are left open here as those in files of ConfigMaps are. Other kinds have templates; of those, the parameters that an
+Argo workflow gives itself are followed. A text that the mirror begins is from the mirror, whatever follows.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from msgspec import Struct
+
+from generator.build.fields import dig, mapping, sequence, walk
+from generator.components.component import Manifest
+from generator.layout.image_fields import ImageField, image_fields
+from generator.layout.image_references import is_reference, normalised
+from generator.layout.image_texts import KEY, is_image_key
+from generator.model.finding import Path
+
+
+class UnreadableImage(Struct, frozen=True):
+    """Where an object names an image that cannot be read: the way there, and the text. `wrong` tells that it is a
+    mistake; otherwise something may fill it in when it runs, or the field may be for something else.
+    """
+
+    path: Path
+    text: str
+    wrong: bool
+
+    @property
+    def fix(self) -> str:
+        """The smallest change that makes the text readable."""
+        if re.search(_TEMPLATE, self.text):
+            if self.wrong:
+                return "write the image itself: nothing replaces a variable here"
+            parameters = "give every parameter in it a value or a default in the same object, or "
+            return f"{parameters if '{{' in self.text else ''}write the image itself"
+        if "@" in self.text and not re.search(r"@sha256:[0-9a-f]{64}$", self.text):
+            return "a digest is sha256: and 64 hexadecimal digits"
+        name, colon, tag = self.text.partition(":")
+        lower = f"{name.lower()}{colon}{tag}"
+        return f"in lower case: {lower}" if is_reference(lower) else "registry/path:tag, without spaces"
+
+
+_LISTS = {"containers", "initContainers", "ephemeralContainers", "sidecars"}
+_ONE = {"container", "script"}
+_PARAMETER = r"\{\{\s*=?\s*(inputs|workflow)\.parameters(?:\.([\w-]+)|\[\s*'([^']+)'\s*\])\s*\}\}"
+_TEMPLATE = r"\{\{|\$[({]"
+_BUILT_IN = {"", "apps", "batch"}
+_FILES = {"ConfigMap", "Secret"}
+# What stands behind a key in a text, with variables and templates in it whole.
+_BEHIND = rf"""{KEY}(?P<text>(?:\{{\{{.{{0,99}}?\}}\}}|\$\(.{{0,99}}?\)|\$\{{.{{0,99}}?\}}|[^\s"',;\\])*)"""
+# Values within values, and as many results as a person could list.
+_DEEP, _MOST = 4, 64
+
+
+def unreadable_images(manifest: Manifest) -> Iterator[UnreadableImage]:
+    """Yield every field for an image whose text is no reference and cannot be made one."""
+    # In their fields Kubernetes' own kinds have no templates.
+    built_in = str(manifest.get("apiVersion")).rpartition("/")[0] in _BUILT_IN
+    for path, text in _no_references(manifest):
+        if not _references(manifest, path, text):
+            yield UnreadableImage(path, text, built_in or (_is_container(path) and not re.search(_TEMPLATE, text)))
+    for path, text in _to_be_filled_in(manifest):
+        if not _references(manifest, path, text):
+            yield UnreadableImage(path, text, wrong=False)
+
+
+def named_images(manifest: Manifest) -> Iterator[ImageField]:
+    """Yield every image that an object names, also what its templates become with the values in the same object."""
+    found = set()
+    for field in image_fields(manifest):
+        found.add(field.image)
+        yield field
+    for path, text in (*_no_references(manifest), *_to_be_filled_in(manifest)):
+        for reference in _references(manifest, path, text):
+            if (image := normalised(reference)) not in found:
+                yield ImageField(path, text, text, image)
+
+
+def _no_references(manifest: Manifest) -> Iterator[tuple[Path, str]]:
+    """Yield the texts in fields for an image that are no reference, but for parts that an operator is told not to start."""
+    if manifest.get("kind") in _FILES:
+        return
+    for path, part in _parts(manifest):
+        if isinstance(part, dict) and part.get("enabled") is not False:
+            for key, text in part.items():
+                if isinstance(text, str) and text and _is_field(part, path, key) and not is_reference(text):
+                    yield (*path, key), text
+
+
+def _parts(manifest: Manifest) -> Iterator[tuple[Path, Any]]:
+    if manifest.get("kind") != "CustomResourceDefinition":
+        yield from walk({key: value for key, value in manifest.items() if key not in {"metadata", "status"}})
+
+
+def _to_be_filled_in(manifest: Manifest) -> Iterator[tuple[Path, str]]:
+    """Yield what stands for an image in arguments, variables and files of ConfigMaps, and is to be filled in."""
+    file = manifest.get("kind") in _FILES
+    for path, text in _parts(manifest):
+        if isinstance(text, str) and re.search(_TEMPLATE, text):
+            if is_image_key(_key(manifest, path)):
+                yield path, text
+            elif file or path[-2:-1] in {("args",), ("command",)}:
+                behind = (match["text"] for match in re.finditer(_BEHIND, text))
+                yield from ((path, one) for one in behind if re.search(_TEMPLATE, one))
+
+
+def _key(manifest: Manifest, path: Path) -> str:
+    """Return the flag or variable that a text belongs to, or the name of a file in a ConfigMap."""
+    *way, last = path
+    if isinstance(last, int):
+        before = dig(manifest, *way, last - 1)
+        return before if isinstance(before, str) and before.startswith("-") and "=" not in before else ""
+    if last == "value" and way[-2:-1] == ["env"]:
+        return str(dig(manifest, *way, "name"))
+    return last if manifest.get("kind") in _FILES else ""
+
+
+def _is_field(part: dict[Any, Any], path: Path, key: object) -> bool:
+    if key == "image":
+        # Ceph calls volumes so.
+        return path[-1:] != ("rbd",)
+    if key == "reference":
+        return path[-1:] == ("image",)
+    assembled = part.get("tag") or part.get("digest") or ("image" in part and part.get("version"))
+    named = (key == "repository" and assembled) or (isinstance(key, str) and key.endswith("Image"))
+    return bool(named) and "://" not in str(part[key])
+
+
+def _is_container(path: Path) -> bool:
+    return path[-1] == "image" and (path[-2:-1] in {(one,) for one in _ONE} or (len(path) > 2 and path[-3] in _LISTS))
+
+
+def _references(manifest: Manifest, path: Path, text: str) -> list[str]:
+    """Return all that a text may become, nothing where any of it stays unknown."""
+    if not str(manifest.get("apiVersion")).startswith("argoproj.io/"):
+        return []
+    found = list(islice(_filled(manifest, path, text, _DEEP), _MOST + 1))
+    return found if len(found) <= _MOST and all(is_reference(one) for one in found) else []
+
+
+def _filled(manifest: Manifest, path: Path, text: str, deep: int) -> Iterator[str]:
+    """Yield what a text becomes; it stays as it is where its parameters have no value."""
+    match = re.search(_PARAMETER, text)
+    values = _values(manifest, path, match) if match and deep else []
+    if not values:
+        yield text
+    for at, value in values:
+        start, end = match.span() if match else (0, 0)
+        yield from _filled(manifest, at or path, f"{text[:start]}{value}{text[end:]}", deep - 1)
+
+
+def _values(manifest: Manifest, path: Path, match: re.Match[str]) -> list[tuple[Path, str]]:
+    """Return what a parameter may be, each with the way to where it stands: parameters in it are those of that place.
+    Of a template's own these are what callers in the same object give, what the workflow does, and the default.
+    """
+    name = match[2] or match[3]
+    at = path[: path.index("templates")] if "templates" in path else path[:1]
+    spec = mapping(dig(manifest, *at))
+    if match[1] == "workflow":
+        return _named(dig(spec, "arguments", "parameters"), name)
+    template = mapping(dig(manifest, *path[: len(at) + 2]))
+    title = template.get("name")
+    called = [value for caller, part in walk(spec, at) for value in _passed(caller, part, title, name)]
+    begun = _named(dig(spec, "arguments", "parameters"), name) if spec.get("entrypoint") == title else []
+    return [*called, *begun, *_named(dig(template, "inputs", "parameters"), name)]
+
+
+def _passed(at: Path, part: object, template: object, name: str) -> list[tuple[Path, str]]:
+    calls = template and mapping(part).get("template") == template
+    return [(at, value) for _, value in _named(dig(part, "arguments", "parameters"), name)] if calls else []
+
+
+def _named(parameters: Any, name: str) -> list[tuple[Path, str]]:
+    """Return value and default of a parameter; what it takes from elsewhere is a text that is no image."""
+    found = [mapping(one) for one in sequence(parameters) if mapping(one).get("name") == name]
+    values = [str(one[key]) for one in found for key in ("value", "default") if isinstance(one.get(key), str | int)]
+    values += ["{{valueFrom}}" for one in found if "valueFrom" in one]
+    return [((), value) for value in values]

@@ -1,0 +1,147 @@
+"""Images as people and the tools that copy them read them."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from shutil import get_terminal_size
+
+import click
+from msgspec import to_builtins
+
+from generator.layout.emit import emit
+from generator.model.finding import Finding
+from generator.model.plural import plural
+from generator.upstream.cluster_images import ClusterImages, ImageFinding
+from generator.upstream.image_exports import skopeo
+from generator.upstream.images import Image
+from generator.upstream.registry import Answer
+
+
+def table(found: Sequence[Image]) -> None:
+    """Print a line for each image; on a terminal, a long name stands on a line of its own."""
+    rows = [("IMAGE", "DIGEST", "SIZE", "FOR"), *(_row(image) for image in found)]
+    shown = [0, *(column for column in (1, 2) if any(row[column] for row in rows[1:])), 3]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    if sys.stdout.isatty():
+        others = sum(widths[column] + 2 for column in shown[1:])
+        widths[0] = min(widths[0], max(get_terminal_size().columns - others, 20))
+    for row in rows:
+        cells = [row[column].rjust(widths[2]) if column == 2 else row[column].ljust(widths[column]) for column in shown]
+        if len(row[0]) > widths[0]:
+            click.echo(row[0])
+            cells[0] = " " * widths[0]
+        click.echo("  ".join(cells).rstrip())
+    if any(row[1].endswith("*") for row in rows):
+        click.echo("* known, not pinned; `gen images --lock` pins it", err=True)
+
+
+def _row(image: Image) -> tuple[str, str, str, str]:
+    mark = "" if image.pinned or not image.digest else " by tag" if image.by_tag else "*"
+    digest = f"{image.digest.removeprefix('sha256:')[:12]}{mark}"
+    size = "" if image.size is None else f"{image.size / 1e6:.1f} MB"
+    there = " (on the mirror already)" if image.of_site else ""
+    return image.name, digest, size, f"{', '.join(image.components)}{there}"
+
+
+def lists(found: Sequence[Image], mirrors: Iterable[str | None], output: str) -> None:
+    """Print what is to be copied to the mirrors: for skopeo, or plain; what lies there already is named apart."""
+    left_out = [image.name for image in found if image.of_site]
+    whole = [image for image in found if not image.system_added and not image.of_site]
+    if left_out:
+        click.echo(f"left out, the site's own and on the mirror already: {', '.join(left_out)}", err=True)
+    if output == "plain":
+        click.echo("".join(f"{image.reference}\n" for image in whole), nl=False)
+        return
+    click.echo(emit(skopeo(whole)), nl=False)
+    for mirror in sorted({mirror or "REGISTRY/PATH" for mirror in mirrors}):
+        command = f"skopeo sync --all --preserve-digests --scoped --src yaml --dest docker images.yaml {mirror}"
+        click.echo(f"save this as images.yaml, then: {command}", err=True)
+
+
+def show_totals(found: Sequence[Image], unreadable: int, *, locked: bool) -> None:
+    """Say totals and what no list can hold."""
+    for image in found:
+        if image.system_added:
+            words = "the operator adds the node's system to the tag (-ubuntu24.04): copy those that your nodes need"
+            click.echo(f"note: {image.name}: {words}", err=True)
+    pinned = sum(image.pinned for image in found)
+    if locked:
+        _show_by_tag(found)
+    sized = [image.size for image in found if image.size is not None]
+    size = f", {sum(sized) / 1e9:.2f} GB in {len(sized)} of them, layers that they share counted each time"
+    more = f"{size if sized else ''}{f', {unreadable} not readable' if unreadable else ''}"
+    click.echo(f"{plural(len(found), 'image')}, {pinned} pinned by digest{more}", err=True)
+
+
+def _show_by_tag(found: Sequence[Image]) -> None:
+    """Say what keeps images from being pinned where others are."""
+    by_reason: dict[str, list[str]] = {}
+    for image in found:
+        if image.by_tag:
+            by_reason.setdefault(image.by_tag, []).append(image.name)
+    for reason, those in by_reason.items():
+        click.echo(f"by tag: {reason}: {', '.join(those)}", err=True)
+
+
+def show_answers(failed: Mapping[str, Answer]) -> None:
+    """Say why images are not known: once for what they have in common."""
+    by_error: dict[str, list[str]] = {}
+    for name, answer in failed.items():
+        by_error.setdefault(answer.error, []).append(name)
+    for error, those in by_error.items():
+        away = failed[those[0]].unreachable
+        many = plural(len(those), "image")
+        lines = [f"{error} ({many})"] if away else [f"{name}: {error}" for name in those]
+        click.echo("\n".join(lines), err=True)
+
+
+def show_cluster(each: ClusterImages) -> None:
+    """Say what is wrong with one cluster's images, and what was not seen."""
+    name, mirror = each.cluster.name, each.cluster.site.images
+    found = [*map(_broken, each.findings), *map(_finding, (*each.elsewhere, *each.unreadable))]
+    for text in found:
+        click.echo(text, err=True)
+    so = "so that their images may come from elsewhere" if mirror else "their images are not in the list"
+    if each.unvendored:
+        click.echo(f"{name}: not vendored, {so}: {', '.join(each.unvendored)}; `gen vendor` brings them", err=True)
+    if each.remote:
+        what = "what their custom/ wants from the network was not looked at"
+        click.echo(f"{name}: {what}, {so}: {', '.join(each.remote)}; commit the files", err=True)
+    if each.stale:
+        what = "vendored from other inputs than today's, so that their images may become others"
+        click.echo(f"{name}: {what}: {', '.join(each.stale)}; `gen vendor` brings them", err=True)
+
+
+def _broken(one: Finding) -> str:
+    return f"{one.file}: {one.severity} {one.code}: {one.about}: {one.message}; fix: {one.fix}"
+
+
+def _finding(one: ImageFinding) -> str:
+    kind = f"error {one.code}" if one.code else "note"
+    return f"{one.use.file}: {kind}: {one.use.place}: {one.message}; fix: {one.fix}"
+
+
+def show_json(document: object) -> None:
+    """Print data as JSON."""
+    click.echo(json.dumps(document, indent=2))
+
+
+def image_data(found: Iterable[Image], listed: Sequence[ClusterImages]) -> dict[str, object]:
+    """Return everything that is known of the images, as `--output json` has it."""
+    return {
+        "images": [_image(image) for image in found],
+        "elsewhere": [{"use": to_builtins(one.use), "fix": one.fix} for each in listed for one in each.elsewhere],
+        "unreadable": [
+            {"use": to_builtins(one.use), "fix": one.fix, "code": one.code}
+            for each in listed
+            for one in each.unreadable
+        ],
+        "unseen": {each.cluster.name: [*each.unvendored, *each.remote] for each in listed},
+        "stale": {each.cluster.name: each.stale for each in listed},
+        "findings": [_broken(finding) for each in listed for finding in each.findings],
+    }
+
+
+def _image(image: Image) -> dict[str, object]:
+    told = {key: value for key, value in to_builtins(image).items() if value not in ("", None, False)}
+    return {**told, "reference": image.reference, "pinned": image.pinned}

@@ -1,0 +1,149 @@
+"""Argo Workflows: runs the day-2 operations. From upstream's manifest, not its chart."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from generator.components.common import CLUSTER_ROLES, CRD
+from generator.components.component import Component, Manifest, Namespace, Patch, Tier
+from generator.components.definition import Definition, Version, Versions
+from generator.components.operated import OWN, Api, Named, OperatedKind
+from generator.components.parts import UNPRIVILEGED, pod_security, resources
+from generator.components.static import read_objects
+from generator.model.cluster import Cluster
+from generator.model.fields import Path, dig, mapping, sequence, spots
+
+VERSIONS = Versions(
+    "argo-workflows",
+    (
+        Version(
+            version="v4.0.15",
+            manifests=("https://github.com/argoproj/argo-workflows/releases/download/v4.0.15/install.yaml",),
+            images={"argoexec": "quay.io/argoproj/argoexec:v4.0.15-nonroot"},
+            schemas=("argo-workflows/v4.0.2",),
+            proven="v4.0.2",
+        ),
+    ),
+)
+
+NAMESPACE = "argo"
+DAY = 24 * 60 * 60
+WORKFLOWS: dict[str, Path] = {
+    "Workflow": ("spec",),
+    "WorkflowTemplate": ("spec",),
+    "ClusterWorkflowTemplate": ("spec",),
+    "CronWorkflow": ("spec", "workflowSpec"),
+}
+"""Kinds that hold a workflow, and where."""
+KINDS = (
+    *WORKFLOWS,
+    "WorkflowArtifactGCTask",
+    "WorkflowEventBinding",
+    "WorkflowTaskResult",
+    "WorkflowTaskSet",
+)
+"""Every kind of its own; the others of the group are Argo CD's."""
+
+
+def argo_workflows(cluster: Cluster) -> Component:
+    """Argo Workflows for the whole cluster; absent where nothing uses it. Its server keeps upstream's
+    `client` authentication and a ClusterIP: people reach it by port-forward with their own token.
+    """
+    version = VERSIONS.of(cluster)
+    return Component(
+        name="argo-workflows",
+        tier=Tier.PLATFORM,
+        summary="Argo Workflows: runs backups and other day-2 operations",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security="restricted"),),
+        base=read_objects("argo_workflows/metrics.yaml"),
+        manifests=version.manifests,
+        patches=(configuration(version), *deployments()),
+        kinds=(CRD, *CLUSTER_ROLES, "scheduling.k8s.io/PriorityClass"),
+    )
+
+
+def configuration(version: Version) -> Patch:
+    """Fill the controller's ConfigMap, which upstream ships without `data`. Values are YAML in text: JSON will do."""
+    settings: dict[str, Any] = {
+        # Workflows run with the rights of a namespace's ServiceAccounts: only reviewed templates may be run.
+        "workflowRestrictions": {"templateReferencing": "Strict"},
+        "workflowDefaults": {"spec": defaults()},
+        "mainContainer": {"securityContext": UNPRIVILEGED},
+        "executor": {
+            "image": version.images["argoexec"],
+            "imagePullPolicy": "IfNotPresent",
+            "resources": resources("50m", "64Mi", "512Mi"),
+            "securityContext": UNPRIVILEGED,
+        },
+        "metricsConfig": {"enabled": True, "path": "/metrics", "port": 9090, "secure": False},
+        "nodeEvents": {"enabled": False},
+        "parallelism": 50,
+    }
+    data = {name: json.dumps(value) for name, value in settings.items()}
+    return Patch(
+        target={"version": "v1", "kind": "ConfigMap", "name": "workflow-controller-configmap"},
+        operations=({"op": "add", "path": "/data", "value": data},),
+    )
+
+
+def defaults() -> Manifest:
+    """Return what a workflow gets where it says nothing: an end, a place in no archive, no root."""
+    return {
+        "activeDeadlineSeconds": DAY,
+        "ttlStrategy": {"secondsAfterSuccess": 7 * DAY, "secondsAfterFailure": 28 * DAY},
+        "podGC": {"strategy": "OnWorkflowSuccess"},
+        "securityContext": pod_security(8737),
+    }
+
+
+def deployments() -> tuple[Patch, ...]:
+    """Make both Deployments fit a restricted namespace and give them requests: upstream has neither."""
+    sizes = {
+        "workflow-controller": resources("100m", "256Mi", "2Gi"),
+        "argo-server": resources("50m", "128Mi", "512Mi"),
+    }
+    pod = "/spec/template/spec"
+    profile = {"op": "add", "path": f"{pod}/securityContext/seccompProfile", "value": {"type": "RuntimeDefault"}}
+    return tuple(
+        Patch(
+            target={"group": "apps", "version": "v1", "kind": "Deployment", "name": name},
+            operations=(profile, {"op": "add", "path": f"{pod}/containers/0/resources", "value": size}),
+        )
+        for name, size in sizes.items()
+    )
+
+
+def templates_named(manifest: Manifest) -> Iterator[Named]:
+    """Yield the templates that a workflow takes from others."""
+    at = WORKFLOWS[manifest["kind"]]
+    whole = mapping(dig(manifest, *at))
+    yield template((*at, "workflowTemplateRef", "name"), whole.get("workflowTemplateRef"))
+    own = [dig(each, "name") for each in sequence(whole.get("templates"))]
+    for way in ("templates.*.steps.*.*", "templates.*.dag.tasks.*"):
+        for within, task in spots(whole, way):
+            yield template((*at, *within, "templateRef", "name"), dig(task, "templateRef"))
+            if isinstance(dig(task, "template"), str) and task["template"] not in own:
+                yield Named((*at, *within, "template"), "template of the workflow", task["template"], OWN)
+
+
+def template(at: Path, said: object) -> Named:
+    """Return a template of workflows."""
+    if dig(said, "clusterScope") is True:
+        return Named(at, "ClusterWorkflowTemplate", dig(said, "name"))
+    return Named(at, "WorkflowTemplate", dig(said, "name"), OWN)
+
+
+DEFINITION = Definition(
+    name="argo-workflows",
+    make=argo_workflows,
+    wanted=lambda cluster: cluster.backups,
+    absence="there are no backups",
+    versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group="argoproj.io", kinds=KINDS, title="argoproj.io of workflows"),),
+    kinds=tuple(
+        OperatedKind(kind=kind, also_names=templates_named) for kind in ("CronWorkflow", "Workflow", "WorkflowTemplate")
+    ),
+    notes="From upstream's manifest at a tag. Runs the scheduled operations.",
+)

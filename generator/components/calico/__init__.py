@@ -1,0 +1,153 @@
+"""Calico: the pod network of clusters that keep kube-proxy, installed through the Tigera operator."""
+
+from ipaddress import IPv4Network, IPv6Network
+
+from generator.components.common import CLUSTER_ROLES, CRD, replicas
+from generator.components.component import Chart, Component, Health, Manifest, Namespace, Release, Tier, protect
+from generator.components.definition import ALL_NODES, Definition, OperatorImages, Version, Versions
+from generator.components.operated import Api
+from generator.components.static import read_objects, read_text
+from generator.model.cluster import Cluster
+
+VERSIONS = Versions(
+    "calico",
+    (
+        Version(
+            version="v3.32.1",
+            charts=(
+                Chart(name="tigera-operator", repository="https://docs.tigera.io/calico/charts", version="v3.32.1"),
+                Chart(
+                    name="crd.projectcalico.org.v1",
+                    repository="https://docs.tigera.io/calico/charts",
+                    version="v3.32.1",
+                ),
+            ),
+            schemas=("calico/v3.32.1",),
+        ),
+    ),
+)
+
+NAMESPACE = "tigera-operator"
+REGISTRY = "quay.io"
+# A VXLAN header over IPv4, in bytes; over IPv6 it is 20 more.
+OVERHEAD, OVERHEAD6 = 50, 70
+
+
+def calico(cluster: Cluster) -> Component:
+    """Install Calico where `networks.cni` asks for it. `calico-system` is made by the operator, not by us."""
+    version, lua = VERSIONS.of(cluster), read_text("calico/health.lua")
+    return Component(
+        name="calico",
+        tier=Tier.NETWORK,
+        summary="Pod network and network policies",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security="privileged"),),
+        # Serves `projectcalico.org/v3`, which network policies of Calico's own need.
+        base=(custom("APIServer", {}),),
+        objects=(installation(cluster),),
+        releases=(
+            Release(
+                version.chart("tigera-operator"),
+                "calico",
+                NAMESPACE,
+                read_objects("calico/values.yaml")[0],
+                # Runs before the chart is deleted and takes the whole network down with it.
+                hooks={"tigera-operator-uninstall": "drop"},
+            ),
+            # Since 3.32 the operator's chart has no CRDs.
+            Release(version.chart("crd.projectcalico.org.v1"), "calico-crds", NAMESPACE, {}),
+        ),
+        # The operator calls its `Available` `Ready` on these kinds (read in its source).
+        health=tuple(Health("operator.tigera.io", kind, lua) for kind in ("Installation", "APIServer")),
+        kinds=(CRD, *CLUSTER_ROLES),
+    )
+
+
+def installation(cluster: Cluster) -> Manifest:
+    """Return what the operator installs."""
+    spec = {
+        "variant": "Calico",
+        **({"registry": cluster.site.pulled(f"{REGISTRY}/")} if cluster.site.images else {}),
+        "cni": {"type": "Calico", "ipam": {"type": "Calico"}},
+        "calicoNetwork": network(cluster),
+        "controlPlaneReplicas": replicas(cluster),
+        # No CSI driver: it serves only application-layer policies.
+        "kubeletVolumePluginPath": "None",
+    }
+    return custom("Installation", spec)
+
+
+def custom(kind: str, spec: Manifest) -> Manifest:
+    """Return one of the operator's objects. Removing it takes the network down, so it is protected."""
+    return protect({"apiVersion": "operator.tigera.io/v1", "kind": kind, "metadata": {"name": "default"}, "spec": spec})
+
+
+def network(cluster: Cluster) -> Manifest:
+    """Return the network. Node addresses are the kubelet's (`--node-ip`): the default, the first address found,
+    can be one of IP over InfiniBand.
+    """
+    kubernetes = cluster.kubernetes
+    settings: Manifest = {
+        "bgp": "Disabled",
+        "linuxDataplane": "Iptables",
+        "hostPorts": "Enabled",
+        "multiInterfaceMode": "None",
+        "nodeAddressAutodetectionV4": {"kubernetes": "NodeInternalIP"},
+        "ipPools": [pool("default-ipv4-ippool", kubernetes.pod_cidr, 26)],
+    }
+    if kubernetes.pod_cidr6:
+        settings["nodeAddressAutodetectionV6"] = {"kubernetes": "NodeInternalIP"}
+        settings["ipPools"].append(pool("default-ipv6-ippool", kubernetes.pod_cidr6, 122))
+    if size := mtu(cluster):
+        settings["mtu"] = size
+    return settings
+
+
+def pool(name: str, cidr: IPv4Network | IPv6Network, block_size: int) -> Manifest:
+    """Return a pool with every field: the operator fills in the others, and in lists Argo CD calls that drift."""
+    return {
+        "name": name,
+        "cidr": str(cidr),
+        "blockSize": max(block_size, cidr.prefixlen),
+        "encapsulation": "VXLAN",
+        "natOutgoing": "Enabled",
+        "nodeSelector": "all()",
+        "allowedUses": ["Workload", "Tunnel"],
+        "assignmentMode": "Automatic",
+        "disableBGPExport": False,
+        "disableNewAllocations": False,
+    }
+
+
+def mtu(cluster: Cluster) -> int | None:
+    """Return the MTU of pods in bytes; None unless the file gives that of the node network for every node. Calico
+    would look for itself, and at IP over InfiniBand too.
+    """
+    smallest = min((machine.networks["node"].mtu or 0 for machine in cluster.machines), default=0)
+    return smallest - (OVERHEAD6 if cluster.kubernetes.pod_cidr6 else OVERHEAD) if smallest else None
+
+
+# Its own data plane, FlexVolume at its default, no CSI driver, no v3 CRDs, goldmane and whisker left out
+# (tigera/operator v1.42.3, pkg/components/calico.go and references.go).
+IMAGES = OperatorImages(
+    versions=VERSIONS,
+    kind="Installation",
+    registry=("spec", "registry"),
+    default=REGISTRY,
+    names=tuple(
+        f"calico/{part}" for part in ("apiserver", "cni", "kube-controllers", "node", "pod2daemon-flexvol", "typha")
+    ),
+)
+DEFINITION = Definition(
+    name="calico",
+    make=calico,
+    wanted=lambda cluster: cluster.networks.cni == "calico",
+    absence="cni is cilium",
+    versions=VERSIONS,
+    namespaces=(NAMESPACE, "calico-apiserver", "calico-system"),
+    apis=(Api(group="projectcalico.org"), Api(group="operator.tigera.io")),
+    daemons_on=ALL_NODES,
+    notes="Keeps kube-proxy. The CRDs and the Installation are Argo CD's, not the operator's own; the Installation "
+    "is protected, because removing it takes the network down.",
+    operator_images=IMAGES,
+)

@@ -1,0 +1,177 @@
+"""NVIDIA's GPU Operator: drivers, container toolkit, device plugin, MIG and GPU metrics."""
+
+from collections.abc import Iterator
+
+from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds
+from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
+from generator.components.definition import Definition, ImageJoining, Version, Versions
+from generator.components.node_feature_discovery import feature_rule
+from generator.components.operated import Api, Made, MadePods, OperatedKind
+from generator.components.parts import tolerations
+from generator.components.static import read_text
+from generator.model.cluster import Cluster
+from generator.model.nodes import Machine
+
+VERSIONS = Versions(
+    "gpu-operator",
+    (
+        Version(
+            version="v26.7.0",
+            charts=(Chart(name="gpu-operator", repository="https://helm.ngc.nvidia.com/nvidia", version="v26.7.0"),),
+            schemas=("gpu-operator/v26.7.0",),
+            kubernetes=(33, 36),
+        ),
+    ),
+)
+
+NAMESPACE = "gpu-operator"
+# The API server fills these in, and the chart never writes them.
+FILLED_IN = ("/spec/cdi/default", "/spec/hostPaths/kubeletRootDir")
+
+
+def gpu_operator(cluster: Cluster) -> Component:
+    """Install the operator where there are GPUs. Device plugin and DCGM exporter come with it alone."""
+    version = VERSIONS.of(cluster)
+    return Component(
+        name="gpu-operator",
+        tier=Tier.GPU,
+        summary="GPU drivers, device plugin and metrics",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security="privileged"),),
+        objects=tuple(mig_rules(cluster.gpu_nodes)),
+        releases=(
+            Release(
+                version.chart("gpu-operator"),
+                "gpu-operator",
+                NAMESPACE,
+                values(cluster),
+                # Deletes GPU claims when the chart goes; there are none, and nothing may go with an Application.
+                hooks={"gpu-operator-cleanup-gpucluster": "drop"},
+            ),
+        ),
+        needs=("node-feature-discovery", *prometheus_crds(cluster)),
+        # `ignored` is the state of a second policy: there may be one.
+        health=(Health("nvidia.com", "ClusterPolicy", read_text("gpu_operator/health.lua")),),
+        ignore=(Ignore(group="nvidia.com", kind="ClusterPolicy", pointers=FILLED_IN),),
+        kinds=(CRD, "nvidia.com/ClusterPolicy", *CLUSTER_ROLES),
+    )
+
+
+def values(cluster: Cluster) -> Manifest:
+    """Return the chart's values. For drivers that come with the nodes' own system, set `driver.enabled: false` in
+    the component's values.
+    """
+    return {
+        "nfd": {"enabled": False},
+        "psa": {"enabled": False},
+        "cdi": {"enabled": True, "nriPluginEnabled": False},
+        "operator": {"upgradeCRD": False, "cleanupCRD": False, "tolerations": tolerations(cluster.control_plane)},
+        "daemonsets": {"tolerations": tolerations(cluster.gpu_nodes)},
+        "driver": driver(),
+        "toolkit": {"enabled": True},
+        **mig(cluster.gpu_nodes),
+        "dcgm": {"enabled": False},
+        "dcgmExporter": exporter(prometheus=cluster.monitoring.prometheus is not None),
+        # With either of these, or a loaded nvidia_fs, the device plugin puts every HCA into every GPU pod.
+        "gds": {"enabled": False},
+        "gdrcopy": {"enabled": False},
+    }
+
+
+def driver() -> Manifest:
+    """Open kernel modules, so that NICs reach GPU memory by DMA-BUF and no peermem module is needed.
+
+    A new driver takes one node at a time and waits until the Jobs on it are done; the node is cordoned meanwhile.
+    """
+    return {
+        "enabled": True,
+        "kernelModuleType": "open",
+        "rdma": {"enabled": False, "useHostMofed": False},
+        "nvidiaDriverCRD": {"enabled": False},
+        "upgradePolicy": {
+            "autoUpgrade": True,
+            "maxParallelUpgrades": 1,
+            "maxUnavailable": 1,
+            "waitForCompletion": {"podSelector": "batch.kubernetes.io/job-name", "timeoutSeconds": 0},
+            "drain": {"enable": False},
+        },
+    }
+
+
+def mig(machines: tuple[Machine, ...]) -> Manifest:
+    """Split GPUs where a pool asks for it; other GPUs are told to stay whole. The strategy is the cluster's: mixed
+    as soon as one pool asks for that.
+    """
+    strategies = {
+        machine.hardware.gpu.mig.strategy for machine in machines if machine.hardware.gpu and machine.hardware.gpu.mig
+    }
+    return {
+        "mig": {"strategy": "mixed" if "mixed" in strategies else "single"},
+        "migManager": {"enabled": bool(strategies), "config": {"default": "all-disabled"}},
+    }
+
+
+def mig_rules(machines: tuple[Machine, ...]) -> Iterator[Manifest]:
+    """Yield for each MIG profile the rule that labels its nodes. The manager splits GPUs by that label, and the
+    operator itself sets no other than `all-disabled` (read in its source).
+    """
+    names: dict[str, list[str]] = {}
+    for machine in machines:
+        if machine.hardware.gpu and machine.hardware.gpu.mig:
+            names.setdefault(machine.hardware.gpu.mig.profile, []).append(machine.name)
+    for profile, nodes in sorted(names.items()):
+        labels, named = {"nvidia.com/mig.config": profile}, {"nodename": sorted(nodes)}
+        yield feature_rule(f"mig-{profile.lower()}", f"MIG {profile}", labels, "system.name", named)
+
+
+def exporter(*, prometheus: bool) -> Manifest:
+    """Measure GPUs on port 9400 of each GPU node's exporter, for Prometheus or Zabbix; nothing closes that port.
+    Labels of the pod that holds a GPU are added for Prometheus, the few that say whose job it is.
+    """
+    return {
+        "enabled": True,
+        "serviceMonitor": {"enabled": prometheus},
+        "enablePodLabels": prometheus,
+        "podLabelAllowlistRegex": [r"^kueue\.x-k8s\.io/queue-name$", r"^batch\.kubernetes\.io/job-name$"],
+    }
+
+
+def exporter_pods(_policy: Manifest) -> Iterator[MadePods]:
+    """Yield the pods that other components select."""
+    yield MadePods({"app": "nvidia-dcgm-exporter"}, NAMESPACE)
+
+
+# v26.7.0: internal/image/image.go; for the system controllers/object_controls.go `resolveDriverTag` and
+# api/nvidia/v1alpha1/nvidiadriver_types.go.
+JOINING = ImageJoining(
+    group="nvidia.com",
+    system_added={
+        "ClusterPolicy": ("spec.driver", "spec.gds", "spec.gdrcopy", "spec.vgpuManager"),
+        "NVIDIADriver": ("spec", "spec.gds", "spec.gdrcopy"),
+    },
+)
+DEFINITION = Definition(
+    name="gpu-operator",
+    make=gpu_operator,
+    wanted=lambda cluster: cluster.gpu_nodes,
+    absence="no node has GPUs",
+    versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    apis=(Api(group="nvidia.com"),),
+    makes=(Made("RuntimeClass", "nvidia"),),
+    kinds=(
+        OperatedKind(
+            kind="ClusterPolicy",
+            pods=exporter_pods,
+            tolerations=("spec", "daemonsets", "tolerations"),
+            serves="nvidia.com/gpu",
+        ),
+    ),
+    resources=("nvidia.com/gpu", "nvidia.com/mig-"),
+    node_labels=("nvidia.com/",),
+    notes="Open kernel modules, so that network cards reach GPU memory by DMA-BUF. A new driver takes one node at a "
+    "time and waits for the Jobs on it. For drivers that come with the nodes' system set `driver.enabled: "
+    "false` in the component's values. MIG profiles are set by NodeFeatureRules, which label the nodes of a "
+    "pool.",
+    image_joining=JOINING,
+)

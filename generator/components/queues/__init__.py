@@ -1,0 +1,214 @@
+"""Quotas: a flavor for each shared pool, a queue for each team, one cohort in which teams lend to each other."""
+
+from collections.abc import Iterable, Iterator
+
+from generator.components.common import POOL
+from generator.components.component import Component, Health, Manifest, Tier
+from generator.components.definition import Definition
+from generator.components.kueue import VERSIONS as KUEUE_VERSIONS
+from generator.components.parts import taint_entry, toleration
+from generator.components.static import read_text
+from generator.model.capacity import Share, flavor_capacity, quota_share
+from generator.model.cluster import Cluster
+from generator.model.quantity import Quantity
+from generator.model.teams import Scheduling, Team
+from generator.model.text import Taint
+
+COHORT = "teams"
+BATCH = "batch-"
+"""How the names of PriorityClasses for jobs begin."""
+
+GIB = 2**30
+NOTHING = Share(gpus=0, milli_cpu=0, memory=0, pods=0)
+
+
+def queues(cluster: Cluster) -> Component:
+    """Write the quotas of the cluster file as Kueue's objects."""
+    pools = flavors(cluster)
+    return Component(
+        name="queues",
+        tier=Tier.SCHEDULING,
+        summary="Flavors, cohort, a ClusterQueue for each team, priority classes",
+        version=KUEUE_VERSIONS.of(cluster).version,
+        objects=(
+            *(flavor(cluster, pool) for pool in pools),
+            cohort(cluster, pools),
+            *(cluster_queue(cluster, team, pools) for team in cluster.teams),
+            *priorities(cluster.scheduling),
+        ),
+        needs=("kueue",),
+        # A queue that a person holds is not ill; a queue whose flavors are missing is.
+        health=(Health("kueue.x-k8s.io", "ClusterQueue", read_text("queues/health.lua")),),
+    )
+
+
+def flavors(cluster: Cluster) -> list[str]:
+    """Return the pools on which any team has a quota, those without GPUs first: Kueue takes the first flavor that
+    fits, and a launcher that needs no GPU must not take the CPUs of a GPU node (facts: scheduling 2.4, E10).
+    """
+    shared = [pool for pool in cluster.pools if any(pool in team.quotas for team in cluster.teams)]
+    return sorted(shared, key=lambda pool: flavor_capacity(cluster, pool).gpus > 0)
+
+
+def flavor(cluster: Cluster, pool: str) -> Manifest:
+    """Stand for the nodes of a pool. Jobs must tolerate the taints of a GPU pool themselves, which keeps those that
+    need no GPU away from it; on other pools the quota is the permission, and Kueue adds the tolerations.
+    """
+    spec: Manifest = {"nodeLabels": {POOL: pool}}
+    if flavor_capacity(cluster, pool).gpus:
+        if taints := common_taints(cluster, pool):
+            spec["nodeTaints"] = [taint_entry(taint) for taint in taints]
+    elif taints := hard(taint for machine in cluster.in_pools(pool) for taint in machine.taints):
+        spec["tolerations"] = [toleration(taint) for taint in taints]
+    return kueue_object("ResourceFlavor", pool) | {"spec": spec}
+
+
+def hard(taints: Iterable[Taint]) -> list[Taint]:
+    """Return the taints that keep pods away, without repeats: Kueue looks at no others."""
+    return list(dict.fromkeys(taint for taint in taints if taint.effect != "PreferNoSchedule"))
+
+
+def common_taints(cluster: Cluster, pool: str) -> list[Taint]:
+    """Return the taints that every node of the pool has: one more on a single node is no rule for all jobs."""
+    machines = cluster.in_pools(pool)
+    return [taint for taint in hard(machines[0].taints) if all(taint in machine.taints for machine in machines)]
+
+
+def cohort(cluster: Cluster, pools: list[str]) -> Manifest:
+    """Hold what no team owns; every team may borrow it."""
+    entries = [flavor_quotas(pool, remainder(cluster, pool)) for pool in pools]
+    return kueue_object("Cohort", COHORT) | {"spec": {"resourceGroups": group(entries)}}
+
+
+def remainder(cluster: Cluster, pool: str) -> Share:
+    """Return what the quotas on a pool leave of it, in whole cores and whole GiB."""
+    capacity = flavor_capacity(cluster, pool)
+    owned = [nominal(cluster, team, pool) for team in cluster.teams]
+    return Share(
+        gpus=max(0, capacity.gpus - sum(share.gpus for share in owned)),
+        milli_cpu=max(0, capacity.milli_cpu - sum(share.milli_cpu for share in owned)) // 1000 * 1000,
+        memory=max(0, capacity.memory - sum(share.memory for share in owned)) // GIB * GIB,
+        pods=max(0, capacity.pods - sum(share.pods for share in owned)),
+    )
+
+
+def nominal(cluster: Cluster, team: Team, pool: str) -> Share:
+    """Return what a team owns of a pool."""
+    quota = team.quotas.get(pool)
+    return quota_share(cluster, pool, quota) if quota else NOTHING
+
+
+def amounts(share: Share) -> dict[str, str]:
+    """Return the resources of a share in the one order that all flavors of a group must have, as canonical
+    quantities: Kueue would rewrite others and then differ from Git for ever (facts: scheduling 2.4, E9).
+    """
+    return {
+        "cpu": str(Quantity(share.milli_cpu)),
+        "memory": str(Quantity.of(share.memory, binary=True)),
+        "pods": str(Quantity.of(share.pods)),
+        "nvidia.com/gpu": str(Quantity.of(share.gpus)),
+    }
+
+
+def flavor_quotas(pool: str, owned: Share, **limits: Share | None) -> Manifest:
+    """Return what is owned of a flavor, resource by resource, each with the limits that there are."""
+    given = {key: amounts(share) for key, share in limits.items() if share}
+    resources = [
+        {"name": name, "nominalQuota": amount, **{key: limited[name] for key, limited in given.items()}}
+        for name, amount in amounts(owned).items()
+    ]
+    return {"name": pool, "resources": resources}
+
+
+def group(entries: list[Manifest]) -> list[Manifest]:
+    """Return the one resource group: one, so that each pod set of a job finds a flavor of its own."""
+    return [{"coveredResources": list(amounts(NOTHING)), "flavors": entries}] if entries else []
+
+
+def cluster_queue(cluster: Cluster, team: Team, pools: list[str]) -> Manifest:
+    """Give a team its quotas, open to its own namespace only."""
+    mine = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": [team.name]}
+    return kueue_object("ClusterQueue", team.name) | {
+        "spec": {
+            "cohortName": COHORT,
+            "queueingStrategy": team.queueing,
+            "namespaceSelector": {"matchExpressions": [mine]},
+            "resourceGroups": group([quota_entry(cluster, team, pool) for pool in own_first(cluster, team, pools)]),
+            "preemption": preemption(cluster.scheduling),
+        },
+    }
+
+
+def own_first(cluster: Cluster, team: Team, pools: list[str]) -> list[str]:
+    """Order flavors for a team: it uses what it owns before it borrows elsewhere."""
+    return sorted(pools, key=lambda pool: (flavor_capacity(cluster, pool).gpus > 0, pool not in team.quotas))
+
+
+def quota_entry(cluster: Cluster, team: Team, pool: str) -> Manifest:
+    """Return a team's quota on one flavor. On a pool it owns nothing of, it may borrow what is idle."""
+    own = nominal(cluster, team, pool)
+    lent = limit(cluster, team, pool, "lend")
+    return flavor_quotas(
+        pool,
+        own,
+        borrowingLimit=limit(cluster, team, pool, "borrow"),
+        # Kueue refuses to lend more than is owned, of any resource.
+        lendingLimit=smaller(lent, own) if lent else None,
+    )
+
+
+def limit(cluster: Cluster, team: Team, pool: str, key: str) -> Share | None:
+    """Return a team's `borrow` or `lend` on a pool in full, where the file gives one."""
+    quota = team.quotas.get(pool)
+    amount = getattr(quota, key) if quota else None
+    return None if quota is None or amount is None else quota_share(cluster, pool, quota, amount)
+
+
+def smaller(one: Share, other: Share) -> Share:
+    """Return the smaller of two shares, resource by resource."""
+    return Share(**{name: min(getattr(one, name), getattr(other, name)) for name in Share.__struct_fields__})
+
+
+def preemption(scheduling: Scheduling) -> Manifest:
+    """Say whose jobs stop for a team's. Within the team the less urgent; of others those that use more than they
+    own. A job that itself must borrow stops only what is less urgent than the highest class.
+    """
+    reclaim = {"any": "Any", "lower-priority": "LowerPriority", "never": "Never"}[scheduling.reclaim]
+    rules: Manifest = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": reclaim}
+    values = sorted(set(scheduling.priorities.values()))
+    if reclaim != "Never" and len(values) > 1:
+        rules["borrowWithinCohort"] = {"policy": "LowerPriority", "maxPriorityThreshold": values[-2]}
+    return rules
+
+
+def priorities(scheduling: Scheduling) -> Iterator[Manifest]:
+    """Yield classes of jobs, for the label `kueue.x-k8s.io/priority-class`: the order in a queue and in preemption.
+    The same classes for pods: Volcano orders gangs by them, Kueue reads them where a job has no label. `Never`,
+    because kube-scheduler would stop single pods of another gang (facts: scheduling 1.4).
+    """
+    for name, value in scheduling.priorities.items():
+        yield kueue_object("WorkloadPriorityClass", name) | {"value": value, "description": f"Jobs of priority {name}"}
+        yield {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": f"{BATCH}{name}"},
+            "value": value,
+            "preemptionPolicy": "Never",
+            "description": f"Pods of jobs of priority {name}; they never stop other pods",
+        }
+
+
+def kueue_object(kind: str, name: str) -> Manifest:
+    """Begin a cluster-scoped object of Kueue."""
+    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": {"name": name}}
+
+
+DEFINITION = Definition(
+    name="queues",
+    make=queues,
+    wanted=lambda cluster: cluster.teams,
+    absence="there are no teams",
+    notes="A flavor for each pool that some team has a quota on, a ClusterQueue for each team, one cohort. What no "
+    "team owns is the cohort's, so that everybody may borrow it. On GPU pools CPU and memory follow the GPUs "
+    "in proportion.",
+)

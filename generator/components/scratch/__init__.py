@@ -1,0 +1,152 @@
+"""Tier 1: local NVMe of nodes as volumes that vanish with their claim."""
+
+from generator.components.common import CLUSTER_ROLES, SCRATCH, prometheus_crds
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
+from generator.components.definition import Definition, Version, Versions
+from generator.components.parts import UNPRIVILEGED, pod_security, tolerations
+from generator.components.static import read_objects
+from generator.model.cluster import Cluster
+from generator.model.nodes import Machine
+from generator.model.storage import Scratch
+
+VERSIONS = Versions(
+    "scratch",
+    (
+        Version(
+            version="v2.9.0",
+            charts=(
+                Chart(
+                    name="local-static-provisioner",
+                    repository="https://kubernetes-sigs.github.io/sig-storage-local-static-provisioner",
+                    version="2.9.0",
+                ),
+            ),
+            images={"node-cleanup": "registry.k8s.io/sig-storage/local-volume-node-cleanup:v2.8.0"},
+            schemas=("local-static-provisioner/v2.9.0",),
+        ),
+    ),
+)
+
+NAMESPACE = "scratch"
+CLEANUP = "local-volume-node-cleanup"
+LABELS = {"app.kubernetes.io/name": CLEANUP}
+
+
+def hosts(cluster: Cluster) -> tuple[Machine, ...]:
+    """Return the nodes that have disks for scratch; none where the cluster file has no such tier."""
+    return tuple(machine for machine in cluster.machines if cluster.storage.scratch and machine.disks_for("scratch"))
+
+
+def scratch(cluster: Cluster) -> Component:
+    """Install the static provisioner on the nodes with scratch disks. It makes one volume of each mount point below
+    `hostDir` and wipes it when its claim goes; nodes without such a disk never run it.
+    """
+    settings = cluster.storage.scratch
+    machines = hosts(cluster)
+    assert settings
+    version = VERSIONS.of(cluster)
+    chart = version.chart("local-static-provisioner")
+    return Component(
+        name="scratch",
+        tier=Tier.STORAGE,
+        summary="Scratch volumes on local NVMe, wiped when their claim goes",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security="privileged"),),
+        objects=(
+            storage_class(settings),
+            *node_cleanup(settings, version.images["node-cleanup"]),
+        ),
+        releases=(Release(chart, chart.name, NAMESPACE, values(cluster, settings, machines)),),
+        needs=prometheus_crds(cluster),
+        kinds=CLUSTER_ROLES,
+    )
+
+
+def storage_class(settings: Scratch) -> Manifest:
+    """Return the class of the volumes that are there. It binds late: the pod chooses the node."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": settings.storage_class},
+        "provisioner": "kubernetes.io/no-provisioner",
+        "volumeBindingMode": "WaitForFirstConsumer",
+        # Deleted with its claim: nothing here is kept.
+        "reclaimPolicy": "Delete",
+    }
+
+
+def values(cluster: Cluster, settings: Scratch, machines: tuple[Machine, ...]) -> Manifest:
+    """Return the chart's values. Volumes go with their Node object: a node that comes back under the same name
+    offers its disks anew.
+    """
+    return {
+        "classes": [
+            {
+                "name": settings.storage_class,
+                "hostDir": settings.host_dir,
+                "volumeMode": "Filesystem",
+                "accessMode": "ReadWriteOnce",
+                "fsType": settings.filesystem,
+                # Used for a block device linked below hostDir; upstream's `shred` would wear the flash out.
+                "blockCleanerCommand": ["/scripts/blkdiscard.sh"],
+            }
+        ],
+        "setPVOwnerRef": True,
+        "nodeSelector": {SCRATCH: "true"},
+        "tolerations": tolerations(machines),
+        "priorityClassName": "system-node-critical",
+        "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
+        "serviceMonitor": {"enabled": cluster.monitoring.prometheus is not None, "interval": "60s"},
+        "readinessProbe": {"httpGet": {"path": "/ready", "port": "metrics"}},
+    }
+
+
+def node_cleanup(settings: Scratch, image: str) -> tuple[Manifest, ...]:
+    """Delete the claims whose node is gone: their volumes will never be there again, and the pods that wait for them
+    could not start anywhere. Only for this class: no other volume is looked at.
+    """
+    return (
+        *read_objects("scratch/node-cleanup-rights.yaml"),
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": CLEANUP, "namespace": NAMESPACE, "labels": LABELS},
+            "spec": {
+                "replicas": 1,
+                "selector": {"matchLabels": LABELS},
+                "template": {"metadata": {"labels": LABELS}, "spec": _cleanup_pod(settings, image)},
+            },
+        },
+    )
+
+
+def _cleanup_pod(settings: Scratch, image: str) -> Manifest:
+    return {
+        "serviceAccountName": CLEANUP,
+        "securityContext": pod_security(65532),
+        "containers": [
+            {
+                "name": CLEANUP,
+                "image": image,
+                # Five minutes: a Node object that is made again at once keeps its claims.
+                "args": [f"--storageclass-names={settings.storage_class}", "--pvc-deletion-delay=5m"],
+                "ports": [{"name": "metrics", "containerPort": 8080}],
+                "livenessProbe": {"tcpSocket": {"port": "metrics"}, "periodSeconds": 60},
+                "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
+                "securityContext": UNPRIVILEGED,
+            }
+        ],
+    }
+
+
+DEFINITION = Definition(
+    name="scratch",
+    make=scratch,
+    wanted=hosts,
+    absence="no node has disks for storage.scratch",
+    versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    daemons_on=SCRATCH,
+    notes="One volume for each disk, found by its mount point; wiped when its claim goes. A second small Deployment "
+    "deletes claims whose node is gone, otherwise their pods wait for ever.",
+)

@@ -1,0 +1,79 @@
+"""Reading parts of objects that may be anything: whoever wrote them, nothing here raises."""
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from generator.model.quantity import Quantity
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys and indexes that lead to a value."""
+
+
+def mapping(part: object) -> dict[str, Any]:
+    """Return a mapping as it is, and anything else as an empty one."""
+    return part if isinstance(part, dict) else {}
+
+
+def sequence(part: object) -> list[Any]:
+    """Return a list as it is, and anything else as an empty one."""
+    return part if isinstance(part, list) else []
+
+
+def dig(part: object, *keys: str | int) -> Any:
+    """Return the value that keys and indexes lead to; None where there is none."""
+    for key in keys:
+        if isinstance(key, int):
+            items = sequence(part)
+            part = items[key] if 0 <= key < len(items) else None
+        else:
+            part = mapping(part).get(key)
+    return part
+
+
+def spots(part: object, way: str) -> Iterator[tuple[Path, Any]]:
+    """Yield the values at a way, with the path of each: keys with dots between, `*` for every item of a list. Without
+    a list on the way it is one value, None where there is none.
+    """
+    return _spots(part, tuple(way.split(".")), ())
+
+
+def _spots(part: Any, way: Path, at: Path) -> Iterator[tuple[Path, Any]]:
+    for number, key in enumerate(way):
+        if key == "*":
+            for index, item in enumerate(sequence(part)):
+                yield from _spots(item, way[number + 1 :], (*at, index))
+            return
+        part, at = dig(part, key), (*at, key)
+    yield at, part
+
+
+def existing(part: object, at: Path) -> Path:
+    """Return as much of a path as there is: where somebody would add what is missing."""
+    for length, key in enumerate(at):
+        there = key in part if isinstance(part, dict) else isinstance(part, list) and key in range(len(part))
+        if not there:
+            return at[:length]
+        part = dig(part, key)
+    return at
+
+
+def walk(part: object, at: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield every value within something, itself first, each with the way to it."""
+    waiting: list[tuple[Path, object]] = [(at, part)]
+    while waiting:
+        at, part = waiting.pop()
+        yield at, part
+        if isinstance(part, dict):
+            waiting += [((*at, key), value) for key, value in reversed(part.items())]
+        elif isinstance(part, list):
+            waiting += [((*at, index), value) for index, value in reversed(list(enumerate(part)))]
+
+
+def amount(value: object) -> int | None:
+    """Return a quantity in thousandths; None for what is none (a parameter, a mistake that the schema tells)."""
+    if not isinstance(value, str | int | float):
+        return None
+    try:
+        return Quantity.parse(str(value) if isinstance(value, float) else value).milli
+    except ValueError:
+        return None

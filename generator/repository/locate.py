@@ -1,0 +1,104 @@
+"""Where findings stand: the file, the line and the columns of each, and the text of that line."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from generator.model.finding import Finding, ObjectRef, Position
+from generator.model.finding import Path as Steps
+from generator.repository.project import Loaded
+from generator.spec.document import Document
+from generator.spec.reader import SIZE, read
+
+_BEGINNING = Position(1, 1, 1)
+
+
+class Located(Struct, frozen=True):
+    """A finding and its place: `line` is the text of the position's line, empty where there is none to show; `also`
+    is the position of what the finding contradicts.
+    """
+
+    finding: Finding
+    at: Position = _BEGINNING
+    line: str = ""
+    also: Position | None = None
+
+
+class _Piece(Struct, frozen=True):
+    """One document of a file, and the number of lines before it."""
+
+    document: Document
+    before: int
+
+
+class Locator:
+    """Locates findings of cluster files that are loaded, and of objects in the files below a folder; each of these is
+    read once.
+    """
+
+    def __init__(self, loaded: Iterable[Loaded], root: Path = Path()) -> None:
+        self._loaded = {one.document.file: one.document for one in loaded}
+        self._root = root
+        self._pieces = cache(self._read)
+
+    def locate(self, findings: Iterable[Finding]) -> list[Located]:
+        """Return findings with their places."""
+        return [self._locate(finding) for finding in findings]
+
+    def _locate(self, finding: Finding) -> Located:
+        if finding.object:
+            return self._in_manifest(finding, finding.object)
+        if document := self._loaded.get(finding.file):
+            at, also = document.locate(finding)
+            return Located(finding, at, document.line(at.line), also)
+        return Located(finding, finding.at if isinstance(finding.at, Position) else _BEGINNING, finding.line)
+
+    def _in_manifest(self, finding: Finding, wanted: ObjectRef) -> Located:
+        """Locate a value of an object. One that is not in the file, because a patch put it there, is shown by what is
+        nearest to it; an object that is not, by the beginning of the file.
+        """
+        for piece in self._pieces(finding.file):
+            for within, value in _objects(piece.document.value):
+                if _is(value, wanted):
+                    at = piece.document.position((*within, *finding.at))
+                    return Located(finding, at._replace(line=at.line + piece.before), piece.document.line(at.line))
+        return Located(finding)
+
+    def _read(self, file: str) -> list[_Piece]:
+        path = self._root / file
+        if not path.is_file() or path.stat().st_size > SIZE:
+            return []
+        return list(_split(path.read_bytes(), file))
+
+
+def _split(content: bytes, file: str) -> Iterator[_Piece]:
+    breaks = [*re.finditer(rb"^---(?:[ \t].*)?\r?\n?", content, re.MULTILINE)]
+    starts = [0, *(found.end() for found in breaks)]
+    ends = [*(found.start() for found in breaks), len(content)]
+    for start, end in zip(starts, ends, strict=True):
+        if content[start:end].strip():
+            yield _Piece(read(content[start:end], file), content.count(b"\n", 0, start))
+
+
+def _objects(value: object) -> Iterator[tuple[Steps, dict[str, object]]]:
+    """Yield a document, or the items of a List."""
+    items = value.get("items") if isinstance(value, dict) and value.get("kind") == "List" else None
+    found: list[tuple[Steps, object]] = [((), value)]
+    if isinstance(items, list) and items:
+        found = [(("items", index), item) for index, item in enumerate(items)]
+    yield from ((at, one) for at, one in found if isinstance(one, dict))
+
+
+def _is(value: dict[str, object], wanted: ObjectRef) -> bool:
+    if value.get("kind") != wanted.kind:
+        return False
+    if wanted.kind == "Component":
+        # A kustomization has no name.
+        return True
+    metadata = value.get("metadata")
+    found = metadata if isinstance(metadata, dict) else {}
+    named = (found.get("name") or found.get("generateName")) == wanted.name
+    return named and (found.get("namespace") or "") in ("", wanted.namespace)

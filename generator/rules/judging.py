@@ -1,0 +1,136 @@
+"""What is built, judged: whole clusters, or any folder, alone or within a cluster."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from generator.build.applications import build
+from generator.build.broken import check_vendored
+from generator.build.crds import with_definitions
+from generator.build.folder import read_manifests
+from generator.build.objects import Built
+from generator.model.cluster import Cluster, Waiver
+from generator.model.finding import Finding
+from generator.repository.locate import Located, Locator
+from generator.repository.project import Loaded
+from generator.rules.engine import examine, unjudged
+from generator.rules.waivers import Codes, Waived, waive
+
+
+class Answers(Struct, frozen=True):
+    """What an API server says against objects, and in words what it could not judge."""
+
+    findings: tuple[Finding, ...] = ()
+    unjudged: tuple[str, ...] = ()
+
+
+class Judges(Struct, frozen=True, kw_only=True):
+    """Who judges objects, and by what: the `rules`, an API `server`, or both; `schemas` are files and folders with
+    CRDs that are not among the objects. Waivers hold until `today`.
+    """
+
+    rules: bool
+    server: Callable[[Built], Answers] | None
+    schemas: tuple[Path, ...]
+    codes: Codes
+    today: date
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """A cluster or folder, how many objects it has, and what was found in it. `notes` and `unseen` are those of what
+    was built; `unjudged` is what the rules could not judge, in words, and `unasked` what the server could not.
+    """
+
+    name: str
+    objects: int
+    found: list[Located]
+    waived: tuple[tuple[Waiver, int], ...]
+    unjudged: tuple[str, ...]
+    unasked: tuple[str, ...]
+    notes: tuple[str, ...]
+    unseen: tuple[str, ...]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found, without its places."""
+        return [each.finding for each in self.found]
+
+
+def judge_clusters(root: Path, loaded: Iterable[Loaded], judges: Judges) -> Iterator[Judged]:
+    """Judge each cluster as it stands in the repository. Raises UsageError where Kustomize or a server fails."""
+    loaded = [*loaded]
+    locator = Locator(loaded, root)
+    for one in loaded:
+        if one.cluster:
+            yield _cluster(root, one, one.cluster, judges, locator)
+
+
+def judge_paths(root: Path, paths: Iterable[Path], cluster: Cluster | None, judges: Judges) -> Iterator[Judged]:
+    """Judge the objects of folders and files, as part of a cluster where there is one: what they name and select may
+    then be the cluster's, whose waivers hold. Raises UsageError for what is not there, and as `judge_clusters`.
+    """
+    around = with_definitions(build(root, cluster), judges.schemas) if cluster else None
+    for path in paths:
+        yield _folder(read_manifests(path), around, judges)
+
+
+def _cluster(root: Path, one: Loaded, cluster: Cluster, judges: Judges, locator: Locator) -> Judged:
+    built = with_definitions(build(root, cluster, tolerant=True), judges.schemas)
+    broken = (*built.findings, *check_vendored(root, cluster))
+    findings, unasked = _findings(built, judges)
+    # What is not vendored, or was not built, may well have what a waiver is for.
+    whole = not (built.unseen or broken)
+    codes = judges.codes if whole else structs.replace(judges.codes, looked_for=())
+    waived = waive(cluster, findings, judges.today, codes)
+    of_waivers = [structs.replace(each, file=one.document.file) for each in waived.findings]
+    return Judged(
+        name=one.name,
+        objects=len(built.objects),
+        found=locator.locate([*of_waivers, *broken, *waived.kept]),
+        waived=waived.waived,
+        unjudged=_unjudged(built, judges),
+        unasked=unasked,
+        notes=built.notes,
+        unseen=built.unseen,
+    )
+
+
+def _folder(folder: Built, around: Built | None, judges: Judges) -> Judged:
+    whole = with_definitions(_together(folder, around), judges.schemas)
+    findings, unasked = _findings(whole, judges)
+    own = tuple(one for one in findings if one.object and not one.object.component)
+    waived = Waived(own, (), ())
+    if whole.cluster:
+        # What a waiver is for may be in the rest of the cluster.
+        waived = waive(whole.cluster, own, judges.today, structs.replace(judges.codes, looked_for=()))
+    return Judged(
+        name=folder.name if not around else f"{folder.name} within {around.name}",
+        objects=len(folder.objects),
+        found=Locator(()).locate([*folder.findings, *waived.kept]),
+        waived=waived.waived,
+        unjudged=_unjudged(whole, judges),
+        unasked=unasked,
+        notes=folder.notes,
+        unseen=whole.unseen,
+    )
+
+
+def _together(folder: Built, around: Built | None) -> Built:
+    if not around:
+        return folder
+    objects = (*around.objects, *folder.objects)
+    notes = (*folder.notes, *around.notes)
+    return structs.replace(around, objects=objects, notes=notes, remote=(*around.remote, *folder.remote))
+
+
+def _findings(built: Built, judges: Judges) -> tuple[list[Finding], tuple[str, ...]]:
+    """Return what is wrong with objects, and what the server could not judge."""
+    found = examine(built) if judges.rules else []
+    answers = judges.server(built) if judges.server else Answers()
+    return [*found, *answers.findings], answers.unjudged
+
+
+def _unjudged(built: Built, judges: Judges) -> tuple[str, ...]:
+    return tuple(unjudged(built)) if judges.rules else built.notes
