@@ -10,7 +10,6 @@ from posixpath import join, normpath
 from msgspec import Struct, structs
 
 from generator.build.broken import BrokenError, unreadable
-from generator.build.fields import dig
 from generator.build.kustomization import unpatched
 from generator.build.kustomize import built, program
 from generator.build.manifests import documents, is_manifest
