@@ -3,19 +3,20 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from posixpath import join, normpath
 
 from msgspec import Struct, structs
 
 from generator.build.broken import BrokenError, unreadable
-from generator.build.kustomization import unpatched
+from generator.build.kustomization import patch_targets
 from generator.build.kustomize import built, program
 from generator.build.manifests import documents, is_manifest
 from generator.build.objects import ROOT, Aim, Built, Object
+from generator.build.offline import CUSTOM, SetAside, TakenOut, build_offline
 from generator.build.reading import UnreadableError
-from generator.build.stage import Aside, Found, aside, scratch, stage, targets
+from generator.build.stage import stage, stage_application, temporary_folder
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
@@ -24,12 +25,12 @@ from generator.repository.standing import locked, on_disk
 
 
 class _Part(Struct, frozen=True):
-    """One Application as built, or why it was not. `charts` tells that some of it is not vendored, `remote` that some
-    of it is in the network.
+    """One Application as built, or why it was not. `unvendored` tells that some of it is not vendored, `remote` that
+    some of it is in the network.
     """
 
     objects: tuple[Object, ...] = ()
-    charts: bool = False
+    unvendored: bool = False
     remote: bool = False
     notes: tuple[str, ...] = ()
     patches: tuple[Aim, ...] = ()
@@ -44,15 +45,15 @@ def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
     a folder that cannot be built; with `tolerant` such folders are among `findings` instead, and all others are built.
     """
     command, locks, argocd = program(), locked(on_disk(root)).images, f"clusters/{cluster.name}/argocd"
-    known: Found = {}
-    with scratch() as copy, _pool() as pool:
+    taken: dict[Path, TakenOut] = {}
+    with temporary_folder() as copy, _pool() as pool:
         if not (root / "overlays" / cluster.name).is_dir():
             raise UsageError(f"overlays/{cluster.name}: there is no such folder; `gen render` writes it")
         stage(root, cluster.name, copy)
-        first = _part(command, copy, (ROOT, argocd), _aside(copy, argocd, known))
+        first = _part(command, copy, (ROOT, argocd), _staged(copy, argocd, taken))
         places, left = _places(copy, cluster.name, first)
-        asides = {place: _aside(copy, place, known) for place in places.values()}
-        work = pool.map(lambda one: _part(command, copy, one, asides[one[1]]), places.items())
+        removed = {place: _staged(copy, place, taken) for place in places.values()}
+        work = pool.map(lambda one: _part(command, copy, one, removed[one[1]]), places.items())
         parts = {**dict(zip(places, work, strict=True)), ROOT: first}
     findings = tuple(each for part in parts.values() for each in part.findings)
     if findings and not tolerant:
@@ -61,8 +62,8 @@ def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
         name=cluster.name,
         cluster=cluster,
         objects=(*(one for part in parts.values() for one in part.objects), *_applied_by_hand(root, cluster.name)),
-        unseen=tuple(component for component, part in parts.items() if part.charts or part.remote),
-        remote=tuple(component for component, part in parts.items() if part.remote and not part.charts),
+        unseen=tuple(component for component, part in parts.items() if part.unvendored or part.remote),
+        remote=tuple(component for component, part in parts.items() if part.remote and not part.unvendored),
         notes=(*(note for part in parts.values() for note in part.notes), *left, *_elsewhere(parts)),
         patches=tuple(aim for part in parts.values() for aim in part.patches),
         digests=locks,
@@ -108,10 +109,10 @@ def _places(copy: Path, cluster: str, first: _Part) -> tuple[dict[str, str], lis
     ]
 
 
-def _aside(copy: Path, place: str, known: Found) -> Aside | Finding:
+def _staged(copy: Path, place: str, taken: dict[Path, TakenOut]) -> SetAside | Finding:
     """Set aside what Kustomize cannot build: one folder after the other, as several may share what is rewritten."""
     try:
-        return aside(copy / place, copy, known)
+        return stage_application(copy / place, copy, taken)
     except BrokenError as error:
         return _inside(copy, error.finding)
 
@@ -120,33 +121,26 @@ def _inside(copy: Path, finding: Finding) -> Finding:
     return structs.replace(finding, file=finding.file.removeprefix(f"{copy}/"))
 
 
-def _part(command: list[str], copy: Path, application: tuple[str, str], left: Aside | Finding) -> _Part:
+def _part(command: list[str], copy: Path, application: tuple[str, str], removed: SetAside | Finding) -> _Part:
     component, place = application
-    if isinstance(left, Finding):
-        return _Part(findings=(left,))
-    aims = tuple(Aim(component, f"{place}/{file}", index, said) for file, index, said in targets(copy / place))
-    notes = [each.told(each.file.relative_to(copy).as_posix()) for each in left.remotes]
-    part = _Part(charts=bool(left.charts), remote=bool(left.remotes), notes=tuple(notes))
+    if isinstance(removed, Finding):
+        return _Part(findings=(removed,))
+    aims = tuple(Aim(component, f"{place}/{file}", index, said) for file, index, said in patch_targets(copy / place))
+    notes = tuple(each.note(each.file.relative_to(copy).as_posix()) for each in removed.remotes)
+    part = _Part(unvendored=removed.unvendored, remote=bool(removed.remotes), notes=notes)
     try:
-        try:
-            made = built(command, copy / place, place, component)
-        except BrokenError:
-            # A patch of the user's may want what is not vendored.
-            if not (left.charts or left.remotes) or not unpatched(left.own):
-                raise
-            made = built(command, copy / place, place, component)
-            why = "not vendored" if left.charts else "remote"
-            notes.append(f"{place}/custom: its patches are not judged: what they change is {why}")
+        build_it = partial(built, command, copy / place, place, component)
+        made, more = build_offline(build_it, removed, f"{place}/{CUSTOM}")
         objects = tuple(Object(manifest, component, normpath(join(place, file))) for manifest, file in made)
-        whole = (*objects, *_definitions(left, copy, component))
-        return structs.replace(part, objects=whole, notes=tuple(notes), patches=aims)
+        whole = (*objects, *_definitions(removed, copy, component))
+        return structs.replace(part, objects=whole, notes=(*notes, *more), patches=aims)
     except BrokenError as error:
         return structs.replace(part, findings=(_inside(copy, error.finding),))
 
 
-def _definitions(left: Aside, copy: Path, component: str) -> Iterator[Object]:
+def _definitions(removed: SetAside, copy: Path, component: str) -> Iterator[Object]:
     """Yield CRDs as they stand: to build them would take most of the time and change nothing."""
-    for path in left.crds:
+    for path in removed.crds:
         file = normpath(path.relative_to(copy).as_posix())
         content = path.read_bytes()
         try:

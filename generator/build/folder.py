@@ -8,12 +8,12 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from generator.build.any_kustomization import build_kustomization
 from generator.build.broken import EMPTY, UNREADABLE, unreadable
 from generator.build.kustomize import NAMES
 from generator.build.manifests import is_manifest, is_meant, opened
 from generator.build.objects import Built, Object
 from generator.build.reading import UnreadableError
-from generator.build.single import build_alone
 from generator.build.variants import Variants
 from generator.errors import UsageError
 from generator.model.finding import Finding, Position
@@ -46,7 +46,7 @@ def read_manifests(path: Path) -> Built:
     if not _exists(path):
         raise UsageError(f"{path}: there is no such file or folder")
     if any(os.path.isfile(path / name) for name in NAMES):  # noqa: PTH113 - never raises
-        built = build_alone(path)
+        built = build_kustomization(path)
         return built if built.objects or built.findings else _without(built, "Kustomize builds nothing from it")
     return _all_below(path) if path.is_dir() else _gathered(str(path), [_of_file(path)], 1)
 

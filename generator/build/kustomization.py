@@ -30,10 +30,11 @@ _URL = re.compile(r"(?:[^=/]*=)?(https?://.*)", re.IGNORECASE)
 
 
 class Kustomization(Struct, frozen=True):
-    """The kustomization of a folder: its file and what that says."""
+    """The kustomization of a folder: its file, what that says, and whether it is the user's own."""
 
     file: Path
     content: dict[str, Any]
+    own: bool = False
 
     @property
     def folder(self) -> Path:
@@ -48,14 +49,14 @@ class Remote(Struct, frozen=True):
     field: str
     address: str
 
-    def told(self, file: str) -> str:
+    def note(self, file: str) -> str:
         """Say, for a file called like this, that nobody looked."""
         if self.field == "helmCharts":
             return f"Helm chart {self.address} in {file}: not looked at; commit what Helm makes of it"
         return f"remote {_NOUNS.get(self.field, 'file')} {self.address} in {file}: not looked at; commit the file"
 
 
-def kustomization(folder: Path) -> Kustomization | None:
+def kustomization(folder: Path, *, own: bool = False) -> Kustomization | None:
     """Return the kustomization of a folder, None where there is none. Raises BrokenError where it cannot be read."""
     file = next((folder / name for name in NAMES if (folder / name).is_file()), None)
     if file is None:
@@ -65,11 +66,13 @@ def kustomization(folder: Path) -> Kustomization | None:
         found = documents(content, strict=True)
     except UnreadableError as error:
         raise BrokenError(unreadable(str(file), error, content)) from None
-    return Kustomization(file, mapping(next(iter(found), None)))
+    return Kustomization(file, mapping(next(iter(found), None)), own)
 
 
-def parted(one: Kustomization) -> tuple[dict[str, Any], list[Remote]]:
-    """Return what a kustomization says without anything that Kustomize would fetch, and what it would."""
+def separate_remotes(one: Kustomization, *, charts: bool = False) -> tuple[dict[str, Any], list[Remote]]:
+    """Return what a kustomization says without anything that Kustomize would fetch, and what it would. Helm charts,
+    which it only fetches when told to, stay but for `charts`.
+    """
     kept, found = dict(one.content), []
     for field in (*_FOLDERS, *_FILES):
         value = one.content.get(field)
@@ -78,6 +81,9 @@ def parted(one: Kustomization) -> tuple[dict[str, Any], list[Remote]]:
         if any(addresses):
             kept[field] = [entry for entry, address in zip(entries, addresses, strict=True) if not address]
             found += [Remote(one.file, field, address) for address in addresses if address]
+    if charts:
+        listed = sequence(kept.pop("helmCharts", None))
+        found += [Remote(one.file, "helmCharts", str(mapping(each).get("name"))) for each in listed]
     if not kept.get("openapi", True):
         del kept["openapi"]
     # Without any field that lists something a kustomization is refused as empty.
@@ -135,7 +141,7 @@ def _below(one: Kustomization, names: set[str]) -> set[str]:
     return {os.path.normpath(one.folder / name) for name in names if "\n" not in name}
 
 
-def unpatched(places: Iterable[Path]) -> bool:
+def remove_patches(places: Iterable[Path]) -> bool:
     """Take the patches out of kustomizations of folders in a copy; tell whether there were any."""
     any_patches = False
     for one in filter(None, map(kustomization, places)):
@@ -150,3 +156,20 @@ def write(file: Path, content: dict[str, Any]) -> None:
     """Replace the file of a kustomization in a copy; of a link not what is behind it."""
     file.unlink()
     file.write_text(json.dumps(content))  # JSON is YAML
+
+
+def patch_targets(folder: Path, below: str = "") -> Iterator[tuple[str, int, dict[str, str]]]:
+    """Yield the target of each patch in the kustomizations of a staged folder: the file, the patch's number in it, and
+    the target. Only patches that name a target: Kustomize itself refuses others that match nothing.
+    """
+    one = kustomization(folder / below)
+    if one is None:
+        return
+    for index, patch in enumerate(sequence(one.content.get("patches"))):
+        if isinstance(patch, dict) and isinstance(patch.get("target"), dict):
+            said = {str(key): str(value) for key, value in patch["target"].items()}
+            yield f"{below}{one.file.name}", index, said
+    for entry in (*sequence(one.content.get("resources")), *sequence(one.content.get("components"))):
+        inner = os.path.normpath(str(entry))
+        if inner != "." and ".." not in inner and (folder / below / inner).is_dir():
+            yield from patch_targets(folder, f"{below}{inner}/")

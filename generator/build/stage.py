@@ -1,4 +1,4 @@
-"""A copy of a repository in which Kustomize needs no network: charts, remote resources and CRDs are set aside."""
+"""A copy of a repository for Kustomize to build in, and what is set aside there."""
 
 import os
 import re
@@ -7,37 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from typing import TypeAlias
 
-from msgspec import Struct
-
-from generator.build.kustomization import Kustomization, Remote, folders, kustomization, parted, write
+from generator.build.kustomization import Kustomization, kustomization, write
 from generator.build.kustomize import ORIGIN
+from generator.build.offline import CUSTOM, SetAside, TakenOut, is_crd, reached, set_aside
 from generator.errors import UsageError
-from generator.model.fields import mapping, sequence
+from generator.model.fields import sequence
 
-_CRD = "customresourcedefinition-"
 _COPIED = ("base", "workflows")
 _SPLIT = ("overlays", "clusters")
-_OURS = "custom"
-
-Found: TypeAlias = dict[Path, list[Path | str | Remote]]
-"""What was set aside of each kustomization in a copy, by its file: Applications may share some."""
-
-
-class Aside(Struct, frozen=True):
-    """What was set aside of an Application: files with CRDs, what `gen vendor` would bring, and what the user's own
-    kustomizations want from the network. `own` are the folders of these.
-    """
-
-    crds: tuple[Path, ...] = ()
-    charts: tuple[str, ...] = ()
-    remotes: tuple[Remote, ...] = ()
-    own: tuple[Path, ...] = ()
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
+def temporary_folder() -> Iterator[Path]:
     """Yield an empty folder that is gone after the block. Raises UsageError for what cannot be read within the block,
     or copied.
     """
@@ -81,83 +63,43 @@ def _put(source: Path, target: Path, *, whole: bool) -> None:
 
 
 def _copied(source: str, target: str) -> None:
-    if Path(source).name.startswith(_CRD) and Path(source).is_file():
+    if is_crd(Path(source)):
         Path(target).symlink_to(Path(source).absolute())
     else:
         shutil.copyfile(source, target)
 
 
-def aside(folder: Path, copy: Path, known: Found) -> Aside:
+def stage_application(folder: Path, copy: Path, earlier: dict[Path, TakenOut]) -> SetAside:
     """Set aside, in the folder of an Application in the staged `copy`, what Kustomize cannot or need not build; ask it
-    for the origin of everything else. `known` is kept for all Applications in the copy. Raises BrokenError for a
+    for the origin of everything else. `earlier` is kept for all Applications in the copy. Raises BrokenError for a
     kustomization that cannot be read.
     """
     _unlinked(folder, copy)
-    keep_crds = any("CustomResourceDefinition" in path.read_text(errors="replace") for path in _patching(folder))
-    reached = list(_reached(folder, copy, set(), own=False))
-    found = [each for one, own in reached for each in _taken(one, known, own=own, keep_crds=keep_crds)]
+    patches_crds = any("CustomResourceDefinition" in path.read_text(errors="replace") for path in _patching(folder))
+    found = list(reached(folder, lambda each: _unlinked(each, copy), own=False))
+    removed = set_aside(found, earlier, crds=not patches_crds, charts=True)
+    for one in found if patches_crds else ():
+        _copy_linked_crds(one)
     if top := kustomization(folder):
         metadata = sorted({ORIGIN, *map(str, sequence(top.content.get("buildMetadata")))})
         write(top.file, {**top.content, "buildMetadata": metadata})
-    return Aside(
-        crds=tuple(one for one in found if isinstance(one, Path)),
-        charts=tuple(one for one in found if isinstance(one, str)),
-        remotes=tuple(one for one in found if isinstance(one, Remote)),
-        own=tuple(one.folder for one, own in reached if own),
-    )
+    return removed
 
 
 def _patching(folder: Path) -> Iterator[Path]:
     """Yield the files that may patch a CRD; CRDs are then built with everything else."""
-    for name in ("generated", _OURS):
+    for name in ("generated", CUSTOM):
         yield from (path for path in sorted((folder / name).rglob("*")) if path.is_file())
 
 
-def _reached(folder: Path, copy: Path, seen: set[Path], *, own: bool) -> Iterator[tuple[Kustomization, bool]]:
-    """Yield the kustomizations that one is built from, and whether each is the user's."""
-    one = kustomization(folder)
-    if one is None or one.file in seen:
-        return
-    seen.add(one.file)
-    yield one, own
-    for each in folders(one):
-        if below := _unlinked(each, copy):
-            yield from _reached(below, copy, seen, own=own or each.name == _OURS)
-
-
-def _taken(one: Kustomization, known: Found, *, own: bool, keep_crds: bool) -> list[Path | str | Remote]:
-    """Take out of a kustomization in the copy what is not to be built, and return it."""
-    if one.file in known:
-        return known[one.file]
-    kept, remotes = parted(one)
-    resources = sequence(kept.get("resources"))
-    crds = [entry for entry in resources if not keep_crds and _is_crd(one.folder / str(entry))]
-    for entry in resources:
-        if entry not in crds:
-            _seen_by_kustomize(one.folder / str(entry))
-    charts = [Remote(one.file, "helmCharts", str(mapping(each).get("name"))) for each in _charts(one)]
-    if crds or remotes or charts:
-        left = {key: value for key, value in kept.items() if key != "helmCharts"}
-        write(one.file, {**left, "resources": [entry for entry in resources if entry not in crds]})
-    away = [*remotes, *charts]
-    known[one.file] = [*(one.folder / str(crd) for crd in crds), *(each if own else each.address for each in away)]
-    return known[one.file]
-
-
-def _charts(one: Kustomization) -> list[object]:
-    return sequence(one.content.get("helmCharts"))
-
-
-def _is_crd(local: Path) -> bool:
-    return local.name.startswith(_CRD) and local.is_file()
-
-
-def _seen_by_kustomize(local: Path) -> None:
-    """Put a copy in place of the link to a CRD: Kustomize follows none that lead out of its folder."""
-    if _is_crd(local) and local.is_symlink():
-        content = local.read_bytes()
-        local.unlink()
-        local.write_bytes(content)
+def _copy_linked_crds(one: Kustomization) -> None:
+    """Put copies in place of links to CRDs: Kustomize follows none that lead out of its folder."""
+    for entry in sequence(one.content.get("resources")):
+        file = one.folder / str(entry)
+        if is_crd(file) and file.is_symlink():
+            content = file.read_bytes()
+            file.unlink()
+            file.write_bytes(content)
 
 
 def _unlinked(folder: Path, copy: Path) -> Path | None:
@@ -174,20 +116,3 @@ def _unlinked(folder: Path, copy: Path) -> Path | None:
             link.unlink()
             shutil.copytree(source, link, symlinks=True)
     return place
-
-
-def targets(folder: Path, below: str = "") -> Iterator[tuple[str, int, dict[str, str]]]:
-    """Yield the target of each patch in the kustomizations of a staged folder: the file, the patch's number in it, and
-    the target. Only patches that name a target: Kustomize itself refuses others that match nothing.
-    """
-    one = kustomization(folder / below)
-    if one is None:
-        return
-    for index, patch in enumerate(sequence(one.content.get("patches"))):
-        if isinstance(patch, dict) and isinstance(patch.get("target"), dict):
-            said = {str(key): str(value) for key, value in patch["target"].items()}
-            yield f"{below}{one.file.name}", index, said
-    for entry in (*sequence(one.content.get("resources")), *sequence(one.content.get("components"))):
-        inner = os.path.normpath(str(entry))
-        if inner != "." and ".." not in inner and (folder / below / inner).is_dir():
-            yield from targets(folder, f"{below}{inner}/")

@@ -9,8 +9,8 @@ import yaml
 from msgspec import structs
 
 from generator.build.applications import build as build_all
+from generator.build.kustomization import patch_targets
 from generator.build.objects import ROOT, Aim, Built, Object
-from generator.build.stage import targets
 from generator.components import compose
 from generator.components.component import Manifest
 from generator.layout.tree import lay_out
@@ -58,7 +58,7 @@ def gathered(cluster: Cluster, folder: Path) -> Built:
         patches=tuple(
             Aim(name, f"{place.relative_to(folder).as_posix()}/{file}", index, target)
             for name, place in places.items()
-            for file, index, target in targets(place)
+            for file, index, target in patch_targets(place)
         ),
     )
 

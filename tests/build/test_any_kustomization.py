@@ -10,7 +10,7 @@ import pytest
 from loopback import Asked, Reply, serving
 from manifests import line_of, manifest
 
-from generator.build.single import build_alone
+from generator.build.any_kustomization import build_kustomization
 from generator.errors import UsageError
 from generator.rules.engine import unjudged
 from tools import need_kustomize
@@ -79,7 +79,7 @@ def test_no_field_of_a_kustomization_leads_to_the_network(
 ) -> None:
     url = f"{server.url}/x.yaml"
     put(tmp_path / "plugin.yaml", {**PLUGIN, "path": url})
-    built = build_alone(folder(tmp_path, **{field: json.loads(json.dumps(value).replace("URL", url))}))
+    built = build_kustomization(folder(tmp_path, **{field: json.loads(json.dumps(value).replace("URL", url))}))
     assert server.asked == []
     assert [one.full_name for one in built.objects] == ["ConfigMap tools/mine"]
     (note,) = built.notes
@@ -109,7 +109,7 @@ def test_git_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fie
     (programs / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     own = {"resources": ["mine.yaml"]}
-    built = build_alone(folder(tmp_path / "x", **{field: [*own.get(field, []), address]}))
+    built = build_kustomization(folder(tmp_path / "x", **{field: [*own.get(field, []), address]}))
     assert not begun.exists()
     assert [one.full_name for one in built.objects] == ["ConfigMap tools/mine"]
     assert f"remote {field.removesuffix('s')} {address} in " in built.notes[0]
@@ -120,7 +120,7 @@ def test_what_is_remote_may_be_far_below_and_its_patches_with_it(tmp_path: Path,
     put(tmp_path / "theirs/kustomization.yaml", {"resources": [f"{server.url}/release.yaml"]})
     put(tmp_path / "top/patch.yaml", {**THEIRS, "data": {"a": "b"}})
     patches = [{"path": "patch.yaml"}]
-    built = build_alone(folder(tmp_path / "top", resources=["mine.yaml", "../theirs"], patches=patches))
+    built = build_kustomization(folder(tmp_path / "top", resources=["mine.yaml", "../theirs"], patches=patches))
     assert server.asked == []
     (one,) = built.objects
     assert (one.full_name, one.file) == ("ConfigMap tools/mine", os.path.relpath(tmp_path / "top/mine.yaml"))
@@ -130,7 +130,7 @@ def test_what_is_remote_may_be_far_below_and_its_patches_with_it(tmp_path: Path,
 
 def test_what_fails_for_another_reason_is_a_fault_that_names_real_folders(tmp_path: Path, server: Server) -> None:
     place = folder(tmp_path / "top", resources=["absent.yaml", f"{server.url}/x.yaml"])
-    built = build_alone(place)
+    built = build_kustomization(place)
     (fault,) = built.findings
     assert (fault.code, fault.file) == ("GEN-BUILD-001", f"{place}/kustomization.yaml")
     assert "absent.yaml" in fault.message
@@ -143,7 +143,7 @@ def test_a_folder_that_is_called_like_an_address_is_no_excuse(tmp_path: Path) ->
     """Only what Kustomize itself would fetch is set aside; anything else that is not there is a mistake."""
     need_kustomize()
     for name in ("v1.2/absent.yaml", "gitlab.com/absent"):
-        (fault,) = build_alone(folder(tmp_path, resources=[name])).findings
+        (fault,) = build_kustomization(folder(tmp_path, resources=[name])).findings
         assert (fault.code, fault.fix) == ("GEN-BUILD-001", "mend the file that Kustomize names")
 
 
@@ -151,7 +151,7 @@ def test_nothing_is_written_where_it_stands(tmp_path: Path, server: Server) -> N
     place = folder(tmp_path / "top", resources=["mine.yaml", f"{server.url}/x.yaml", "below"])
     put(place / "below/kustomization.yaml", {"namePrefix": "a-", "resources": [f"{server.url}/y.yaml"]})
     before = {file: file.read_bytes() for file in tmp_path.rglob("*.yaml")}
-    assert len(build_alone(place).notes) == 2
+    assert len(build_kustomization(place).notes) == 2
     assert {file: file.read_bytes() for file in tmp_path.rglob("*.yaml")} == before
     assert server.asked == []
 
@@ -159,16 +159,16 @@ def test_nothing_is_written_where_it_stands(tmp_path: Path, server: Server) -> N
 def test_pipes_beside_a_kustomization_are_left_where_they_are(tmp_path: Path, server: Server) -> None:
     place = folder(tmp_path / "top", resources=["mine.yaml", f"{server.url}/x.yaml"])
     os.mkfifo(place / "pipe")
-    assert len(build_alone(place).objects) == 1
+    assert len(build_kustomization(place).objects) == 1
     (place / "link.yaml").symlink_to("loop.yaml")
     (place / "loop.yaml").symlink_to("link.yaml")
-    assert len(build_alone(place).objects) == 1
+    assert len(build_kustomization(place).objects) == 1
 
 
 def test_a_key_that_comes_twice_is_a_fault_at_its_line(tmp_path: Path) -> None:
     """Kustomize refuses it as well, and does not say where."""
     (tmp_path / "kustomization.yaml").write_text("resources: []\nnamePrefix: a-\nresources: [x.yaml]\n")
-    (fault,) = build_alone(tmp_path).findings
+    (fault,) = build_kustomization(tmp_path).findings
     assert (fault.code, line_of(fault)) == ("GEN-FILE-001", 3)
     assert "the key `resources` is there twice" in fault.message
 
@@ -179,4 +179,4 @@ def test_a_disk_without_room_is_one_message(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr("shutil.copytree", full)
     with pytest.raises(UsageError, match=r"where Kustomize builds: No space left on device$"):
-        build_alone(folder(tmp_path, resources=[f"{server.url}/x.yaml"]))
+        build_kustomization(folder(tmp_path, resources=[f"{server.url}/x.yaml"]))
