@@ -10,12 +10,12 @@ from posixpath import join, normpath
 from msgspec import Struct, structs
 
 from generator.build.broken import BrokenError, unreadable
+from generator.build.go_yaml import UnreadableError
 from generator.build.kustomization import patch_targets
 from generator.build.kustomize import built, program
 from generator.build.manifests import documents, is_manifest
 from generator.build.objects import ROOT, Aim, Built, Object
 from generator.build.offline import CUSTOM, SetAside, TakenOut, build_offline
-from generator.build.reading import UnreadableError
 from generator.build.stage import stage, stage_application, temporary_folder
 from generator.errors import UsageError
 from generator.model.cluster import Cluster

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from generator.build.reading import UnreadableError
+from generator.build.go_yaml import UnreadableError
 from generator.components import compose
 from generator.errors import UsageError
 from generator.layout.upstream import INPUTS, KUSTOMIZATION, brings, folder, state

@@ -7,10 +7,10 @@ from pathlib import Path
 from msgspec import structs
 
 from generator.build.folder import files_below
+from generator.build.go_yaml import UnreadableError
 from generator.build.kinds import CRD, Kinds, brings, served_by
 from generator.build.manifests import is_manifest, opened
 from generator.build.objects import Built
-from generator.build.reading import UnreadableError
 from generator.components.component import Manifest
 from generator.errors import UsageError
 

@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from generator.build.broken import BrokenError, unreadable
+from generator.build.go_yaml import UnreadableError
 from generator.build.kustomize import NAMES
 from generator.build.manifests import documents
-from generator.build.reading import UnreadableError
 from generator.model.fields import mapping, sequence
 
 _PLUGINS = ("generators", "transformers", "validators")

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 from generator.build.broken import BrokenError, unbuilt
+from generator.build.go_yaml import UnreadableError
 from generator.build.manifests import documents, is_manifest
-from generator.build.reading import UnreadableError
 from generator.components.component import Manifest
 from generator.errors import CommandError, UsageError
 from generator.process import cache_home, run

@@ -2,7 +2,7 @@
 
 from typing import Any, TypeGuard
 
-from generator.build.reading import numbered
+from generator.build.go_yaml import numbered
 from generator.components.component import Manifest
 from generator.model.served import LAST, kinds
 

@@ -6,9 +6,9 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
+from generator.build.go_yaml import UnreadableError
 from generator.build.manifests import documents
 from generator.build.objects import Aim, Built, Object, aims_at
-from generator.build.reading import UnreadableError
 from generator.components import compose
 from generator.components.argo_cd.settings import EXCLUDED
 from generator.components.cilium import INGRESS_CLASS

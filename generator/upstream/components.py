@@ -7,8 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from generator.build.go_yaml import UnreadableError
 from generator.build.kinds import Kinds
-from generator.build.reading import UnreadableError
 from generator.components.component import Manifest
 from generator.layout.upstream import files as own_files
 from generator.layout.upstream import seal

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from generator.build.reading import numbered
+from generator.build.go_yaml import numbered
 
 _SOURCE = re.compile(r"^# Source: (\S.*?)\s*$", re.MULTILINE)
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from generator.build.reading import UnreadableError
+from generator.build.go_yaml import UnreadableError
 from generator.components.component import Release
 from generator.errors import CommandError, UsageError
 from generator.layout.emit import emit

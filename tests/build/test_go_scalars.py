@@ -2,7 +2,7 @@
 
 import pytest
 
-from generator.build.scalars import key_text, plain, tagged
+from generator.build.go_yaml import key_text, plain, tagged
 
 
 @pytest.mark.parametrize(

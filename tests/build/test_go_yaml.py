@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.build.reading import UnreadableError, numbered
+from generator.build.go_yaml import UnreadableError, numbered
 from generator.layout.emit import emit
 
 
