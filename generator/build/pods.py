@@ -9,8 +9,8 @@ from generator.build.objects import Built, Object
 from generator.build.workflow_pods import steps
 from generator.components.argo_workflows import WORKFLOWS
 from generator.components.component import Manifest
-from generator.model.fields import Path, dig, existing, mapping, sequence, walk
-from generator.model.finding import Finding
+from generator.model.fields import dig, existing, mapping, sequence, walk
+from generator.model.finding import Finding, Path
 
 TEMPLATES: dict[str, Path] = {
     "Pod": (),

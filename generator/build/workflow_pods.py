@@ -9,7 +9,8 @@ from msgspec import Struct
 from generator.build.objects import Built, Object
 from generator.components.argo_workflows import WORKFLOWS
 from generator.components.component import Manifest
-from generator.model.fields import Path, dig, mapping, sequence
+from generator.model.fields import dig, mapping, sequence
+from generator.model.finding import Path
 
 GIVEN = "given-at-submission"
 """What stands for a value that is known only when somebody submits the workflow, or while it runs."""

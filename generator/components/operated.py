@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from generator.components.component import Manifest
-from generator.model.fields import Path, dig
+from generator.model.fields import dig
+from generator.model.finding import Path
 
 OWN, SAID = "in the namespace of the object", "in the namespace that is said beside the name"
 

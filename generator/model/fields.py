@@ -1,12 +1,10 @@
 """Reading parts of objects that may be anything: whoever wrote them, nothing here raises."""
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
+from generator.model.finding import Path
 from generator.model.quantity import Quantity
-
-Path: TypeAlias = tuple[str | int, ...]
-"""Keys and indexes that lead to a value."""
 
 
 def mapping(part: object) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from typing import Any
 
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, pods
-from generator.model.fields import Path, dig, mapping, sequence
-from generator.model.finding import Finding, Severity
+from generator.model.fields import dig, mapping, sequence
+from generator.model.finding import Finding, Path, Severity
 from generator.model.rule import rule
 from generator.rules.selecting import holds
 

@@ -10,7 +10,8 @@ from generator.build.pods import Pod, containers, pods_of
 from generator.components import CATALOGUE, OPERATED
 from generator.components.component import Manifest
 from generator.components.operated import OWN, SAID, Names
-from generator.model.fields import Path, dig, mapping, sequence, spots
+from generator.model.fields import dig, mapping, sequence, spots
+from generator.model.finding import Path
 from generator.rules.target import Found, Target, place, target
 
 BACKENDS = ("spec.defaultBackend", "spec.rules.*.http.paths.*.backend")

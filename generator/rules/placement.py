@@ -11,8 +11,8 @@ from generator.build.workflow_pods import GIVEN
 from generator.components import CATALOGUE, OPERATED
 from generator.components.component import Manifest
 from generator.components.operated import OperatedKind
-from generator.model.fields import Path, dig, existing, mapping, sequence, walk
-from generator.model.finding import Finding, dotted
+from generator.model.fields import dig, existing, mapping, sequence, walk
+from generator.model.finding import Finding, Path, dotted
 from generator.model.rule import rule
 from generator.model.text import Taint
 from generator.rules.nodes import Worker, nodes_of

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from generator.build.pods import Pod, containers
 from generator.components.component import Manifest
-from generator.model.fields import Path, dig, mapping, sequence, spots
+from generator.model.fields import dig, mapping, sequence, spots
+from generator.model.finding import Path
 
 NEWEST = 35
 """The minor whose rules are known; newer ones are judged by them."""

@@ -9,8 +9,8 @@ from generator.components import JOBS
 from generator.components.kueue import QUEUE, TEAM
 from generator.components.tenants.admission import BUILT_IN
 from generator.components.volcano import JOB_GROUPS, SCHEDULER
-from generator.model.fields import Path, dig, existing, mapping
-from generator.model.finding import Finding, Severity
+from generator.model.fields import dig, existing, mapping
+from generator.model.finding import Finding, Path, Severity
 from generator.model.rule import rule
 
 HELD = {(one.group, one.kind.lower()): one for kinds in (*BUILT_IN, *JOBS) for one in kinds}

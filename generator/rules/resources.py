@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from generator.build.objects import Built
 from generator.build.pods import Pod, containers, pods
-from generator.model.fields import Path, amount, dig, mapping
-from generator.model.finding import Finding, Severity
+from generator.model.fields import amount, dig, mapping
+from generator.model.finding import Finding, Path, Severity
 from generator.model.quantity import Quantity
 from generator.model.rule import rule
 from generator.rules.nodes import KNOWN, Worker, nodes_of

@@ -7,8 +7,8 @@ from typing import Any
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
 from generator.build.workflow_pods import GIVEN
-from generator.model.fields import Path, dig, mapping, sequence, spots, walk
-from generator.model.finding import Finding
+from generator.model.fields import dig, mapping, sequence, spots, walk
+from generator.model.finding import Finding, Path
 from generator.model.rule import rule
 
 KEPT_OUT = "declare the Secret and refer to it; make it with gen bootstrap, External Secrets or Sealed Secrets"

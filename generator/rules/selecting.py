@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, TypeAlias
 from generator.build.objects import Built, Object
 from generator.build.pods import pods
 from generator.components import OPERATED
-from generator.model.fields import Path, dig, mapping, sequence, spots
+from generator.model.fields import dig, mapping, sequence, spots
+from generator.model.finding import Path
 from generator.rules.target import place
 
 Labels: TypeAlias = dict[str, Any]

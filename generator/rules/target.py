@@ -4,8 +4,7 @@ from typing import NamedTuple, TypeAlias
 
 from generator.build.workflow_pods import GIVEN
 from generator.components.operated import OWN
-from generator.model.fields import Path
-from generator.model.finding import full_name
+from generator.model.finding import Path, full_name
 
 
 class Target(NamedTuple):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from generator.model.fields import Path, dig, spots
+from generator.model.fields import dig, spots
+from generator.model.finding import Path
 
 PART = {"a": [{"b": [1, {"c": 2}]}, {"b": "text"}, 3], "d": {"e": 4}}
 

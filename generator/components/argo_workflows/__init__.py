@@ -11,7 +11,8 @@ from generator.components.operated import OWN, Api, Named, OperatedKind
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
-from generator.model.fields import Path, dig, mapping, sequence, spots
+from generator.model.fields import dig, mapping, sequence, spots
+from generator.model.finding import Path
 
 VERSIONS = Versions(
     "argo-workflows",
