@@ -1,18 +1,18 @@
 """What objects and their pods name."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods_of
+from generator.build.workflow_pods import GIVEN
 from generator.components import CATALOGUE, OPERATED
 from generator.components.component import Manifest
 from generator.components.operated import OWN, SAID, Names
 from generator.model.fields import dig, mapping, sequence, spots
-from generator.model.finding import Path
-from generator.rules.target import Found, Target, place, target
+from generator.model.finding import Path, full_name
 
 BACKENDS = ("spec.defaultBackend", "spec.rules.*.http.paths.*.backend")
 """Where the traffic of an Ingress goes."""
@@ -54,6 +54,24 @@ SOURCES = {
     "secretRef": "Secret",
     "configMapRef": "ConfigMap",
 }
+
+
+class Target(NamedTuple):
+    """What is named. A `key` is asked for only in ConfigMaps and Secrets. Without a `name` nothing is."""
+
+    kind: str
+    namespace: str
+    name: str
+    key: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """How people name it."""
+        return full_name(self.kind, self.namespace, self.name)
+
+
+Found: TypeAlias = tuple[Path, Target]
+"""What is named, and where in the object."""
 
 
 class Reference(Struct, frozen=True):
@@ -118,6 +136,17 @@ def of_pod(pod: Pod) -> Iterator[Found]:
                 for key, kind in SOURCES.items():
                     held = needed(source, key)
                     yield (*at, *within, key), target(kind, pod.namespace, held.get("name"), held.get("key"))
+
+
+def place(namespace: str, own: str) -> str:
+    """Return the namespace of what an object in the namespace `own` names or becomes."""
+    return own if namespace == OWN else namespace
+
+
+def target(kind: str, namespace: str, name: object, key: object = "") -> Target:
+    """Return a target; without a name where there is none, or none that is known before somebody runs it."""
+    known = isinstance(name, str) and not any(sign in name for sign in (GIVEN, "{{", "$("))
+    return Target(kind, namespace, str(name) if known else "", key if isinstance(key, str) else "")
 
 
 def needed(source: object, key: str) -> dict[str, Any]:

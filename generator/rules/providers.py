@@ -13,7 +13,7 @@ from generator.components.component import Component
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping
 from generator.model.served import kinds, minor_of
-from generator.rules.target import Target, place
+from generator.rules.mentions import Target, place
 from generator.spec.near import letters_apart, near
 
 API = "API group"

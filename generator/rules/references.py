@@ -8,9 +8,8 @@ from generator.build.objects import ROOT, Built
 from generator.model.fields import dig
 from generator.model.finding import Finding, Severity
 from generator.model.rule import rule
-from generator.rules.mentions import Reference, references
+from generator.rules.mentions import Reference, Target, references
 from generator.rules.providers import Known, Maker, Unseen, api_of, waves
-from generator.rules.target import Target
 from generator.spec.near import instead
 
 

@@ -8,7 +8,7 @@ from generator.build.pods import pods
 from generator.components import OPERATED
 from generator.model.fields import dig, mapping, sequence, spots
 from generator.model.finding import Path
-from generator.rules.target import place
+from generator.rules.mentions import place
 
 Labels: TypeAlias = dict[str, Any]
 

@@ -4,8 +4,8 @@ import pytest
 from manifests import built, manifest, ml50
 from msgspec import structs
 
+from generator.rules.mentions import Target
 from generator.rules.providers import Known, Unseen
-from generator.rules.target import Target
 
 
 @pytest.mark.parametrize(

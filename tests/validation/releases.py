@@ -10,9 +10,9 @@ from generator.build.objects import Built, Object
 from generator.components import compose
 from generator.model.fields import dig
 from generator.rules import placement, secrets
+from generator.rules.mentions import Target, target
 from generator.rules.nodes import Worker, workers
 from generator.rules.providers import Known, waves
-from generator.rules.target import Target, target
 
 GPU = "nvidia.com/gpu"
 
