@@ -56,7 +56,7 @@ SOURCES = {
 }
 
 
-class Target(NamedTuple):
+class Reference(NamedTuple):
     """What is named. A `key` is asked for only in ConfigMaps and Secrets. Without a `name` nothing is."""
 
     kind: str
@@ -70,59 +70,59 @@ class Target(NamedTuple):
         return full_name(self.kind, self.namespace, self.name)
 
 
-Found: TypeAlias = tuple[Path, Target]
+ReferenceAt: TypeAlias = tuple[Path, Reference]
 """What is named, and where in the object."""
 
 
-class Reference(Struct, frozen=True):
+class Mention(Struct, frozen=True):
     """What an object names, and where."""
 
     object: Object
     at: Path
-    target: Target
+    reference: Reference
 
 
-def references(one: Object, built: Built) -> Iterator[Reference]:
+def mentions(one: Object, built: Built) -> Iterator[Mention]:
     """Yield what an object and its pods name. What is optional need not be there and is not yielded, nor is what only a
     running workflow knows.
     """
     found = [*placed(one), *listed(NAMES.get(one.kind, ()), one.manifest, one.namespace)]
     found += READERS[one.kind](one) if one.kind in READERS else ()
     found += of_component(one)
-    yield from (Reference(one, at, wanted) for at, wanted in found if wanted.name)
+    yield from (Mention(one, at, wanted) for at, wanted in found if wanted.name)
     for pod in pods_of(one, built):
         for at, wanted in of_pod(pod):
             if wanted.name:
-                yield Reference(*pod.written(at), wanted)
+                yield Mention(*pod.written(at), wanted)
 
 
-def listed(names: Names, manifest: Manifest, own: str) -> Iterator[Found]:
+def listed(names: Names, manifest: Manifest, own: str) -> Iterator[ReferenceAt]:
     """Yield what stands at the places of a table; `own` is the namespace of the object."""
     for kind, way, *lives in names:
         for at, name in spots(manifest, way):
             beside = str(dig(manifest, *at[:-1], "namespace"))
-            yield at, target(kind, {OWN: own, SAID: beside}.get(lives[0], lives[0]) if lives else "", name)
+            yield at, reference(kind, {OWN: own, SAID: beside}.get(lives[0], lives[0]) if lives else "", name)
 
 
-def placed(one: Object) -> Iterator[Found]:
+def placed(one: Object) -> Iterator[ReferenceAt]:
     """Yield the namespace of an object, and what its labels name."""
-    yield ("metadata", "namespace"), Target("Namespace", "", one.namespace)
+    yield ("metadata", "namespace"), Reference("Namespace", "", one.namespace)
     labels = one.labels
     for kind, label, *lives in LABELS:
         if label in labels:
-            space = place(lives[0], one.namespace) if lives else ""
-            yield ("metadata", "labels", label), target(kind, space, labels[label])
+            space = namespace_of(lives[0], one.namespace) if lives else ""
+            yield ("metadata", "labels", label), reference(kind, space, labels[label])
 
 
-def of_component(one: Object) -> Iterator[Found]:
+def of_component(one: Object) -> Iterator[ReferenceAt]:
     """Yield what components read in an object."""
     for kind in OPERATED.get(one.kind, ()):
         yield from listed(kind.names, one.manifest, one.namespace)
         for at, what, name, space in kind.also_names(one.manifest):
-            yield at, target(what, place(space, one.namespace), name)
+            yield at, reference(what, namespace_of(space, one.namespace), name)
 
 
-def of_pod(pod: Pod) -> Iterator[Found]:
+def of_pod(pod: Pod) -> Iterator[ReferenceAt]:
     """Yield what a pod names."""
     spec = {"spec": pod.spec}
     yield from listed(POD, spec, pod.namespace)
@@ -135,18 +135,18 @@ def of_pod(pod: Pod) -> Iterator[Found]:
             for within, source in spots(container, way):
                 for key, kind in SOURCES.items():
                     held = needed(source, key)
-                    yield (*at, *within, key), target(kind, pod.namespace, held.get("name"), held.get("key"))
+                    yield (*at, *within, key), reference(kind, pod.namespace, held.get("name"), held.get("key"))
 
 
-def place(namespace: str, own: str) -> str:
+def namespace_of(namespace: str, own: str) -> str:
     """Return the namespace of what an object in the namespace `own` names or becomes."""
     return own if namespace == OWN else namespace
 
 
-def target(kind: str, namespace: str, name: object, key: object = "") -> Target:
-    """Return a target; without a name where there is none, or none that is known before somebody runs it."""
+def reference(kind: str, namespace: str, name: object, key: object = "") -> Reference:
+    """Return a reference; without a name where there is none, or none that is known before somebody runs it."""
     known = isinstance(name, str) and not any(sign in name for sign in (GIVEN, "{{", "$("))
-    return Target(kind, namespace, str(name) if known else "", key if isinstance(key, str) else "")
+    return Reference(kind, namespace, str(name) if known else "", key if isinstance(key, str) else "")
 
 
 def needed(source: object, key: str) -> dict[str, Any]:
@@ -155,49 +155,49 @@ def needed(source: object, key: str) -> dict[str, Any]:
     return {} if held.get("optional") is True else held
 
 
-def of_items(space: str, kind: str, held: dict[str, Any], at: Path) -> Iterator[Found]:
+def of_items(space: str, kind: str, held: dict[str, Any], at: Path) -> Iterator[ReferenceAt]:
     """Yield a ConfigMap or Secret that is mounted, with each key that is asked for."""
     name = held.get("name") or held.get("secretName")
     items = sequence(held.get("items"))
     if not items:
-        yield at, target(kind, space, name)
+        yield at, reference(kind, space, name)
     for index, item in enumerate(items):
-        yield (*at, "items", index, "key"), target(kind, space, name, dig(item, "key"))
+        yield (*at, "items", index, "key"), reference(kind, space, name, dig(item, "key"))
 
 
-def of_binding(one: Object) -> Iterator[Found]:
+def of_binding(one: Object) -> Iterator[ReferenceAt]:
     """Yield the role and the ServiceAccounts of a RoleBinding or ClusterRoleBinding."""
     role = mapping(one.manifest.get("roleRef"))
     kind = str(role.get("kind"))
-    yield ("roleRef", "name"), target(kind, one.namespace if kind == "Role" else "", role.get("name"))
+    yield ("roleRef", "name"), reference(kind, one.namespace if kind == "Role" else "", role.get("name"))
     for at, subject in spots(one.manifest, "subjects.*"):
         if dig(subject, "kind") == "ServiceAccount":
             space = dig(subject, "namespace") or one.namespace
-            yield (*at, "name"), target("ServiceAccount", str(space), dig(subject, "name"))
+            yield (*at, "name"), reference("ServiceAccount", str(space), dig(subject, "name"))
 
 
-def of_storage(one: Object) -> Iterator[Found]:
+def of_storage(one: Object) -> Iterator[ReferenceAt]:
     """Yield the driver of a StorageClass or VolumeSnapshotClass and its Secrets. A provisioner whose name does not say
     CSI may be a program without a CSIDriver.
     """
     key = "provisioner" if one.kind == "StorageClass" else "driver"
     driver = str(one.manifest.get(key))
     if "csi" in driver:
-        yield (key,), target("CSIDriver", "", driver)
+        yield (key,), reference("CSIDriver", "", driver)
     given = {str(name): value for name, value in mapping(one.manifest.get("parameters")).items()}
     for name, value in given.items():
         if name.endswith("-secret-name"):
             space = given.get(f"{name.removesuffix('name')}namespace")
-            yield ("parameters", name), target("Secret", str(space), value)
+            yield ("parameters", name), reference("Secret", str(space), value)
 
 
-def of_scaled(one: Object) -> Iterator[Found]:
+def of_scaled(one: Object) -> Iterator[ReferenceAt]:
     """Yield what a HorizontalPodAutoscaler scales."""
     scaled = one.spec.get("scaleTargetRef")
-    yield ("spec", "scaleTargetRef", "name"), target(str(dig(scaled, "kind")), one.namespace, dig(scaled, "name"))
+    yield ("spec", "scaleTargetRef", "name"), reference(str(dig(scaled, "kind")), one.namespace, dig(scaled, "name"))
 
 
-READERS: dict[str, Callable[[Object], Iterator[Found]]] = {
+READERS: dict[str, Callable[[Object], Iterator[ReferenceAt]]] = {
     "ClusterRoleBinding": of_binding,
     "HorizontalPodAutoscaler": of_scaled,
     "RoleBinding": of_binding,

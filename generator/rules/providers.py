@@ -13,7 +13,7 @@ from generator.components.component import Component
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping
 from generator.model.served import kinds, minor_of
-from generator.rules.mentions import Target, place
+from generator.rules.mentions import Reference, namespace_of
 from generator.spec.near import letters_apart, near
 
 API = "API group"
@@ -32,14 +32,14 @@ _TITLES = {(api.group, kind): api.name for one in CATALOGUE.values() for api in 
 """API groups that have two makers."""
 
 
-class Maker(NamedTuple):
+class Provider(NamedTuple):
     """Who brings something, empty for what stands before Argo CD, and the keys it holds where they are known."""
 
     component: str
     keys: frozenset[str] | None = None
 
 
-class Unseen(Struct, frozen=True):
+class UnseenObjects(Struct, frozen=True):
     """What could be brought by what nobody sees: charts that are not vendored, and components that somebody else
     installs. `spaces` are the namespaces they write to, `kinds` the cluster-scoped kinds.
     """
@@ -51,7 +51,7 @@ class Unseen(Struct, frozen=True):
 
     @classmethod
     @lru_cache(maxsize=2)
-    def of(cls, built: Built) -> "Unseen":
+    def of(cls, built: Built) -> "UnseenObjects":
         """Return what is unseen of a cluster; of a folder it is everything else, and of one that is not all here."""
         if built.cluster is None or "" in built.remote:
             return cls(frozenset(), frozenset(), frozenset(), everything=True)
@@ -67,13 +67,13 @@ class Unseen(Struct, frozen=True):
             everything=False,
         )
 
-    def brings(self, target: Target) -> bool:
-        """Tell whether a target may be there after all."""
+    def may_hold(self, reference: Reference) -> bool:
+        """Tell whether what is named may be there after all."""
         if self.everything:
             return True
-        if not target.namespace:
-            return target.kind in self.kinds
-        return target.namespace in self.spaces and target.kind in self.common
+        if not reference.namespace:
+            return reference.kind in self.kinds
+        return reference.namespace in self.spaces and reference.kind in self.common
 
 
 def _spaces(component: Component) -> Iterator[str]:
@@ -82,80 +82,81 @@ def _spaces(component: Component) -> Iterator[str]:
     yield from component.reach
 
 
-class Known(Struct, frozen=True):
+class Providers(Struct, frozen=True):
     """Everything that references may lead to."""
 
-    makers: Mapping[Target, Maker]
+    by_reference: Mapping[Reference, Provider]
 
     @classmethod
     @lru_cache(maxsize=2)
-    def of(cls, built: Built) -> "Known":
+    def of(cls, built: Built) -> "Providers":
         """Return what there is in a cluster or a folder."""
-        found = {Target(kind, *_place(name)): Maker("") for kind, names in _BUILT_IN.items() for name in names}
+        found = {Reference(kind, *_named(name)): Provider("") for kind, names in _BUILT_IN.items() for name in names}
         if built.cluster:
             found |= _of_cluster(built.cluster)
         for one in built.objects:
             for made, keys in _made(one):
-                found[made] = Maker(one.component, keys)
+                found[made] = Provider(one.component, keys)
         return cls(found)
 
-    def maker(self, target: Target) -> Maker | None:
-        """Return who brings a target, None where nobody does."""
-        if target.kind == "ServiceAccount" and target.name == "default":
-            return Maker("")
-        if target.kind in {"ClusterRole", "Role"} and target.name.startswith("system:"):
-            return Maker("")
-        return self.makers.get(target._replace(key=""))
+    def provider(self, reference: Reference) -> Provider | None:
+        """Return who brings what is named, None where nobody does."""
+        if reference.kind == "ServiceAccount" and reference.name == "default":
+            return Provider("")
+        if reference.kind in {"ClusterRole", "Role"} and reference.name.startswith("system:"):
+            return Provider("")
+        return self.by_reference.get(reference._replace(key=""))
 
-    def meant(self, target: Target) -> str | None:
+    def closest_name(self, reference: Reference) -> str | None:
         """Return the name that was most likely meant, if one is no more than two letters away."""
-        there = [one.name for one in self.makers if (one.kind, one.namespace) == (target.kind, target.namespace)]
-        closest = near(target.name, there)
-        return closest if closest and letters_apart(closest, target.name) <= min(2, len(target.name) // 3) else None
+        kind, namespace, name, _ = reference
+        there = [one.name for one in self.by_reference if (one.kind, one.namespace) == (kind, namespace)]
+        closest = near(name, there)
+        return closest if closest and letters_apart(closest, name) <= min(2, len(name) // 3) else None
 
 
-def _place(name: str) -> tuple[str, str]:
+def _named(name: str) -> tuple[str, str]:
     space, _, own = name.rpartition("/")
     return space, own
 
 
-def _of_cluster(cluster: Cluster) -> dict[Target, Maker]:
+def _of_cluster(cluster: Cluster) -> dict[Reference, Provider]:
     """Return what is declared: Secrets, what operators make, and what somebody else installs."""
     components = compose(cluster)
     present = {one.name for one in components}
-    found: dict[Target, Maker] = {}
+    found: dict[Reference, Provider] = {}
     for one in CATALOGUE.values():
         if one.name in present or not cluster.settings(one.name).managed:
-            brought = [Target(API, "", api.name) for api in one.apis]
-            brought += [Target(made.kind, made.namespace, made.name) for made in one.brings]
-            found |= dict.fromkeys(brought, Maker(one.name if one.name in present else ""))
+            brought = [Reference(API, "", api.name) for api in one.apis]
+            brought += [Reference(made.kind, made.namespace, made.name) for made in one.brings]
+            found |= dict.fromkeys(brought, Provider(one.name if one.name in present else ""))
     if cluster.site.ingress_class:
-        found.setdefault(Target("IngressClass", "", cluster.site.ingress_class), Maker(""))
+        found.setdefault(Reference("IngressClass", "", cluster.site.ingress_class), Provider(""))
     for component in components:
         for secret in component.secrets:
             maker = secret.by or (component.name if secret.source == "in-cluster" else "")
-            found[Target("Secret", secret.namespace, secret.name)] = Maker(maker, frozenset(secret.keys))
+            found[Reference("Secret", secret.namespace, secret.name)] = Provider(maker, frozenset(secret.keys))
         for release in component.releases:
             kept = [name for name, decision in release.secrets.items() if decision == "placeholder"]
-            found |= {Target("Secret", release.namespace, name): Maker(component.name) for name in kept}
+            found |= {Reference("Secret", release.namespace, name): Provider(component.name) for name in kept}
     return found
 
 
-def _made(one: Object) -> Iterator[tuple[Target, frozenset[str] | None]]:
+def _made(one: Object) -> Iterator[tuple[Reference, frozenset[str] | None]]:
     """Yield an object and what controllers make of it, with the keys they hold where they are known."""
-    yield Target(one.kind, one.namespace, one.name), _keys(one)
+    yield Reference(one.kind, one.namespace, one.name), _keys(one)
     if one.kind == "Namespace":
-        yield Target("ConfigMap", one.name, "kube-root-ca.crt"), None
+        yield Reference("ConfigMap", one.name, "kube-root-ca.crt"), None
     elif one.kind == CRD:
         yield api_of(*brings(one.manifest)), None
     for kind in OPERATED.get(one.kind, ()):
         for made in kind.makes(one.manifest):
-            yield Target(made.kind, place(made.namespace, one.namespace), made.name), made.keys
+            yield Reference(made.kind, namespace_of(made.namespace, one.namespace), made.name), made.keys
 
 
-def api_of(group: str, kind: str) -> Target:
+def api_of(group: str, kind: str) -> Reference:
     """Return what stands for the CRDs of a group, of which Argo's has two makers."""
-    return Target(API, "", _TITLES.get((group, kind), group))
+    return Reference(API, "", _TITLES.get((group, kind), group))
 
 
 def _keys(one: Object) -> frozenset[str] | None:

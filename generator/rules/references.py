@@ -8,8 +8,8 @@ from generator.build.objects import ROOT, Built
 from generator.model.fields import dig
 from generator.model.finding import Finding, Severity
 from generator.model.rule import rule
-from generator.rules.mentions import Reference, Target, references
-from generator.rules.providers import Known, Maker, Unseen, api_of, waves
+from generator.rules.mentions import Mention, Reference, mentions
+from generator.rules.providers import Provider, Providers, UnseenObjects, api_of, waves
 from generator.spec.near import instead
 
 
@@ -25,8 +25,8 @@ def there(built: Built) -> Iterator[Finding]:
     in bootstrap/secrets.yaml, and those that controllers make. What charts that are not vendored may bring is not
     judged but counted.
     """
-    known = Known.of(built)
-    yield from (absent(one, known) for one in missing(built) if not harmless(one))
+    providers = Providers.of(built)
+    yield from (absent(one, providers) for one in missing(built) if not harmless(one))
 
 
 @rule(
@@ -39,12 +39,12 @@ def keys_there(built: Built) -> Iterator[Finding]:
     """A container that takes a variable or a file from a key which its ConfigMap or Secret does not have is not
     started.
     """
-    known = Known.of(built)
-    for one in named(built):
-        maker = known.maker(one.target)
-        if maker and maker.keys is not None and one.target.key and one.target.key not in maker.keys:
-            fix = instead(one.target.key, maker.keys, f"it has {', '.join(sorted(maker.keys)) or 'no keys'}")
-            yield one.object.finding(f"{one.target.full_name} has no key {one.target.key}", *one.at, fix=fix)
+    providers = Providers.of(built)
+    for one in all_mentions(built):
+        provider = providers.provider(one.reference)
+        if provider and provider.keys is not None and one.reference.key and one.reference.key not in provider.keys:
+            fix = instead(one.reference.key, provider.keys, f"it has {', '.join(sorted(provider.keys)) or 'no keys'}")
+            yield one.object.finding(f"{one.reference.full_name} has no key {one.reference.key}", *one.at, fix=fix)
 
 
 @rule(
@@ -58,14 +58,14 @@ def in_time(built: Built) -> Iterator[Finding]:
     or of another Application in the same one, may stop the installation for ever. The root Application is applied by
     hand after Argo CD; and cert-manager looks at an Ingress again and again, so that its issuer may come later.
     """
-    known, order = Known.of(built), waves(built)
-    for one in (*named(built), *groups(built)):
-        maker = (known.maker(one.target) or Maker("")).component
+    providers, order = Providers.of(built), waves(built)
+    for one in (*all_mentions(built), *groups(built)):
+        maker = (providers.provider(one.reference) or Provider("")).component
         own = one.object.component
-        patient = own == ROOT or (one.object.kind == "Ingress" and one.target.kind in {"ClusterIssuer", "Secret"})
+        patient = own == ROOT or (one.object.kind == "Ingress" and one.reference.kind in {"ClusterIssuer", "Secret"})
         if maker and maker != own and not patient and {maker, own} <= order.keys() and order[maker] >= order[own]:
             message = (
-                f"{one.target.full_name} comes with {maker} in wave {order[maker]}, and this is in wave {order[own]}"
+                f"{one.reference.full_name} comes with {maker} in wave {order[maker]}, and this is in wave {order[own]}"
             )
             yield one.object.finding(message, *one.at, fix=f"let {own} come after {maker}")
 
@@ -80,11 +80,11 @@ def destinations(built: Built) -> Iterator[Finding]:
     """All Namespaces of a cluster are in the Application `namespaces`; Argo CD makes none by itself, and what goes
     into one that is not there fails.
     """
-    known = Known.of(built)
+    providers = Providers.of(built)
     for one in built.of("Application") if built.cluster else ():
         name = dig(one.spec, "destination", "namespace")
-        wanted = Target("Namespace", "", str(name))
-        if isinstance(name, str) and name and not known.maker(wanted):
+        wanted = Reference("Namespace", "", str(name))
+        if isinstance(name, str) and name and not providers.provider(wanted):
             fix = "correct it, or add the Namespace to overlays/<cluster>/namespaces/custom/"
             yield one.finding(f"nothing makes the {wanted.full_name}", "spec", "destination", "namespace", fix=fix)
 
@@ -101,49 +101,49 @@ def meant(built: Built) -> Iterator[Finding]:
     """A right that is given to a ServiceAccount which is not there helps nobody, and a StatefulSet without its Service
     gives its pods no names. Neither is refused, and some charts bring both on purpose.
     """
-    known = Known.of(built)
-    yield from (absent(one, known) for one in missing(built) if harmless(one))
+    providers = Providers.of(built)
+    yield from (absent(one, providers) for one in missing(built) if harmless(one))
 
 
-def missing(built: Built) -> Iterator[Reference]:
+def missing(built: Built) -> Iterator[Mention]:
     """Yield the references that lead to nothing."""
-    unseen = Unseen.of(built)
-    return (one for one in unmade(built) if not unseen.brings(one.target))
+    unseen = UnseenObjects.of(built)
+    return (one for one in unresolved(built) if not unseen.may_hold(one.reference))
 
 
-def harmless(one: Reference) -> bool:
+def harmless(one: Mention) -> bool:
     """Tell whether things work without what is named."""
     return one.at[:1] == ("subjects",) or one.at == ("spec", "serviceName")
 
 
-def absent(one: Reference, known: Known) -> Finding:
+def absent(one: Mention, providers: Providers) -> Finding:
     """Say that something is not there."""
-    meant = known.meant(one.target)
-    fix = f"write `{meant}`" if meant else f"add the {one.target.kind}, or correct the name"
-    return one.object.finding(f"there is no {one.target.full_name}", *one.at, fix=fix)
+    meant = providers.closest_name(one.reference)
+    fix = f"write `{meant}`" if meant else f"add the {one.reference.kind}, or correct the name"
+    return one.object.finding(f"there is no {one.reference.full_name}", *one.at, fix=fix)
 
 
 @lru_cache(maxsize=2)
-def named(built: Built) -> tuple[Reference, ...]:
-    """Return every reference."""
-    return tuple(each for one in built.objects for each in references(one, built))
+def all_mentions(built: Built) -> tuple[Mention, ...]:
+    """Return every reference of every object."""
+    return tuple(each for one in built.objects for each in mentions(one, built))
 
 
-def groups(built: Built) -> Iterator[Reference]:
+def groups(built: Built) -> Iterator[Mention]:
     """Yield for each object of a custom kind that its CRD is needed."""
     known = Kinds.of(built)
     for one in built.objects:
         if not known.ours(one.group):
-            yield Reference(one, ("apiVersion",), api_of(one.group, one.kind))
+            yield Mention(one, ("apiVersion",), api_of(one.group, one.kind))
 
 
-def unproven(built: Built) -> list[Reference]:
+def unproven(built: Built) -> list[Mention]:
     """Return the references that lead into what nobody sees: they may be right."""
-    unseen = Unseen.of(built)
-    return [one for one in unmade(built) if unseen.brings(one.target)]
+    unseen = UnseenObjects.of(built)
+    return [one for one in unresolved(built) if unseen.may_hold(one.reference)]
 
 
-def unmade(built: Built) -> Iterator[Reference]:
+def unresolved(built: Built) -> Iterator[Mention]:
     """Yield the references to what nothing that is seen makes."""
-    known = Known.of(built)
-    return (one for one in named(built) if not known.maker(one.target))
+    providers = Providers.of(built)
+    return (one for one in all_mentions(built) if not providers.provider(one.reference))

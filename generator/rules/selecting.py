@@ -8,7 +8,7 @@ from generator.build.pods import pods
 from generator.components import OPERATED
 from generator.model.fields import dig, mapping, sequence, spots
 from generator.model.finding import Path
-from generator.rules.mentions import place
+from generator.rules.mentions import namespace_of
 
 Labels: TypeAlias = dict[str, Any]
 
@@ -90,7 +90,7 @@ def pods_there(built: Built) -> list[tuple[str, Labels]]:
 def _operated(one: Object) -> Iterator[tuple[str, Labels]]:
     """Yield namespace and labels of the pods that an operator makes of an object."""
     for kind in OPERATED.get(one.kind, ()):
-        yield from ((place(made.namespace, one.namespace), made.labels) for made in kind.pods(one.manifest))
+        yield from ((namespace_of(made.namespace, one.namespace), made.labels) for made in kind.pods(one.manifest))
 
 
 def services_there(built: Built) -> list[tuple[str, Labels, Any]]:

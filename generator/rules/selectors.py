@@ -9,7 +9,7 @@ from generator.model.fields import dig, mapping, sequence, spots
 from generator.model.finding import Finding
 from generator.model.rule import rule
 from generator.rules.mentions import BACKENDS
-from generator.rules.providers import Unseen
+from generator.rules.providers import UnseenObjects
 from generator.rules.selecting import Labels, Selection, matches, pods_there, selections, services_there
 from generator.spec.near import instead, near
 
@@ -152,7 +152,7 @@ def unproven(built: Built) -> int:
 def all_selections(built: Built) -> Iterator[tuple[Object, Selection, list[Any], bool]]:
     """Yield each selection, what it matches, and whether it would be seen."""
     there, offered = pods_there(built), services_there(built)
-    unseen, inhabited = Unseen.of(built), {space for space, _ in there}
+    unseen, inhabited = UnseenObjects.of(built), {space for space, _ in there}
     for one in built.objects:
         for selection in selections(one, built):
             among: list[tuple[str, Labels, Any]] = (
@@ -166,7 +166,7 @@ def all_selections(built: Built) -> Iterator[tuple[Object, Selection, list[Any],
             yield one, selection, found, seen(one, selection.spaces, unseen, inhabited)
 
 
-def seen(one: Object, spaces: frozenset[str] | None, unseen: Unseen, inhabited: set[str]) -> bool:
+def seen(one: Object, spaces: frozenset[str] | None, unseen: UnseenObjects, inhabited: set[str]) -> bool:
     """Tell whether all of these namespaces is seen. In a folder only a Service or budget beside pods is judged."""
     if unseen.everything:
         return one.kind in {"Service", "PodDisruptionBudget"} and one.namespace in {

@@ -197,14 +197,14 @@ def test_checks_know_its_name_its_namespace_its_host_and_why_it_is_absent(copy: 
 def test_rules_on_objects_know_its_kinds(copy: Path) -> None:
     program = """
 from manifests import built, manifest
-from generator.rules.mentions import references
-from generator.rules.providers import Known
+from generator.rules.mentions import mentions
+from generator.rules.providers import Providers
 from generator.rules.queues import held
 found = built(manifest("Notebook", "notebooks.example.org/v1", name="ada", spec={"settings": "hub"}))
 (one,) = found.objects
 print(held(one))
-print(*(each.target.kind for each in references(one, found)))
-print(*(each.name for each in Known.of(found).makers))
+print(*(each.reference.kind for each in mentions(one, found)))
+print(*(each.name for each in Providers.of(found).by_reference))
 """
     assert {"True", "ConfigMap", "ada-home"} <= set(run(copy, "-c", program).split())
 

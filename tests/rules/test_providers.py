@@ -4,8 +4,8 @@ import pytest
 from manifests import built, manifest, ml50
 from msgspec import structs
 
-from generator.rules.mentions import Target
-from generator.rules.providers import Known, Unseen
+from generator.rules.mentions import Reference
+from generator.rules.providers import Providers, UnseenObjects
 
 
 @pytest.mark.parametrize(
@@ -21,17 +21,17 @@ from generator.rules.providers import Known, Unseen
 )
 def test_only_a_name_one_or_two_letters_away_was_meant(name: str, meant: str | None) -> None:
     names = ("minio-server", "argocd-applicationset-controller", "y")
-    known = Known.of(built(*(manifest("Service", name=one) for one in names)))
-    target = Target("Service", str(manifest("Service")["metadata"]["namespace"]), name)
-    assert known.meant(target) == meant
+    providers = Providers.of(built(*(manifest("Service", name=one) for one in names)))
+    target = Reference("Service", str(manifest("Service")["metadata"]["namespace"]), name)
+    assert providers.closest_name(target) == meant
 
 
 def test_nothing_is_meant_where_there_is_nothing() -> None:
-    assert Known.of(built()).meant(Target("Service", "x", "minio")) is None
+    assert Providers.of(built()).closest_name(Reference("Service", "x", "minio")) is None
 
 
 def test_what_is_remote_may_be_anything() -> None:
-    target = Target("Service", "somewhere", "x")
+    target = Reference("Service", "somewhere", "x")
     within = built(cluster=ml50())
-    assert not Unseen.of(within).brings(target)
-    assert Unseen.of(structs.replace(within, remote=("",))).brings(target)
+    assert not UnseenObjects.of(within).may_hold(target)
+    assert UnseenObjects.of(structs.replace(within, remote=("",))).may_hold(target)

@@ -10,9 +10,9 @@ from generator.build.objects import Built, Object
 from generator.components import compose
 from generator.model.fields import dig
 from generator.rules import placement, secrets
-from generator.rules.mentions import Target, target
+from generator.rules.mentions import Reference, reference
 from generator.rules.nodes import Worker, workers
-from generator.rules.providers import Known, waves
+from generator.rules.providers import Providers, waves
 
 GPU = "nvidia.com/gpu"
 
@@ -67,28 +67,28 @@ def releases(built: Built) -> Releases:
 
 def dangling(built: Built, charts: Releases) -> list[str]:
     """Return what values name and nothing makes."""
-    known = Known.of(built)
+    providers = Providers.of(built)
     return [
         f"{component}: values of {release}: no {wanted.full_name}"
         for (component, release), chart in charts.items()
-        for wanted in (*named(chart.namespace, chart.values), Target("Namespace", "", chart.namespace))
-        if not known.maker(wanted)
+        for wanted in (*named(chart.namespace, chart.values), Reference("Namespace", "", chart.namespace))
+        if not providers.provider(wanted)
     ]
 
 
 def late(built: Built, charts: Releases) -> list[str]:
     """Return what values name and a later wave brings."""
-    known, order = Known.of(built), waves(built)
+    providers, order = Providers.of(built), waves(built)
     found = []
     for (component, release), chart in charts.items():
         for wanted in named(chart.namespace, chart.values):
-            maker = known.maker(wanted)
+            maker = providers.provider(wanted)
             if maker and maker.component not in {"", component} and order[maker.component] >= order[component]:
                 found.append(f"{component}: values of {release}: {wanted.full_name} comes from {maker.component}")
     return found
 
 
-def named(space: str, part: Any) -> Iterator[Target]:
+def named(space: str, part: Any) -> Iterator[Reference]:
     """Yield what the values of a chart in a namespace name, as far as its keys tell."""
     if isinstance(part, list):
         for one in part:
@@ -97,11 +97,11 @@ def named(space: str, part: Any) -> Iterator[Target]:
         for key, value in part.items():
             if key in NAMING and isinstance(value, str) and value:
                 kind = NAMING[key]
-                yield target(kind, space if kind in {"Secret", "ConfigMap"} else "", value)
+                yield reference(kind, space if kind in {"Secret", "ConfigMap"} else "", value)
             elif key == "issuerRef" and value.get("kind") == "ClusterIssuer":
-                yield target("ClusterIssuer", "", value["name"])
+                yield reference("ClusterIssuer", "", value["name"])
             elif key == "secretKeyRef":
-                yield target("Secret", space, value["name"], value["key"])
+                yield reference("Secret", space, value["name"], value["key"])
             else:
                 yield from named(space, value)
 
