@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from generator.build.broken import BrokenError
 from generator.build.kustomization import separate_remotes
-from generator.build.kustomize import ORIGIN, built, program
+from generator.build.kustomize import ORIGIN, program, run_kustomize
 from generator.build.objects import Built, Object
 from generator.build.offline import SetAside, build_offline, reached, set_aside
 from generator.build.stage import temporary_folder
@@ -81,7 +81,7 @@ def _built(path: Path, source: _Source, folder: Path) -> tuple[tuple[Object, ...
     content = {"resources": [os.path.relpath(source.top, around)], "buildMetadata": [ORIGIN]}
     (around / "kustomization.yaml").write_text(json.dumps(content))  # JSON is YAML
     try:
-        found, notes = build_offline(partial(built, program(), around, str(path)), source.removed, str(path))
+        found, notes = build_offline(partial(run_kustomize, program(), around, str(path)), source.removed, str(path))
     except BrokenError as error:
         raise _without_copy(error, path, source) if source.copy != source.original else error from None
     files = [file and source.shown(os.path.normpath(around / file)) for _, file in found]

@@ -12,9 +12,9 @@ from msgspec import Struct, structs
 from generator.build.broken import BrokenError, unreadable
 from generator.build.go_yaml import UnreadableError
 from generator.build.kustomization import patch_targets
-from generator.build.kustomize import built, program
+from generator.build.kustomize import program, run_kustomize
 from generator.build.manifests import documents, is_manifest
-from generator.build.objects import ROOT, Aim, Built, Object
+from generator.build.objects import ROOT, Built, Object, TargetedPatch
 from generator.build.offline import CUSTOM, SetAside, TakenOut, build_offline
 from generator.build.stage import stage, stage_application, temporary_folder
 from generator.errors import UsageError
@@ -33,7 +33,7 @@ class _Part(Struct, frozen=True):
     unvendored: bool = False
     remote: bool = False
     notes: tuple[str, ...] = ()
-    patches: tuple[Aim, ...] = ()
+    patches: tuple[TargetedPatch, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
@@ -65,7 +65,7 @@ def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
         unseen=tuple(component for component, part in parts.items() if part.unvendored or part.remote),
         remote=tuple(component for component, part in parts.items() if part.remote and not part.unvendored),
         notes=(*(note for part in parts.values() for note in part.notes), *left, *_elsewhere(parts)),
-        patches=tuple(aim for part in parts.values() for aim in part.patches),
+        patches=tuple(patch for part in parts.values() for patch in part.patches),
         digests=locks,
         findings=findings,
     )
@@ -125,15 +125,17 @@ def _part(command: list[str], copy: Path, application: tuple[str, str], removed:
     component, place = application
     if isinstance(removed, Finding):
         return _Part(findings=(removed,))
-    aims = tuple(Aim(component, f"{place}/{file}", index, said) for file, index, said in patch_targets(copy / place))
+    patches = tuple(
+        TargetedPatch(component, f"{place}/{file}", index, said) for file, index, said in patch_targets(copy / place)
+    )
     notes = tuple(each.note(each.file.relative_to(copy).as_posix()) for each in removed.remotes)
     part = _Part(unvendored=removed.unvendored, remote=bool(removed.remotes), notes=notes)
     try:
-        build_it = partial(built, command, copy / place, place, component)
+        build_it = partial(run_kustomize, command, copy / place, place, component)
         made, more = build_offline(build_it, removed, f"{place}/{CUSTOM}")
         objects = tuple(Object(manifest, component, normpath(join(place, file))) for manifest, file in made)
         whole = (*objects, *_definitions(removed, copy, component))
-        return structs.replace(part, objects=whole, notes=(*notes, *more), patches=aims)
+        return structs.replace(part, objects=whole, notes=(*notes, *more), patches=patches)
     except BrokenError as error:
         return structs.replace(part, findings=(_inside(copy, error.finding),))
 

@@ -8,8 +8,8 @@ from msgspec import structs
 
 from generator.build.folder import files_below
 from generator.build.go_yaml import UnreadableError
-from generator.build.kinds import CRD, Kinds, brings, served_by
-from generator.build.manifests import is_manifest, opened
+from generator.build.kinds import CRD, Kinds, defined_kind, served_by
+from generator.build.manifests import documents_with_items, is_manifest
 from generator.build.objects import Built
 from generator.components.component import Manifest
 from generator.errors import UsageError
@@ -47,18 +47,18 @@ def _wanted(path: Path, wanted: dict[tuple[str, str], set[str]]) -> Iterator[Man
     if CRD.encode() not in text or not any(_mentions(text, kind) and group.encode() in text for group, kind in wanted):
         return
     try:
-        found = opened(text)
+        found = documents_with_items(text)
     except UnreadableError:
         # A template of a chart, most likely: it is no CRD yet.
         return
     for one in found:
-        if is_manifest(one) and one["kind"] == CRD and brings(one) in wanted:
+        if is_manifest(one) and one["kind"] == CRD and defined_kind(one) in wanted:
             yield one
 
 
 def _serves(crd: Manifest, wanted: dict[tuple[str, str], set[str]]) -> bool:
     """Tell whether a CRD serves a version that objects are in."""
-    return not wanted[brings(crd)].isdisjoint(served_by(crd))
+    return not wanted[defined_kind(crd)].isdisjoint(served_by(crd))
 
 
 def _mentions(text: bytes, kind: str) -> bool:

@@ -11,9 +11,9 @@ from msgspec import Struct, structs
 from generator.build.any_kustomization import build_kustomization
 from generator.build.broken import EMPTY, UNREADABLE, BrokenError, unreadable
 from generator.build.go_yaml import UnreadableError
-from generator.build.kustomization import Kustomization, folders, kustomization, loaded
+from generator.build.kustomization import Kustomization, folders, kustomization, named_files
 from generator.build.kustomize import NAMES
-from generator.build.manifests import is_manifest, is_meant, opened
+from generator.build.manifests import documents_with_items, is_manifest, is_meant_as_manifest
 from generator.build.objects import Built, Object
 from generator.errors import UsageError
 from generator.model.finding import Finding, Position
@@ -52,7 +52,7 @@ class Variants(Struct, frozen=True):
         """Return the variants among files. What cannot be read counts as none: the file itself is told."""
         places = sorted({file.parent for file in files if file.name in NAMES})
         found = [one for each in places if (one := _kustomization(each))]
-        named = [(str(one.folder), *loaded(one)) for one in found]
+        named = [(str(one.folder), *named_files(one)) for one in found]
         owners = {file: place for place, objects, _ in named for file in objects}
         below = {os.path.normpath(each) for one in found for each in folders(one)}
         return cls(
@@ -192,13 +192,13 @@ def _empty(file: str, what: str) -> Finding:
 
 def _read(file: str, content: bytes) -> _File:
     try:
-        found = opened(content, strict=True)
+        found = documents_with_items(content, strict=True)
     except UnreadableError as error:
         if _TEMPLATE.search(content):
             return _File(notes=(f"{file}: is a template of a chart, no manifest yet",))
         return _File(findings=(unreadable(file, error, content),))
     manifests = [one for one in found if is_manifest(one)]
-    halves = [one for one in found if not is_manifest(one) and is_meant(one)]
+    halves = [one for one in found if not is_manifest(one) and is_meant_as_manifest(one)]
     others = len(found) - len(manifests) - len(halves)
     return _File(
         tuple(Object(one, "", file) for one in manifests),

@@ -40,7 +40,7 @@ class Kinds(Struct, frozen=True):
         custom, apis = dict(self.custom), set(self.apis)
         for one in manifests:
             if one["kind"] == CRD:
-                custom[brings(one)] = one
+                custom[defined_kind(one)] = one
             elif one["kind"] == "APIService":
                 apis.add(f"{dig(one, 'spec', 'group') or ''}/{dig(one, 'spec', 'version') or ''}")
         return structs.replace(self, custom=custom, apis=frozenset(apis))
@@ -82,7 +82,7 @@ def group_of(version: str) -> str:
     return version.rpartition("/")[0]
 
 
-def brings(crd: object) -> tuple[str, str]:
+def defined_kind(crd: object) -> tuple[str, str]:
     """Return group and kind that a definition brings."""
     return str(dig(crd, "spec", "group")), str(dig(crd, "spec", "names", "kind"))
 

@@ -128,7 +128,7 @@ def folders(one: Kustomization) -> Iterator[Path]:
                 yield one.folder / str(entry)
 
 
-def loaded(one: Kustomization) -> tuple[set[str], set[str]]:
+def named_files(one: Kustomization) -> tuple[set[str], set[str]]:
     """Return the files that a kustomization names as objects, and those that it names as something else: patches and
     what configures it, or the content of ConfigMaps. CRDs are objects, wherever they are named.
     """

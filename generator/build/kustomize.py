@@ -16,7 +16,7 @@ NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """How the file of a kustomization may be called."""
 
 ORIGIN = "originAnnotations"
-"""What `buildMetadata` of a kustomization must hold for `built`."""
+"""What `buildMetadata` of a kustomization must hold for `run_kustomize`."""
 
 _ORIGIN = "config.kubernetes.io/origin"
 _FILE = re.compile(r"^(?:path|configuredIn): (.+)$", re.MULTILINE)
@@ -37,7 +37,7 @@ def program() -> list[str]:
     raise UsageError("Kustomize was not found; install `kustomize` or `kubectl`, or name one in GEN_KUSTOMIZE")
 
 
-def built(command: list[str], folder: Path, place: str, component: str = "") -> list[tuple[Manifest, str]]:
+def run_kustomize(command: list[str], folder: Path, place: str, component: str = "") -> list[tuple[Manifest, str]]:
     """Return the objects that Kustomize builds from a folder, each with its file relative to the folder (empty where
     it is not told). The folder's kustomization asks for `ORIGIN`. Raises BrokenError that names `place`, the folder
     of `component` where there is one.

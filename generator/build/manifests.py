@@ -14,7 +14,7 @@ def documents(content: str | bytes, *, strict: bool = False) -> list[Any]:
     return [value for _, value in numbered(content, strict=strict) if value is not None]
 
 
-def opened(content: bytes, *, strict: bool = False) -> list[Any]:
+def documents_with_items(content: bytes, *, strict: bool = False) -> list[Any]:
     """Return the documents of a file, and what Lists hold in place of those. Raises as `documents`."""
     found: list[Any] = []
     for one in documents(content, strict=strict):
@@ -32,7 +32,7 @@ def is_manifest(value: Any) -> TypeGuard[Manifest]:
     return all(isinstance(text, str) and text for text in texts)
 
 
-def is_meant(value: Any) -> bool:
+def is_meant_as_manifest(value: Any) -> bool:
     """Tell whether somebody meant this as an object, though it has no usable name: Kubernetes serves its kind, or it
     says a name that is none. Reviews and the like need none.
     """

@@ -77,7 +77,7 @@ class Object(Struct, frozen=True):
         return Finding(file=self.file, object=ref, message=message, at=at, fix=fix)
 
 
-class Aim(Struct, frozen=True):
+class TargetedPatch(Struct, frozen=True):
     """A patch of an Application that names its target: the file, and which of its patches this is."""
 
     component: str
@@ -106,7 +106,7 @@ class Built(Struct, frozen=True, kw_only=True, eq=False):
     remote: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     definitions: tuple[Manifest, ...] = ()
-    patches: tuple[Aim, ...] = ()
+    patches: tuple[TargetedPatch, ...] = ()
     digests: Mapping[str, str] = {}
     findings: tuple[Finding, ...] = ()
 
@@ -120,7 +120,7 @@ class Built(Struct, frozen=True, kw_only=True, eq=False):
         return (one for one in self.objects if one.kind in kinds)
 
 
-def aims_at(target: dict[str, str], one: Object) -> bool:
+def targets_object(target: dict[str, str], one: Object) -> bool:
     """Tell whether Kustomize would apply a patch: a target is made of regular expressions for whole words. Selectors
     by label or annotation are taken to match.
     """

@@ -6,7 +6,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from generator.build.objects import Built, Object
-from generator.build.workflow_pods import steps
+from generator.build.workflow_pods import workflow_pods
 from generator.components.argo_workflows import WORKFLOWS
 from generator.components.component import Manifest
 from generator.model.fields import dig, existing, mapping, sequence, walk
@@ -73,8 +73,8 @@ def pods_of(one: Object, built: Built) -> Iterator[Pod]:
         if one.kind in TEMPLATES:
             yield from templated(one, TEMPLATES[one.kind])
     elif one.group == "argoproj.io" and one.kind in WORKFLOWS:
-        for step in steps(one, built):
-            yield Pod(maker=one, metadata=step.metadata, spec=step.spec, places=step.places)
+        for pod in workflow_pods(one, built):
+            yield Pod(maker=one, metadata=pod.metadata, spec=pod.spec, places=pod.places)
     elif "." in one.group and not one.group.endswith(".k8s.io"):
         for at in whole_templates(one.manifest):
             yield from templated(one, at)

@@ -12,7 +12,7 @@ from generator.components.component import Manifest
 from generator.model.fields import dig, mapping, sequence
 from generator.model.finding import Path
 
-GIVEN = "given-at-submission"
+AT_SUBMISSION = "given-at-submission"
 """What stands for a value that is known only when somebody submits the workflow, or while it runs."""
 
 # What a pod has of a workflow or a template, whichever says it last.
@@ -27,7 +27,7 @@ Layer = tuple[Object, Path, Manifest]
 """An object, a way into it, and what is there."""
 
 
-class Step(Struct, frozen=True):
+class WorkflowPod(Struct, frozen=True):
     """A pod of a workflow, less what Argo adds to it (`Pod` tells what `places` are)."""
 
     metadata: Manifest
@@ -35,16 +35,16 @@ class Step(Struct, frozen=True):
     places: tuple[tuple[Path, Object, Path], ...]
 
 
-def steps(one: Object, built: Built) -> Iterator[Step]:
+def workflow_pods(one: Object, built: Built) -> Iterator[WorkflowPod]:
     """Yield a pod for each container, script or set of containers of a workflow."""
     layers = layers_of(one, built)
     arguments = {name: text for _, _, part in layers for name, text in parameters(part).items()}
-    told = [(maker, at, mapping(filled(part, arguments))) for maker, at, part in layers]
-    maker, at, part = next((layer for layer in reversed(told) if layer[2].get("templates")), told[-1])
+    filled_in = [(maker, at, mapping(filled(part, arguments))) for maker, at, part in layers]
+    maker, at, part = next((layer for layer in reversed(filled_in) if layer[2].get("templates")), filled_in[-1])
     for index, template in enumerate(sequence(part.get("templates"))):
         last = (maker, (*at, "templates", index), mapping(template))
-        if mains(last):
-            yield step([*told, last])
+        if main_containers(last):
+            yield pod_of_template([*filled_in, last])
 
 
 def layers_of(one: Object, built: Built) -> list[Layer]:
@@ -62,7 +62,7 @@ def layers_of(one: Object, built: Built) -> list[Layer]:
 def parameters(workflow: Manifest) -> dict[str, str]:
     """Return the values of a workflow's parameters; a stand-in for those without."""
     given = map(mapping, sequence(dig(workflow, "arguments", "parameters")))
-    return {str(one.get("name")): str(one.get("value", GIVEN)) for one in given}
+    return {str(one.get("name")): str(one.get("value", AT_SUBMISSION)) for one in given}
 
 
 def filled(part: Any, arguments: dict[str, str]) -> Any:
@@ -72,11 +72,11 @@ def filled(part: Any, arguments: dict[str, str]) -> Any:
     if isinstance(part, list):
         return [filled(value, arguments) for value in part]
     if isinstance(part, str) and "{{" in part:
-        return PLACEHOLDER.sub(lambda found: arguments.get(found[1] or "", GIVEN), part)
+        return PLACEHOLDER.sub(lambda found: arguments.get(found[1] or "", AT_SUBMISSION), part)
     return part
 
 
-def mains(template: Layer) -> list[tuple[Path, Manifest]]:
+def main_containers(template: Layer) -> list[tuple[Path, Manifest]]:
     """Return the main containers of a template with their paths in the object; none where it makes no pod."""
     _, at, part = template
     for key in ("container", "script"):
@@ -87,7 +87,7 @@ def mains(template: Layer) -> list[tuple[Path, Manifest]]:
     return [((*at, "containerSet", "containers", index), mapping(each)) for index, each in enumerate(found)]
 
 
-def step(layers: list[Layer]) -> Step:
+def pod_of_template(layers: list[Layer]) -> WorkflowPod:
     """Return the pod of a template, the last of the layers."""
     maker, at, _ = layers[-1]
     spec: Manifest = {"restartPolicy": "Never"}
@@ -100,12 +100,13 @@ def step(layers: list[Layer]) -> Step:
         "tolerations": both(layers, "tolerations"),
         "volumes": both(layers, "volumes"),
         "initContainers": listed(layers[-1], "initContainers"),
-        "containers": [(maker, way, each) for way, each in mains(layers[-1])] + listed(layers[-1], "sidecars"),
+        "containers": [(maker, way, each) for way, each in main_containers(layers[-1])]
+        + listed(layers[-1], "sidecars"),
     }
     for key, items in found.items():
         spec[key] = [value for _, _, value in items]
         places += [(("spec", key, index), owner, way) for index, (owner, way, _) in enumerate(items)]
-    return Step({"labels": labels(layers)}, spec, tuple(places))
+    return WorkflowPod({"labels": labels(layers)}, spec, tuple(places))
 
 
 def both(layers: list[Layer], key: str) -> list[tuple[Object, Path, Any]]:

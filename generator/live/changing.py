@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
-from generator.build.kinds import brings, served_by
+from generator.build.kinds import defined_kind, served_by
 from generator.build.objects import Object
 from generator.components.component import Manifest
 from generator.live.api import Answer, Api, Request
@@ -24,7 +24,7 @@ class Changing:
 
     def __init__(self, api: Api, definitions: Iterable[Object]) -> None:
         self._api = api
-        self._coming = {brings(one.manifest): one for one in definitions}
+        self._coming = {defined_kind(one.manifest): one for one in definitions}
         self._asked: dict[str, tuple[Answer, Manifest]] = {}
 
     def excuses(self, one: Object, finding: Finding) -> bool:

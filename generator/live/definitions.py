@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from generator.build.kinds import CRD, brings
+from generator.build.kinds import CRD, defined_kind
 from generator.build.objects import Built, Object
 from generator.components.component import Manifest
 from generator.live.api import Answer, Api, Request
@@ -23,7 +23,7 @@ def wanted(built: Built) -> list[Object]:
     """
     kinds = {(one.group, one.kind) for one in built.objects}
     at_hand = [Object(crd, "", "") for crd in built.definitions]
-    found = [one for one in (*at_hand, *built.of(CRD)) if brings(one.manifest) in kinds]
+    found = [one for one in (*at_hand, *built.of(CRD)) if defined_kind(one.manifest) in kinds]
     return list({one.name: one for one in found}.values())
 
 
@@ -78,6 +78,6 @@ def _listed(api: Api, established: list[Object]) -> None:
 
 
 def _kinds(crd: Manifest) -> Iterator[tuple[str, str]]:
-    group, kind = brings(crd)
+    group, kind = defined_kind(crd)
     versions = sequence(dig(crd, "spec", "versions"))
     return ((f"{group}/{dig(one, 'name')}", kind) for one in versions if dig(one, "served"))

@@ -8,7 +8,7 @@ from typing import Any
 
 from generator.build.go_yaml import UnreadableError
 from generator.build.manifests import documents
-from generator.build.objects import Aim, Built, Object, aims_at
+from generator.build.objects import Built, Object, TargetedPatch, targets_object
 from generator.components import compose
 from generator.components.argo_cd.settings import EXCLUDED
 from generator.components.cilium import INGRESS_CLASS
@@ -212,25 +212,27 @@ def patching(built: Built) -> Iterator[Finding]:
     """Kustomize says nothing when the target of a patch matches no object: after an upgrade that renames something,
     what the patch was for is simply gone.
     """
-    for aim in unmatched(built):
-        if aim.component not in built.unseen:
-            told = ", ".join(f"{key} {value}" for key, value in aim.target.items())
-            metadata = {"name": aim.component}
-            where = Object({"kind": "Component", "apiVersion": "v1", "metadata": metadata}, aim.component, aim.file)
-            message = f"the patch matches no object of {aim.component}: {told}"
-            yield where.finding(message, "patches", aim.index, "target", fix="correct the target, or remove the patch")
+    for patch in unmatched(built):
+        if patch.component not in built.unseen:
+            told = ", ".join(f"{key} {value}" for key, value in patch.target.items())
+            metadata = {"name": patch.component}
+            where = Object({"kind": "Component", "apiVersion": "v1", "metadata": metadata}, patch.component, patch.file)
+            message = f"the patch matches no object of {patch.component}: {told}"
+            yield where.finding(
+                message, "patches", patch.index, "target", fix="correct the target, or remove the patch"
+            )
 
 
 def unproven(built: Built) -> int:
     """Return how many patches are for what is not vendored."""
-    return sum(aim.component in built.unseen for aim in unmatched(built))
+    return sum(patch.component in built.unseen for patch in unmatched(built))
 
 
-def unmatched(built: Built) -> Iterator[Aim]:
+def unmatched(built: Built) -> Iterator[TargetedPatch]:
     """Yield the patches that match no object of their Application."""
     held: dict[str, list[Object]] = defaultdict(list)
     for one in built.objects:
         held[one.component].append(one)
-    for aim in built.patches:
-        if not any(aims_at(aim.target, one) for one in held[aim.component]):
-            yield aim
+    for patch in built.patches:
+        if not any(targets_object(patch.target, one) for one in held[patch.component]):
+            yield patch

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods_of
-from generator.build.workflow_pods import GIVEN
+from generator.build.workflow_pods import AT_SUBMISSION
 from generator.components import CATALOGUE, OPERATED
 from generator.components.component import Manifest
 from generator.components.operated import OWN, SAID, Names
@@ -145,7 +145,7 @@ def namespace_of(namespace: str, own: str) -> str:
 
 def reference(kind: str, namespace: str, name: object, key: object = "") -> Reference:
     """Return a reference; without a name where there is none, or none that is known before somebody runs it."""
-    known = isinstance(name, str) and not any(sign in name for sign in (GIVEN, "{{", "$("))
+    known = isinstance(name, str) and not any(sign in name for sign in (AT_SUBMISSION, "{{", "$("))
     return Reference(kind, namespace, str(name) if known else "", key if isinstance(key, str) else "")
 
 

@@ -15,7 +15,7 @@ from generator.model.nodes import Machine
 from generator.model.text import Taint
 
 GPU = "nvidia.com/gpu"
-KNOWN = tuple(prefix for one in CATALOGUE.values() for prefix in one.resources)
+COMPONENT_RESOURCES = tuple(prefix for one in CATALOGUE.values() for prefix in one.resources)
 """Extended resources whose makers are components of ours: what no node offers, nobody does."""
 
 EXTERNAL = "node.kubernetes.io/exclude-from-external-load-balancers"

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, pods, pods_of
-from generator.build.workflow_pods import GIVEN
+from generator.build.workflow_pods import AT_SUBMISSION
 from generator.components import CATALOGUE, OPERATED
 from generator.components.component import Manifest
 from generator.components.operated import OperatedKind
@@ -149,7 +149,7 @@ def pairs(labels: object) -> list[Manifest]:
 def obstacles(pod: Pod, node: Worker) -> list[Obstacle]:
     """Return all that keeps a pod off a node, in the order in which a person would look."""
     if name := pod.spec.get("nodeName"):
-        wrong = name != node.name and GIVEN not in str(name)
+        wrong = name != node.name and AT_SUBMISSION not in str(name)
         return [Obstacle(("spec", "nodeName"), f"it names node {name}", "leave it out")] if wrong else []
     tainted = [
         Obstacle(("spec", "tolerations"), f"the taint {taint} is not tolerated", tolerate(taint))
@@ -195,7 +195,7 @@ def holds(rule: Any, node: Worker) -> bool:
     """Tell whether a node matches one expression, or may once an operator has labelled it."""
     key, operator = str(dig(rule, "key")), dig(rule, "operator")
     wanted = [str(value) for value in sequence(dig(rule, "values"))]
-    if key.startswith(FOUND) or any(GIVEN in text for text in (key, *wanted)):
+    if key.startswith(FOUND) or any(AT_SUBMISSION in text for text in (key, *wanted)):
         return True
     found = node.name if key == "metadata.name" else node.labels.get(key)
     if operator == "In":

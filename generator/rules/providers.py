@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from generator.build.kinds import CRD, brings
+from generator.build.kinds import CRD, defined_kind
 from generator.build.objects import ROOT, Built, Object
 from generator.components import CATALOGUE, OPERATED, compose
 from generator.components.component import Component
@@ -148,7 +148,7 @@ def _made(one: Object) -> Iterator[tuple[Reference, frozenset[str] | None]]:
     if one.kind == "Namespace":
         yield Reference("ConfigMap", one.name, "kube-root-ca.crt"), None
     elif one.kind == CRD:
-        yield api_of(*brings(one.manifest)), None
+        yield api_of(*defined_kind(one.manifest)), None
     for kind in OPERATED.get(one.kind, ()):
         for made in kind.makes(one.manifest):
             yield Reference(made.kind, namespace_of(made.namespace, one.namespace), made.name), made.keys

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
-from generator.build.workflow_pods import GIVEN
+from generator.build.workflow_pods import AT_SUBMISSION
 from generator.components import JOBS
 from generator.components.kueue import QUEUE, TEAM
 from generator.components.tenants.admission import BUILT_IN
@@ -32,7 +32,7 @@ def gang_scheduled(built: Built) -> Iterator[Finding]:
     """
     for pod in gpu_pods(built):
         name = scheduler(pod)
-        if name != SCHEDULER and GIVEN not in name and pod.maker.kind != "DaemonSet":
+        if name != SCHEDULER and AT_SUBMISSION not in name and pod.maker.kind != "DaemonSet":
             told = f"is placed by {name}" if name else "names no scheduler"
             message = f"asks for GPUs and {told}"
             yield pod.finding(message, "spec", "schedulerName", fix=f"schedulerName: {SCHEDULER}")

@@ -9,11 +9,11 @@ from generator.model.fields import amount, dig, mapping
 from generator.model.finding import Finding, Path, Severity
 from generator.model.quantity import Quantity
 from generator.model.rule import rule
-from generator.rules.nodes import KNOWN, Worker, nodes_of
+from generator.rules.nodes import COMPONENT_RESOURCES, Worker, nodes_of
 from generator.rules.placement import obstacles
 
 
-class Asked(NamedTuple):
+class ResourceRequest(NamedTuple):
     """What one container says of one resource: path of its `resources`, request and limit in thousandths."""
 
     at: Path
@@ -50,7 +50,8 @@ def unfitting(pod: Pod, wanted: dict[str, int], allowed: list[Worker], resource:
     most = max(allowed, key=lambda node: node.has(resource, daemon=daemon) or 0)
     has = max(0, most.has(resource, daemon=daemon) or 0)
     largest = max(
-        (one for one in asked(pod) if one.resource == resource), key=lambda one: one.request or one.limit or 0
+        (one for one in resource_requests(pod) if one.resource == resource),
+        key=lambda one: one.request or one.limit or 0,
     )
     there = "requests" if largest.request is not None else "limits"
     if any((node.has(resource, daemon=daemon) or 0) >= wanted[resource] for node in allowed):
@@ -76,7 +77,7 @@ def missing(pod: Pod, wanted: dict[str, int], node: Worker) -> list[str]:
 def limited(built: Built) -> Iterator[Finding]:
     """The API server refuses a pod that may have less than it asks for."""
     for pod in pods(built):
-        for one in asked(pod):
+        for one in resource_requests(pod):
             if one.request is not None and one.limit is not None and one.limit < one.request and plain(one.resource):
                 limit, request = shown(one.resource, one.limit), shown(one.resource, one.request)
                 message = f"{one.container}: limit {limit} is below the request of {request}"
@@ -94,7 +95,7 @@ def whole(built: Built) -> Iterator[Finding]:
     is the same, and whole numbers of devices.
     """
     for pod in pods(built):
-        for one in asked(pod):
+        for one in resource_requests(pod):
             if plain(one.resource):
                 continue
             if one.limit is None or (one.request is not None and one.request != one.limit):
@@ -117,8 +118,8 @@ def offered(built: Built) -> Iterator[Finding]:
     `mig` in the pool, that of RDMA from `fabric.rdma`.
     """
     for pod, one, nodes in unoffered(built):
-        if one.resource.startswith(KNOWN):
-            there = {name for node in nodes for name in node.room if name.startswith(KNOWN)}
+        if one.resource.startswith(COMPONENT_RESOURCES):
+            there = {name for node in nodes for name in node.room if name.startswith(COMPONENT_RESOURCES)}
             message = f"{one.container}: no node offers {one.resource}"
             fix = f"nodes offer {', '.join(sorted(there))}" if there else "no node offers GPUs or RDMA"
             yield pod.finding(message, *one.at, "limits", one.resource, fix=fix)
@@ -136,22 +137,22 @@ def unknown(built: Built) -> Iterator[Finding]:
     or a kernel setting of your own; if not, the pod waits for ever.
     """
     for pod, one, _ in unoffered(built):
-        if not one.resource.startswith(KNOWN):
+        if not one.resource.startswith(COMPONENT_RESOURCES):
             message = f"{one.container}: nothing that is known here offers {one.resource}"
             yield pod.finding(message, *one.at, "limits", one.resource)
 
 
-def unoffered(built: Built) -> Iterator[tuple[Pod, Asked, tuple[Worker, ...]]]:
+def unoffered(built: Built) -> Iterator[tuple[Pod, ResourceRequest, tuple[Worker, ...]]]:
     """Yield the extended resources and huge pages that pods ask for and no node has."""
     nodes = nodes_of(built)
     for pod in pods(built) if nodes else ():
-        for one in asked(pod):
+        for one in resource_requests(pod):
             wanted = one.limit or one.request
             if wanted and not plain(one.resource) and all(node.has(one.resource) == 0 for node in nodes):
                 yield pod, one, nodes
 
 
-def asked(pod: Pod) -> Iterator[Asked]:
+def resource_requests(pod: Pod) -> Iterator[ResourceRequest]:
     """Yield what each container asks for, resource by resource."""
     for at, container in containers(pod):
         found = mapping(container.get("resources"))
@@ -160,7 +161,7 @@ def asked(pod: Pod) -> Iterator[Asked]:
             request, limit = amount(requests.get(resource)), amount(limits.get(resource))
             if request is not None or limit is not None:
                 name = f"container {container.get('name')}"
-                yield Asked((*at, "resources"), name, resource, request, limit)
+                yield ResourceRequest((*at, "resources"), name, resource, request, limit)
 
 
 def total(pod: Pod) -> dict[str, int]:
@@ -169,7 +170,7 @@ def total(pod: Pod) -> dict[str, int]:
     """
     running: dict[str, int] = {}
     before: dict[str, int] = {}
-    for one in asked(pod):
+    for one in resource_requests(pod):
         much = one.request if one.request is not None else one.limit or 0
         index = one.at[2]
         stays = one.at[1] == "containers" or dig(pod.spec, *one.at[1:2], index, "restartPolicy") == "Always"
@@ -185,7 +186,7 @@ def plain(resource: str) -> bool:
     return "/" not in resource and not resource.startswith("hugepages-")
 
 
-def share(one: Asked) -> Quantity:
+def share(one: ResourceRequest) -> Quantity:
     """Return what the scheduler counts: the request, else the limit."""
     return Quantity(one.request if one.request is not None else one.limit or 0)
 

@@ -17,7 +17,7 @@ from generator.model.fields import dig, mapping, sequence
 from generator.model.finding import Finding, Severity
 from generator.model.plural import plural
 from generator.model.rule import rule
-from generator.rules.violations import violations
+from generator.rules.schema_violations import violations
 
 _MAKERS = {api.group: one.name for one in CATALOGUE.values() for api in one.apis if api.by_operator}
 """Components whose operators make CRDs when they start, by API group."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
-from generator.build.workflow_pods import GIVEN
+from generator.build.workflow_pods import AT_SUBMISSION
 from generator.model.fields import dig, mapping, sequence, spots, walk
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule
@@ -14,7 +14,7 @@ from generator.model.rule import rule
 KEPT_OUT = "declare the Secret and refer to it; make it with gen bootstrap, External Secrets or Sealed Secrets"
 
 # Each with what follows its mark, so that a script which looks for keys is none.
-KNOWN = {
+KEYS_AND_TOKENS = {
     "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----\s*(?:\\n)?\s*[A-Za-z0-9+/]{16}",
     "an age key": r"\bAGE-SECRET-KEY-1[0-9A-Z]{20}",
     "an AWS key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
@@ -25,7 +25,7 @@ KNOWN = {
     "a Hugging Face token": r"\bhf_[A-Za-z]{30,}",
     "an NVIDIA key": r"\bnvapi-[\w-]{40,}",
 }
-LEAK = re.compile("|".join(f"(?P<g{index}>{pattern})" for index, pattern in enumerate(KNOWN.values())))
+LEAK = re.compile("|".join(f"(?P<g{index}>{pattern})" for index, pattern in enumerate(KEYS_AND_TOKENS.values())))
 KUBECONFIG = re.compile(r"\bclient-key-data[\"']?\s*:\s*[\"']?[A-Za-z0-9+/=]{20}")
 
 WORD = r"(?:password|passwd|passphrase|client_?secret|secret_?(?:access_?)?key|api_?key|(?:auth|access|bearer)_?token)"
@@ -78,7 +78,7 @@ def no_leaks(built: Built) -> Iterator[Finding]:
     """
     for one, at, text in texts(built):
         for found in LEAK.finditer(text):
-            name = list(KNOWN)[int(str(found.lastgroup)[1:])]
+            name = list(KEYS_AND_TOKENS)[int(str(found.lastgroup)[1:])]
             yield one.finding(f"here is {name}", *at, fix=f"replace it; {KEPT_OUT}")
             break
 
@@ -147,4 +147,4 @@ def assigns(text: str) -> bool:
 
 def secret(value: str) -> bool:
     """Tell whether a value may be a password itself, and not only where to find one."""
-    return GIVEN not in value and HARMLESS.fullmatch(value) is None
+    return AT_SUBMISSION not in value and HARMLESS.fullmatch(value) is None

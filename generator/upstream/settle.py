@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from generator.build.kinds import Kinds, group_of
-from generator.build.objects import Object, aims_at
+from generator.build.objects import Object, targets_object
 from generator.components.component import Component, Manifest, Patch
 from generator.layout.mirror import shared_images
 from generator.layout.upstream import Found
@@ -152,7 +152,7 @@ def _from(item: Item) -> str:
 def _astray(patches: Iterable[Patch], items: Sequence[Item]) -> Iterator[Finding]:
     """Find patches without a target: Kustomize passes over them in silence."""
     for patch in patches:
-        if not any(aims_at(patch.target, Object(item.manifest, "", "")) for item in items):
+        if not any(targets_object(patch.target, Object(item.manifest, "", "")) for item in items):
             target = " ".join(patch.target.values())
             yield Finding(
                 message=f"gen's patch of {target} meets no object of the charts: it would change nothing",

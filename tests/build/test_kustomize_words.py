@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from generator.build.broken import BrokenError
-from generator.build.kustomize import built
+from generator.build.kustomize import run_kustomize
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 
@@ -18,10 +18,10 @@ def answering(tmp_path: Path, text: str) -> list[str]:
 
 
 def test_objects_are_read_and_what_is_none_is_left_out(tmp_path: Path) -> None:
-    found = built(answering(tmp_path, f"{MAP}---\na: 1\n---\n"), tmp_path, "overlays/x")
+    found = run_kustomize(answering(tmp_path, f"{MAP}---\na: 1\n---\n"), tmp_path, "overlays/x")
     assert [one["metadata"]["name"] for one, _ in found] == ["a"]
 
 
 def test_what_cannot_be_read_is_a_fault_of_the_folder(tmp_path: Path) -> None:
     with pytest.raises(BrokenError, match=r"overlays/x/kustomization.yaml: .* cannot be read: line 4: .inf: JSON"):
-        built(answering(tmp_path, f"{MAP}data: .inf\n"), tmp_path, "overlays/x")
+        run_kustomize(answering(tmp_path, f"{MAP}data: .inf\n"), tmp_path, "overlays/x")

@@ -5,7 +5,7 @@ from manifests import built, container, manifest, workload
 
 from generator.build.objects import Built
 from generator.build.pods import Pod, containers, pods
-from generator.build.workflow_pods import GIVEN
+from generator.build.workflow_pods import AT_SUBMISSION
 
 SPEC = {"containers": [container()]}
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": SPEC}
@@ -124,8 +124,8 @@ def workflows(*manifests: Any) -> list[Pod]:
 def test_pods_of_a_workflow() -> None:
     work, script, together = workflows(manifest("WorkflowTemplate", "argoproj.io/v1alpha1", spec=WORKFLOW))
     assert [each["name"] for _, each in containers(work)] == ["main", "side"]
-    assert work.spec["containers"][0]["image"] == GIVEN
-    assert work.spec["containers"][0]["args"] == ["2", GIVEN]
+    assert work.spec["containers"][0]["image"] == AT_SUBMISSION
+    assert work.spec["containers"][0]["args"] == ["2", AT_SUBMISSION]
     assert work.spec["tolerations"] == [{"key": "one"}, {"key": "two"}]
     assert work.spec["nodeSelector"] == {"a": "template"}
     assert work.labels == {"shared": "1", "own": "2"}

@@ -10,7 +10,7 @@ from validation import values
 from validation.build import added, broken, find
 from validation.releases import Judge, releases
 
-from generator.build.objects import Aim, Built
+from generator.build.objects import Built, TargetedPatch
 from generator.components.component import Manifest
 from generator.model.finding import Finding
 from generator.model.rule import rules
@@ -199,8 +199,10 @@ def test_an_object_of_two_applications_is_found(ml50_built: Built) -> None:
 
 def test_a_patch_that_matches_nothing_is_found_where_everything_is_seen(ml50_built: Built) -> None:
     minio = find(ml50_built, MINIO)
-    good = Aim("minio", "overlays/ml50/minio/custom/kustomization.yaml", 0, {"kind": "StatefulSet", "name": "min.*"})
-    wrong = Aim("minio", good.file, 1, {"kind": "StatefulSet", "name": "mini"})
+    good = TargetedPatch(
+        "minio", "overlays/ml50/minio/custom/kustomization.yaml", 0, {"kind": "StatefulSet", "name": "min.*"}
+    )
+    wrong = TargetedPatch("minio", good.file, 1, {"kind": "StatefulSet", "name": "mini"})
     vendored = structs.replace(ml50_built, patches=(good, wrong), objects=(minio,), unseen=())
     (found,) = RULES["GEN-ARGO-006"].findings(vendored)
     assert (found.file, found.at) == (good.file, ("patches", 1, "target"))

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from generator.build import broken
 from generator.build.manifests import documents
-from generator.build.objects import Aim, Built, Object
+from generator.build.objects import Built, Object, TargetedPatch
 from generator.components import compose
 from generator.layout.tree import lay_out
 from generator.model.cluster import Cluster
@@ -71,7 +71,7 @@ def objects(draw: st.DrawFn) -> Any:
 @given(st.lists(objects(), max_size=4), st.booleans(), st.dictionaries(st.sampled_from(["kind", "name"]), st.text()))
 def test_no_object_makes_a_rule_raise(manifests: list[Any], within: bool, target: dict[str, str]) -> None:  # noqa: FBT001
     given_ = built(*manifests, cluster=ml50() if within else None)
-    whole = structs.replace(given_, patches=(Aim("x", "f", 0, target),), unseen=("cilium",) if within else ())
+    whole = structs.replace(given_, patches=(TargetedPatch("x", "f", 0, target),), unseen=("cilium",) if within else ())
     examine(whole)
     list(unjudged(whole))
 

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from generator.build.applications import build as build_all
 from generator.build.kustomization import patch_targets
-from generator.build.objects import ROOT, Aim, Built, Object
+from generator.build.objects import ROOT, Built, Object, TargetedPatch
 from generator.components import compose
 from generator.components.component import Manifest
 from generator.layout.tree import lay_out
@@ -56,7 +56,7 @@ def gathered(cluster: Cluster, folder: Path) -> Built:
         objects=(*objects, Object(read(root), ROOT, root.relative_to(folder).as_posix())),
         unseen=tuple(sorted(one.name for one in compose(cluster) if brings(one))),
         patches=tuple(
-            Aim(name, f"{place.relative_to(folder).as_posix()}/{file}", index, target)
+            TargetedPatch(name, f"{place.relative_to(folder).as_posix()}/{file}", index, target)
             for name, place in places.items()
             for file, index, target in patch_targets(place)
         ),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from generator.rules.violations import violations
+from generator.rules.schema_violations import violations
 
 KIND = {
     "type": "object",

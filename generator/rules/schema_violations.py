@@ -10,7 +10,7 @@ from generator.spec.near import instead
 _LONG = 160
 
 
-class Violation(NamedTuple):
+class SchemaViolation(NamedTuple):
     """What is wrong at a path."""
 
     at: Path
@@ -18,20 +18,20 @@ class Violation(NamedTuple):
     fix: str = ""
 
 
-def violations(judge: Any, value: Any) -> Iterator[Violation]:
-    """Yield what a validator finds, each once. What is no schema after all is told as one: a CRD may hold anything."""
-    told: set[Violation] = set()
+def violations(judge: Any, value: Any) -> Iterator[SchemaViolation]:
+    """Yield what a validator finds, each once. What is no schema after all is a violation: a CRD may hold anything."""
+    yielded: set[SchemaViolation] = set()
     try:
         for error in judge.iter_errors(value):
             # The library names a map once for each field that is missing in it.
-            found = [one for one in _told(error) if one not in told]
-            told.update(found)
+            found = [one for one in _of_error(error) if one not in yielded]
+            yielded.update(found)
             yield from found
     except Exception as error:  # noqa: BLE001 - the library raises whatever a wrong schema makes it stumble over
-        yield Violation((), f"the schema of its CRD cannot be used: {_short(error)}", "mend the CRD")
+        yield SchemaViolation((), f"the schema of its CRD cannot be used: {_short(error)}", "mend the CRD")
 
 
-def _told(error: Any) -> Iterator[Violation]:
+def _of_error(error: Any) -> Iterator[SchemaViolation]:
     at: Path = tuple(error.absolute_path)
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         known = error.schema.get("properties", {})
@@ -41,15 +41,15 @@ def _told(error: Any) -> Iterator[Violation]:
     elif error.validator == "required":
         for key in error.validator_value:
             if key not in error.instance:
-                yield Violation(at, f"{dotted((*at, key))} is missing", f"add `{key}`")
+                yield SchemaViolation(at, f"{dotted((*at, key))} is missing", f"add `{key}`")
     else:
         fix = "remove it, or give it a value" if error.instance is None else ""
-        yield Violation(at, f"{dotted(at)}: {_words(error)}", fix)
+        yield SchemaViolation(at, f"{dotted(at)}: {_words(error)}", fix)
 
 
-def _unknown(at: Path, key: str, known: Iterable[str]) -> Violation:
+def _unknown(at: Path, key: str, known: Iterable[str]) -> SchemaViolation:
     fix = instead(key, known, "remove it; `kubectl explain` lists the fields there are")
-    return Violation((*at, key), f"there is no field {dotted((*at, key))}", fix)
+    return SchemaViolation((*at, key), f"there is no field {dotted((*at, key))}", fix)
 
 
 def _words(error: Any) -> str:
