@@ -10,7 +10,7 @@ from stat import S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from msgspec import Struct, structs
 
 from generator.build.broken import BrokenError
-from generator.build.kustomization import separate_remotes
+from generator.build.kustomization import split_remotes
 from generator.build.kustomize import ORIGIN, program, run_kustomize
 from generator.build.objects import Built, Object
 from generator.build.offline import SetAside, build_offline, reached, set_aside
@@ -57,7 +57,7 @@ def _source(path: Path, folder: Path) -> _Source:
         found = list(reached(top, lambda each: Path(os.path.realpath(each)), own=True))
     except BrokenError as error:
         raise BrokenError(structs.replace(error.finding, file=os.path.relpath(error.finding.file))) from None
-    if not any(separate_remotes(one)[1] for one in found):
+    if not any(split_remotes(one)[1] for one in found):
         return _Source(top)
     copy, original = folder / "copy", Path(os.path.commonpath([one.folder for one in found]))
     for each in sorted(one.folder for one in found):
@@ -83,13 +83,10 @@ def _built(path: Path, source: _Source, folder: Path) -> tuple[tuple[Object, ...
     try:
         found, notes = build_offline(partial(run_kustomize, program(), around, str(path)), source.removed, str(path))
     except BrokenError as error:
-        raise _without_copy(error, path, source) if source.copy != source.original else error from None
+        if source.copy == source.original:
+            raise
+        message = error.finding.message.replace(str(source.copy), str(source.original))
+        fix = f"commit what is remote, or `kustomize build {path} | gen check --rendered -`"
+        raise BrokenError(structs.replace(error.finding, message=message, fix=fix)) from None
     files = [file and source.shown(os.path.normpath(around / file)) for _, file in found]
     return tuple(Object(one, "", file or str(path)) for (one, _), file in zip(found, files, strict=True)), notes
-
-
-def _without_copy(error: BrokenError, path: Path, source: _Source) -> BrokenError:
-    """Return the error in a copy as one of the original."""
-    message = error.finding.message.replace(str(source.copy), str(source.original))
-    fix = f"commit what is remote, or `kustomize build {path} | gen check --rendered -`"
-    return BrokenError(structs.replace(error.finding, message=message, fix=fix))

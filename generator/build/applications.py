@@ -125,9 +125,8 @@ def _part(command: list[str], copy: Path, application: tuple[str, str], removed:
     component, place = application
     if isinstance(removed, Finding):
         return _Part(findings=(removed,))
-    patches = tuple(
-        TargetedPatch(component, f"{place}/{file}", index, said) for file, index, said in patch_targets(copy / place)
-    )
+    found = patch_targets(copy / place)
+    patches = tuple(TargetedPatch(component, f"{place}/{file}", number, target) for file, number, target in found)
     notes = tuple(each.note(each.file.relative_to(copy).as_posix()) for each in removed.remotes)
     part = _Part(unvendored=removed.unvendored, remote=bool(removed.remotes), notes=notes)
     try:

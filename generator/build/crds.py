@@ -35,9 +35,9 @@ def _with_definitions(built: Built, folders: list[Path]) -> Built:
         if known.foreign(one):
             wanted.setdefault((one.group, one.kind), set()).add(one.version.rpartition("/")[2])
     found = [crd for folder in folders for path in files_below(folder) for crd in _wanted(path, wanted)]
-    # The last of a kind is the one that counts (`Kinds`).
+    # The last of a kind is the one that counts (`Kinds`): of those that serve a version in use, the first.
     found.reverse()
-    found.sort(key=lambda crd: _serves(crd, wanted))
+    found.sort(key=lambda crd: not wanted[defined_kind(crd)].isdisjoint(served_by(crd)))
     return structs.replace(built, definitions=(*found, *built.definitions))
 
 
@@ -54,11 +54,6 @@ def _wanted(path: Path, wanted: dict[tuple[str, str], set[str]]) -> Iterator[Man
     for one in found:
         if is_manifest(one) and one["kind"] == CRD and defined_kind(one) in wanted:
             yield one
-
-
-def _serves(crd: Manifest, wanted: dict[tuple[str, str], set[str]]) -> bool:
-    """Tell whether a CRD serves a version that objects are in."""
-    return not wanted[defined_kind(crd)].isdisjoint(served_by(crd))
 
 
 def _mentions(text: bytes, kind: str) -> bool:

@@ -182,12 +182,9 @@ def _gathered(name: str, found: Iterable[_File], looked: int) -> Built:
 def _without(built: Built, what: str) -> Built:
     """Return what was built, which is nothing, with the finding that says so."""
     file = "-" if built.name == "standard input" else built.name
-    return structs.replace(built, findings=(_empty(file, what),))
-
-
-def _empty(file: str, what: str) -> Finding:
     message = f"there is no Kubernetes object to judge: {what}"
-    return EMPTY.complete(Finding(file=file, message=message, fix="name a file or folder that holds some"))
+    finding = Finding(file=file, message=message, fix="name a file or folder that holds some")
+    return structs.replace(built, findings=(EMPTY.complete(finding),))
 
 
 def _read(file: str, content: bytes) -> _File:

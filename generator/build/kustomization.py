@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,10 @@ _PLUGINS = ("generators", "transformers", "validators")
 _FOLDERS = ("resources", "bases", "components", *_PLUGINS)
 """The fields that take folders, also of repositories elsewhere, and, but for components, files."""
 
-_PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902", "replacements")
-_FILES = (*_PATCHES, "configurations", "crds", "openapi", "configMapGenerator", "secretGenerator")
+PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902", "replacements")
+"""The fields that change what others bring."""
+
+_FILES = (*PATCHES, "configurations", "crds", "openapi", "configMapGenerator", "secretGenerator")
 _LOADED = {"path", "env", "envs", "files"}
 _NOUNS = {"resources": "resource", "bases": "resource", "components": "component"}
 
@@ -69,7 +71,7 @@ def kustomization(folder: Path, *, own: bool = False) -> Kustomization | None:
     return Kustomization(file, mapping(next(iter(found), None)), own)
 
 
-def separate_remotes(one: Kustomization, *, charts: bool = False) -> tuple[dict[str, Any], list[Remote]]:
+def split_remotes(one: Kustomization, *, charts: bool = False) -> tuple[dict[str, Any], list[Remote]]:
     """Return what a kustomization says without anything that Kustomize would fetch, and what it would. Helm charts,
     which it only fetches when told to, stay but for `charts`.
     """
@@ -139,17 +141,6 @@ def named_files(one: Kustomization) -> tuple[set[str], set[str]]:
 
 def _below(one: Kustomization, names: set[str]) -> set[str]:
     return {os.path.normpath(one.folder / name) for name in names if "\n" not in name}
-
-
-def remove_patches(places: Iterable[Path]) -> bool:
-    """Take the patches out of kustomizations of folders in a copy; tell whether there were any."""
-    any_patches = False
-    for one in filter(None, map(kustomization, places)):
-        kept = {key: value for key, value in one.content.items() if key not in _PATCHES}
-        if kept != one.content:
-            write(one.file, {"resources": [], **kept})
-            any_patches = True
-    return any_patches
 
 
 def write(file: Path, content: dict[str, Any]) -> None:

@@ -7,15 +7,7 @@ from typing import NamedTuple, TypeVar
 from msgspec import Struct
 
 from generator.build.broken import BrokenError
-from generator.build.kustomization import (
-    Kustomization,
-    Remote,
-    folders,
-    kustomization,
-    remove_patches,
-    separate_remotes,
-    write,
-)
+from generator.build.kustomization import PATCHES, Kustomization, Remote, folders, kustomization, split_remotes, write
 from generator.model.fields import sequence
 
 CUSTOM = "custom"
@@ -80,7 +72,7 @@ def set_aside(
 
 def _take_out(one: Kustomization, earlier: dict[Path, TakenOut], *, crds: bool, charts: bool) -> TakenOut:
     if one.file not in earlier:
-        kept, remotes = separate_remotes(one, charts=charts)
+        kept, remotes = split_remotes(one, charts=charts)
         resources = sequence(kept.get("resources"))
         out = [entry for entry in resources if crds and is_crd(one.folder / str(entry))]
         if out or remotes:
@@ -101,7 +93,18 @@ def build_offline(build: Callable[[], Result], removed: SetAside, place: str) ->
     try:
         return build(), []
     except BrokenError:
-        if not (removed.unvendored or removed.remotes) or not remove_patches(removed.own):
+        if not (removed.unvendored or removed.remotes) or not _remove_patches(removed.own):
             raise
     why = "not vendored" if removed.unvendored else "remote"
     return build(), [f"{place}: its patches are not judged: what they change is {why}"]
+
+
+def _remove_patches(places: Sequence[Path]) -> bool:
+    """Take the patches out of kustomizations of folders in a copy; tell whether there were any."""
+    any_patches = False
+    for one in filter(None, map(kustomization, places)):
+        kept = {key: value for key, value in one.content.items() if key not in PATCHES}
+        if kept != one.content:
+            write(one.file, {"resources": [], **kept})
+            any_patches = True
+    return any_patches

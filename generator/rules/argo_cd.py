@@ -218,9 +218,8 @@ def patching(built: Built) -> Iterator[Finding]:
             metadata = {"name": patch.component}
             where = Object({"kind": "Component", "apiVersion": "v1", "metadata": metadata}, patch.component, patch.file)
             message = f"the patch matches no object of {patch.component}: {told}"
-            yield where.finding(
-                message, "patches", patch.index, "target", fix="correct the target, or remove the patch"
-            )
+            fix = "correct the target, or remove the patch"
+            yield where.finding(message, "patches", patch.index, "target", fix=fix)
 
 
 def unproven(built: Built) -> int:

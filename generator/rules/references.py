@@ -64,9 +64,8 @@ def in_time(built: Built) -> Iterator[Finding]:
         own = one.object.component
         patient = own == ROOT or (one.object.kind == "Ingress" and one.reference.kind in {"ClusterIssuer", "Secret"})
         if maker and maker != own and not patient and {maker, own} <= order.keys() and order[maker] >= order[own]:
-            message = (
-                f"{one.reference.full_name} comes with {maker} in wave {order[maker]}, and this is in wave {order[own]}"
-            )
+            what = f"{one.reference.full_name} comes with {maker} in wave {order[maker]}"
+            message = f"{what}, and this is in wave {order[own]}"
             yield one.object.finding(message, *one.at, fix=f"let {own} come after {maker}")
 
 
