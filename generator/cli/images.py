@@ -14,10 +14,10 @@ from generator.cli.output import show_findings, summary
 from generator.errors import UsageError
 from generator.layout.lock import LOCK, Lock
 from generator.model.plural import plural
-from generator.repository.handedits import refusals
-from generator.repository.project import load, names
+from generator.repository.cluster_files import load, names
+from generator.repository.hand_edits import refusals
 from generator.repository.render import Fresh, render
-from generator.repository.standing import locked, on_disk
+from generator.repository.vendored import locked, on_disk
 from generator.upstream.cluster_images import ClusterImages, cluster_images
 from generator.upstream.image_digests import forgotten, new_digests, with_sizes
 from generator.upstream.image_exports import sbom

@@ -13,16 +13,16 @@ from generator.layout.lock import LOCK, Lock, lock_file
 from generator.layout.tree import Known, Tree, lay_out, merge
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, State, folder
 from generator.model.cluster import Cluster, cluster_file
-from generator.repository.corners import unused
-from generator.repository.handedits import HandEdit, hand_edits, several
+from generator.repository.cluster_files import Loaded, examine, names
+from generator.repository.hand_edits import HandEdit, hand_edits, several
 from generator.repository.history import Snapshot
 from generator.repository.lines import same
-from generator.repository.lock import exclusive
-from generator.repository.many import spread
+from generator.repository.parallel import spread
 from generator.repository.plan import Owned, Plan, plan
-from generator.repository.project import Loaded, examine, names
 from generator.repository.scaffold import published_schema, scaffold
-from generator.repository.standing import UnreadableError, intact, locked, on_disk, vendored, vendored_names
+from generator.repository.unused_custom import unused
+from generator.repository.vendored import UnreadableError, intact, locked, on_disk, vendored, vendored_names
+from generator.repository.write_lock import exclusive
 from generator.repository.writer import write
 
 # The user's, or another command's: never written, never removed.

@@ -19,8 +19,8 @@ from generator.errors import UsageError
 from generator.layout.lock import Lock
 from generator.process import cache_home
 from generator.upstream.documents import documents
+from generator.upstream.download import Sources, pull_chart, pull_manifest
 from generator.upstream.findings import RefusedError
-from generator.upstream.pull import Sources, pull_chart, pull_manifest
 
 _DAY = 86400
 

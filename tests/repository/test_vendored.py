@@ -16,9 +16,9 @@ from generator.components import compose
 from generator.errors import UsageError
 from generator.layout.lock import Lock
 from generator.layout.upstream import DEFINITION, Found, Upstream, brings, crds, files, folder, kustomized, seal
-from generator.repository.project import load
+from generator.repository.cluster_files import load
 from generator.repository.render import Fresh, Outcome, render
-from generator.repository.standing import locked, on_disk, vendored
+from generator.repository.vendored import locked, on_disk, vendored
 
 CLUSTER = "clusters/a30-bench/cluster.yaml"
 OVERLAY = "overlays/a30-bench/volcano"
@@ -188,7 +188,7 @@ def test_every_conflict_of_a_cluster_is_told_and_is_no_wrong_usage(
         (place / f"overlays/a30-bench/{name}/upstream/found.json").write_text("<<<<<<< HEAD\n{}\n")
     before = (place / OVERLAY / "kustomization.yaml").read_bytes()
     for processes in (20, 1):
-        monkeypatch.setattr("generator.repository.many.MANY", processes)
+        monkeypatch.setattr("generator.repository.parallel.MANY", processes)
         for more in ([], ["--check"], ["--check", "--output", "json"]):
             assert run(["render", *more, "-C", str(place)]) == 1
             told = capsys.readouterr().err

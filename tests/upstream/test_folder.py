@@ -1,6 +1,6 @@
 """Where CRDs go."""
 
-from generator.upstream.folder import Holder, laid
+from generator.upstream.vendored_files import Holder, laid
 
 BASE = "base/toy/1/crds"
 CRD = "customresourcedefinition-a.yaml"

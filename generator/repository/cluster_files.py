@@ -10,7 +10,7 @@ from generator.errors import UsageError
 from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import Finding, Severity
 from generator.model.rule import Explained
-from generator.repository.many import spread
+from generator.repository.parallel import spread
 from generator.spec.decode import decode
 from generator.spec.document import Document
 from generator.spec.reader import read

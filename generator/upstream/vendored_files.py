@@ -10,8 +10,8 @@ from msgspec import Struct, structs
 
 from generator.layout.files import Files, document, objects
 from generator.layout.upstream import DEFINITION, KUSTOMIZATION, crds, folder, kustomized
-from generator.repository.project import names
-from generator.repository.standing import vendored_names
+from generator.repository.cluster_files import names
+from generator.repository.vendored import vendored_names
 from generator.upstream.split import Item
 
 MADE = "gen vendor made this from"

@@ -29,7 +29,7 @@ class Around(Struct, frozen=True, kw_only=True):
     complete: bool
 
 
-class Settled(Struct, frozen=True, kw_only=True):
+class ComponentObjects(Struct, frozen=True, kw_only=True):
     """A component's objects, its CRDs, and what they need of others."""
 
     items: tuple[Item, ...] = ()
@@ -39,11 +39,11 @@ class Settled(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-def settle(component: Component, parts: Sequence[tuple[str, Part]], around: Around) -> Settled:
+def component_objects(component: Component, parts: Sequence[tuple[str, Part]], around: Around) -> ComponentObjects:
     """Return what the parts become; each stands with the namespace of objects that name none."""
     if refused := [each for _, part in parts for each in part.findings]:
         # What else would be found wrong in a half of it is not worth a word.
-        return Settled(findings=tuple(refused))
+        return ComponentObjects(findings=tuple(refused))
     taken = [(item, namespace) for namespace, part in parts for item in part.items]
     items = [_placed(item, namespace, around) for item, namespace in taken if not _is_namespace(item)]
     definitions = [item for _, part in parts for item in part.definitions]
@@ -52,7 +52,7 @@ def settle(component: Component, parts: Sequence[tuple[str, Part]], around: Arou
     verdicts = [_verdict(item, around) for item, _ in taken]
     notes = [note for _, part in parts for note in part.notes]
     refused = [verdict for verdict in verdicts if isinstance(verdict, Finding)]
-    return Settled(
+    return ComponentObjects(
         items=tuple(items),
         definitions=tuple(definitions),
         found=_found(items, definitions),
