@@ -7,7 +7,7 @@ import click
 from msgspec import structs
 
 from generator.build.objects import Built
-from generator.live.asking import ServerAnswers, ask_server
+from generator.live.server import ServerAnswers, ask_server
 from generator.model.plural import plural
 from generator.model.served import minor_of
 from generator.rules.judging import Answers

@@ -8,7 +8,7 @@ from msgspec import Struct
 from generator.model.finding import Finding
 from generator.model.rule import Explained
 from generator.spec.document import Lines, Node, Span
-from generator.spec.flood import MOST
+from generator.spec.limit import MOST
 from generator.spec.scalars import in_range, resolve
 from generator.spec.text_codes import (
     ANCHOR,

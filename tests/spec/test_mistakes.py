@@ -14,7 +14,7 @@ from generator.repository import cluster_files
 from generator.repository.cluster_files import examine
 from generator.spec import text_codes, value_codes
 from generator.spec.decode import decode, hook
-from generator.spec.flood import MOST
+from generator.spec.limit import MOST
 from generator.spec.mistakes import explain
 from generator.spec.reader import read
 

@@ -13,7 +13,7 @@ from generator.model.finding import Position
 from generator.model.rule import explained
 from generator.spec import text_codes
 from generator.spec.document import Document
-from generator.spec.flood import MOST
+from generator.spec.limit import MOST
 from generator.spec.reader import SIZE, read
 from generator.spec.syntax import Slip, explain_slip
 
