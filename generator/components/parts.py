@@ -24,34 +24,6 @@ def resources(cpu: str, memory: str, limit: str) -> Manifest:
     return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": limit}}
 
 
-def rights(metadata: Manifest, rules: list[Manifest], namespace: str, kind: str = "Role") -> tuple[Manifest, Manifest]:
-    """Return a role (`kind` is Role or ClusterRole) and its binding to the namespace's ServiceAccount, all of one
-    name.
-    """
-    group, name = "rbac.authorization.k8s.io", metadata["name"]
-    role = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "rules": rules}
-    binding = {
-        "apiVersion": f"{group}/v1",
-        "kind": f"{kind}Binding",
-        "metadata": metadata,
-        "roleRef": {"apiGroup": group, "kind": kind, "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
-    }
-    return role, binding
-
-
-def local_class(metadata: Manifest, reclaim: str) -> Manifest:
-    """Return the storage class of local volumes that exist already. It binds late: the pod chooses the node."""
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": metadata,
-        "provisioner": "kubernetes.io/no-provisioner",
-        "volumeBindingMode": "WaitForFirstConsumer",
-        "reclaimPolicy": reclaim,
-    }
-
-
 def injected_ca(*kinds: str) -> tuple[Ignore, ...]:
     """Leave to controllers what they write into webhook configurations of these kinds ("group/Kind"): who signed their
     certificate.
@@ -99,8 +71,3 @@ def spread(labels: dict[str, str], over: str = "kubernetes.io/hostname") -> list
             "labelSelector": {"matchLabels": labels},
         }
     ]
-
-
-def rule(group: str, resources: list[str], verbs: list[str]) -> Manifest:
-    """Return a rule of a role: verbs on resources of one API group."""
-    return {"apiGroups": [group], "resources": resources, "verbs": verbs}

@@ -6,9 +6,10 @@ from types import MappingProxyType
 from generator.components.component import Manifest
 from generator.components.kubeadm.disks import disk_scripts
 from generator.components.kubeadm.endpoint import endpoint_files
-from generator.components.kubeadm.init import audit_policy, init_documents, join_document
+from generator.components.kubeadm.init import init_documents, join_document
 from generator.components.kubeadm.node import node_files
 from generator.components.kubeadm.steps import steps
+from generator.components.static import read_objects
 from generator.layout.emit import emit
 from generator.layout.files import Files, document
 from generator.layout.mirror import ImageRewriting, rewritten
@@ -24,7 +25,7 @@ def bootstrap(cluster: Cluster, digests: Mapping[str, str] = MappingProxyType({}
     rewriting = ImageRewriting(cluster.site.images, digests)
     found: dict[str, Manifest | str] = {
         "README.md": steps(cluster),
-        "kubeadm/audit-policy.yaml": audit_policy(),
+        "kubeadm/audit-policy.yaml": read_objects("kubeadm/audit-policy.yaml")[0],
         **{f"kubeadm/join-{one.name}.yaml": join_document(cluster, one) for one in cluster.machines if one != first},
         **{path: _pinned(content, rewriting) for path, content in endpoint_files(cluster).items()},
         **node_files(cluster),

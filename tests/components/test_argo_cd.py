@@ -10,7 +10,7 @@ from gitops_schemas import problems
 from msgspec import structs
 
 from generator.components.argo_cd import argo_cd, git_host
-from generator.components.argo_cd.settings import APPLICATION_LUA
+from generator.components.argo_cd.settings import application_health
 from generator.components.component import Component, Health, Tier
 from generator.model.cluster import Cluster, Git, Proxy
 
@@ -251,7 +251,7 @@ def test_a_wave_goes_on_when_this_very_spec_is_applied(given: dict[str, Any], ex
     lua = lupa.LuaRuntime()
     # What Argo CD's interpreter lacks as well.
     lua.execute("string, math, os, io, debug, coroutine = nil")
-    health = lua.eval(f"function(obj) {APPLICATION_LUA} end")
+    health = lua.eval(f"function(obj) {application_health()} end")
     verdict = health(lua.table_from(_without_none(given), recursive=True))
     assert verdict["status"] == expected
     assert isinstance(verdict["message"], str)

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from generator.components.workflows.backup import PHASES, SCRIPT, TEMPLATES
+from generator.components.workflows.backup import scripts, workflow_template
 
-TEMPLATE, SCRIPTS = TEMPLATES
+TEMPLATE, SCRIPTS = workflow_template(), scripts()
+SCRIPT = SCRIPTS["data"]["backup.sh"]
+PHASES = ("precheck", "mirror", "verify", "record")
 SPEC: dict[str, Any] = TEMPLATE["spec"]
 STEPS = {one["name"]: one for one in SPEC["templates"]}
 
@@ -34,7 +36,6 @@ def test_the_script_is_the_one_that_is_mounted_and_run() -> None:
     (mount,) = [one for one in container["volumeMounts"] if one["name"] == "scripts"]
     assert volume["configMap"]["name"] == SCRIPTS["metadata"]["name"]
     assert container["command"][1] == f"{mount['mountPath']}/{next(iter(SCRIPTS['data']))}"
-    assert SCRIPTS["data"]["backup.sh"] == SCRIPT
 
 
 def test_mounts_have_volumes_and_what_is_written_is_writable() -> None:

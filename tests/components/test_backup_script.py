@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from generator.components.workflows.backup import SCRIPT
+from generator.components.static import read_text
 
 pytestmark = pytest.mark.real
 
@@ -159,7 +159,7 @@ class Pair:
 
     def start(self, phase: str) -> "subprocess.Popen[str]":
         script = self.folder / "backup.sh"
-        script.write_text(SCRIPT)
+        script.write_text(read_text("workflows/backup.sh"))
         return subprocess.Popen(
             [str(self.bin / "bash"), str(script), phase],
             env=self.environment(),

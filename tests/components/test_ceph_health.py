@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from generator.components.ceph_cluster.health import HEALTH
+from generator.components.ceph_cluster.health import health
 
 HEALTHY = {"state": "Created", "phase": "Ready"}
 
@@ -41,7 +41,7 @@ def run_lua(kind: str, manifest: dict[str, Any]) -> dict[str, str]:
     """Run a check with what Argo CD gives it: the base library and tables."""
     lupa = pytest.importorskip("lupa", reason="lupa is not installed")
     lua = lupa.LuaRuntime(unpack_returned_tuples=True)
-    (script,) = (health.lua for health in HEALTH if health.kind == kind)
+    (script,) = (check.lua for check in health() if check.kind == kind)
     lua.execute("os, io, string, math, package, require, debug = nil")
     run = lua.eval(
         "function(text, obj) return load(text, 'health', 't', {obj = obj, pairs = pairs, table = table})() end"

@@ -3,7 +3,8 @@ from network_upstream import crd_errors, states, unknown_keys
 
 from generator.components.component import Component, Manifest
 from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
-from generator.components.gpu_operator import HEALTH, gpu_operator
+from generator.components.gpu_operator import gpu_operator
+from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine, Mig
 from generator.model.text import Taint
@@ -122,4 +123,4 @@ def test_defaults_of_the_api_server_are_ignored(ml50: Cluster) -> None:
 
 def test_every_final_state_has_a_health() -> None:
     for state in states(f"{CHART}/crds", "ClusterPolicy", "nvidia.com/v1"):
-        assert (f'"{state}"' in HEALTH) == (state != "notReady"), state
+        assert (f'"{state}"' in read_text("gpu_operator/health.lua")) == (state != "notReady"), state

@@ -8,7 +8,7 @@ from storage_schemas import problems
 from generator.components.component import Component
 from generator.components.minio import DEFINITION as MINIO
 from generator.components.minio import minio
-from generator.components.minio.settings import SCRIPT
+from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus
 from generator.model.nodes import Disk
@@ -292,7 +292,7 @@ def test_the_setup_runs_after_a_sync_and_ends(ml50: Cluster) -> None:
 def test_the_setup_mounts_what_its_script_reads(ml50: Cluster) -> None:
     mounts = {one["mountPath"] for one in setup(ml50)["containers"][0]["volumeMounts"]}
     for folder in ("SETTINGS:=/etc/minio-setup", "SECRETS:=/run/minio-setup", "MC_CONFIG_DIR:=/tmp/"):
-        assert folder in SCRIPT
+        assert folder in read_text("minio/setup.sh")
     assert {"/etc/minio-setup", "/run/minio-setup", "/tmp"} <= mounts
     (script,) = (one for one in of_kind(ml50, "ConfigMap") if one["metadata"]["name"] == "minio-setup-script")
-    assert script["data"]["setup.sh"] == SCRIPT
+    assert script["data"]["setup.sh"] == read_text("minio/setup.sh")

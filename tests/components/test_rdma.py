@@ -9,7 +9,8 @@ from generator.components.component import Manifest
 from generator.components.network_operator import hosts
 from generator.components.node_feature_discovery import INFINIBAND
 from generator.components.rdma import DEFINITION as RDMA
-from generator.components.rdma import HEALTH, rdma
+from generator.components.rdma import rdma
+from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.nodes import Fabric, Rdma
 from generator.model.text import Taint
@@ -94,4 +95,4 @@ def test_every_taint_of_its_nodes_is_tolerated_and_no_other(ml50: Cluster) -> No
 
 def test_every_final_state_has_a_health() -> None:
     for state in states(f"{UPSTREAM}/crds", "NicClusterPolicy", "mellanox.com/v1alpha1"):
-        assert (f'"{state}"' in HEALTH) == (state != "notReady"), state
+        assert (f'"{state}"' in read_text("rdma/health.lua")) == (state != "notReady"), state

@@ -5,11 +5,13 @@ import yaml
 from msgspec import structs
 
 from generator.components.component import Component
+from generator.components.static import read_text
 from generator.components.volcano import DEFINITION as VOLCANO
-from generator.components.volcano import SCHEDULER_CONF, volcano
+from generator.components.volcano import volcano
 from generator.model.cluster import Adopt, Cluster, ComponentSettings
 from generator.model.monitoring import Monitoring
 
+SCHEDULER_CONF = read_text("volcano/scheduler.yaml")
 CONFIGURATION = yaml.safe_load(SCHEDULER_CONF)
 
 

@@ -13,7 +13,7 @@ from generator.components.minio import minio
 from generator.components.minio.access import SERVICE
 from generator.components.workflows import DEFINITION as WORKFLOWS
 from generator.components.workflows import workflows
-from generator.components.workflows.backup import NAMESPACE, TEMPLATES
+from generator.components.workflows.backup import NAMESPACE, workflow_template
 from generator.model.cluster import Cluster
 from generator.model.storage import Encryption
 
@@ -59,7 +59,7 @@ def test_a_suspended_backup_is_suspended(ml50: Cluster) -> None:
 
 
 def test_a_schedule_gives_just_what_the_template_lacks(ml50: Cluster) -> None:
-    template = next(item for item in TEMPLATES if item["kind"] == "WorkflowTemplate")
+    template = workflow_template()
     without = {one["name"] for one in template["spec"]["arguments"]["parameters"] if "value" not in one}
     for schedule in installed(ml50).objects:
         assert arguments(schedule).keys() == without
@@ -78,7 +78,7 @@ def test_it_copies_from_the_store_to_the_bucket_that_the_file_names(ml50: Cluste
 
 
 def test_the_target_is_minios_service() -> None:
-    (template, _) = TEMPLATES
+    template = workflow_template()
     defaults = {one["name"]: one.get("value") for one in template["spec"]["arguments"]["parameters"]}
     assert defaults["target-url"] == f"https://{SERVICE}:9000"
 
@@ -86,7 +86,7 @@ def test_the_target_is_minios_service() -> None:
 def test_every_secret_that_pods_read_is_declared_where_they_run(ml50: Cluster) -> None:
     components = [installed(ml50), ceph_cluster(ml50)]
     declared = {(s.namespace, s.name): s for component in components for s in component.secrets}
-    (template, _) = TEMPLATES
+    template = workflow_template()
     for schedule in installed(ml50).objects:
         given = arguments(schedule)
         for container in (one["container"] for one in template["spec"]["templates"] if "container" in one):
@@ -132,7 +132,7 @@ def test_a_client_of_the_clusters_own_is_used_in_every_step(ml50: Cluster) -> No
     assert ml50.storage.objects
     objects = structs.replace(ml50.storage.objects, client_image="registry/mc:1@sha256:0")
     (patch,) = installed(structs.replace(ml50, storage=structs.replace(ml50.storage, objects=objects))).patches
-    (template, _) = TEMPLATES
+    template = workflow_template()
     steps = [i for i, one in enumerate(template["spec"]["templates"]) if "container" in one]
     assert [op["path"] for op in patch.operations] == [f"/spec/templates/{i}/container/image" for i in steps]
     assert {op["value"] for op in patch.operations} == {"registry/mc:1@sha256:0"}
@@ -143,7 +143,7 @@ def test_pods_may_report_results_and_nothing_else(ml50: Cluster) -> None:
     assert role["rules"] == [
         {"apiGroups": ["argoproj.io"], "resources": ["workflowtaskresults"], "verbs": ["create", "patch"]},
     ]
-    (template, _) = TEMPLATES
+    template = workflow_template()
     assert template["spec"]["serviceAccountName"] == account["metadata"]["name"]
     assert binding["subjects"][0]["name"] == account["metadata"]["name"]
     selected = policy["spec"]["podSelector"]["matchLabels"].items()

@@ -14,12 +14,16 @@ from uuid import UUID
 import pytest
 from msgspec import structs
 
-from generator.components.zabbix.agents import GPU_SCRIPT, INFINIBAND_SCRIPT
+from generator.components.static import read_text
 from generator.components.zabbix.export import identity
 from generator.components.zabbix.hosts import hosts
-from generator.components.zabbix.settings import SCRIPT, document, escalation, overview, prefixes
+from generator.components.zabbix.settings import document, escalation, overview, prefixes
 from generator.components.zabbix.templates import templates
 from generator.model.cluster import Cluster
+
+SCRIPT = read_text("zabbix/configure.py.txt")
+GPU_SCRIPT = read_text("zabbix/gpu.sh")
+INFINIBAND_SCRIPT = read_text("zabbix/infiniband.sh")
 
 
 def exported(files: dict[str, str]) -> dict[str, dict[str, Any]]:

@@ -14,7 +14,7 @@ import pytest
 from msgspec import structs
 
 from generator.components.minio import minio
-from generator.components.minio.settings import SCRIPT
+from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.model.storage import Bucket, Lock, Objects, ObjectUser
@@ -66,7 +66,7 @@ class Store(NamedTuple):
     def run(self, **env: str) -> subprocess.CompletedProcess[str]:
         """Run the script with the files that are there."""
         script = self.folder / "setup.sh"
-        script.write_text(SCRIPT)
+        script.write_text(read_text("minio/setup.sh"))
         places = {
             "PATH": f"{Path(self.mc).parent}:/usr/bin:/bin",
             "ENDPOINT": self.endpoint,

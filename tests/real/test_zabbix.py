@@ -22,8 +22,8 @@ import pytest
 from msgspec import structs
 from zabbixsite import DEFAULT_PASSWORD, Site, site_in, wait
 
+from generator.components.static import read_text
 from generator.components.zabbix import zabbix
-from generator.components.zabbix.settings import SCRIPT
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Alert
 
@@ -64,7 +64,7 @@ class Zabbix(NamedTuple):
 
     def run(self, **env: str) -> subprocess.CompletedProcess[str]:
         """Run the script with the files that are there."""
-        self.write(".", {"configure.py": SCRIPT})
+        self.write(".", {"configure.py": read_text("zabbix/configure.py.txt")})
         places = {
             "ZABBIX_API": self.site.url,
             "CONFIGURATION": str(self.folder / "configuration"),

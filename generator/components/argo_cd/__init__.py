@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 
-from generator.components.argo_cd.access import NAMESPACE, ingress, secrets, syncer
-from generator.components.argo_cd.settings import APPLICATION_LUA, health_checks, parameters, rights, settings
+from generator.components.argo_cd.access import NAMESPACE, ingress, secrets
+from generator.components.argo_cd.settings import application_health, health_checks, parameters, rights, settings
 from generator.components.argo_cd.versions import VERSIONS
 from generator.components.argo_cd.workloads import budgets, workloads
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Health, Ignore, Namespace, Patch, Tier, protect
 from generator.components.definition import Definition
 from generator.components.operated import OWN, Api, OperatedKind
+from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 
@@ -30,12 +31,12 @@ def argo_cd(cluster: Cluster, others: tuple[Component, ...], *, enable_helm: boo
         summary="Argo CD: applies this repository",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="restricted"),),
-        base=syncer(),
+        base=read_objects("argo_cd/syncer.yaml"),
         objects=(*ingress(cluster), *budgets(cluster)),
         manifests=(available if cluster.gitops.high_availability else single,),
         patches=patches(cluster, others, enable_helm=enable_helm),
         secrets=secrets(cluster),
-        health=(Health("argoproj.io", "Application", APPLICATION_LUA),),
+        health=(Health("argoproj.io", "Application", application_health()),),
         # Upstream ships both without data; Argo CD and people fill them.
         ignore=tuple(
             Ignore(group="", kind="Secret", name=name, pointers=("/data",))

@@ -4,7 +4,6 @@ from generator.components.argo_cd.settings import has_admin
 from generator.components.common import UNWATCHED, exposed
 from generator.components.component import Manifest, Secret
 from generator.components.issuers import ISSUER, signed
-from generator.components.parts import rights, rule
 from generator.model.cluster import Cluster
 
 NAMESPACE = "argocd"
@@ -37,16 +36,6 @@ def ingress(cluster: Cluster) -> tuple[Manifest, ...]:
         },
     }
     return (made,)
-
-
-def syncer() -> tuple[Manifest, ...]:
-    """Return the identity of `gen sync`. To patch an Application is to deploy whatever its project allows: nothing else
-    is to use it (facts: Argo CD, driven through the Kubernetes API).
-    """
-    metadata = {"name": "gen-sync", "namespace": NAMESPACE}
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
-    rules = [rule("argoproj.io", ["applications"], ["get", "list", "watch", "patch"])]
-    return {**account, "automountServiceAccountToken": False}, *rights(metadata, rules, NAMESPACE)
 
 
 def secrets(cluster: Cluster) -> tuple[Secret, ...]:

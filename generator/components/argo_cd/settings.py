@@ -1,13 +1,10 @@
 """What Argo CD's ConfigMaps hold."""
 
 import json
-from pathlib import Path
 
 from generator.components.component import Component
+from generator.components.static import read_text
 from generator.model.cluster import Cluster, Oidc
-
-APPLICATION_LUA = (Path(__file__).parents[1] / "lua/application.lua").read_text(encoding="utf-8")
-
 
 # What Argo CD does not watch: kinds that controllers write by the thousand. Its own default leaves EndpointSlices out
 # as well, and with them the one that Cilium's chart brings for its Ingress.
@@ -49,8 +46,13 @@ def has_admin(cluster: Cluster) -> bool:
 def health_checks(others: tuple[Component, ...]) -> dict[str, str]:
     """Return the Lua that tells whether a wave may go on, by kind."""
     checks = {f"{check.group}_{check.kind}": check.lua for component in others for check in component.health}
-    checks["argoproj.io_Application"] = APPLICATION_LUA
+    checks["argoproj.io_Application"] = application_health()
     return {f"resource.customizations.health.{kind}": lua for kind, lua in sorted(checks.items())}
+
+
+def application_health() -> str:
+    """Return the Lua by which a wave of Applications waits for the one before."""
+    return read_text("argo_cd/application.lua")
 
 
 def oidc(provider: Oidc) -> str:

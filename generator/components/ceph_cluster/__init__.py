@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from generator.components.ceph_cluster.buckets import backup_reader, bucket_claims, certificates, readers
 from generator.components.ceph_cluster.classes import snapshot_classes, storage_classes
 from generator.components.ceph_cluster.daemons import ceph_cluster_object, toolbox
-from generator.components.ceph_cluster.health import HEALTH
+from generator.components.ceph_cluster.health import health
 from generator.components.ceph_cluster.pools import block_pools, filesystems, mgr_pool, object_stores, rgw_secret
 from generator.components.ceph_cluster.versions import VERSIONS
 from generator.components.common import prometheus_crds
@@ -30,7 +30,7 @@ def ceph_cluster(cluster: Cluster) -> Component:
         objects=objects(cluster, ceph),
         needs=needs(cluster, ceph),
         secrets=tuple(secrets(cluster, ceph)),
-        health=HEALTH,
+        health=health(),
         # The provisioner writes the bucket it found or made into the claim.
         ignore=(Ignore(group="objectbucket.io", kind="ObjectBucketClaim", pointers=("/spec/objectBucketName",)),),
     )

@@ -1,8 +1,8 @@
 """Scripts that make mounts of the disks for scratch and MinIO, by stable names."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
+from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.nodes import Disk, Machine
 from generator.model.storage import Storage
@@ -19,8 +19,7 @@ def disk_scripts(cluster: Cluster) -> dict[str, str]:
         if lines := list(_lines(cluster.storage, machine)):
             found[f"node/disks/{machine.name}.list"] = "".join(f"{line}\n" for line in lines)
     if found:
-        script = Path(__file__).with_name("mount.sh")
-        found["node/disks/mount.sh"] = script.read_text(encoding="utf-8")
+        found["node/disks/mount.sh"] = read_text("kubeadm/mount.sh")
     return found
 
 

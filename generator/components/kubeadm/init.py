@@ -193,22 +193,3 @@ def kubelet_configuration(cluster: Cluster) -> Manifest:
         "serverTLSBootstrap": False,
         "failSwapOn": True,
     }
-
-
-def audit_policy() -> Manifest:
-    """Return what the API server writes down: who changed what, never the content of Secrets."""
-    return {
-        "apiVersion": "audit.k8s.io/v1",
-        "kind": "Policy",
-        "omitStages": ["RequestReceived"],
-        "rules": [
-            {"level": "None", "users": ["system:kube-proxy", "system:kube-scheduler", "system:apiserver"]},
-            {"level": "None", "nonResourceURLs": ["/healthz*", "/livez*", "/readyz*", "/version", "/metrics"]},
-            {"level": "None", "resources": [{"group": "coordination.k8s.io", "resources": ["leases"]},
-                                            {"group": "", "resources": ["events"]}]},
-            {"level": "Metadata",
-             "resources": [{"group": "", "resources": ["secrets", "configmaps", "serviceaccounts/token"]}]},
-            {"level": "None", "verbs": ["get", "list", "watch"]},
-            {"level": "Metadata"},
-        ],
-    }  # fmt: skip

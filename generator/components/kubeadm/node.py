@@ -1,12 +1,13 @@
 """What a node needs before kubeadm: kernel modules, sysctls, containerd, clocks, and the script that puts it there.
 
-Files lie below `node/all/` and `node/<pool>/` as they lie on the node; `prepare.sh` copies both.
+Files lie below `node/all/` and `node/<pool>/` as they lie on the node; `prepare.sh` copies both. Those that are the
+same on every cluster come from `nodes/`. One of these, `memlock.conf`, is for HCAs: without it, registering memory with
+one fails for containers that are not root, and NCCL falls back to TCP in silence (facts: network-gpu 8).
 """
-
-from pathlib import Path
 
 from generator.components.component import Manifest
 from generator.components.kubeadm.images import sandbox
+from generator.components.static import read_folder, read_text
 from generator.model.cluster import Cluster
 from generator.model.nodes import Network
 
@@ -16,13 +17,8 @@ Files = dict[str, str | Manifest]
 def node_files(cluster: Cluster) -> Files:
     """Return files by path below the bootstrap folder."""
     found: Files = {
-        "node/all/etc/modules-load.d/kubernetes.conf": "overlay\nbr_netfilter\nnf_conntrack\n",
-        "node/all/etc/sysctl.d/90-kubernetes.conf": SYSCTL,
+        **{f"node/all/{path}": content for path, content in read_folder("kubeadm/nodes/all").items()},
         "node/all/etc/containerd/config.toml": CONTAINERD.replace("SANDBOX", cluster.site.pulled(sandbox(cluster))),
-        # Without it, registering memory with an HCA fails for containers that are not root, and NCCL falls back
-        # to TCP in silence (facts: network-gpu 8).
-        "node/all/etc/systemd/system/containerd.service.d/memlock.conf": "[Service]\nLimitMEMLOCK=infinity\n",
-        "node/all/etc/NetworkManager/conf.d/kubernetes.conf": UNMANAGED,
     }
     if cluster.site.ntp:
         servers = "".join(f"server {host} iburst\n" for host in cluster.site.ntp)
@@ -30,10 +26,8 @@ def node_files(cluster: Cluster) -> Files:
     found |= _mirrors(cluster) | _proxy(cluster)
     for pool in cluster.pools:
         found |= {f"node/{pool}/{path}": content for path, content in _pool(cluster, pool).items()}
-    script = Path(__file__).parent
-    for name in ("prepare.sh", "encryption-key.sh", "discovery.sh"):
-        found[f"node/{name}"] = (script / name).read_text(encoding="utf-8")
-    return found
+    scripts = ("prepare.sh", "encryption-key.sh", "discovery.sh")
+    return found | {f"node/{name}": read_text(f"kubeadm/{name}") for name in scripts}
 
 
 def _pool(cluster: Cluster, pool: str) -> Files:
@@ -41,16 +35,13 @@ def _pool(cluster: Cluster, pool: str) -> Files:
     found: Files = {}
     if any(machine.hcas for machine in machines):
         # ib_ipoib gives each HCA the interface by which the RDMA device plugin tells InfiniBand from Ethernet.
-        found["etc/modules-load.d/infiniband.conf"] = "ib_core\nib_uverbs\nib_umad\nrdma_ucm\nmlx5_ib\nib_ipoib\n"
-        found["etc/modprobe.d/rdma.conf"] = "options ib_core netns_mode=1\n"
+        found |= read_folder("kubeadm/nodes/infiniband")
     if cluster.storage.ceph:
-        found["etc/modules-load.d/ceph.conf"] = "rbd\nceph\n"
+        found |= read_folder("kubeadm/nodes/ceph")
     if any(machine.gpus for machine in machines):
-        # An unattended kernel upgrade leaves the driver container without headers.
-        found["etc/apt/apt.conf.d/99-no-unattended-kernel"] = NO_KERNEL_UPGRADES
-        # CPUs of a Guaranteed pod are its own, and lie by its GPUs where they can.
-        kubelet = {"cpuManagerPolicy": "static", "topologyManagerPolicy": "best-effort"}
-        found["etc/kubernetes/patches/kubeletconfiguration0+merge.yaml"] = kubelet
+        # An unattended kernel upgrade leaves the driver container without headers. CPUs of a Guaranteed pod are its
+        # own, and lie by its GPUs where they can.
+        found |= read_folder("kubeadm/nodes/gpu")
     for network in {name: network for machine in machines for name, network in machine.networks.items()}.values():
         found |= _network(network)
     return found
@@ -103,19 +94,6 @@ def _proxy(cluster: Cluster) -> Files:
     return {f"node/all/etc/systemd/system/{unit}.service.d/proxy.conf": text for unit in ("containerd", "kubelet")}
 
 
-SYSCTL = """\
-net.bridge.bridge-nf-call-iptables = 1
-net.bridge.bridge-nf-call-ip6tables = 1
-net.ipv4.ip_forward = 1
-net.ipv6.conf.all.forwarding = 1
-# The kubelet checks these three (protectKernelDefaults).
-vm.overcommit_memory = 1
-kernel.panic = 10
-kernel.panic_on_oops = 1
-# Many pods watch many files.
-fs.inotify.max_user_instances = 8192
-fs.inotify.max_user_watches = 1048576
-"""
 # Format 2 is read by containerd 1.7 and, converted on start, by 2.x. The GPU Operator adds its runtime in conf.d.
 CONTAINERD = """\
 version = 2
@@ -134,15 +112,4 @@ imports = ["/etc/containerd/conf.d/*.toml"]
 
 [plugins."io.containerd.grpc.v1.cri".registry]
   config_path = "/etc/containerd/certs.d"
-"""
-UNMANAGED = """\
-[keyfile]
-unmanaged-devices=interface-name:cali*;interface-name:tunl*;interface-name:vxlan.calico;interface-name:cilium*;interface-name:lxc*
-"""
-NO_KERNEL_UPGRADES = """\
-Unattended-Upgrade::Package-Blacklist {
-    "linux-image";
-    "linux-headers";
-    "linux-modules";
-};
 """

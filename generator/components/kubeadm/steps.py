@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from generator.components.static import read_text
 from generator.model.cluster import Cluster
 
 
@@ -38,6 +39,10 @@ def _steps(cluster: Cluster) -> Iterator[str]:
     yield _argocd(cluster)
 
 
+def _prose(name: str) -> str:
+    return read_text(f"kubeadm/prose/{name}.md").removesuffix("\n")
+
+
 def _prepare(cluster: Cluster) -> str:
     rows = "\n".join(
         f"| {pool} | {', '.join(machine.name for machine in cluster.in_pools(pool))} | `sudo node/prepare.sh {pool}` |"
@@ -70,12 +75,7 @@ def _disks(nodes: str) -> str:
     return f"""\
 Disks for scratch and MinIO
 On each of {nodes}, first without `--yes` to see what would be done:
-```sh
-sudo node/disks/mount.sh node/disks/$(hostname).list
-sudo node/disks/mount.sh node/disks/$(hostname).list --yes
-```
-A disk that holds anything is refused. Disks for Ceph are left alone: Rook wants them raw.
-Check: `findmnt --fstab --verify`.
+{_prose("disks")}
 """
 
 
@@ -169,15 +169,9 @@ def _join(cluster: Cluster) -> str:
     return f"""\
 All other nodes
 On {first.name}, make the file by which nodes find the cluster; it is good for two hours:
-```sh
-sudo node/discovery.sh
-```
-Copy `/etc/kubernetes/discovery.conf` to the same place on each node that joins.
+{_prose("discovery")}
 {_control(cluster) if others else ""}
-Every worker:
-```sh
-sudo kubeadm join --config kubeadm/join-$(hostname).yaml
-```
+{_prose("workers")}
 Check: `kubectl get nodes -L gen.internal/pool` lists {len(cluster.machines)} nodes with their pools. Labels and taints
 come from the join files: racks must be right before Ceph starts, because Rook reads them once.
 """
@@ -210,9 +204,7 @@ def _network(cluster: Cluster) -> str:
     cni = cluster.networks.cni
     return f"""\
 Network
-From the root of this repository, on a machine with kubectl, Kustomize 5 and Helm 3 and with the cluster's
-`admin.conf` as its kubeconfig. The same overlay that Argo CD syncs later, under Argo CD's own name, so that it takes
-over without leaving anything behind:
+{_prose("network")}
 ```sh
 {_build(f"overlays/{cluster.name}/namespaces")}{_build(f"overlays/{cluster.name}/{cni}")}```
 Repeat the second line if it says that a kind is not known yet: its definition came with the same line.
@@ -223,12 +215,7 @@ Check: `kubectl get nodes` says Ready for all.
 def _secrets(cluster: Cluster) -> str:
     return f"""\
 Secrets
-`secrets.yaml` lists every Secret that must exist: its keys, who reads it, what is lost with it. Those with
-`source: given` or `generated` are made by hand, for example:
-```sh
-kubectl -n minio create secret generic minio-root --from-literal=rootUser=... --from-literal=rootPassword=...
-```
-Keep those with `loss: data` in a safe place outside the cluster before anything is written with them.
+{_prose("secrets")}
 Check: `kubectl get secrets -A`, line by line against `clusters/{cluster.name}/bootstrap/secrets.yaml`.
 """
 
@@ -242,9 +229,7 @@ Argo CD
 {APPLY} -f clusters/{cluster.name}/argocd/appproject-root.yaml
 {APPLY} -f clusters/{cluster.name}/bootstrap/application-root.yaml
 ```
-Upstream's objects name no namespace, hence `-n argocd`.
-From here on Argo CD installs everything else in the order of its waves, itself included.
-Check: `kubectl -n argocd get applications` - all Synced and Healthy after the last wave.
+{_prose("argo-cd")}
 
 Then make the first backup of etcd and of the certificates, and repeat both on a schedule of your own: no workflow does
 it yet. On {cluster.control_plane[0].name}, with etcdctl of the running version:

@@ -8,9 +8,10 @@ from generator.components.component import Component, Ignore, Namespace, Secret,
 from generator.components.definition import Definition
 from generator.components.minio.access import access
 from generator.components.minio.layout import NAMESPACE, layout_of, storage_class, volumes
-from generator.components.minio.server import budget, service_account, stateful_set
+from generator.components.minio.server import stateful_set
 from generator.components.minio.settings import settings, setup_job, setup_script, user_secret
 from generator.components.minio.versions import VERSIONS
+from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 from generator.model.storage import Objects
@@ -30,7 +31,7 @@ def minio(cluster: Cluster) -> Component:
         summary="MinIO: object storage that keeps all data with half of its drives lost",
         version=VERSIONS.of(cluster).version,
         namespaces=(Namespace(NAMESPACE),),
-        base=(service_account(), budget(), storage_class(), setup_script()),
+        base=(*read_objects("minio/base.yaml"), storage_class(), setup_script()),
         objects=(
             *volumes(objects, layout),
             stateful_set(cluster, objects, layout),

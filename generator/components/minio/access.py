@@ -5,40 +5,22 @@ from collections.abc import Iterator
 from generator.components.common import UNWATCHED
 from generator.components.component import Manifest
 from generator.components.issuers import ISSUER
-from generator.components.minio.layout import LABELS, NAMESPACE, metadata
+from generator.components.minio.layout import NAMESPACE, metadata
+from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 from generator.model.storage import Objects
 
 SERVICE = f"minio.{NAMESPACE}.svc"
-API = {"name": "https-api", "port": 9000, "targetPort": "https-api", "protocol": "TCP"}
-CONSOLE = {"name": "https-console", "port": 9001, "targetPort": "https-console", "protocol": "TCP"}
-# One Service is scraped, not all three with the same pods behind them.
-SCRAPED = {**LABELS, "app.kubernetes.io/component": "s3"}
-S3 = {"port": 9000, "protocol": "TCP"}
-DNS = [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
 
 
 def access(cluster: Cluster, objects: Objects) -> Iterator[Manifest]:
     """Yield everything between clients and servers."""
-    # The servers must find each other before any of them is ready.
-    yield service("minio-hl", [API], {"clusterIP": "None", "publishNotReadyAddresses": True})
-    yield service("minio", [API], {"type": "ClusterIP"}, SCRAPED)
-    yield service("minio-console", [CONSOLE], {"type": "ClusterIP"})
+    yield from read_objects("minio/access.yaml")
     yield certificate(cluster, objects)
-    # S3 for everybody who has a key; the console through `kubectl port-forward` only. The servers and the setup talk
-    # to the servers and nobody else.
-    yield network_policy("minio", {"ingress": [{"ports": [S3]}]})
-    yield network_policy("minio-setup", {})
     if objects.host and cluster.site.ingress_class:
         yield ingress(objects.host, cluster.site.ingress_class)
     if cluster.monitoring.prometheus:
-        yield monitor()
-
-
-def service(name: str, ports: list[Manifest], rest: Manifest, labels: dict[str, str] = LABELS) -> Manifest:
-    """Return a Service in front of the servers."""
-    spec = {"selector": LABELS, "ports": ports, **rest}
-    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata(name, labels=labels), "spec": spec}
+        yield from read_objects("minio/monitor.yaml")
 
 
 def certificate(cluster: Cluster, objects: Objects) -> Manifest:
@@ -55,21 +37,6 @@ def certificate(cluster: Cluster, objects: Objects) -> Manifest:
             "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
             "usages": ["digital signature", "key encipherment", "server auth", "client auth"],
             "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": ISSUER},
-        },
-    }
-
-
-def network_policy(name: str, incoming: Manifest) -> Manifest:
-    """Let pods of a name reach DNS and the servers' S3 port, and `incoming` reach them."""
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": metadata(name),
-        "spec": {
-            "podSelector": {"matchLabels": {"app.kubernetes.io/name": name}},
-            "policyTypes": ["Ingress", "Egress"],
-            **incoming,
-            "egress": [{"ports": DNS}, {"to": [{"podSelector": {"matchLabels": LABELS}}], "ports": [S3]}],
         },
     }
 
@@ -94,25 +61,4 @@ def ingress(host: str, class_name: str) -> Manifest:
             "tls": [{"hosts": [host], "secretName": "minio-tls"}],
             "rules": [{"host": host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}],
         },
-    }
-
-
-def monitor() -> Manifest:
-    """Scrape each server for itself, and for the cluster: all give the same there."""
-    trusted = {"secret": {"name": "minio-tls", "key": "ca.crt"}}
-    endpoints = [
-        {
-            "port": "https-api",
-            "path": f"/minio/v2/metrics/{part}",
-            "scheme": "https",
-            "interval": "60s",
-            "tlsConfig": {"ca": trusted, "serverName": SERVICE},
-        }
-        for part in ("cluster", "node")
-    ]
-    return {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "ServiceMonitor",
-        "metadata": metadata("minio"),
-        "spec": {"selector": {"matchLabels": SCRAPED}, "endpoints": endpoints},
     }

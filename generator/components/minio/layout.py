@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from generator.components.component import Manifest, protect
-from generator.components.parts import local_class
+from generator.components.static import read_objects
 from generator.model.capacity import erasure_set
 from generator.model.cluster import Cluster
 from generator.model.nodes import Disk, Machine
@@ -50,8 +50,9 @@ def metadata(name: str, **more: Manifest) -> Manifest:
 
 
 def storage_class() -> Manifest:
-    """Return a class apart from the scratch one: that one wipes what it gets back."""
-    return protect(local_class({"name": STORAGE_CLASS, "labels": LABELS}, "Retain"))
+    """Return the class of the drives' volumes."""
+    (made,) = read_objects("minio/storage-class.yaml")
+    return protect(made)
 
 
 def volumes(objects: Objects, layout: Layout) -> Iterator[Manifest]:

@@ -19,26 +19,6 @@ CERTIFICATES = [
 ]
 
 
-def service_account() -> Manifest:
-    """Return an identity without rights: MinIO never asks Kubernetes anything."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": metadata("minio"),
-        "automountServiceAccountToken": False,
-    }
-
-
-def budget() -> Manifest:
-    """Allow one node at a time to be drained: with two away, writes stop."""
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": metadata("minio"),
-        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": LABELS}},
-    }
-
-
 def stateful_set(cluster: Cluster, objects: Objects, layout: Layout) -> Manifest:
     """Return the servers. All start at once and are replaced only by hand and together: they wait for each other,
     and refuse to talk to another binary (facts: storage 5.4, 7).

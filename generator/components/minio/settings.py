@@ -1,7 +1,6 @@
 """What MinIO shall hold, as the files that `setup.sh` reads, and the Job that runs it."""
 
 import json
-from pathlib import Path
 
 from generator.components.component import Manifest
 from generator.components.minio.access import SERVICE
@@ -9,10 +8,9 @@ from generator.components.minio.layout import metadata
 from generator.components.minio.server import POD_SECURITY
 from generator.components.minio.versions import VERSIONS
 from generator.components.parts import UNPRIVILEGED, resources
+from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.storage import Bucket, Objects, ObjectUser
-
-SCRIPT = Path(__file__).with_name("setup.sh").read_text(encoding="utf-8")
 
 READ_BUCKET = [
     "s3:GetBucketLocation",
@@ -41,7 +39,7 @@ def setup_script() -> Manifest:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": metadata("minio-setup-script"),
-        "data": {"setup.sh": SCRIPT},
+        "data": {"setup.sh": read_text("minio/setup.sh")},
     }
 
 

@@ -6,15 +6,13 @@ from generator.components.ceph_cluster.buckets import backup_reader
 from generator.components.ceph_cluster.pools import rgw_port, rgw_service
 from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
 from generator.components.definition import Definition
-from generator.components.issuers import ISSUER, signed
+from generator.components.issuers import signed
 from generator.components.minio.settings import user_secret
 from generator.components.minio.versions import VERSIONS as MINIO_VERSIONS
-from generator.components.parts import rights, rule
+from generator.components.static import read_objects
 from generator.components.workflows import backup
 from generator.model.cluster import Backup, Cluster
 from generator.model.storage import ObjectUser
-
-METADATA: Manifest = {"namespace": backup.NAMESPACE, "labels": backup.LABELS}
 
 
 def workflows(cluster: Cluster) -> Component:
@@ -26,10 +24,10 @@ def workflows(cluster: Cluster) -> Component:
         tier=Tier.STORAGE,
         summary="Scheduled operations: backups",
         version="v1",
-        base=(*identity(), network_policy(), certificate()),
+        base=read_objects("workflows/base.yaml"),
         objects=tuple(schedules(cluster)),
         patches=own_image(cluster),
-        operations=(Operation(name="backup", templates=backup.TEMPLATES),),
+        operations=(Operation(name="backup", templates=(backup.workflow_template(), backup.scripts())),),
         needs=("argo-workflows", "ceph-cluster", "issuers", "minio"),
         secrets=secrets(cluster),
     )
@@ -42,7 +40,8 @@ def own_image(cluster: Cluster) -> tuple[Patch, ...]:
     if image == backup.CLIENT_IMAGE:
         return ()
     target = {"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": "backup"}
-    paths = (f"/spec/templates/{step}/container/image" for step, _ in enumerate(backup.PHASES, start=1))
+    steps = enumerate(backup.workflow_template()["spec"]["templates"])
+    paths = (f"/spec/templates/{number}/container/image" for number, step in steps if "container" in step)
     return (Patch(target=target, operations=tuple({"op": "replace", "path": path, "value": image} for path in paths)),)
 
 
@@ -81,7 +80,7 @@ def schedule(item: Backup, arguments: dict[str, str]) -> Manifest:
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "CronWorkflow",
-        "metadata": {"name": f"backup-{item.name}", **METADATA},
+        "metadata": {"name": f"backup-{item.name}", "namespace": backup.NAMESPACE, "labels": backup.LABELS},
         "spec": {
             "schedules": [item.schedule],
             "timezone": "Etc/UTC",
@@ -120,46 +119,6 @@ def writer_secret(user: ObjectUser) -> Secret:
         readers=("workflows",),
         copy_of=f"minio/{user_secret(user.name)}",
     )
-
-
-def identity() -> Iterator[Manifest]:
-    """Yield the pods' identity, with all that Argo's executor needs (facts: Argo Workflows, practice)."""
-    metadata = {"name": "backup", **METADATA}
-    yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
-    yield from rights(metadata, [rule("argoproj.io", ["workflowtaskresults"], ["create", "patch"])], backup.NAMESPACE)
-
-
-def network_policy() -> Manifest:
-    """Let nobody in. What leaves is not limited: the API server and Ceph's gateways answer from node addresses, which
-    a NetworkPolicy cannot name alike for Calico and Cilium.
-    """
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": {"name": "backup", **METADATA},
-        "spec": {
-            "podSelector": {"matchLabels": {"app.kubernetes.io/name": "backup"}},
-            "policyTypes": ["Ingress"],
-            "ingress": [],
-        },
-    }
-
-
-def certificate() -> Manifest:
-    """Return a certificate for the sake of its Secret's ca.crt: the CA that MinIO's certificate is checked against."""
-    return {
-        "apiVersion": "cert-manager.io/v1",
-        "kind": "Certificate",
-        "metadata": {"name": "backup-client", **METADATA},
-        "spec": {
-            "secretName": "backup-client",
-            "commonName": "backup-client",
-            "dnsNames": [f"backup-client.{backup.NAMESPACE}.svc"],
-            "usages": ["client auth"],
-            "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
-            "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": ISSUER},
-        },
-    }
 
 
 DEFINITION = Definition(

@@ -1,188 +1,44 @@
 """The backup of a Ceph bucket to MinIO: copy, prove, record."""
 
-from pathlib import Path
-from typing import Any
+from functools import cache
 
+from generator.components.component import Manifest
 from generator.components.minio.versions import VERSIONS as MINIO
+from generator.components.static import read_objects, read_text
 
-# Where the readers' Secrets are: a pod reads Secrets of its own namespace only, and Rook makes these.
 NAMESPACE = "rook-ceph"
 LABELS = {"app.kubernetes.io/name": "backup", "app.kubernetes.io/part-of": "workflows"}
 CLIENT_IMAGE = MINIO.known[0].images["client"]
-SCRIPT = (Path(__file__).parent / "backup.sh").read_text(encoding="utf-8")
-PHASES = ("precheck", "mirror", "verify", "record")
-
-# What `verify` counts and `record` writes down.
-COUNTS = ("objects", "bytes", "moving", "sampled")
-DAY = 24 * 60 * 60
 
 
-def parameter(name: str) -> str:
-    """Return what Argo replaces by an argument of the workflow."""
-    return f"{{{{workflow.parameters.{name}}}}}"
+@cache
+def workflow_template() -> Manifest:
+    """Return the WorkflowTemplate: the order of the steps, then each step."""
+    (made,) = read_objects("workflows/backup.yaml")
+    order, *steps = made["spec"]["templates"]
+    return {**made, "spec": {**made["spec"], "templates": [order, *map(_whole, steps)]}}
 
 
-def template() -> dict[str, Any]:
-    """Return the WorkflowTemplate: four steps, one pod each, of which every one can be tried again."""
-    return {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "WorkflowTemplate",
-        "metadata": {"name": "backup", "namespace": NAMESPACE, "labels": LABELS},
-        "spec": {
-            "entrypoint": "backup",
-            "serviceAccountName": "backup",
-            "arguments": {"parameters": parameters()},
-            # The first copy of a big bucket takes days; a second run must wait, whoever starts it.
-            "activeDeadlineSeconds": 7 * DAY,
-            "synchronization": {"mutexes": [{"name": f"backup-{parameter('name')}"}]},
-            "ttlStrategy": {"secondsAfterSuccess": 7 * DAY, "secondsAfterFailure": 28 * DAY},
-            "podGC": {"strategy": "OnWorkflowSuccess", "deleteDelayDuration": "24h"},
-            "podMetadata": {"labels": LABELS},
-            "securityContext": {
-                "runAsNonRoot": True,
-                "runAsUser": 8737,
-                "runAsGroup": 8737,
-                "fsGroup": 8737,
-                "seccompProfile": {"type": "RuntimeDefault"},
-            },
-            "volumes": volumes(),
-            "metrics": {"prometheus": [freshness()]},
-            "templates": [steps(), *(phase(name) for name in PHASES)],
-        },
+def _whole(step: Manifest) -> Manifest:
+    (common,) = read_objects("workflows/backup-step.yaml")
+    own, shared = step["container"], common["container"]
+    container = {
+        "image": CLIENT_IMAGE,
+        "command": shared["command"],
+        "args": own["args"],
+        "env": [*shared["env"], *own.get("env", [])],
+        "resources": own["resources"],
+        "securityContext": shared["securityContext"],
+        "volumeMounts": shared["volumeMounts"],
     }
+    return {"name": step["name"], "retryStrategy": common["retryStrategy"], **step, "container": container}
 
 
-def parameters() -> list[dict[str, str]]:
-    """Return the arguments: those without a value are a cluster's own, the others may be changed for one run."""
-    own = ("name", "source-url", "source-bucket", "source-secret", "target-bucket", "target-secret")
-    return [
-        *({"name": name} for name in own),
-        {"name": "target-url", "value": "https://minio.minio.svc:9000"},
-        {"name": "shrink-percent", "value": "20"},
-        {"name": "sample", "value": "32"},
-    ]
-
-
-def steps() -> dict[str, Any]:
-    """Return the order of the steps; what `verify` counted goes to `record`."""
-    counted = [{"name": name, "value": f"{{{{steps.verify.outputs.parameters.{name}}}}}"} for name in COUNTS]
-    return {
-        "name": "backup",
-        "steps": [
-            [{"name": name, "template": name, **({"arguments": {"parameters": counted}} if name == "record" else {})}]
-            for name in PHASES
-        ],
-    }
-
-
-def phase(name: str) -> dict[str, Any]:
-    """Return one step. Exit code 2 is the script's verdict: trying again would only repeat it."""
-    made: dict[str, Any] = {
-        "name": name,
-        "retryStrategy": {
-            "limit": "3",
-            "retryPolicy": "Always",
-            "expression": "asInt(lastRetry.exitCode) != 2",
-            "backoff": {"duration": "1m", "factor": "4"},
-        },
-        "container": {
-            "image": CLIENT_IMAGE,
-            "command": ["bash", "/scripts/backup.sh"],
-            "args": [name],
-            "env": environment(),
-            "resources": RESOURCES[name],
-            "securityContext": {
-                "allowPrivilegeEscalation": False,
-                "capabilities": {"drop": ["ALL"]},
-                "readOnlyRootFilesystem": True,
-            },
-            "volumeMounts": [
-                {"name": "scripts", "mountPath": "/scripts", "readOnly": True},
-                {"name": "work", "mountPath": "/work"},
-                {"name": "client", "mountPath": "/mc"},
-                {"name": "ca", "mountPath": "/mc/certs/CAs", "readOnly": True},
-            ],
-        },
-    }
-    if name == "verify":
-        made["outputs"] = {"parameters": [{"name": key, "valueFrom": {"path": f"/work/{key}"}} for key in COUNTS]}
-    if name == "record":
-        made["inputs"] = {"parameters": [{"name": key} for key in COUNTS]}
-        counted = [{"name": key.upper(), "value": f"{{{{inputs.parameters.{key}}}}}"} for key in COUNTS]
-        made["container"]["env"] = environment() + counted
-    return made
-
-
-# mc holds parts of what it copies in memory, and more on buckets with many objects (facts: storage 8.1).
-RESOURCES = {
-    "precheck": {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"memory": "2Gi"}},
-    "mirror": {"requests": {"cpu": "2", "memory": "2Gi"}, "limits": {"memory": "16Gi"}},
-    "verify": {"requests": {"cpu": "1", "memory": "512Mi"}, "limits": {"memory": "4Gi"}},
-    "record": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
-}
-
-
-def environment() -> list[dict[str, Any]]:
-    """Return what the script reads; keys come from Secrets and stand in no argument."""
-    source, target = parameter("source-secret"), parameter("target-secret")
-    plain = {
-        "HOME": "/work",
-        "WORK": "/work",
-        "MC_CONFIG_DIR": "/mc",
-        "NAME": parameter("name"),
-        "SINCE": "{{workflow.creationTimestamp.s}}",
-        "SOURCE_URL": parameter("source-url"),
-        "SOURCE_BUCKET": parameter("source-bucket"),
-        "TARGET_URL": parameter("target-url"),
-        "TARGET_BUCKET": parameter("target-bucket"),
-        "READY_SECONDS": "120",
-        "SHRINK_PERCENT": parameter("shrink-percent"),
-        "SAMPLE": parameter("sample"),
-        "SAMPLE_BYTES": "1073741824",
-    }
-    return [
-        from_secret("SOURCE_ACCESS_KEY", source, "AccessKey"),
-        from_secret("SOURCE_SECRET_KEY", source, "SecretKey"),
-        from_secret("TARGET_ACCESS_KEY", target, "accessKey"),
-        from_secret("TARGET_SECRET_KEY", target, "secretKey"),
-        *({"name": name, "value": value} for name, value in plain.items()),
-    ]
-
-
-def from_secret(name: str, secret: str, key: str) -> dict[str, Any]:
-    """Return a variable that a Secret holds."""
-    return {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
-
-
-def volumes() -> list[dict[str, Any]]:
-    """Return the volumes: listings on disk (about 150 bytes an object, several times), credentials in memory."""
-    return [
-        {"name": "scripts", "configMap": {"name": "backup-scripts"}},
-        {"name": "work", "emptyDir": {"sizeLimit": "32Gi"}},
-        {"name": "client", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
-        {"name": "ca", "secret": {"secretName": "backup-client", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
-    ]
-
-
-def freshness() -> dict[str, Any]:
-    """Return the metric argo_workflows_backup_last_success_seconds: when the newest good backup began."""
-    return {
-        "name": "backup_last_success_seconds",
-        "help": "When the newest verified backup began, in seconds since 1970",
-        "labels": [{"key": "backup", "value": parameter("name")}],
-        "when": "{{workflow.status}} == Succeeded",
-        "gauge": {"realtime": False, "value": "{{workflow.creationTimestamp.s}}"},
-    }
-
-
-def scripts() -> dict[str, Any]:
+def scripts() -> Manifest:
     """Return the ConfigMap with the script."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": "backup-scripts", "namespace": NAMESPACE, "labels": LABELS},
-        "data": {"backup.sh": SCRIPT},
+        "data": {"backup.sh": read_text("workflows/backup.sh")},
     }
-
-
-TEMPLATES = (template(), scripts())

@@ -6,11 +6,12 @@ from generator.components.common import class_owner, exposed
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier
 from generator.components.definition import ALL_NODES, Definition
 from generator.components.issuers import signed
-from generator.components.zabbix.access import policies, reader
-from generator.components.zabbix.agents import agent_map, agents, gpu_service
-from generator.components.zabbix.database import DATABASE, database_service, stateful_set
+from generator.components.static import read_objects
+from generator.components.zabbix.access import policies
+from generator.components.zabbix.agents import agent_map, agents
+from generator.components.zabbix.database import DATABASE, stateful_set
 from generator.components.zabbix.names import AGENTS, NAMESPACE, TOKEN
-from generator.components.zabbix.server import ingress, proxy_set, server, services, web
+from generator.components.zabbix.server import ingress, proxy_set, server, web
 from generator.components.zabbix.settings import host_maps, script_map, settings_map, template_map, used_media
 from generator.components.zabbix.setup import configure_job
 from generator.components.zabbix.versions import VERSIONS
@@ -30,7 +31,13 @@ def zabbix(cluster: Cluster) -> Component:
         summary="Zabbix with hosts, templates, dashboards and alerts",
         version=VERSIONS.of(cluster).version,
         namespaces=(Namespace(NAMESPACE), Namespace(AGENTS, security="privileged")),
-        base=(*reader(), database_service(), *services(), agent_map(), script_map(), template_map()),
+        base=(
+            *read_objects("zabbix/reader.yaml"),
+            *read_objects("zabbix/services.yaml"),
+            agent_map(),
+            script_map(),
+            template_map(),
+        ),
         objects=manifests(cluster, settings),
         needs=(cluster.networks.cni, *storage, *(("issuers",) if exposed(cluster, settings.host) else ())),
         secrets=secrets(cluster, settings),
@@ -46,7 +53,7 @@ def manifests(cluster: Cluster, settings: Zabbix) -> tuple[Manifest, ...]:
         web(cluster),
         proxy_set(cluster),
         agents(cluster),
-        *((gpu_service(),) if cluster.gpu_nodes else ()),
+        *(read_objects("zabbix/gpu-service.yaml") if cluster.gpu_nodes else ()),
         *policies(cluster),
         *((ingress(cluster, settings),) if exposed(cluster, settings.host) else ()),
         *maps,

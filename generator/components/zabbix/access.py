@@ -1,60 +1,30 @@
-"""Who may talk to whom, and what Zabbix may ask Kubernetes."""
+"""Who may talk to whom."""
 
 from collections.abc import Iterator
 
 from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.component import Manifest
-from generator.components.parts import rights
 from generator.components.rook_ceph import NAMESPACE as ROOK
+from generator.components.static import read_objects
 from generator.components.zabbix.database import DATABASE
-from generator.components.zabbix.names import NAMESPACE, TOKEN, labels, metadata
+from generator.components.zabbix.names import labels, metadata
 from generator.components.zabbix.server import PROXY, SERVER, WEB
-from generator.components.zabbix.setup import CONFIGURE
 from generator.model.cluster import Cluster
 
-READER = "zabbix-reader"
 CEPH_PORT = 9283
 API_PORT = 6443
 
 
-def reader() -> Iterator[Manifest]:
-    """Yield the identity by which the proxy reads nodes and pods. Kubernetes fills its Secret with a token: one of
-    a pod's own would end with the pod, and Zabbix keeps it in a macro.
-    """
-    yield {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": metadata(READER),
-        "automountServiceAccountToken": False,
-    }
-    yield {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": metadata(READER, TOKEN, annotations={"kubernetes.io/service-account.name": READER}),
-        "type": "kubernetes.io/service-account-token",
-    }
-    rules: list[Manifest] = [
-        {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["get", "list", "watch"]},
-        {"nonResourceURLs": ["/readyz"], "verbs": ["get"]},
-    ]
-    yield from rights({"name": READER, "labels": labels(READER)}, rules, NAMESPACE, "ClusterRole")
-
-
 def policies(cluster: Cluster) -> Iterator[Manifest]:
-    """Yield a policy for each part; what is not said here is closed. Cilium knows nodes and the API server by name
-    only: its rules by address never match them.
+    """Yield a policy for each part; what is not said here is closed. The proxy meets nodes, which Calico knows by
+    address and Cilium by name.
     """
-    yield policy("zabbix-default", {}, egress=[{"ports": [{**tcp(53), "protocol": "UDP"}, tcp(53)]}])
-    yield part(DATABASE, ingress=[{"from": pods(SERVER, WEB), "ports": [tcp(5432)]}])
+    yield from read_objects("zabbix/policies.yaml")
     calls = [{"to": pods(DATABASE), "ports": [tcp(5432)]}, outside(cluster)]
     yield part(SERVER, ingress=[{"from": pods(PROXY, WEB), "ports": [tcp(10051)]}], egress=calls)
-    # The ingress controller may run anywhere.
-    shown = [{"to": pods(DATABASE), "ports": [tcp(5432)]}, {"to": pods(SERVER), "ports": [tcp(10051)]}]
-    yield part(WEB, ingress=[{"ports": [tcp(8080)]}], egress=shown)
-    yield part(CONFIGURE, egress=[{"to": pods(WEB), "ports": [tcp(8080)]}])
     if cluster.networks.cni == "cilium":
         yield part(PROXY, egress=services())
-        yield cilium()
+        yield from read_objects("zabbix/cilium-policy.yaml")
     else:
         agents = {"from": [block(f"{machine.address}/32") for machine in cluster.machines], "ports": [tcp(10051)]}
         yield part(PROXY, ingress=[agents], egress=[*services(), hosts(cluster)])
@@ -70,24 +40,6 @@ def services() -> list[Manifest]:
     ]
 
 
-def cilium() -> Manifest:
-    """Let nodes' agents in, and the proxy out to the API server and to a Ceph on the host network."""
-    anywhere = ["host", "remote-node"]
-    return {
-        "apiVersion": "cilium.io/v2",
-        "kind": "CiliumNetworkPolicy",
-        "metadata": metadata(PROXY),
-        "spec": {
-            "endpointSelector": {"matchLabels": labels(PROXY)},
-            "ingress": [{"fromEntities": anywhere, "toPorts": [cilium_port(10051)]}],
-            "egress": [
-                {"toEntities": ["kube-apiserver"]},
-                {"toEntities": anywhere, "toPorts": [cilium_port(CEPH_PORT)]},
-            ],
-        },
-    }
-
-
 def hosts(cluster: Cluster) -> Manifest:
     """Let the proxy reach the API server and a Ceph on the host network, by address."""
     blocks = [block(str(net.cidr)) for net in (cluster.networks.node, cluster.networks.storage) if net]
@@ -101,13 +53,8 @@ def outside(cluster: Cluster) -> Manifest:
 
 
 def part(name: str, **rules: list[Manifest]) -> Manifest:
-    """Return what one part may do besides asking for names."""
-    return policy(name, {"matchLabels": labels(name)}, **rules)
-
-
-def policy(name: str, pods: Manifest, **rules: list[Manifest]) -> Manifest:
-    """Return a NetworkPolicy for some pods, with rules for `ingress` and `egress`."""
-    spec = {"podSelector": pods, "policyTypes": ["Ingress", "Egress"], **rules}
+    """Return what one part may do besides asking for names: rules for `ingress` and `egress`."""
+    spec = {"podSelector": {"matchLabels": labels(name)}, "policyTypes": ["Ingress", "Egress"], **rules}
     return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata(name), "spec": spec}
 
 
@@ -129,8 +76,3 @@ def namespace(name: str) -> Manifest:
 def tcp(port: int) -> Manifest:
     """Return a TCP port of a rule."""
     return {"protocol": "TCP", "port": port}
-
-
-def cilium_port(port: int) -> Manifest:
-    """Return a TCP port as Cilium writes it."""
-    return {"ports": [{"port": str(port), "protocol": "TCP"}]}

@@ -1,46 +1,21 @@
 """Zabbix agent 2 on every node."""
 
-from pathlib import Path
-
 from generator.components.component import Manifest
-from generator.components.gpu_operator import NAMESPACE as GPU_NAMESPACE
 from generator.components.parts import pod_security
-from generator.components.zabbix.names import AGENTS, GPU_SERVICE, NAMESPACE, WRITABLE_CONTAINER, labels, metadata, pod
+from generator.components.static import read_text
+from generator.components.zabbix.names import AGENTS, NAMESPACE, WRITABLE_CONTAINER, labels, metadata, pod
 from generator.components.zabbix.server import PROXY
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 
 AGENT = "zabbix-agent"
 SCRIPTS = "/etc/zabbix/scripts"
-FOLDER = Path(__file__).parent
-INFINIBAND_SCRIPT = FOLDER.joinpath("infiniband.sh").read_text(encoding="utf-8")
-GPU_SCRIPT = FOLDER.joinpath("gpu.sh").read_text(encoding="utf-8")
-
-PARAMETERS = f"""\
-UserParameter=infiniband.ports,/bin/bash {SCRIPTS}/infiniband.sh
-UserParameter=gpu.metrics,/bin/bash {SCRIPTS}/gpu.sh {GPU_SERVICE}.{GPU_NAMESPACE}.svc 9400
-"""
 
 
 def agent_map() -> Manifest:
     """Return what the agent measures besides its own keys, the same on every cluster."""
-    data = {"gen.conf": PARAMETERS, "infiniband.sh": INFINIBAND_SCRIPT, "gpu.sh": GPU_SCRIPT}
+    data = {name: read_text(f"zabbix/{name}") for name in ("gen.conf", "infiniband.sh", "gpu.sh")}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(AGENT, namespace=AGENTS), "data": data}
-
-
-def gpu_service() -> Manifest:
-    """Lead every node to its own DCGM exporter: the exporters' own Service would lead anywhere."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(AGENT, GPU_SERVICE, GPU_NAMESPACE),
-        "spec": {
-            "type": "ClusterIP",
-            "internalTrafficPolicy": "Local",
-            "selector": {"app": "nvidia-dcgm-exporter"},
-            "ports": [{"name": "metrics", "port": 9400, "targetPort": 9400, "protocol": "TCP"}],
-        },
-    }
 
 
 def agents(cluster: Cluster) -> Manifest:

@@ -3,7 +3,7 @@
 from generator.components.ceph_cluster.classes import block_class
 from generator.components.component import Manifest, protect
 from generator.components.parts import UNPRIVILEGED, pod_security
-from generator.components.zabbix.names import pod, service, workload
+from generator.components.zabbix.names import pod, workload
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
@@ -12,11 +12,6 @@ DATABASE = "zabbix-database"
 DATA = "/var/lib/postgresql/data"
 # The user of PostgreSQL's own image.
 USER = 999
-
-
-def database_service() -> Manifest:
-    """Return the way to the database."""
-    return service(DATABASE, 5432, "postgresql")
 
 
 def credentials(name: str, value: str) -> list[Manifest]:

@@ -8,8 +8,6 @@ from generator.components.parts import UNPRIVILEGED, pod_security
 NAMESPACE = "zabbix"
 # Agents need the host: alone in a namespace, so that the others need not be privileged.
 AGENTS = "zabbix-agent"
-# A Service of ours that leads each node to its own DCGM exporter.
-GPU_SERVICE = "zabbix-gpu"
 # The Secret that Kubernetes fills with a token to read the state of the cluster.
 TOKEN = "zabbix-reader-token"  # noqa: S105  # a name
 
@@ -27,17 +25,6 @@ def labels(part: str) -> dict[str, str]:
 def metadata(part: str, name: str = "", namespace: str = NAMESPACE, **more: Manifest) -> Manifest:
     """Return the metadata of an object of one part; its name is the part's unless told."""
     return {"name": name or part, "namespace": namespace, "labels": labels(part), **more}
-
-
-def service(part: str, port: int, name: str) -> Manifest:
-    """Return a Service in front of one part, whose container calls the port the same."""
-    ports = [{"name": name, "port": port, "targetPort": name, "protocol": "TCP"}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(part),
-        "spec": {"type": "ClusterIP", "selector": labels(part), "ports": ports},
-    }
 
 
 def workload(kind: str, part: str, spec: Manifest, **more: Any) -> Manifest:

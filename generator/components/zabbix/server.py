@@ -5,7 +5,7 @@ from generator.components.component import Manifest
 from generator.components.issuers import ISSUER
 from generator.components.zabbix.database import DATABASE, credentials
 from generator.components.zabbix.hosts import proxy
-from generator.components.zabbix.names import POD_SECURITY, WRITABLE_CONTAINER, metadata, pod, service, workload
+from generator.components.zabbix.names import POD_SECURITY, WRITABLE_CONTAINER, metadata, pod, workload
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
@@ -16,11 +16,6 @@ PROXY = "zabbix-proxy"
 # Its pod ends before another starts: two servers on one database refuse.
 ALONE = {"replicas": 1, "strategy": {"type": "Recreate"}}
 LISTENING = {"tcpSocket": {"port": "trapper"}}
-
-
-def services() -> tuple[Manifest, ...]:
-    """Return the ways to each part, the same on every cluster."""
-    return service(SERVER, 10051, "trapper"), service(WEB, 8080, "http"), service(PROXY, 10051, "trapper")
 
 
 def server(cluster: Cluster) -> Manifest:

@@ -1,18 +1,17 @@
 """What `configure.py` shall set in Zabbix besides templates and hosts: alerts, media types, macros, dashboards."""
 
 import json
-from pathlib import Path
 
 import msgspec
 
 from generator.components.component import Manifest
+from generator.components.static import read_text
 from generator.components.zabbix.hosts import group, hosts, proxy, whole
 from generator.components.zabbix.names import metadata
 from generator.components.zabbix.templates import templates
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Alert, Zabbix
 
-SCRIPT = Path(__file__).with_name("configure.py.txt").read_text(encoding="utf-8")
 # Hosts in one ConfigMap: some 700 bytes each, and no ConfigMap may pass 1 MiB.
 HOSTS = 400
 SEVERITIES = ("not classified", "information", "warning", "average", "high", "disaster")
@@ -24,7 +23,7 @@ WEEK = 7 * 86400
 
 def script_map() -> Manifest:
     """Return the script, the same on every cluster."""
-    return config_map("zabbix-configure-script", {"configure.py": SCRIPT})
+    return config_map("zabbix-configure-script", {"configure.py": read_text("zabbix/configure.py.txt")})
 
 
 def template_map() -> Manifest:

@@ -1,10 +1,11 @@
 """The snapshot controller: one for the cluster, for every CSI driver that can take snapshots (Ceph)."""
 
 from generator.components.common import CLUSTER_ROLES, CRD
-from generator.components.component import Component, Manifest, Namespace, Patch, Tier
+from generator.components.component import Component, Namespace, Patch, Tier
 from generator.components.definition import Definition, Version, Versions
 from generator.components.operated import Api, OperatedKind
 from generator.components.parts import UNPRIVILEGED, deployment, pod_security, resources, tolerations
+from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 
 VERSIONS = Versions(
@@ -43,7 +44,7 @@ def snapshot_controller(cluster: Cluster) -> Component:
         summary="Volume snapshots",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security=None),),
-        base=(disruption_budget(),),
+        base=read_objects("snapshot_controller/disruption-budget.yaml"),
         manifests=version.manifests,
         patches=(finished(cluster, version.images["controller"]),),
         kinds=(CRD, *CLUSTER_ROLES),
@@ -69,19 +70,6 @@ def finished(cluster: Cluster, image: str) -> Patch:
             {"op": "add", "path": f"{pod}/tolerations", "value": tolerations(cluster.control_plane)},
         ),
     )
-
-
-def disruption_budget() -> Manifest:
-    """Keep one of the two replicas while nodes are drained."""
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "snapshot-controller", "namespace": NAMESPACE},
-        "spec": {
-            "maxUnavailable": 1,
-            "selector": {"matchLabels": {"app.kubernetes.io/name": "snapshot-controller"}},
-        },
-    }
 
 
 DEFINITION = Definition(

@@ -7,6 +7,7 @@ from generator.components.component import Chart, Component, Manifest, Namespace
 from generator.components.definition import Definition, Version, Versions
 from generator.components.operated import Made, OperatedKind
 from generator.components.parts import deployment
+from generator.components.static import read_text
 from generator.model.cluster import Cluster
 
 VERSIONS = Versions(
@@ -27,34 +28,6 @@ SCHEDULER = "volcano"
 """What `schedulerName` of a pod says."""
 JOB_GROUPS = ("batch.volcano.sh", "flow.volcano.sh")
 """API groups of its own jobs."""
-
-# No `enqueue`, `overcommit`, `proportion`, `capacity` or `drf`: each of them is a second queue, in which the PodGroup
-# of a job that Kueue stopped keeps its resources and the job let in instead waits for ever (facts: scheduling 1.3,
-# seen on the real programs). No `preempt` or `reclaim`: only Kueue stops jobs, and only whole ones (1.4). `binpack`
-# keeps nodes whole for gangs that need all GPUs of a node.
-SCHEDULER_CONF = """\
-actions: "allocate, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-    enablePreemptable: false
-    enableReclaimable: false
-  - name: conformance
-- plugins:
-  - name: predicates
-  - name: nodeorder
-    arguments:
-      leastrequested.weight: 0
-      mostrequested.weight: 1
-  - name: binpack
-    arguments:
-      binpack.weight: 10
-      binpack.cpu: 1
-      binpack.memory: 1
-      binpack.resources: nvidia.com/gpu
-      binpack.resources.nvidia.com/gpu: 10
-"""
 
 
 def volcano(cluster: Cluster) -> Component:
@@ -97,7 +70,11 @@ def values(tag: str, count: int) -> Manifest:
             "leader_elect_enable": True,
             "controller_replicas": count,
             "scheduler_replicas": count,
-            "scheduler_config_override": SCHEDULER_CONF,
+            # No `enqueue`, `overcommit`, `proportion`, `capacity` or `drf`: each of them is a second queue, in which
+            # the PodGroup of a job that Kueue stopped keeps its resources and the job let in instead waits for ever
+            # (facts: scheduling 1.3, seen on the real programs). No `preempt` or `reclaim`: only Kueue stops jobs, and
+            # only whole ones (1.4). `binpack` keeps nodes whole for gangs that need all GPUs of a node.
+            "scheduler_config_override": read_text("volcano/scheduler.yaml"),
             "go_memlimit_enable": True,
             "scheduler_resources": {"requests": {"cpu": "500m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}},
             "controller_resources": {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},

@@ -9,6 +9,7 @@ from generator.components.definition import ALL_NODES, Definition, Version, Vers
 from generator.components.issuers import ISSUER, signed
 from generator.components.operated import MadePods, OperatedKind, name_of
 from generator.components.parts import injected_ca, resources
+from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 from generator.model.monitoring import Prometheus
@@ -54,7 +55,7 @@ def kube_prometheus_stack(cluster: Cluster) -> Component:
         summary="Prometheus, Alertmanager and Grafana",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="baseline"), Namespace(EXPORTER, security="privileged")),
-        base=(dashboards_role(),),
+        base=read_objects("kube_prometheus_stack/dashboards-role.yaml"),
         objects=tuple(monitors(cluster)),
         releases=(Release(version.chart("kube-prometheus-stack"), RELEASE, NAMESPACE, values(cluster, settings)),),
         needs=needs(cluster, settings),
@@ -219,16 +220,6 @@ def secrets(cluster: Cluster, settings: Prometheus) -> tuple[Secret, ...]:
     if exposed(cluster, settings.host):
         made.append(signed("grafana-tls", NAMESPACE, "kube-prometheus-stack"))
     return tuple(made)
-
-
-def dashboards_role() -> Manifest:
-    """Let Grafana's sidecars read ConfigMaps: with the chart's own role they read every Secret of the cluster."""
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": DASHBOARDS},
-        "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}],
-    }
 
 
 def monitors(cluster: Cluster) -> Iterator[Manifest]:

@@ -9,6 +9,7 @@ from generator.components.component import Component, Manifest, Namespace, Patch
 from generator.components.definition import Definition, Version, Versions
 from generator.components.operated import OWN, Api, Named, OperatedKind
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
+from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 from generator.model.fields import Path, dig, mapping, sequence, spots
 
@@ -55,7 +56,7 @@ def argo_workflows(cluster: Cluster) -> Component:
         summary="Argo Workflows: runs backups and other day-2 operations",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="restricted"),),
-        base=(network_policy(), metrics_service()),
+        base=read_objects("argo_workflows/metrics.yaml"),
         manifests=version.manifests,
         patches=(configuration(version), *deployments()),
         kinds=(CRD, *CLUSTER_ROLES, "scheduling.k8s.io/PriorityClass"),
@@ -111,38 +112,6 @@ def deployments() -> tuple[Patch, ...]:
         )
         for name, size in sizes.items()
     )
-
-
-def network_policy() -> Manifest:
-    """Let nobody in but scrapers of the controller's metrics. The server is reached by port-forward, which comes from
-    the node.
-    """
-    scrapers = [
-        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
-        for name in ("monitoring", "zabbix")
-    ]
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": {"name": "workflow-controller", "namespace": NAMESPACE},
-        "spec": {
-            "podSelector": {},
-            "policyTypes": ["Ingress"],
-            "ingress": [{"from": scrapers, "ports": [{"protocol": "TCP", "port": 9090}]}],
-        },
-    }
-
-
-def metrics_service() -> Manifest:
-    """Give the controller's metrics a name: upstream's manifest has no Service for them."""
-    labels = {"app": "workflow-controller"}
-    ports = [{"name": "metrics", "port": 9090, "targetPort": 9090, "protocol": "TCP"}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": "workflow-controller-metrics", "namespace": NAMESPACE, "labels": labels},
-        "spec": {"selector": labels, "ports": ports},
-    }
 
 
 def templates_named(manifest: Manifest) -> Iterator[Named]:

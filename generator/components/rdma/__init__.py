@@ -8,25 +8,9 @@ from generator.components.definition import Definition
 from generator.components.network_operator import NAMESPACE, VERSIONS, hosts
 from generator.components.node_feature_discovery import INFINIBAND, MELLANOX
 from generator.components.parts import on_nodes, resources, tolerations
+from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine, Rdma
-
-# `ignore` is the state of a policy by any other name than the one the operator looks for.
-HEALTH = """\
-hs = {status = "Progressing", message = "waiting for the network operator"}
-if obj.status ~= nil and obj.status.state ~= nil then
-  hs.message = "state " .. obj.status.state
-  if obj.status.state == "ready" then
-    hs.status = "Healthy"
-  elseif obj.status.state == "error" or obj.status.state == "ignore" then
-    hs.status = "Degraded"
-  end
-  if obj.status.reason ~= nil and obj.status.reason ~= "" then
-    hs.message = hs.message .. ": " .. obj.status.reason
-  end
-end
-return hs
-"""
 
 
 def rdma(cluster: Cluster) -> Component:
@@ -42,7 +26,8 @@ def rdma(cluster: Cluster) -> Component:
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
         objects=(policy(machines, cluster.fabric.rdma, version.images["rdma"]),),
         needs=("network-operator",),
-        health=(Health("mellanox.com", "NicClusterPolicy", HEALTH),),
+        # `ignore` is the state of a policy by any other name than the one the operator looks for.
+        health=(Health("mellanox.com", "NicClusterPolicy", read_text("rdma/health.lua")),),
     )
 
 

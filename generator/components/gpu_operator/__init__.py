@@ -8,6 +8,7 @@ from generator.components.definition import Definition, ImageJoining, Version, V
 from generator.components.node_feature_discovery import feature_rule
 from generator.components.operated import Api, Made, MadePods, OperatedKind
 from generator.components.parts import tolerations
+from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 
@@ -26,20 +27,6 @@ VERSIONS = Versions(
 NAMESPACE = "gpu-operator"
 # The API server fills these in, and the chart never writes them.
 FILLED_IN = ("/spec/cdi/default", "/spec/hostPaths/kubeletRootDir")
-
-# `ignored` is the state of a second policy: there may be one.
-HEALTH = """\
-hs = {status = "Progressing", message = "waiting for the GPU operator"}
-if obj.status ~= nil and obj.status.state ~= nil then
-  hs.message = "state " .. obj.status.state
-  if obj.status.state == "ready" then
-    hs.status = "Healthy"
-  elseif obj.status.state == "ignored" then
-    hs.status = "Degraded"
-  end
-end
-return hs
-"""
 
 
 def gpu_operator(cluster: Cluster) -> Component:
@@ -63,7 +50,8 @@ def gpu_operator(cluster: Cluster) -> Component:
             ),
         ),
         needs=("node-feature-discovery", *prometheus_crds(cluster)),
-        health=(Health("nvidia.com", "ClusterPolicy", HEALTH),),
+        # `ignored` is the state of a second policy: there may be one.
+        health=(Health("nvidia.com", "ClusterPolicy", read_text("gpu_operator/health.lua")),),
         ignore=(Ignore(group="nvidia.com", kind="ClusterPolicy", pointers=FILLED_IN),),
         kinds=(CRD, "nvidia.com/ClusterPolicy", *CLUSTER_ROLES),
     )

@@ -6,6 +6,7 @@ from generator.components.common import CLUSTER_ROLES, CRD, replicas
 from generator.components.component import Chart, Component, Health, Manifest, Namespace, Release, Tier, protect
 from generator.components.definition import ALL_NODES, Definition, OperatorImages, Version, Versions
 from generator.components.operated import Api
+from generator.components.static import read_objects, read_text
 from generator.model.cluster import Cluster
 
 VERSIONS = Versions(
@@ -31,29 +32,10 @@ REGISTRY = "quay.io"
 # A VXLAN header over IPv4, in bytes; over IPv6 it is 20 more.
 OVERHEAD, OVERHEAD6 = 50, 70
 
-# The operator calls its `Available` `Ready` on these kinds (read in its source).
-HEALTH = """\
-hs = {status = "Progressing", message = "waiting for the Tigera operator"}
-if obj.status ~= nil and obj.status.conditions ~= nil then
-  for _, condition in ipairs(obj.status.conditions) do
-    if condition.type == "Degraded" and condition.status == "True" then
-      hs.status = "Degraded"
-      hs.message = condition.message
-      return hs
-    end
-    if condition.type == "Ready" and condition.status == "True" then
-      hs.status = "Healthy"
-      hs.message = condition.message
-    end
-  end
-end
-return hs
-"""
-
 
 def calico(cluster: Cluster) -> Component:
     """Install Calico where `networks.cni` asks for it. `calico-system` is made by the operator, not by us."""
-    version = VERSIONS.of(cluster)
+    version, lua = VERSIONS.of(cluster), read_text("calico/health.lua")
     return Component(
         name="calico",
         tier=Tier.NETWORK,
@@ -68,30 +50,17 @@ def calico(cluster: Cluster) -> Component:
                 version.chart("tigera-operator"),
                 "calico",
                 NAMESPACE,
-                values(),
+                read_objects("calico/values.yaml")[0],
                 # Runs before the chart is deleted and takes the whole network down with it.
                 hooks={"tigera-operator-uninstall": "drop"},
             ),
             # Since 3.32 the operator's chart has no CRDs.
             Release(version.chart("crd.projectcalico.org.v1"), "calico-crds", NAMESPACE, {}),
         ),
-        health=tuple(Health("operator.tigera.io", kind, HEALTH) for kind in ("Installation", "APIServer")),
+        # The operator calls its `Available` `Ready` on these kinds (read in its source).
+        health=tuple(Health("operator.tigera.io", kind, lua) for kind in ("Installation", "APIServer")),
         kinds=(CRD, *CLUSTER_ROLES),
     )
-
-
-def values() -> Manifest:
-    """Return the operator's values. Argo CD owns the CRDs and the custom resources; flow logs are left out."""
-    return {
-        "installation": {"enabled": False},
-        "apiServer": {"enabled": False},
-        "goldmane": {"enabled": False},
-        "whisker": {"enabled": False},
-        "defaultFelixConfiguration": {"enabled": False},
-        "manageCRDs": False,
-        "priorityClassName": "system-cluster-critical",
-        "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
-    }
 
 
 def installation(cluster: Cluster) -> Manifest:

@@ -7,6 +7,7 @@ from generator.components.component import Component, Health, Manifest, Tier
 from generator.components.definition import Definition
 from generator.components.kueue import VERSIONS as KUEUE_VERSIONS
 from generator.components.parts import toleration
+from generator.components.static import read_text
 from generator.model.capacity import Share, flavor_capacity, quota_share
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
@@ -19,24 +20,6 @@ BATCH = "batch-"
 
 GIB = 2**30
 NOTHING = Share(gpus=0, milli_cpu=0, memory=0, pods=0)
-
-# A queue that a person holds is not ill; a queue whose flavors are missing is.
-QUEUE_HEALTH = """\
-local hs = {status = "Progressing", message = "waiting for Kueue"}
-for _, condition in ipairs((obj.status or {}).conditions or {}) do
-  if condition.type == "Active" then
-    hs.message = condition.message or ""
-    if condition.status == "True" then
-      hs.status = "Healthy"
-    elseif condition.reason == "Stopped" then
-      hs.status = "Suspended"
-    else
-      hs.status = "Degraded"
-    end
-  end
-end
-return hs
-"""
 
 
 def queues(cluster: Cluster) -> Component:
@@ -54,7 +37,8 @@ def queues(cluster: Cluster) -> Component:
             *priorities(cluster.scheduling),
         ),
         needs=("kueue",),
-        health=(Health("kueue.x-k8s.io", "ClusterQueue", QUEUE_HEALTH),),
+        # A queue that a person holds is not ill; a queue whose flavors are missing is.
+        health=(Health("kueue.x-k8s.io", "ClusterQueue", read_text("queues/health.lua")),),
     )
 
 

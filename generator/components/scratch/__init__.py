@@ -3,7 +3,8 @@
 from generator.components.common import CLUSTER_ROLES, SCRATCH, prometheus_crds
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Version, Versions
-from generator.components.parts import UNPRIVILEGED, local_class, pod_security, rights, rule, tolerations
+from generator.components.parts import UNPRIVILEGED, pod_security, tolerations
+from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.model.storage import Scratch
@@ -51,15 +52,27 @@ def scratch(cluster: Cluster) -> Component:
         summary="Scratch volumes on local NVMe, wiped when their claim goes",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
-        # Deleted with its claim: nothing here is kept.
         objects=(
-            local_class({"name": settings.storage_class}, "Delete"),
+            storage_class(settings),
             *node_cleanup(settings, version.images["node-cleanup"]),
         ),
         releases=(Release(chart, chart.name, NAMESPACE, values(cluster, settings, machines)),),
         needs=prometheus_crds(cluster),
         kinds=CLUSTER_ROLES,
     )
+
+
+def storage_class(settings: Scratch) -> Manifest:
+    """Return the class of the volumes that are there. It binds late: the pod chooses the node."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": settings.storage_class},
+        "provisioner": "kubernetes.io/no-provisioner",
+        "volumeBindingMode": "WaitForFirstConsumer",
+        # Deleted with its claim: nothing here is kept.
+        "reclaimPolicy": "Delete",
+    }
 
 
 def values(cluster: Cluster, settings: Scratch, machines: tuple[Machine, ...]) -> Manifest:
@@ -92,19 +105,12 @@ def node_cleanup(settings: Scratch, image: str) -> tuple[Manifest, ...]:
     """Delete the claims whose node is gone: their volumes will never be there again, and the pods that wait for them
     could not start anywhere. Only for this class: no other volume is looked at.
     """
-    metadata = {"name": CLEANUP, "namespace": NAMESPACE, "labels": LABELS}
-    rules = [
-        rule("", ["persistentvolumes", "persistentvolumeclaims"], ["get", "list", "watch", "delete"]),
-        rule("", ["nodes"], ["get", "list", "watch"]),
-        rule("", ["events"], ["create", "patch"]),
-    ]
     return (
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata},
-        *rights({"name": CLEANUP, "labels": LABELS}, rules, NAMESPACE, "ClusterRole"),
+        *read_objects("scratch/node-cleanup-rights.yaml"),
         {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
-            "metadata": metadata,
+            "metadata": {"name": CLEANUP, "namespace": NAMESPACE, "labels": LABELS},
             "spec": {
                 "replicas": 1,
                 "selector": {"matchLabels": LABELS},

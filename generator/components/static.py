@@ -1,0 +1,59 @@
+"""What is the same on every cluster lies beside the code as files: Kubernetes objects in YAML, scripts, Lua, prose."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from generator.components.component import Manifest
+from generator.spec.scalars import resolve
+
+FOLDER = Path(__file__).parent
+
+
+@cache
+def read_text(path: str) -> str:
+    """Return a file by its path below `generator/components`, as it is. Read once."""
+    return (FOLDER / path).read_text(encoding="utf-8")
+
+
+@cache
+def read_objects(path: str) -> tuple[Manifest, ...]:
+    """Return the objects of a YAML file. All who read it share them: make a copy of what you change.
+
+    Plain YAML only, without anchors, tags and merge keys. PyYAML's own loader takes three times as long, which a render
+    would feel.
+    """
+    following = yaml.CSafeLoader(read_text(path)).get_event
+    found: list[Manifest] = []
+    while not isinstance(event := following(), yaml.StreamEndEvent):
+        if isinstance(event, yaml.DocumentStartEvent):
+            found.append(_value(following(), following))
+    return tuple(found)
+
+
+def _value(event: Any, following: Callable[[], Any]) -> Any:
+    kind = type(event)
+    if kind is yaml.ScalarEvent:
+        return resolve(event.value) if event.implicit[0] else event.value
+    if kind is yaml.SequenceStartEvent:
+        items = []
+        while type(event := following()) is not yaml.SequenceEndEvent:
+            items.append(_value(event, following))
+        return items
+    if kind is not yaml.MappingStartEvent:
+        raise ValueError(f"line {event.start_mark.line + 1}: write it out, without an alias")
+    made = {}
+    while type(key := following()) is not yaml.MappingEndEvent:
+        made[key.value] = _value(following(), following)
+    return made
+
+
+@cache
+def read_folder(path: str) -> dict[str, str]:
+    """Return every file below a folder, by its path there. Read once; all who read it share it."""
+    root = FOLDER / path
+    files = sorted(file for file in root.rglob("*") if file.is_file())
+    return {file.relative_to(root).as_posix(): file.read_text(encoding="utf-8") for file in files}
