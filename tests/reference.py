@@ -1,8 +1,12 @@
 """The reference clusters, read from this repository."""
 
 from pathlib import Path
+from typing import Any
+
+from msgspec import structs
 
 from generator.model.cluster import Cluster
+from generator.model.nodes import Machine
 from generator.spec.decode import decode
 from generator.spec.reader import read
 
@@ -15,3 +19,8 @@ def load(name: str) -> Cluster:
     cluster = decode(read((ROOT / file).read_bytes(), file))
     assert isinstance(cluster, Cluster), cluster
     return cluster
+
+
+def with_hardware(machine: Machine, **changed: Any) -> Machine:
+    """Return a node with other hardware."""
+    return structs.replace(machine, hardware=structs.replace(machine.hardware, **changed))

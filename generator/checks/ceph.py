@@ -16,6 +16,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
+from generator.model.served import numbers
 
 
 def _pools(cluster: Cluster) -> list[tuple[Path, str]]:
@@ -242,15 +243,15 @@ def room_for_osds(cluster: Cluster) -> Iterator[Finding]:
     """
     hosts = cluster.ceph_hosts
     short_of = {
-        "cpu": [host for host in hosts if _needs(host, cluster)[0] > host.cpu * 1000],
-        "memory": [host for host in hosts if _needs(host, cluster)[1] > host.memory.value],
+        "cpu": [host for host in hosts if _needs(host, cluster)[0] > host.hardware.cpu * 1000],
+        "memory": [host for host in hosts if _needs(host, cluster)[1] > host.hardware.memory.value],
     }
     for field, short in short_of.items():
         for at, (host, *_) in by_place(cluster, short, field).items():
             cpu, memory = _needs(host, cluster)
-            need = f"{human(memory)} of {host.memory.human()}"
+            need = f"{human(memory)} of {host.hardware.memory.human()}"
             if field == "cpu":
-                need = f"{-(-cpu // 1000)} CPUs of {host.cpu}"
+                need = f"{-(-cpu // 1000)} CPUs of {host.hardware.cpu}"
             message = f"{osds(host, cluster)} disks for ceph and what is reserved on {host.name} need {need}"
             also = hardware_path(cluster, host, "disks")
             yield Finding(at=at, also=also, message=message, fix="give Ceph fewer disks of the node")
@@ -274,11 +275,9 @@ def kernel_encrypts(cluster: Cluster) -> Iterator[Finding]:
     """
     ceph, seen = cluster.storage.ceph, set[Path]()
     for machine in cluster.machines if ceph and ceph.encryption.transit else ():
-        # Python refuses to read thousands of digits.
-        version = [int(part[:9]) for part in (machine.kernel or "5.11").split(".")]
         own = cluster.nodes[machine.index].kernel
         at: Path = ("nodes", machine.index, "kernel") if own else ("pools", machine.pool, "kernel")
-        if version[:2] < [5, 11] and at not in seen:
+        if machine.kernel and numbers(machine.kernel) < (5, 11) and at not in seen:
             seen.add(at)
             message = f"Linux {machine.kernel} of {machine.name} cannot mount from a Ceph that encrypts its traffic"
             fix = "kernel 5.11 or later, or encryption.transit: false"

@@ -20,7 +20,7 @@ def hcas_have_fabric(cluster: Cluster) -> Iterator[Finding]:
     """Without `fabric` nothing is installed that gives InfiniBand to pods."""
     if cluster.fabric:
         return
-    with_hcas = [machine for machine in cluster.machines if machine.hcas]
+    with_hcas = [machine for machine in cluster.machines if machine.hardware.hcas]
     for at, (first, *_) in by_place(cluster, with_hcas, "hcas").items():
         message = f"{first.name} has InfiniBand devices, and the cluster has no fabric"
         yield Finding(at=at, message=message, fix="describe the switches in `fabric`, or remove `hcas`")
@@ -37,7 +37,7 @@ def hcas_have_fabric(cluster: Cluster) -> Iterator[Finding]:
 )
 def fabric_used(cluster: Cluster) -> Iterator[Finding]:
     """Drivers and plugins would be installed for nobody."""
-    if cluster.fabric and not any(machine.hcas for machine in cluster.machines):
+    if cluster.fabric and not any(machine.hardware.hcas for machine in cluster.machines):
         fix = "add `hcas` to pools, or remove fabric"
         yield Finding(at=("fabric",), key=True, message="no node has `hcas`", fix=fix)
 
@@ -64,7 +64,7 @@ def switch_names_unique(cluster: Cluster) -> Iterator[Finding]:
 def hcas_unique(cluster: Cluster) -> Iterator[Finding]:
     """The kernel gives each device a name of its own, as `ibstat -l` shows them."""
     for place, (machine, *_) in by_place(cluster, cluster.machines, "hcas").items():
-        items = ((hca, at) for at, hca in entries(machine.hcas, *place))
+        items = ((hca, at) for at, hca in entries(machine.hardware.hcas, *place))
         yield from given_twice(items, "{} is listed twice", "name the other device")
 
 
@@ -78,10 +78,10 @@ def cable_of_hca(cluster: Cluster) -> Iterator[Finding]:
     """A port that no device uses hides the one that has none."""
     for machine in cluster.machines if cluster.fabric else ():
         for hca in machine.fabric:
-            if hca not in machine.hcas:
-                message = f"{machine.name} has no HCA {hca}: it has {', '.join(machine.hcas) or 'none'}"
+            if hca not in machine.hardware.hcas:
+                message = f"{machine.name} has no HCA {hca}: it has {', '.join(machine.hardware.hcas) or 'none'}"
                 at, also = ("nodes", machine.index, "fabric", hca), hardware_path(cluster, machine, "hcas")
-                loose = [name for name in machine.hcas if name not in machine.fabric]
+                loose = [name for name in machine.hardware.hcas if name not in machine.fabric]
                 fix = suggest(hca, loose, "add it to `hcas`, or remove the cable")
                 yield Finding(at=at, key=True, also=also, message=message, fix=fix)
 
@@ -96,7 +96,7 @@ def hca_cabled(cluster: Cluster) -> Iterator[Finding]:
     """A job over all HCAs is as slow as the one without a link, and the ports left of a switch are miscounted."""
     free = next(iter(free_ports(cluster).values()), "")
     for machine in cluster.machines if cluster.fabric else ():
-        loose = [hca for hca in machine.hcas if hca not in machine.fabric]
+        loose = [hca for hca in machine.hardware.hcas if hca not in machine.fabric]
         if loose:
             at: Path = ("nodes", machine.index, "fabric") if machine.fabric else ("nodes", machine.index)
             message = f"{machine.name} has no switch port for {', '.join(loose)}"
@@ -152,7 +152,7 @@ def ipoib_declared(cluster: Cluster) -> Iterator[Finding]:
     """The plugin that hands HCAs to pods knows InfiniBand by the type of the network device on top, so each HCA
     needs an IPoIB device; without one it registers no HCA and reports no error.
     """
-    if cluster.fabric and not cluster.networks.ipoib and any(machine.hcas for machine in cluster.machines):
+    if cluster.fabric and not cluster.networks.ipoib and any(machine.hardware.hcas for machine in cluster.machines):
         message = "nodes have HCAs, and networks has no ipoib"
         fix = "add networks.ipoib with the `cidr` and `interface` of IP over InfiniBand"
         yield Finding(at=("networks",), key=True, also=("fabric",), message=message, fix=fix)

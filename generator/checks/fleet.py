@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from generator.checks.places import ENDPOINT, endpoint
+from generator.checks.places import ENDPOINT
 from generator.checks.site import hosts
 from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import Finding, Path, Severity
@@ -49,8 +49,8 @@ def endpoints_apart(clusters: Clusters) -> Iterator[Finding]:
     """
     owners: dict[str, str] = {}
     for name, cluster in clusters.items():
-        external = cluster.kubernetes.endpoint.by == "external"
-        address = cluster.kubernetes.endpoint.address if external else endpoint(cluster)[0]
+        endpoint = cluster.kubernetes.endpoint
+        address = endpoint.address if endpoint.by == "external" else endpoint.host
         other = owners.setdefault(address, name)
         if other != name:
             message = f"the endpoint {address} is that of cluster {other} as well"
@@ -68,7 +68,7 @@ def endpoint_no_node(clusters: Clusters) -> Iterator[Finding]:
     """The cluster would announce the address of a machine that belongs to another one."""
     owners = {str(node.address): (name, node.name) for name, cluster in clusters.items() for node in cluster.nodes}
     for name, cluster in clusters.items():
-        host, _ = endpoint(cluster)
+        host = cluster.kubernetes.endpoint.host
         other, node = owners.get(host, (name, ""))
         if other != name:
             message = f"the endpoint {host} is {node} in cluster {other}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import ENDPOINT, addresses, claims, endpoint, endpoint_address, free_address, is_host
+from generator.checks.places import ENDPOINT, addresses, claims, endpoint_address, free_address, is_host
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.quantity import Quantity
@@ -69,12 +69,12 @@ def endpoint_in_node_network(cluster: Cluster) -> Iterator[Finding]:
     """kube-vip and keepalived put the address onto the interface of a control-plane node and announce it by ARP,
     which only the node network hears.
     """
-    by, cidr, address = cluster.kubernetes.endpoint.by, cluster.networks.node.cidr, endpoint_address(cluster)
-    if by == "external" or (address and is_host(address, cidr)):
+    endpoint, cidr, address = cluster.kubernetes.endpoint, cluster.networks.node.cidr, endpoint_address(cluster)
+    if endpoint.by == "external" or (address and is_host(address, cidr)):
         return
-    (host, port), free = endpoint(cluster), free_address(cluster, "node")
-    message = f"the endpoint {host} of {by} is not a host address of the node network {cidr}"
-    fix = f"{free}:{port} is free" if free else "enlarge the node network"
+    free = free_address(cluster, "node")
+    message = f"the endpoint {endpoint.host} of {endpoint.by} is not a host address of the node network {cidr}"
+    fix = f"{free}:{endpoint.port} is free" if free else "enlarge the node network"
     yield Finding(at=ENDPOINT, also=("networks", "node", "cidr"), message=message, fix=fix)
 
 
@@ -94,7 +94,7 @@ def endpoint_of_its_own(cluster: Cluster) -> Iterator[Finding]:
     for claim in claims(cluster):
         if claim.address == address and claim.at != ENDPOINT:
             message = f"the endpoint {address} is the address of {claim.owner}"
-            fix = f"{free_address(cluster, 'node')}:{endpoint(cluster)[1]} is free"
+            fix = f"{free_address(cluster, 'node')}:{cluster.kubernetes.endpoint.port} is free"
             yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix)
 
 
@@ -106,11 +106,16 @@ def endpoint_of_its_own(cluster: Cluster) -> Iterator[Finding]:
 )
 def endpoint_port(cluster: Cluster) -> Iterator[Finding]:
     """The API server listens on this port beside etcd, the kubelet and the ports of services (30000 to 32767)."""
-    (host, port), external = endpoint(cluster), cluster.kubernetes.endpoint.by == "external"
-    taken = "" if external else PORTS.get(port, "services of type NodePort" if 30000 <= port <= 32767 else "")
+    endpoint = cluster.kubernetes.endpoint
+    port = endpoint.port
+    taken = (
+        ""
+        if endpoint.by == "external"
+        else PORTS.get(port, "services of type NodePort" if 30000 <= port <= 32767 else "")
+    )
     if taken or not 1 <= port <= 65535:
         message = f"port {port} belongs to {taken}" if taken else f"{port} is not a port (1 to 65535)"
-        yield Finding(at=ENDPOINT, message=message, fix=f"{host}:6443")
+        yield Finding(at=ENDPOINT, message=message, fix=f"{endpoint.host}:6443")
 
 
 @warning(
@@ -125,7 +130,7 @@ def endpoint_not_one_of_several(cluster: Cluster) -> Iterator[Finding]:
     for machine in cluster.control_plane:
         if machine.address == address and cluster.kubernetes.endpoint.by == "external" and count > 1:
             message = f"the endpoint is {machine.name} alone, one of {count} control-plane nodes"
-            free = f"{free_address(cluster, 'node')}:{endpoint(cluster)[1]}"
+            free = f"{free_address(cluster, 'node')}:{cluster.kubernetes.endpoint.port}"
             fix = f"a load balancer's address, or {free} with by: kube-vip"
             yield Finding(at=ENDPOINT, also=("nodes", machine.index, "address"), message=message, fix=fix)
 
@@ -147,7 +152,11 @@ def endpoint_on_control_plane(cluster: Cluster) -> Iterator[Finding]:
         if claim.address == address and address not in own:
             kind = "which is a worker" if claim.network == "node" else f"in the {claim.network} network"
             message = f"the endpoint {address} is {claim.owner}, {kind}"
-            fix = f"{min(own)}:{endpoint(cluster)[1]}" if own else "name a control-plane node or a load balancer"
+            fix = (
+                f"{min(own)}:{cluster.kubernetes.endpoint.port}"
+                if own
+                else "name a control-plane node or a load balancer"
+            )
             yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix)
 
 

@@ -8,7 +8,6 @@ from generator.checks.places import (
     addresses,
     blocks,
     claims,
-    declared,
     edges,
     entries,
     given_twice,
@@ -130,7 +129,7 @@ def range_apart(cluster: Cluster) -> Iterator[Finding]:
 )
 def gateway_in_network(cluster: Cluster) -> Iterator[Finding]:
     """A gateway outside the network cannot be reached, and the first and last address of a network are no host's."""
-    networks = declared(cluster)
+    networks = cluster.networks.declared
     for name, at, network in overrides(cluster):
         if network.gateway and name in networks and not is_host(network.gateway, networks[name].cidr):
             cidr, also = networks[name].cidr, ("networks", name, "cidr")
@@ -195,7 +194,7 @@ def bond_of_two(cluster: Cluster) -> Iterator[Finding]:
 )
 def bond_named(cluster: Cluster) -> Iterator[Finding]:
     """`interface` names the bond, and a device belongs to one bond once."""
-    networks = declared(cluster)
+    networks = cluster.networks.declared
     for name, at, network in overrides(cluster):
         interface = network.interface or (networks[name].interface if name in networks else None)
         if network.bond and (interface is None or interface in network.bond):
@@ -213,7 +212,7 @@ def bond_named(cluster: Cluster) -> Iterator[Finding]:
 )
 def one_mtu(cluster: Cluster) -> Iterator[Finding]:
     """Large frames to a node with a smaller MTU vanish without a word: small requests work, transfers hang."""
-    networks = declared(cluster)
+    networks = cluster.networks.declared
     found = {
         (name, network.mtu): network_path(cluster, machine, name, "mtu")
         for machine in reversed(cluster.machines)
@@ -255,7 +254,7 @@ def network_declared(cluster: Cluster) -> Iterator[Finding]:
     """What differs on a pool or node, differs from a network of the cluster; without one it has no effect. An
     address needs a network as well.
     """
-    networks = declared(cluster)
+    networks = cluster.networks.declared
     places = [(name, at) for name, at, _ in overrides(cluster)]
     places += [(claim.network, claim.at) for claim in addresses(cluster)]
     for name, at in places:
@@ -276,7 +275,7 @@ def interface_in_one_network(cluster: Cluster) -> Iterator[Finding]:
     """
     items = (
         (network.interface, ("networks", name, "interface"))
-        for name, network in declared(cluster).items()
+        for name, network in cluster.networks.declared.items()
         if network.interface and not network.vlan
     )
     yield from given_twice(items, "{} carries two networks", "name another interface, or give the network its `vlan`")

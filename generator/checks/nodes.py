@@ -10,7 +10,6 @@ from generator.checks.places import (
     addresses,
     by_place,
     claims,
-    declared,
     edges,
     entries,
     free_address,
@@ -60,7 +59,7 @@ def name_not_reserved(cluster: Cluster) -> Iterator[Finding]:
 )
 def address_in_network(cluster: Cluster) -> Iterator[Finding]:
     """A node reaches the others without a router only from an address of their network."""
-    networks, free = declared(cluster), _free(cluster)
+    networks, free = cluster.networks.declared, _free(cluster)
     for claim in addresses(cluster):
         network = networks.get(claim.network)
         if network and claim.address not in network.cidr:
@@ -77,7 +76,7 @@ def address_in_network(cluster: Cluster) -> Iterator[Finding]:
 )
 def address_of_host(cluster: Cluster) -> Iterator[Finding]:
     """The first address of a network names the network, and the last one is for broadcasts."""
-    networks, free = declared(cluster), _free(cluster)
+    networks, free = cluster.networks.declared, _free(cluster)
     for claim in addresses(cluster):
         network = networks.get(claim.network)
         if network and claim.address in edges(network.cidr):
@@ -198,12 +197,12 @@ def hardware_beyond_reserved(cluster: Cluster) -> Iterator[Finding]:
     """The kubelet does not start when more is reserved than the node has, and runs no pod when all is."""
     kept = cluster.kubernetes.reserved
     small = {
-        "cpu": [machine for machine in cluster.machines if machine.cpu * 1000 <= kept.cpu.milli],
-        "memory": [machine for machine in cluster.machines if machine.memory.milli <= kept.memory.milli],
+        "cpu": [machine for machine in cluster.machines if machine.hardware.cpu * 1000 <= kept.cpu.milli],
+        "memory": [machine for machine in cluster.machines if machine.hardware.memory.milli <= kept.memory.milli],
     }
     for field, machines in small.items():
         for at, (first, *_) in by_place(cluster, machines, field).items():
-            part, whole = getattr(kept, field), getattr(first, field)
+            part, whole = getattr(kept, field), getattr(first.hardware, field)
             message = f"kubernetes.reserved keeps {part} of the {whole} {field} of {first.name}: nothing is left"
             fix = "reserve less, or leave such small nodes out"
             yield Finding(at=at, also=("kubernetes", "reserved", field), message=message, fix=fix)

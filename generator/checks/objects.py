@@ -103,7 +103,7 @@ def drives_present(cluster: Cluster) -> Iterator[Finding]:
     """MinIO is laid out over the drives of its four nodes; with none on one of them there is nothing to lay out."""
     without = [machine for machine in _machines(cluster) if not _drives(machine)]
     for at, (first, *_) in by_place(cluster, without, "disks").items():
-        where = at if first.disks else at[:-1]
+        where = at if first.hardware.disks else at[:-1]
         message = f"{first.name} has no disks with `use: objects`"
         yield Finding(at=where, also=POOL, message=message, fix="add them to `disks`")
 

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
-from generator.model.nodes import Machine, Network, NetworkOverride, Node, Pool
+from generator.model.nodes import Machine, NetworkOverride, Node, Pool
 from generator.model.quantity import Quantity
+from generator.spec.near import near
 
 Key = TypeVar("Key", bound=Hashable)
 Entry = TypeVar("Entry")
@@ -15,7 +16,6 @@ Cidr: TypeAlias = IPv4Network | IPv6Network
 
 ENDPOINT: Path = ("kubernetes", "endpoint", "address")
 POD: Path = ("kubernetes", "podCIDR")
-NETWORKS = ("node", "storage", "ipoib", "bmc")
 # Where a free network is looked for: private addresses (RFC 1918).
 PRIVATE = tuple(IPv4Network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 
@@ -48,15 +48,9 @@ def sections(cluster: Cluster) -> list[tuple[Path, Pool | Node]]:
     return [*pools, *entries(cluster.nodes, "nodes")]
 
 
-def declared(cluster: Cluster) -> dict[str, Network]:
-    """Return the networks that the file has, by name."""
-    found = {name: getattr(cluster.networks, name) for name in NETWORKS}
-    return {name: network for name, network in found.items() if network}
-
-
 def blocks(cluster: Cluster) -> Iterator[Block]:
     """Yield the networks between nodes, in both families."""
-    for name, network in declared(cluster).items():
+    for name, network in cluster.networks.declared.items():
         yield Block(f"the {name} network", ("networks", name, "cidr"), network.cidr)
         if network.cidr6:
             yield Block(f"the {name} network", ("networks", name, "cidr6"), network.cidr6)
@@ -85,23 +79,17 @@ def addresses(cluster: Cluster) -> Iterator[Claim]:
             yield Claim(node.name, (*at, "addresses", network), network, address)
 
 
-def endpoint(cluster: Cluster) -> tuple[str, int]:
-    """Return the host and the port of the control plane's endpoint."""
-    host, _, port = cluster.kubernetes.endpoint.address.rpartition(":")
-    return host, int(port)
-
-
 def endpoint_address(cluster: Cluster) -> IPv4Address | None:
     """Return the endpoint's address, None where it is a name."""
     try:
-        return IPv4Address(endpoint(cluster)[0])
+        return IPv4Address(cluster.kubernetes.endpoint.host)
     except ValueError:
         return None
 
 
 def overrides(cluster: Cluster) -> Iterator[tuple[str, Path, NetworkOverride]]:
     """Yield all that the file says of networks, with its place: of the cluster, then of pools, then of nodes."""
-    for name, network in declared(cluster).items():
+    for name, network in cluster.networks.declared.items():
         yield name, ("networks", name), network
     for at, section in sections(cluster):
         for name, override in section.networks.items():
@@ -142,9 +130,9 @@ def free_address(cluster: Cluster, network: str) -> str:
     """Return the first address after the network's highest node that nobody has, or any other free one; empty
     where there is none.
     """
-    if network not in declared(cluster):
+    if network not in cluster.networks.declared:
         return ""
-    cidr = declared(cluster)[network].cidr
+    cidr = cluster.networks.declared[network].cidr
     taken = {claim.address for claim in claims(cluster)}
     reserved = cluster.networks.load_balancer
     used = [each.address for each in addresses(cluster) if each.network == network and each.address in cidr]
@@ -226,17 +214,10 @@ def given_twice(items: Iterable[tuple[Hashable, Path]], message: str, fix: str) 
         yield Finding(at=at, also=first, message=message.format(key), fix=fix)
 
 
-def meant(word: str, known: Iterable[str]) -> str:
-    """Return the known name that is nearest to a wrong one; empty where none is near."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only needed when something is wrong
-
-    return next(iter(get_close_matches(word, list(known), n=1, cutoff=0.6)), "")
-
-
 def suggest(word: str, known: Iterable[str], otherwise: str) -> str:
     """Return a fix for a wrong name: the known one that is near, else what else helps."""
-    near = meant(word, known)
-    return f"did you mean {near}?" if near else otherwise
+    meant = near(word, known)
+    return f"did you mean {meant}?" if meant else otherwise
 
 
 def human(size: int) -> str:

@@ -6,12 +6,13 @@ from itertools import count
 from math import ceil
 from typing import NamedTuple
 
-from generator.checks.places import entries, meant, repeats
+from generator.checks.places import entries, repeats
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.nodes import Switch
 from generator.model.rule import rule
 from generator.model.text import Port
+from generator.spec.near import near
 
 
 class Cable(NamedTuple):
@@ -63,8 +64,8 @@ def known_switch(cluster: Cluster) -> Iterator[Finding]:
     known = switches(cluster)
     for cable in cables(cluster) if cluster.fabric else ():
         if cable.port.switch not in known:
-            near = meant(cable.port.switch, known)
-            fix = f"did you mean {near}/{cable.port.number}?" if near else "add the switch to fabric.switches"
+            meant = near(cable.port.switch, known)
+            fix = f"did you mean {meant}/{cable.port.number}?" if meant else "add the switch to fabric.switches"
             message = f"{cable.hca} of {cable.node} leads to {cable.port.switch}, which is not described"
             yield Finding(at=cable.at, also=("fabric", "switches"), message=message, fix=fix)
 

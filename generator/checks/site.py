@@ -5,12 +5,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from generator.checks.places import entries, given_twice, meant, repeats
+from generator.checks.places import entries, given_twice, repeats
 from generator.components import CATALOGUE
 from generator.components.cilium import INGRESS_CLASS
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule, warning
+from generator.spec.near import near
 
 AREAS = frozenset({
     "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Canada", "Europe", "Etc", "Indian",
@@ -177,6 +178,6 @@ def timezone_named(cluster: Cluster) -> Iterator[Finding]:
     zone = cluster.site.timezone
     area, slash, rest = zone.partition("/")
     if zone != "UTC" and not (area in AREAS and slash and re.fullmatch(r"[\w+-]+(/[\w+-]+)*", rest)):
-        near = meant(area, AREAS)
-        fix = f"did you mean {near}/{rest}?" if near and rest else "as in Asia/Seoul or Etc/UTC"
+        meant = near(area, AREAS)
+        fix = f"did you mean {meant}/{rest}?" if meant and rest else "as in Asia/Seoul or Etc/UTC"
         yield Finding(at=("site", "timezone"), message=f"`{zone}` is not a timezone's name", fix=fix)

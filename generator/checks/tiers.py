@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from generator.checks.places import by_place, entries
+from generator.components.ceph_cluster.classes import block_class, bucket_class, file_class
+from generator.components.minio.layout import STORAGE_CLASS
 from generator.model.capacity import ceph_raw
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
@@ -42,7 +44,7 @@ class PlacedPool(NamedTuple):
 def disk_lists(cluster: Cluster) -> list[DiskList]:
     """Return each list of disks once, in the order in which nodes use them."""
     found = by_place(cluster, cluster.machines, "disks")
-    return [DiskList(at, machines[0].disks, machines) for at, machines in found.items()]
+    return [DiskList(at, machines[0].hardware.disks, machines) for at, machines in found.items()]
 
 
 def disks(cluster: Cluster) -> Iterator[PlacedDisk]:
@@ -114,23 +116,23 @@ def storage_classes(cluster: Cluster) -> Iterator[tuple[str, Path]]:
     """Yield the storage classes that the cluster gets, each with the place that names it."""
     storage = cluster.storage
     if storage.objects:
-        yield "minio-local", OBJECTS
+        yield STORAGE_CLASS, OBJECTS
     if storage.scratch:
         yield storage.scratch.storage_class, ("storage", "scratch", "storageClass")
     for at, pool in block_pools(cluster):
-        yield _class(at, pool, pool.name, (*at, "name"))
+        yield block_class(pool), _named(pool, at, (*at, "name"))
     for at, each in filesystems(cluster):
         for place, pool in entries(each.data, *at, "data"):
-            yield _class(place, pool, f"{each.name}-{pool.name}", (*place, "name"))
+            yield file_class(each, pool), _named(pool, place, (*place, "name"))
     for at, store in object_stores(cluster):
-        yield _class((*at, "data"), store.data, f"{store.name}-bucket", (*at, "name"))
+        yield bucket_class(store), _named(store.data, (*at, "data"), (*at, "name"))
     if storage.nfs:
         yield storage.nfs.storage_class, ("storage", "nfs", "storageClass")
 
 
-def _class(at: Path, pool: CephPool, name: str, named: Path) -> tuple[str, Path]:
-    """Return a pool's storage class: the one it names, else `name`, which follows from what stands at `named`."""
-    return (pool.storage_class, (*at, "storageClass")) if pool.storage_class else (name, named)
+def _named(pool: CephPool, at: Path, otherwise: Path) -> Path:
+    """Return the place that names a pool's storage class: its own key, else what stands at `otherwise`."""
+    return (*at, "storageClass") if pool.storage_class else otherwise
 
 
 def default_classes(cluster: Cluster) -> list[PlacedPool]:

@@ -9,6 +9,7 @@ from generator.components.definition import Version
 from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.finding import Finding
 from generator.model.rule import rule, warning
+from generator.model.served import minor_of
 
 COMPONENTS = frozenset(CATALOGUE) | {NAMESPACES}
 """Every name that `components` may have."""
@@ -22,7 +23,7 @@ COMPONENTS = frozenset(CATALOGUE) | {NAMESPACES}
 )
 def supported_version(cluster: Cluster) -> Iterator[Finding]:
     """Each component's maintainers test it on some minors of Kubernetes and support no others."""
-    minor = int(cluster.kubernetes.version.split(".")[1][:9])  # Python refuses to read thousands of digits
+    minor = minor_of(cluster.kubernetes.version)
     without = absent(cluster)
     used = [one for one in CATALOGUE.values() if one.name not in without and cluster.settings(one.name).managed]
     versions = {one.name: one.versions.of(cluster) for one in sorted(used, key=lambda one: one.name) if one.versions}

@@ -7,6 +7,7 @@ import click
 from generator.cli.options import ROOT, root_of
 from generator.errors import UsageError
 from generator.model.rule import Explained, explained
+from generator.spec.near import nearest
 
 
 @click.command("explain")
@@ -34,10 +35,8 @@ def _known(code: str) -> Explained:
     known = explanations()
     if code in known:
         return known[code]
-    from difflib import get_close_matches  # noqa: PLC0415 - only when it is needed
-
-    near = get_close_matches(code, known, 3)
-    raise UsageError(f"`{code}` is not a code" + (f"; did you mean {', '.join(near)}?" if near else ""))
+    meant = nearest(code, known, 3)
+    raise UsageError(f"`{code}` is not a code" + (f"; did you mean {', '.join(meant)}?" if meant else ""))
 
 
 def explanations() -> dict[str, Explained]:

@@ -55,12 +55,11 @@ def serves_ingress(cluster: Cluster) -> bool:
 
 def values(cluster: Cluster) -> Manifest:
     """Return the chart's values. Without kube-proxy the agents reach the API server by the endpoint's own address."""
-    host, _, port = cluster.kubernetes.endpoint.address.rpartition(":")
     return {
         "cluster": {"name": cluster.name, "id": 0},
         "kubeProxyReplacement": True,
-        "k8sServiceHost": host,
-        "k8sServicePort": int(port),
+        "k8sServiceHost": cluster.kubernetes.endpoint.host,
+        "k8sServicePort": cluster.kubernetes.endpoint.port,
         **addressing(cluster),
         **datapath(cluster),
         **announcements(cluster.networks.load_balancer),

@@ -11,6 +11,8 @@ RACK = "topology.rook.io/rack"
 # Before every name that the site's identity provider gives: without it, a group of its own called `system:masters`
 # would rule the cluster.
 OIDC_PREFIX = "oidc:"
+API_PORT = 6443
+"""Where the API server listens on each control-plane node."""
 # On an Ingress: an ingress controller that publishes no address would hold the wave for ever.
 UNWATCHED = {"argocd.argoproj.io/ignore-healthcheck": "true"}
 # Kinds for `Component.kinds` that many charts bring.
@@ -63,6 +65,23 @@ def ethernet(cluster: Cluster) -> list[str]:
     """Return the names of the interfaces that carry the node network, on any node."""
     names = {machine.networks["node"].interface: None for machine in cluster.machines}
     return [name for name in names if name]
+
+
+def proxy_variables(cluster: Cluster, *past: str) -> dict[str, str]:
+    """Return the environment that sends a program through the site's proxy, empty without one. What is inside, what the
+    site names and `past` are reached directly.
+    """
+    proxy, kubernetes = cluster.site.proxy, cluster.kubernetes
+    if proxy is None:
+        return {}
+    networks = [network.cidr for network in (cluster.networks.node, cluster.networks.storage) if network]
+    inside = map(str, (*networks, kubernetes.pod_cidr, kubernetes.service_cidr))
+    names = (f".{kubernetes.dns_domain}", ".svc", f".{cluster.site.domain}")
+    return {
+        "HTTP_PROXY": proxy.http,
+        "HTTPS_PROXY": proxy.https or proxy.http,
+        "NO_PROXY": ",".join(("localhost", "127.0.0.1", *inside, *names, *proxy.no_proxy, *past)),
+    }
 
 
 def exposed(cluster: Cluster, host: str | None) -> bool:

@@ -1,5 +1,7 @@
 """Who signs the cluster's certificates: the site's own CA, or one made here."""
 
+from typing import Literal
+
 from generator.components.cert_manager import NAMESPACE
 from generator.components.cert_manager import VERSIONS as CERT_MANAGER_VERSIONS
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier, protect
@@ -13,16 +15,23 @@ OWN_CA = "site-ca"
 SELF_SIGNED = "self-signed"
 
 
-def signed(name: str, namespace: str, *readers: str) -> Secret:
-    """Declare a certificate with its key that cert-manager makes."""
+def signed(
+    name: str,
+    namespace: str,
+    *readers: str,
+    loss: Literal["harmless", "outage", "data"] = "harmless",
+    rotate: str = "cert-manager renews it; delete it to have it made again",
+    by: str = "cert-manager",
+) -> Secret:
+    """Declare a certificate with its key that cert-manager makes, or has an issuer make."""
     return Secret(
         name=name,
         namespace=namespace,
         keys=("ca.crt", "tls.crt", "tls.key"),
         source="in-cluster",
-        by="cert-manager",
-        loss="harmless",
-        rotate="cert-manager renews it; delete it to have it made again",
+        by=by,
+        loss=loss,
+        rotate=rotate,
         readers=readers,
     )
 
@@ -89,16 +98,8 @@ def given_ca(secret: str) -> Secret:
 
 def own_ca() -> Secret:
     """Declare the CA that is made here. Lost, all that trust it must be told of a new one."""
-    return Secret(
-        name=OWN_CA,
-        namespace=NAMESPACE,
-        keys=("ca.crt", "tls.crt", "tls.key"),
-        source="in-cluster",
-        by="issuers",
-        loss="data",
-        rotate="delete it: a new CA is made, and every certificate must be renewed and the new CA trusted",
-        readers=("cert-manager",),
-    )
+    rotate = "delete it: a new CA is made, and every certificate must be renewed and the new CA trusted"
+    return signed(OWN_CA, NAMESPACE, "cert-manager", loss="data", rotate=rotate, by="issuers")
 
 
 DEFINITION = Definition(

@@ -3,8 +3,9 @@
 from typing import Literal
 
 from generator.components.common import CLUSTER_ROLES, CRD, fullname, release_of
-from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, ImageJoining, Version, Versions
+from generator.components.issuers import signed
 from generator.components.operated import Api
 from generator.components.parts import injected_ca, tolerations
 from generator.model.cluster import Cluster
@@ -30,7 +31,7 @@ def hosts(cluster: Cluster) -> tuple[Machine, ...]:
     """Return the nodes whose pods may use RDMA: those with GPUs and HCAs, where there is a fabric."""
     if cluster.fabric is None:
         return ()
-    return tuple(machine for machine in cluster.gpu_nodes if machine.hcas)
+    return tuple(machine for machine in cluster.gpu_nodes if machine.hardware.hcas)
 
 
 def network_operator(cluster: Cluster) -> Component:
@@ -47,7 +48,12 @@ def network_operator(cluster: Cluster) -> Component:
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
         releases=(Release(chart, chart.name, NAMESPACE, values(cluster), hooks(cluster)),),
         needs=("cert-manager", "node-feature-discovery"),
-        secrets=(webhook_certificate(),),
+        # The certificate of the operator's webhook; its name is fixed in the chart.
+        secrets=(
+            signed(
+                "webhook-server-cert", NAMESPACE, "network-operator", rotate="delete it: cert-manager makes a new one"
+            ),
+        ),
         ignore=injected_ca("admissionregistration.k8s.io/ValidatingWebhookConfiguration"),
         kinds=(
             "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
@@ -82,20 +88,6 @@ def values(cluster: Cluster) -> Manifest:
             "resources": {"requests": {"cpu": "10m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
         },
     }
-
-
-def webhook_certificate() -> Secret:
-    """Declare the certificate of the operator's webhook; its name is fixed in the chart."""
-    return Secret(
-        name="webhook-server-cert",
-        namespace=NAMESPACE,
-        keys=("ca.crt", "tls.crt", "tls.key"),
-        source="in-cluster",
-        by="cert-manager",
-        loss="harmless",
-        rotate="delete it: cert-manager makes a new one",
-        readers=("network-operator",),
-    )
 
 
 # v26.4.1: pkg/render/render.go.

@@ -61,6 +61,11 @@ def toleration(taint: Taint) -> Manifest:
     return {"key": taint.key, "operator": "Exists", "effect": taint.effect}
 
 
+def taint_entry(taint: Taint) -> Manifest:
+    """Write a taint as nodes have it."""
+    return {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": taint.effect}
+
+
 def spread(labels: dict[str, str], over: str = "kubernetes.io/hostname") -> list[Manifest]:
     """Return constraints that spread pods with these labels, where the nodes allow it."""
     return [
@@ -71,3 +76,18 @@ def spread(labels: dict[str, str], over: str = "kubernetes.io/hostname") -> list
             "labelSelector": {"matchLabels": labels},
         }
     ]
+
+
+def tcp(port: int) -> Manifest:
+    """Return a TCP port of a network policy's rule."""
+    return {"protocol": "TCP", "port": port}
+
+
+def in_namespace(name: str) -> Manifest:
+    """Select the pods of a namespace, for a network policy's rule."""
+    return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+
+
+def at_node(machine: Machine) -> Manifest:
+    """Select what has a node's address, for a network policy's rule."""
+    return {"ipBlock": {"cidr": f"{machine.address}/32"}}

@@ -11,7 +11,7 @@ from generator.model.teams import Quota
 # What the daemon sets of this project (CNI, CSI, GPU and monitoring agents) request on every node.
 DAEMONS_MILLI_CPU = 1000
 DAEMONS_MEMORY = 4 * 2**30
-# What Rook requests for one OSD by the class of its disk: thousandths of a core and bytes. Memory is the limit as well.
+# What one OSD requests by the class of its disk: thousandths of a core, and bytes.
 OSD_REQUESTS = {"nvme": (2000, 8 * 2**30), "ssd": (1000, 5 * 2**30), "hdd": (500, 5 * 2**30)}
 # Pods of daemon sets that count against a node's limit.
 DAEMON_PODS = 15
@@ -36,8 +36,8 @@ def allocatable(machine: Machine, cluster: Cluster) -> Share:
     used_memory = reserved.memory.value + DAEMONS_MEMORY + osd_memory
     return Share(
         gpus=machine.gpus,
-        milli_cpu=max(0, machine.cpu * 1000 - used_cpu),
-        memory=max(0, machine.memory.value - used_memory),
+        milli_cpu=max(0, machine.hardware.cpu * 1000 - used_cpu),
+        memory=max(0, machine.hardware.memory.value - used_memory),
         pods=max(0, cluster.kubernetes.max_pods - DAEMON_PODS - osds(machine, cluster)),
     )
 

@@ -97,6 +97,16 @@ class Endpoint(Section, frozen=True, kw_only=True):
     address: Annotated[str, Meta(pattern=r"^[a-z0-9.-]+:[0-9]{2,5}$(?!\n)")]
     by: Literal["kube-vip", "keepalived", "external"]
 
+    @property
+    def host(self) -> str:
+        """The name or address before the port."""
+        return self.address.rpartition(":")[0]
+
+    @property
+    def port(self) -> int:
+        """The port; one that is too high is reported by a rule."""
+        return int(self.address.rpartition(":")[2])
+
 
 class Etcd(Section, frozen=True, kw_only=True):
     """etcd on the control-plane nodes; `quota` bounds its database."""

@@ -3,7 +3,7 @@
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, field
 
 from generator.model.base import Label, Mtu, Name, Positive, Section, Vlan
 from generator.model.quantity import Quantity
@@ -49,6 +49,12 @@ class Networks(Section, frozen=True, kw_only=True):
     ipoib: Network | None = None
     bmc: Network | None = None
     load_balancer: LoadBalancer | None = None
+
+    @property
+    def declared(self) -> dict[str, Network]:
+        """The networks that there are, by name."""
+        found = {"node": self.node, "storage": self.storage, "ipoib": self.ipoib, "bmc": self.bmc}
+        return {name: network for name, network in found.items() if network}
 
 
 class Switch(Section, frozen=True, kw_only=True):
@@ -124,32 +130,39 @@ class HardwareOverride(Section, frozen=True, kw_only=True):
     disks: tuple[Disk, ...] | None = None
 
 
-class Hardware(Section, frozen=True, kw_only=True):
+class Hardware(HardwareOverride, frozen=True, kw_only=True):
     """One node of a pool: `cpu` in hardware threads, `hcas` the InfiniBand devices as the kernel names
     them.
     """
 
     cpu: Positive
     memory: Quantity
-    gpu: Gpu | None = None
     hcas: tuple[str, ...] = ()
     disks: tuple[Disk, ...] = ()
 
 
-class Pool(Section, frozen=True, kw_only=True):
-    """Nodes that are alike. `kernel` is the oldest kernel that runs on them. Without `taints`, control-plane nodes
-    get kubeadm's own; `taints: []` lets everything run there.
+class Overridable(Section, frozen=True, kw_only=True):
+    """What a pool says of its nodes and a node may say of itself. Another key is one line here, without a default but
+    None: a node's own value replaces its pool's, and `Machine` has the one that counts.
     """
 
-    hardware: Hardware
-    role: Literal["control-plane", "worker"] = "worker"
     labels: dict[str, Label] = field(default_factory=dict)
     taints: tuple[Taint, ...] | None = None
     networks: dict[Literal["node", "storage", "ipoib", "bmc"], NetworkOverride] = field(default_factory=dict)
     kernel: Kernel | None = None
 
 
-class Node(Section, frozen=True, kw_only=True):
+# Keys that are not keyword-only stand before those that they inherit, in the schema too.
+class Pool(Overridable, frozen=True, kw_only=False):
+    """Nodes that are alike. `kernel` is the oldest kernel that runs on them. Without `taints`, control-plane nodes
+    get kubeadm's own; `taints: []` lets everything run there.
+    """
+
+    hardware: Hardware
+    role: Literal["control-plane", "worker"] = "worker"
+
+
+class Node(Overridable, frozen=True, kw_only=False):
     """One node: `address` is its Ethernet address in the node network, `addresses` those in other networks,
     `fabric` which switch port each HCA is plugged into. The other keys override those of the pool; labels are
     merged, taints replaced.
@@ -164,13 +177,9 @@ class Node(Section, frozen=True, kw_only=True):
     rack: Name | None = None
     fabric: dict[str, Port] = field(default_factory=dict)
     hardware: HardwareOverride | None = None
-    labels: dict[str, Label] = field(default_factory=dict)
-    taints: tuple[Taint, ...] | None = None
-    networks: dict[Literal["node", "storage", "ipoib", "bmc"], NetworkOverride] = field(default_factory=dict)
-    kernel: Kernel | None = None
 
 
-class Machine(Struct, frozen=True, kw_only=True):
+class Machine(Node, frozen=True, kw_only=True):
     """A node with its pool's keys filled in: what components and checks look at.
 
     `index` is the node's place in `nodes`, for paths of findings. `networks` holds each network of the cluster
@@ -178,29 +187,16 @@ class Machine(Struct, frozen=True, kw_only=True):
     """
 
     index: int
-    name: str
-    pool: str
     role: str
-    address: IPv4Address
-    address6: IPv6Address | None
-    addresses: dict[str, IPv4Address]
-    rack: str | None
-    fabric: dict[str, Port]
-    cpu: int
-    memory: Quantity
-    gpu: Gpu | None
-    hcas: tuple[str, ...]
-    disks: tuple[Disk, ...]
-    labels: dict[str, str]
+    hardware: Hardware
     taints: tuple[Taint, ...]
-    networks: dict[str, Network]
-    kernel: str | None
+    networks: dict[str, Network]  # type: ignore[assignment] # whole here, and not what differs
 
     @property
     def gpus(self) -> int:
         """How many GPUs the node has."""
-        return self.gpu.count if self.gpu else 0
+        return self.hardware.gpu.count if self.hardware.gpu else 0
 
     def disks_for(self, use: str) -> tuple[Disk, ...]:
         """Return the disks that a storage tier uses on this node."""
-        return tuple(disk for disk in self.disks if disk.use == use)
+        return tuple(disk for disk in self.hardware.disks if disk.use == use)

@@ -5,7 +5,17 @@ from typing import TypeVar
 from msgspec import structs
 
 from generator.model.cluster import Cluster, ClusterFile, Spec
-from generator.model.nodes import HardwareOverride, Machine, Network, NetworkOverride, Networks, Node, Pool
+from generator.model.nodes import (
+    Hardware,
+    HardwareOverride,
+    Machine,
+    Network,
+    NetworkOverride,
+    Networks,
+    Node,
+    Overridable,
+    Pool,
+)
 from generator.model.text import Taint
 
 T = TypeVar("T")
@@ -30,30 +40,17 @@ def resolve(file: ClusterFile) -> Cluster:
 
 
 def machine(index: int, node: Node, pool: Pool, networks: Networks) -> Machine:
-    """Fill in one node."""
-    own = node.hardware or HardwareOverride()
-    shared = pool.hardware
-    return Machine(
-        index=index,
-        name=node.name,
-        pool=node.pool,
-        role=pool.role,
-        address=node.address,
-        address6=node.address6,
-        addresses={str(name): address for name, address in node.addresses.items()},
-        rack=node.rack,
-        fabric=node.fabric,
-        cpu=first(own.cpu, shared.cpu),
-        memory=first(own.memory, shared.memory),
-        gpu=first(own.gpu, shared.gpu),
-        hcas=first(own.hcas, shared.hcas),
-        disks=first(own.disks, shared.disks),
+    """Fill in one node: what it says of itself counts, else what its pool says."""
+    filled = structs.asdict(node)
+    filled |= {name: first(filled[name], getattr(pool, name)) for name in Overridable.__struct_fields__}
+    filled |= {
+        "hardware": _hardware(pool.hardware, node.hardware),
         # In order, whatever the order of keys in the file.
-        labels=dict(sorted({**pool.labels, **node.labels}.items())),
-        taints=first(node.taints, first(pool.taints, DEFAULT_TAINTS[pool.role])),
-        networks=_networks(networks, pool, node),
-        kernel=first(node.kernel, pool.kernel),
-    )
+        "labels": dict(sorted({**pool.labels, **node.labels}.items())),
+        "taints": first(filled["taints"], DEFAULT_TAINTS[pool.role]),
+        "networks": _networks(networks, pool, node),
+    }
+    return Machine(index=index, role=pool.role, **filled)
 
 
 def first(own: T | None, shared: T) -> T:
@@ -61,12 +58,15 @@ def first(own: T | None, shared: T) -> T:
     return shared if own is None else own
 
 
+def _hardware(shared: Hardware, own: HardwareOverride | None) -> Hardware:
+    said = structs.asdict(own) if own else {}
+    return structs.replace(shared, **{name: value for name, value in said.items() if value is not None})
+
+
 def _networks(networks: Networks, pool: Pool, node: Node) -> dict[str, Network]:
-    declared = {"node": networks.node, "storage": networks.storage, "ipoib": networks.ipoib, "bmc": networks.bmc}
     return {
         name: _override(_override(network, pool.networks.get(name)), node.networks.get(name))  # type: ignore[call-overload]
-        for name, network in declared.items()
-        if network
+        for name, network in networks.declared.items()
     }
 
 

@@ -59,7 +59,12 @@ _ADDED = {
 
 def minor_of(version: str) -> int:
     """Return the minor of a version like `1.35.3`."""
-    return int(version.split(".")[1][:9])  # Python refuses to read thousands of digits
+    return numbers(version)[1]
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return a version like `1.35.3` in a form that compares."""
+    return tuple(int(part[:9]) for part in version.split("."))  # Python refuses to read thousands of digits
 
 
 @cache

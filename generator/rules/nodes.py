@@ -7,12 +7,12 @@ from msgspec import Struct
 from generator.build.objects import Built
 from generator.components import CATALOGUE
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
-from generator.components.kubeadm.init import join_document
+from generator.components.kubeadm.registration import registration
 from generator.components.network_operator import hosts as with_rdma
 from generator.model.capacity import Share, allocatable
 from generator.model.cluster import Cluster
-from generator.model.fields import mapping, sequence
 from generator.model.nodes import Machine
+from generator.model.text import Taint
 
 GPU = "nvidia.com/gpu"
 KNOWN = tuple(prefix for one in CATALOGUE.values() for prefix in one.resources)
@@ -22,17 +22,6 @@ EXTERNAL = "node.kubernetes.io/exclude-from-external-load-balancers"
 # Into how many instances of so many slices one GPU can be split at most.
 SLICES = {"A30": 4}
 MOST_SLICES = 7
-
-
-class Taint(Struct, frozen=True):
-    """A taint of a node."""
-
-    key: str
-    value: str
-    effect: str
-
-    def __str__(self) -> str:
-        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
 class Worker(Struct, frozen=True, kw_only=True):
@@ -68,28 +57,25 @@ def workers(cluster: Cluster) -> tuple[Worker, ...]:
 
 def worker(machine: Machine, cluster: Cluster) -> Worker:
     """Return one node. Labels that the kubelet and kubeadm add are those of Linux on x86."""
-    registration = mapping(join_document(cluster, machine)["nodeRegistration"])
-    given = {one["name"]: one["value"] for one in sequence(registration["kubeletExtraArgs"])}
+    registered = registration(cluster, machine)
     labels = {"kubernetes.io/hostname": machine.name}
     labels |= {f"{prefix}kubernetes.io/os": "linux" for prefix in ("", "beta.")}
     labels |= {f"{prefix}kubernetes.io/arch": "amd64" for prefix in ("", "beta.")}
     if machine.role == "control-plane":
         labels |= {"node-role.kubernetes.io/control-plane": "", EXTERNAL: ""}
-    labels |= dict(pair.partition("=")[::2] for pair in given["node-labels"].split(",") if pair)
-    taints = tuple(Taint(one["key"], one.get("value", ""), one["effect"]) for one in registration["taints"])
     devices, free = extended(machine, cluster)
     reserved = cluster.kubernetes.reserved
     whole = Share(
         gpus=machine.gpus,
-        milli_cpu=machine.cpu * 1000 - reserved.cpu.milli,
-        memory=machine.memory.value - reserved.memory.value,
+        milli_cpu=machine.hardware.cpu * 1000 - reserved.cpu.milli,
+        memory=machine.hardware.memory.value - reserved.memory.value,
         pods=cluster.kubernetes.max_pods,
     )
     return Worker(
         name=machine.name,
         pool=machine.pool,
-        labels=labels,
-        taints=taints,
+        labels=labels | registered.labels,
+        taints=registered.taints,
         room=room(allocatable(machine, cluster)) | devices,
         whole=room(whole) | devices,
         free=("ephemeral-storage", "attachable-volumes-", *free),
@@ -117,7 +103,7 @@ def split(machine: Machine, cluster: Cluster) -> tuple[dict[str, int], tuple[str
     """Return a node's GPUs or, of split ones, the most instances there can be. One pool's mixed strategy is the
     cluster's (`generator.components.gpu_operator.mig`).
     """
-    gpu = machine.gpu
+    gpu = machine.hardware.gpu
     if gpu is None or gpu.mig is None or gpu.mig.profile == "all-disabled":
         return ({GPU: machine.gpus * 1000} if machine.gpus else {}), ()
     name = gpu.mig.profile.removeprefix("all-")
@@ -125,5 +111,8 @@ def split(machine: Machine, cluster: Cluster) -> tuple[dict[str, int], tuple[str
     if not (mark and slices.isdecimal() and int(slices)):
         return {}, ("nvidia.com/",)
     most = max(1, SLICES.get(gpu.model, MOST_SLICES) // int(slices))
-    mixed = any(one.gpu and one.gpu.mig and one.gpu.mig.strategy == "mixed" for one in cluster.machines)
+    mixed = any(
+        one.hardware.gpu and one.hardware.gpu.mig and one.hardware.gpu.mig.strategy == "mixed"
+        for one in cluster.machines
+    )
     return {f"nvidia.com/mig-{name}" if mixed else GPU: gpu.count * most * 1000}, ()

@@ -14,7 +14,8 @@ from generator.components.operated import OperatedKind
 from generator.model.fields import Path, dig, existing, mapping, sequence, walk
 from generator.model.finding import Finding, dotted
 from generator.model.rule import rule
-from generator.rules.nodes import Taint, Worker, nodes_of
+from generator.model.text import Taint
+from generator.rules.nodes import Worker, nodes_of
 from generator.spec.near import near
 
 FOUND = tuple(prefix for one in CATALOGUE.values() for prefix in one.node_labels)

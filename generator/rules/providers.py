@@ -14,6 +14,7 @@ from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping
 from generator.model.served import kinds, minor_of
 from generator.rules.target import Target, place
+from generator.spec.near import letters_apart, near
 
 API = "API group"
 """Stands for the CRDs of a group."""
@@ -109,20 +110,8 @@ class Known(Struct, frozen=True):
     def meant(self, target: Target) -> str | None:
         """Return the name that was most likely meant, if one is no more than two letters away."""
         there = [one.name for one in self.makers if (one.kind, one.namespace) == (target.kind, target.namespace)]
-        closest = min(there, key=lambda name: _apart(name, target.name), default="")
-        return closest if closest and _apart(closest, target.name) <= min(2, len(target.name) // 3) else None
-
-
-def _apart(one: str, other: str) -> int:
-    """Return how many letters must be put in, left out or changed to make one name of another; 3 stands for more."""
-    if abs(len(one) - len(other)) > 2:
-        return 3
-    row = list(range(len(other) + 1))
-    for number, letter in enumerate(one, 1):
-        above, row[0] = row[0], number
-        for index, their in enumerate(other, 1):
-            above, row[index] = row[index], min(row[index] + 1, row[index - 1] + 1, above + (letter != their))
-    return row[-1]
+        closest = near(target.name, there)
+        return closest if closest and letters_apart(closest, target.name) <= min(2, len(target.name) // 3) else None
 
 
 def _place(name: str) -> tuple[str, str]:

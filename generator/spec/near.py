@@ -1,18 +1,36 @@
-"""Finding what a mistyped word stands for."""
+"""Finding what a mistyped word stands for: for keys and names of the cluster file, objects' names, verbs and codes."""
 
 from collections.abc import Iterable
 
 
 def near(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that `word` most likely stands for, if any does."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only for files that are wrong
-
-    folded = {name.lower().replace("-", "").replace("_", ""): name for name in known}
-    found = get_close_matches(word.lower().replace("-", "").replace("_", ""), folded, 1, 0.65)
-    return folded[found[0]] if found else None
+    return next(iter(nearest(word, known, 1)), None)
 
 
 def instead(word: str, known: Iterable[str], otherwise: str) -> str:
     """Return the fix of a mistyped word: the one that is meant, or `otherwise` where none is near."""
     meant = near(word, known)
     return f"write `{meant}`" if meant else otherwise
+
+
+def nearest(word: str, known: Iterable[str], most: int) -> list[str]:
+    """Return the known words that `word` may stand for, the likeliest first, `most` at the most."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only where something is wrong
+
+    folded = {_fold(name): name for name in known}
+    return [folded[found] for found in get_close_matches(_fold(word), folded, most, 0.65)]
+
+
+def letters_apart(one: str, other: str) -> int:
+    """Return how many letters are put in, left out or changed to make one name of another: the fewest where they are
+    few, and never fewer than are needed.
+    """
+    from difflib import SequenceMatcher  # noqa: PLC0415 - as above
+
+    steps = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    return sum(max(end - start, their_end - theirs) for how, start, end, theirs, their_end in steps if how != "equal")
+
+
+def _fold(word: str) -> str:
+    return word.lower().replace("-", "").replace("_", "")

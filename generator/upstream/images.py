@@ -124,7 +124,9 @@ def _started_by_operators(built: Built, cluster: Cluster) -> Iterator[tuple[str,
         for name in started.names:
             image = f"{registry}/{name}:{started.versions.of(cluster).version}"
             use = use_of(built, one, started.registry, image)
-            use = structs.replace(use, object=f"the operator of {one.full_name}", by_tag="the operator names it by its tag")
+            use = structs.replace(
+                use, object=f"the operator of {one.full_name}", by_tag="the operator names it by its tag"
+            )
             yield upstream_name(image, cluster.site.images), use
 
 

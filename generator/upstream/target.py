@@ -1,7 +1,6 @@
 """What `gen vendor` has to do: the components whose charts and manifests do not stand as they should."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,6 +12,7 @@ from generator.layout.lock import Lock, key
 from generator.layout.upstream import Inputs, State, Upstream, brings, inputs, state
 from generator.model.cluster import Cluster
 from generator.repository.standing import intact, on_disk, vendored, vendored_names
+from generator.spec.near import near
 from generator.upstream.findings import Place
 
 
@@ -78,8 +78,8 @@ def targets(found: Sequence[Site], wanted: Sequence[str], *, everything: bool) -
     known = {name for site in found for name in site.states}
     for name in wanted:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known)) or 'none'}"
+            meant = near(name, known)
+            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(sorted(known)) or 'none'}"
             raise UsageError(f"{name}: no cluster has a component of this name with a chart or manifest; {hint}")
     return [
         Target(site.cluster, one, inputs(site.cluster, one), site.states[one.name])

@@ -11,7 +11,6 @@ from generator.checks.places import (
     given_twice,
     hardware_path,
     is_host,
-    meant,
     network_path,
     overlap,
     repeats,
@@ -142,11 +141,6 @@ def test_a_network_key_stands_where_it_is_said_last(a30: Cluster) -> None:
     assert network_path(a30, machine, "node", "mtu") == ("networks", "node", "mtu")
     assert network_path(on_pool, machine, "node", "mtu") == ("pools", "bench", "networks", "node", "mtu")
     assert network_path(on_node, machine, "node", "mtu") == ("nodes", 1, "networks", "node", "mtu")
-
-
-@pytest.mark.parametrize(("word", "near"), [("gpu-trainig", "gpu-training"), ("zzz", ""), ("", "")])
-def test_only_a_near_name_is_suggested(word: str, near: str) -> None:
-    assert meant(word, ["gpu-training", "cpu"]) == near
 
 
 def test_without_a_near_name_the_other_fix_is_given() -> None:

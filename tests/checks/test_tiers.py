@@ -1,6 +1,7 @@
 """What rules know of names agrees with what components write."""
 
 from msgspec import structs
+from reference import with_hardware
 
 from generator.checks import check
 from generator.checks.teams import NAMESPACES
@@ -78,8 +79,8 @@ def test_a_list_of_disks_is_found_once_with_all_its_nodes(ml50: Cluster) -> None
 
 def test_a_count_beyond_all_reason_is_told_at_once(ml50: Cluster) -> None:
     node = ml50.in_pools("cpu")[0]
-    disks = tuple(structs.replace(disk, count=2**31 - 1) for disk in node.disks)
-    cluster = structs.replace(ml50, machines=(structs.replace(node, disks=disks), *ml50.machines))
+    disks = tuple(structs.replace(disk, count=2**31 - 1) for disk in node.hardware.disks)
+    cluster = structs.replace(ml50, machines=(with_hardware(node, disks=disks), *ml50.machines))
     assert {"GEN-DISK-005", "GEN-CEPH-013"} <= {finding.code for finding in check(cluster)}
 
 

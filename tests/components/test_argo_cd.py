@@ -12,6 +12,7 @@ from msgspec import structs
 from generator.components.argo_cd import argo_cd, git_host
 from generator.components.argo_cd.settings import application_health
 from generator.components.component import Component, Health, Tier
+from generator.components.kubeadm.node import node_files
 from generator.model.cluster import Cluster, Git, Proxy
 
 
@@ -149,6 +150,19 @@ def test_fetching_goes_through_the_proxy_and_the_inside_past_it(ml50: Cluster) -
     assert env["HTTPS_PROXY"] == "http://proxy:3128"
     inside = env["NO_PROXY"].split(",")
     assert {str(ml50.kubernetes.pod_cidr), str(ml50.kubernetes.service_cidr), "git.corp", ".svc"} <= set(inside)
+    assert ml50.networks.storage
+    assert str(ml50.networks.storage.cidr) in inside
+
+
+def test_argo_cd_reaches_directly_what_nodes_do_and_its_own_parts(ml50: Cluster) -> None:
+    site = with_site(ml50, proxy=Proxy(http="http://proxy:3128", https="http://other:3128", no_proxy=("git.corp",)))
+    patch = next(each for each in argo_cd(site, ()).patches if each.target["name"] == "argocd-repo-server")
+    own = {op["value"]["name"]: op["value"]["value"] for op in patch.operations if op["path"].endswith("/env/-")}
+    text = str(node_files(site)["node/all/etc/systemd/system/containerd.service.d/proxy.conf"])
+    nodes = dict(line.removeprefix('Environment="')[:-1].split("=", 1) for line in text.splitlines()[1:])
+    parts = own["NO_PROXY"].removeprefix(nodes["NO_PROXY"])
+    assert own == {**nodes, "NO_PROXY": nodes["NO_PROXY"] + parts}
+    assert parts == ",argocd-repo-server,argocd-redis,argocd-redis-ha-haproxy"
 
 
 def test_every_program_that_runs_has_requests(ml50: Cluster) -> None:

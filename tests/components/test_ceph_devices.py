@@ -1,7 +1,7 @@
 import re
 import string
 
-from msgspec import structs
+from reference import with_hardware
 
 from generator.components.ceph_cluster.devices import device_classes, storage_node
 from generator.model.cluster import Cluster
@@ -12,7 +12,7 @@ SIZE = Quantity.parse("8T")
 
 
 def machine(ml50: Cluster, *disks: Disk) -> Machine:
-    return structs.replace(next(one for one in ml50.machines if one.pool == "cpu"), disks=disks)
+    return with_hardware(next(one for one in ml50.machines if one.pool == "cpu"), disks=disks)
 
 
 def test_classes_are_those_of_the_disks_the_fastest_first(ml50: Cluster) -> None:

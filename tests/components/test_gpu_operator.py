@@ -1,5 +1,6 @@
 from msgspec import structs
 from network_upstream import crd_errors, states, unknown_keys
+from reference import with_hardware
 
 from generator.components.component import Component, Manifest
 from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
@@ -29,13 +30,14 @@ def split(cluster: Cluster, **migs: Mig) -> Cluster:
 
     def one(machine: Machine) -> Machine:
         mig = migs.get(machine.pool.replace("-", "_"))
-        return structs.replace(machine, gpu=structs.replace(machine.gpu, mig=mig)) if machine.gpu else machine
+        gpu = machine.hardware.gpu
+        return with_hardware(machine, gpu=structs.replace(gpu, mig=mig)) if gpu else machine
 
     return structs.replace(cluster, machines=tuple(one(machine) for machine in cluster.machines))
 
 
 def test_only_with_gpus(ml50: Cluster) -> None:
-    plain = tuple(structs.replace(machine, gpu=None) for machine in ml50.machines)
+    plain = tuple(with_hardware(machine, gpu=None) for machine in ml50.machines)
     assert not GPU_OPERATOR.wanted(structs.replace(ml50, machines=plain))
 
 

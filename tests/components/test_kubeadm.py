@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 from msgspec import structs
+from reference import with_hardware
 
 from generator.components.common import CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH
 from generator.components.kubeadm.disks import disk_scripts
 from generator.components.kubeadm.endpoint import endpoint_files
-from generator.components.kubeadm.init import init_documents, join_document, node_labels, registration
+from generator.components.kubeadm.init import init_documents, join_document
 from generator.components.kubeadm.node import node_files
+from generator.components.kubeadm.registration import node_labels, registration
 from generator.components.kubeadm.steps import steps
 from generator.components.static import read_objects
 from generator.layout.bootstrap import bootstrap
@@ -107,14 +109,14 @@ def test_every_other_node_joins_with_its_own_address_and_taints(ml50: Cluster) -
 
 def test_a_node_with_two_families_registers_both(ml50: Cluster) -> None:
     machine = structs.replace(ml50.machines[0], address6=IPv6Address("fd00::1"))
-    assert named(registration(ml50, machine)["kubeletExtraArgs"])["node-ip"] == "10.10.0.11,fd00::1"
+    assert named(registration(ml50, machine).document["kubeletExtraArgs"])["node-ip"] == "10.10.0.11,fd00::1"
 
 
 def test_no_taints_means_none(a30: Cluster) -> None:
     # Without `taints: []` kubeadm would put its own.
     assert kinds(a30)["InitConfiguration"]["nodeRegistration"]["taints"] == []
     machine = structs.replace(a30.machines[0], taints=(Taint("dedicated", "", "NoExecute"),))
-    assert registration(a30, machine)["taints"] == [{"key": "dedicated", "effect": "NoExecute"}]
+    assert registration(a30, machine).document["taints"] == [{"key": "dedicated", "effect": "NoExecute"}]
 
 
 def test_labels_are_what_components_select_by(ml50: Cluster) -> None:
@@ -203,6 +205,7 @@ def test_mirrors_and_proxy_reach_the_nodes(ml50: Cluster) -> None:
     for network in ("10.10.0.0/22", "10.20.0.0/22", "10.244.0.0/16", "10.96.0.0/12", ".svc", "10.99.0.0/16"):
         assert network in proxy
     assert not [path for path in files if "chrony" in path]
+    assert not [path for path in node_files(ml50) if "proxy" in path]
 
 
 def test_bonds_and_vlans_become_files(ml50: Cluster) -> None:
@@ -230,13 +233,13 @@ def test_disks_are_named_stably(ml50: Cluster, a30: Cluster) -> None:
     assert nas[15] == "xfs /mnt/minio/drive-15 1000 model ST24000NM000H-3KS103 16"
     assert "node/disks/cpu-01.list" not in lists
     assert set(disk_scripts(a30)) == {f"node/disks/{name}" for name in ("jw1.list", "jw2.list", "jw3.list", "mount.sh")}
-    disk = ml50.machines[40].disks[0]
+    disk = ml50.machines[40].hardware.disks[0]
     for change, words in (
         ({"id": "nvme-x", "model": None}, "id nvme-x"),
         ({"path": "pci-1", "model": None}, "path pci-1"),
     ):
         machines = (
-            structs.replace(ml50.in_pools("nas")[0], disks=(structs.replace(disk, use="objects", count=1, **change),)),
+            with_hardware(ml50.in_pools("nas")[0], disks=(structs.replace(disk, use="objects", count=1, **change),)),
         )
         text = disk_scripts(structs.replace(ml50, machines=machines))["node/disks/nas-1.list"]
         assert text == f"xfs /mnt/minio/drive-0 1000 {words}\n"
@@ -250,7 +253,7 @@ def test_the_audit_log_never_holds_the_content_of_secrets() -> None:
 
 
 def test_no_disks_no_step(a30: Cluster) -> None:
-    machines = tuple(structs.replace(machine, disks=()) for machine in a30.machines)
+    machines = tuple(with_hardware(machine, disks=()) for machine in a30.machines)
     assert "Disks for scratch" not in steps(structs.replace(a30, machines=machines))
 
 

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 from msgspec import structs
+from reference import with_hardware
 from storage_schemas import problems
 
 from generator.components.component import Component
@@ -35,8 +36,8 @@ def with_drives(cluster: Cluster, *counts: int) -> Cluster:
         if machine.pool == "nas":
             if not left:
                 continue
-            disk = structs.replace(machine.disks[0], count=left.pop(0))
-            machine = structs.replace(machine, disks=(disk,))  # noqa: PLW2901
+            disk = structs.replace(machine.hardware.disks[0], count=left.pop(0))
+            machine = with_hardware(machine, disks=(disk,))  # noqa: PLW2901
         machines.append(machine)
     return structs.replace(cluster, machines=tuple(machines))
 
@@ -148,7 +149,7 @@ def test_volumes_stay_on_their_node_and_are_kept(ml50: Cluster) -> None:
 def test_claims_fit_the_smallest_drive(ml50: Cluster) -> None:
     small = Disk(use="objects", size=Quantity.parse("20T"), path="x")
     machines = tuple(
-        structs.replace(machine, disks=(*machine.disks, small)) if machine.name == "nas-2" else machine
+        with_hardware(machine, disks=(*machine.hardware.disks, small)) if machine.name == "nas-2" else machine
         for machine in ml50.machines
     )
     cluster = structs.replace(ml50, machines=machines)

@@ -1,5 +1,6 @@
 from msgspec import structs
 from network_upstream import unknown_keys
+from reference import with_hardware
 
 from generator.components.component import Component
 from generator.components.network_operator import DEFINITION as NETWORK_OPERATOR
@@ -18,7 +19,7 @@ def build(cluster: Cluster) -> Component:
 def test_only_with_a_fabric_that_gpu_nodes_are_on(ml50: Cluster, a30: Cluster) -> None:
     assert not NETWORK_OPERATOR.wanted(a30)
     assert not NETWORK_OPERATOR.wanted(structs.replace(ml50, fabric=None))
-    unplugged = tuple(structs.replace(machine, hcas=()) for machine in ml50.machines)
+    unplugged = tuple(with_hardware(machine, hcas=()) for machine in ml50.machines)
     assert not NETWORK_OPERATOR.wanted(structs.replace(ml50, machines=unplugged))
 
 

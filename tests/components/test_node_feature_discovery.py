@@ -1,5 +1,6 @@
 from msgspec import structs
 from network_upstream import crd_errors, schema_errors, unknown_keys
+from reference import with_hardware
 
 from generator.components.component import Component, Manifest
 from generator.components.node_feature_discovery import DEFINITION as NODE_FEATURE_DISCOVERY
@@ -21,7 +22,7 @@ def values(cluster: Cluster) -> Manifest:
 
 
 def test_only_where_there_is_hardware_to_find(ml50: Cluster, a30: Cluster) -> None:
-    plain = tuple(structs.replace(machine, gpu=None, hcas=()) for machine in ml50.machines)
+    plain = tuple(with_hardware(machine, gpu=None, hcas=()) for machine in ml50.machines)
     assert not NODE_FEATURE_DISCOVERY.wanted(structs.replace(ml50, machines=plain, fabric=None))
     assert node_feature_discovery(structs.replace(ml50, machines=plain)) is not None
     assert node_feature_discovery(a30) is not None

@@ -3,6 +3,7 @@ import json
 from jsonschema import Draft202012Validator
 from msgspec import structs
 from network_upstream import crd_errors, existing, states
+from reference import with_hardware
 
 from generator.components.common import POOL
 from generator.components.component import Manifest
@@ -35,7 +36,7 @@ def expressions(cluster: Cluster) -> dict[str, list[str]]:
 def test_only_with_a_fabric_that_gpu_nodes_are_on(ml50: Cluster, a30: Cluster) -> None:
     assert not RDMA.wanted(a30)
     assert not RDMA.wanted(structs.replace(ml50, fabric=None))
-    unplugged = tuple(structs.replace(machine, hcas=()) for machine in ml50.machines)
+    unplugged = tuple(with_hardware(machine, hcas=()) for machine in ml50.machines)
     assert not RDMA.wanted(structs.replace(ml50, machines=unplugged))
 
 
@@ -76,7 +77,7 @@ def test_the_image_is_whole(ml50: Cluster) -> None:
 def test_only_gpu_nodes_with_an_infiniband_link(ml50: Cluster) -> None:
     inference = {"gpu-13", "gpu-14", "gpu-15"}
     machines = tuple(
-        structs.replace(machine, hcas=() if machine.name in inference else ("mlx5_0",)) for machine in ml50.machines
+        with_hardware(machine, hcas=() if machine.name in inference else ("mlx5_0",)) for machine in ml50.machines
     )
     assert expressions(ml50) == {INFINIBAND: ["true"], POOL: ["gpu-inference", "gpu-training"]}
     assert expressions(structs.replace(ml50, machines=machines))[POOL] == ["gpu-training"]

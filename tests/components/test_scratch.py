@@ -1,6 +1,7 @@
 from typing import Any
 
 from msgspec import structs
+from reference import with_hardware
 from storage_schemas import problems, unknown_values
 
 from generator.components.component import Component
@@ -24,7 +25,7 @@ def values(cluster: Cluster) -> dict[str, Any]:
 def test_only_where_asked_for_and_where_disks_are(a30: Cluster) -> None:
     storage = structs.replace(a30.storage, scratch=None)
     assert not SCRATCH.wanted(structs.replace(a30, storage=storage))
-    without = tuple(structs.replace(machine, disks=()) for machine in a30.machines)
+    without = tuple(with_hardware(machine, disks=()) for machine in a30.machines)
     assert not SCRATCH.wanted(structs.replace(a30, machines=without))
 
 
@@ -70,7 +71,9 @@ def test_it_is_watched_only_where_prometheus_is(a30: Cluster, ml50: Cluster) -> 
 def test_every_taint_of_nodes_with_scratch_disks_is_tolerated(a30: Cluster) -> None:
     disk = Disk(use="scratch", size=Quantity.parse("1T"), id="nvme-x")
     taint = Taint("maintenance", "", "NoExecute")
-    machines = tuple(structs.replace(machine, disks=(disk,), taints=(taint,)) for machine in a30.machines)
+    machines = tuple(
+        with_hardware(structs.replace(machine, taints=(taint,)), disks=(disk,)) for machine in a30.machines
+    )
     tolerated = values(structs.replace(a30, machines=machines))["tolerations"]
     assert tolerated == [{"key": "maintenance", "operator": "Exists", "effect": "NoExecute"}]
     assert {one["key"] for one in values(a30)["tolerations"]} == {"nvidia.com/gpu"}

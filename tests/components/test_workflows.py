@@ -10,7 +10,7 @@ from msgspec import structs
 from generator.components.ceph_cluster import ceph_cluster
 from generator.components.component import Component
 from generator.components.minio import minio
-from generator.components.minio.access import SERVICE
+from generator.components.minio.layout import SERVICE
 from generator.components.workflows import DEFINITION as WORKFLOWS
 from generator.components.workflows import workflows
 from generator.components.workflows.backup import NAMESPACE, workflow_template

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import pytest
 from msgspec import structs
+from reference import with_hardware
 
 from generator.components.static import read_text
 from generator.components.zabbix.export import identity
@@ -103,7 +104,7 @@ def test_a_host_has_what_its_node_has(ml50: Cluster, a30: Cluster) -> None:
         return {one["hosts"][0]["host"] for one in found if {"name": template} in one["hosts"][0]["templates"]}
 
     assert linked(ml50, "gen GPU") == {machine.name for machine in ml50.gpu_nodes}
-    assert linked(ml50, "gen InfiniBand") == {machine.name for machine in ml50.machines if machine.hcas}
+    assert linked(ml50, "gen InfiniBand") == {machine.name for machine in ml50.machines if machine.hardware.hcas}
     assert linked(structs.replace(ml50, fabric=None), "gen InfiniBand") == set()
     assert linked(a30, "gen GPU") == {"jw2", "jw3"}
     assert linked(a30, "gen MinIO") == linked(a30, "gen Ceph") == set()
@@ -111,7 +112,7 @@ def test_a_host_has_what_its_node_has(ml50: Cluster, a30: Cluster) -> None:
 
 
 def test_racks_and_pools_are_tags(ml50: Cluster) -> None:
-    bare = tuple(structs.replace(machine, rack=None, gpu=None) for machine in ml50.machines)
+    bare = tuple(with_hardware(structs.replace(machine, rack=None), gpu=None) for machine in ml50.machines)
     for machines, wanted in ((ml50.machines, {"pool", "rack", "gpu"}), (bare, {"pool"})):
         (host,) = exported(hosts(structs.replace(ml50, machines=machines)))["gpu-01.json"]["hosts"]
         assert {tag["tag"] for tag in host["tags"]} == wanted
@@ -152,7 +153,7 @@ def test_the_overview_holds_only_what_is_there(ml50: Cluster, a30: Cluster) -> N
     assert "InfiniBand sent" in names[0]
     assert "GPU utilization" in names[1]
     assert not {name for name in names[1] if name.startswith(("Ceph", "InfiniBand"))}
-    without = structs.replace(a30, machines=tuple(structs.replace(one, gpu=None) for one in a30.machines))
+    without = structs.replace(a30, machines=tuple(with_hardware(one, gpu=None) for one in a30.machines))
     assert {one["name"] for one in overview(without)["pages"][0]["widgets"]} == {
         "Problems", "CPU utilization", "Memory available",
     }  # fmt: skip

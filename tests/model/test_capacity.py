@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec import structs
+from reference import with_hardware
 
 from generator.model.capacity import (
     ErasureSet,
@@ -38,13 +39,13 @@ def test_a_gpu_node_gives_all_but_what_is_reserved_and_daemons_take(ml50: Cluste
 
 def test_osds_take_their_part(ml50: Cluster) -> None:
     machine = ml50.in_pools("cpu")[0]
-    nvme, hdd = (sum(each.count for each in machine.disks if each.class_ == name) for name in ("nvme", "hdd"))
+    nvme, hdd = (sum(each.count for each in machine.hardware.disks if each.class_ == name) for name in ("nvme", "hdd"))
     assert osds(machine, ml50) == nvme + hdd > 0
     cpu, memory = osd_requests(machine, ml50)
     assert (cpu, memory) == (nvme * 2000 + hdd * 500, (nvme * 8 + hdd * 5) * GI)
     found = allocatable(machine, lean(ml50))
-    assert found.milli_cpu == machine.cpu * 1000 - 3000 - cpu
-    assert found.memory == machine.memory.value - 12 * GI - memory
+    assert found.milli_cpu == machine.hardware.cpu * 1000 - 3000 - cpu
+    assert found.memory == machine.hardware.memory.value - 12 * GI - memory
     assert found.pods == 95 - nvme - hdd
 
 
@@ -55,7 +56,7 @@ def test_disks_of_pools_that_are_not_cephs_are_no_osds(ml50: Cluster) -> None:
 
 
 def test_a_node_never_gives_less_than_nothing(ml50: Cluster) -> None:
-    machine = structs.replace(ml50.in_pools("cpu")[0], cpu=1, memory=Quantity.of(1))
+    machine = with_hardware(ml50.in_pools("cpu")[0], cpu=1, memory=Quantity.of(1))
     small = structs.replace(lean(ml50), kubernetes=structs.replace(ml50.kubernetes, max_pods=16))
     assert allocatable(machine, small) == Share(gpus=0, milli_cpu=0, memory=0, pods=0)
 
@@ -155,8 +156,8 @@ def test_minio_holds_half_of_its_drives(ml50: Cluster) -> None:
 
 def test_every_drive_of_minio_counts_as_the_smallest(ml50: Cluster) -> None:
     first, *others = ml50.in_pools("nas")
-    small = tuple(structs.replace(disk, size=Quantity.of(10**12)) for disk in first.disks)
-    changed = structs.replace(ml50, machines=(structs.replace(first, disks=small), *others))
+    small = tuple(structs.replace(disk, size=Quantity.of(10**12)) for disk in first.hardware.disks)
+    changed = structs.replace(ml50, machines=(with_hardware(first, disks=small), *others))
     drives = sum(disk.count for machine in changed.machines for disk in machine.disks_for("objects"))
     assert objects_usable(changed).value == drives * 10**12 // 2
 

@@ -55,14 +55,20 @@ def machines(*nodes: dict[str, Any], **pools: dict[str, Any]) -> tuple[Machine, 
 
 def test_a_node_has_what_its_pool_has() -> None:
     (found,) = machines(NODE)
+    own = found.hardware
     assert (found.index, found.name, found.pool, found.role) == (0, "n1", "gpu", "worker")
-    assert (found.cpu, str(found.memory), found.gpus, found.hcas) == (64, "512Gi", 8, ("mlx5_0",))
+    assert (own.cpu, str(own.memory), found.gpus, own.hcas) == (
+        64,
+        "512Gi",
+        8,
+        ("mlx5_0",),
+    )
     assert (found.labels, found.kernel) == ({"tier": "pool", "z": "1"}, "6.8")
     assert found.taints == (Taint("a", "b", "NoSchedule"),)
 
 
 def test_a_node_overrides_its_pool() -> None:
-    own = {
+    said = {
         **NODE,
         "hardware": {"cpu": 32, "memory": "1Ti", "gpu": {"model": "A30", "count": 0, "memory": "24Gi"}, "hcas": []},
         "labels": {"tier": "node", "a": "2"},
@@ -70,8 +76,9 @@ def test_a_node_overrides_its_pool() -> None:
         "kernel": "6.12",
         "addresses": {"storage": "10.20.0.11"},
     }
-    (found,) = machines(own)
-    assert (found.cpu, str(found.memory), found.gpus, found.hcas) == (32, "1Ti", 0, ())
+    (found,) = machines(said)
+    own = found.hardware
+    assert (own.cpu, str(own.memory), found.gpus, own.hcas) == (32, "1Ti", 0, ())
     assert (found.taints, found.kernel) == ((), "6.12")
     assert {name: str(each) for name, each in found.addresses.items()} == {"storage": "10.20.0.11"}
 
@@ -97,7 +104,7 @@ def test_control_plane_nodes_get_the_taint_of_kubeadm_unless_told_otherwise() ->
     bare, told = (machines({**NODE, "pool": "system"}, system=each)[0] for each in (system, {**system, "taints": []}))
     assert bare.taints == (Taint("node-role.kubernetes.io/control-plane", "", "NoSchedule"),)
     assert told.taints == ()
-    assert (bare.gpu, bare.gpus, bare.disks_for("ceph")) == (None, 0, ())
+    assert (bare.hardware.gpu, bare.gpus, bare.disks_for("ceph")) == (None, 0, ())
 
 
 def test_workers_without_taints_have_none() -> None:

@@ -5,8 +5,9 @@ from manifests import built, container, found, manifest, ml50, reached, workload
 from msgspec import structs
 
 from generator.build.pods import pods
+from generator.model.text import Taint
 from generator.rules import placement
-from generator.rules.nodes import Taint, workers
+from generator.rules.nodes import workers
 from generator.rules.placement import blocking
 
 PLACED, DAEMONS, SELECTED = placement.placed, placement.daemons_reach, placement.selected

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from manifests import container, deployment, found, ml50, reached, workload
 from msgspec import structs
+from reference import with_hardware
 
 from generator.model.cluster import ComponentSettings
 from generator.model.nodes import Machine, Mig
@@ -51,9 +52,7 @@ def test_what_only_different_nodes_can_give_is_told() -> None:
     cpu, gpu = {"cpu": 100}, {"nvidia.com/gpu": 1}
     lean = structs.replace(
         ml50(),
-        machines=tuple(
-            structs.replace(one, cpu=8) if one.gpus else structs.replace(one, cpu=256) for one in ml50().machines
-        ),
+        machines=tuple(with_hardware(one, cpu=8 if one.gpus else 256) for one in ml50().machines),
     )
     assert found(FITTING, asking(cpu, gpu), cluster=ml50()) == []
     (problem,) = found(FITTING, asking(cpu, gpu), cluster=lean)
@@ -153,9 +152,10 @@ def splitting(profile: str, strategy: str = "single") -> Any:
     """Return the cluster with the GPUs of its training pool split."""
 
     def split(one: Machine) -> Machine:
-        if one.pool != "gpu-training" or one.gpu is None:
+        if one.pool != "gpu-training" or one.hardware.gpu is None:
             return one
-        return structs.replace(one, gpu=structs.replace(one.gpu, mig=Mig(profile=profile, strategy=strategy)))  # type: ignore[arg-type]
+        mig = Mig(profile=profile, strategy=strategy)  # type: ignore[arg-type]
+        return with_hardware(one, gpu=structs.replace(one.hardware.gpu, mig=mig))
 
     return structs.replace(ml50(), machines=tuple(split(one) for one in ml50().machines))
 

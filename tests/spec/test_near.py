@@ -1,6 +1,6 @@
 import pytest
 
-from generator.spec.near import near
+from generator.spec.near import letters_apart, near, nearest
 
 KEYS = ["podCIDR", "podCIDR6", "serviceCIDR", "nodeMask", "maxPods", "loadBalancer", "hcas"]
 
@@ -28,3 +28,16 @@ def test_a_word_that_is_like_none_is_left_alone(word: str) -> None:
 
 def test_nothing_is_near_where_nothing_is_known() -> None:
     assert near("podCIDR", []) is None
+
+
+def test_the_likeliest_words_come_first() -> None:
+    assert nearest("podCIDR", KEYS, 2) == ["podCIDR", "podCIDR6"]
+    assert nearest("podCIDR6", KEYS, 2) == ["podCIDR6", "podCIDR"]
+
+
+@pytest.mark.parametrize(
+    ("other", "letters"),
+    [("minio", 0), ("mino", 1), ("minioo", 1), ("minia", 1), ("minoi", 2), ("mio", 2), ("", 5)],
+)
+def test_letters_that_are_wrong_are_counted(other: str, letters: int) -> None:
+    assert (letters_apart("minio", other), letters_apart(other, "minio")) == (letters, letters)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from generator.components.argo_cd.access import NAMESPACE, ingress, secrets
 from generator.components.argo_cd.settings import application_health, health_checks, parameters, rights, settings
 from generator.components.argo_cd.versions import VERSIONS
-from generator.components.argo_cd.workloads import budgets, workloads
+from generator.components.argo_cd.workloads import workloads
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Health, Ignore, Namespace, Patch, Tier, protect
 from generator.components.definition import Definition
@@ -24,6 +24,7 @@ def argo_cd(cluster: Cluster, others: tuple[Component, ...], *, enable_helm: boo
     which is needed only while some are not vendored.
     """
     version = VERSIONS.of(cluster)
+    budgets = read_objects("argo_cd/disruption-budgets.yaml") if cluster.gitops.high_availability else ()
     single, available = version.manifests
     return Component(
         name="argo-cd",
@@ -32,7 +33,7 @@ def argo_cd(cluster: Cluster, others: tuple[Component, ...], *, enable_helm: boo
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="restricted"),),
         base=read_objects("argo_cd/syncer.yaml"),
-        objects=(*ingress(cluster), *budgets(cluster)),
+        objects=(*ingress(cluster), *budgets),
         manifests=(available if cluster.gitops.high_availability else single,),
         patches=patches(cluster, others, enable_helm=enable_helm),
         secrets=secrets(cluster),

@@ -1,6 +1,6 @@
 """What Argo CD's programs get: requests and limits, and the site's proxy."""
 
-from generator.components.argo_cd.access import NAMESPACE
+from generator.components.common import proxy_variables
 from generator.components.component import Manifest, Patch
 from generator.components.parts import resources
 from generator.model.cluster import Cluster
@@ -44,34 +44,8 @@ def workload(name: str) -> dict[str, str]:
 
 def proxy(cluster: Cluster) -> tuple[Manifest, ...]:
     """Send what fetches from Git and chart repositories through the site's proxy, and what is inside past it."""
-    if cluster.site.proxy is None:
-        return ()
-    given, kubernetes = cluster.site.proxy, cluster.kubernetes
-    inside = [str(kubernetes.pod_cidr), str(kubernetes.service_cidr), str(cluster.networks.node.cidr)]
-    inside += ["localhost", "127.0.0.1", ".svc", f".{kubernetes.dns_domain}", f".{cluster.site.domain}"]
-    past = [*inside, *given.no_proxy, "argocd-repo-server", "argocd-redis", "argocd-redis-ha-haproxy"]
-    variables = {
-        "HTTP_PROXY": given.http,
-        "HTTPS_PROXY": given.https or given.http,
-        "NO_PROXY": ",".join(past),
-    }
+    variables = proxy_variables(cluster, "argocd-repo-server", "argocd-redis", "argocd-redis-ha-haproxy")
     return tuple(
         {"op": "add", "path": f"{CONTAINER}/env/-", "value": {"name": name, "value": value}}
         for name, value in variables.items()
-    )
-
-
-def budgets(cluster: Cluster) -> tuple[Manifest, ...]:
-    """Keep the others running while a node is drained: upstream's manifest for high availability has no budgets."""
-    if not cluster.gitops.high_availability:
-        return ()
-    names = ("argocd-redis-ha", "argocd-redis-ha-haproxy", "argocd-repo-server", "argocd-server")
-    return tuple(
-        {
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": {"name": name, "namespace": NAMESPACE},
-            "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app.kubernetes.io/name": name}}},
-        }
-        for name in names
     )

@@ -7,7 +7,10 @@ from generator.components.component import Manifest, protect
 from generator.components.parts import from_secret, on_nodes, pod_security, resources, spread, tolerations
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.rook_ceph import VERSIONS as ROOK_CEPH_VERSIONS
+from generator.model.capacity import OSD_REQUESTS
 from generator.model.cluster import Cluster
+from generator.model.quantity import Quantity
+from generator.model.served import numbers
 from generator.model.storage import Ceph
 
 # Ceph warns of these as long as keys of the old type are in use (facts: storage 2.6).
@@ -73,7 +76,7 @@ def keys(cluster: Cluster) -> Manifest:
     """Return the type of CSI keys: kernels before 7.0 do not understand the new one and could mount nothing. A
     pool that does not say its kernel counts as old.
     """
-    if all(machine.kernel and int(machine.kernel.split(".")[0]) >= 7 for machine in cluster.machines):
+    if all(machine.kernel and numbers(machine.kernel) >= (7,) for machine in cluster.machines):
         return {}
     return {
         "security": {"cephx": {"csi": {"keyType": "aes"}}},
@@ -99,15 +102,10 @@ def of_daemons(cluster: Cluster) -> Manifest:
     """Return requests and limits. An OSD takes 0.8 of its limit as `osd_memory_target`. `prepareosd` has no memory
     limit: it runs out on big devices (facts: storage 2.2).
     """
-    osds = {
-        "nvme": resources("2", "8Gi", "8Gi"),
-        "ssd": resources("1", "5Gi", "5Gi"),
-        "hdd": resources("500m", "5Gi", "5Gi"),
-    }
     return {
         "mon": resources("1", "2Gi", "4Gi"),
         "mgr": resources("1", "2Gi", "4Gi"),
-        **{f"osd-{name}": osds[name] for name in device_classes(cluster)},
+        **{f"osd-{name}": osd_resources(name) for name in device_classes(cluster)},
         "prepareosd": {"requests": {"cpu": "500m", "memory": "128Mi"}},
         "mgr-sidecar": resources("100m", "64Mi", "256Mi"),
         "crashcollector": resources("10m", "64Mi", "128Mi"),
@@ -115,6 +113,13 @@ def of_daemons(cluster: Cluster) -> Manifest:
         "logcollector": resources("10m", "64Mi", "1Gi"),
         "cmd-reporter": resources("100m", "256Mi", "1Gi"),
     }
+
+
+def osd_resources(device_class: str) -> Manifest:
+    """Return what one OSD on a disk of this class requests; its memory is its limit."""
+    cpu, memory = OSD_REQUESTS[device_class]
+    size = str(Quantity.of(memory, binary=True))
+    return resources(str(Quantity(cpu)), size, size)
 
 
 def storage(cluster: Cluster, ceph: Ceph) -> Manifest:

@@ -102,7 +102,9 @@ def mig(machines: tuple[Machine, ...]) -> Manifest:
     """Split GPUs where a pool asks for it; other GPUs are told to stay whole. The strategy is the cluster's: mixed
     as soon as one pool asks for that.
     """
-    strategies = {machine.gpu.mig.strategy for machine in machines if machine.gpu and machine.gpu.mig}
+    strategies = {
+        machine.hardware.gpu.mig.strategy for machine in machines if machine.hardware.gpu and machine.hardware.gpu.mig
+    }
     return {
         "mig": {"strategy": "mixed" if "mixed" in strategies else "single"},
         "migManager": {"enabled": bool(strategies), "config": {"default": "all-disabled"}},
@@ -115,8 +117,8 @@ def mig_rules(machines: tuple[Machine, ...]) -> Iterator[Manifest]:
     """
     names: dict[str, list[str]] = {}
     for machine in machines:
-        if machine.gpu and machine.gpu.mig:
-            names.setdefault(machine.gpu.mig.profile, []).append(machine.name)
+        if machine.hardware.gpu and machine.hardware.gpu.mig:
+            names.setdefault(machine.hardware.gpu.mig.profile, []).append(machine.name)
     for profile, nodes in sorted(names.items()):
         labels, named = {"nvidia.com/mig.config": profile}, {"nodename": sorted(nodes)}
         yield feature_rule(f"mig-{profile.lower()}", f"MIG {profile}", labels, "system.name", named)

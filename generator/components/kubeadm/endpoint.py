@@ -53,10 +53,10 @@ def kube_vip(cluster: Cluster) -> Manifest:
 
 def environment(cluster: Cluster) -> dict[str, str]:
     """Return kube-vip's settings: it answers ARP for the address from the node that holds the lease."""
-    address, _, port = cluster.kubernetes.endpoint.address.rpartition(":")
+    endpoint = cluster.kubernetes.endpoint
     return {
         "vip_arp": "true",
-        "port": port,
+        "port": str(endpoint.port),
         "vip_interface": cluster.control_plane[0].networks["node"].interface or "",
         "vip_subnet": "32",
         "cp_enable": "true",
@@ -66,7 +66,7 @@ def environment(cluster: Cluster) -> dict[str, str]:
         "vip_leaseduration": "5",
         "vip_renewdeadline": "3",
         "vip_retryperiod": "1",
-        "address": address,
+        "address": endpoint.host,
     }
 
 
@@ -74,7 +74,7 @@ def keepalived(cluster: Cluster, machine: Machine, priority: int) -> str:
     """Return one node's configuration. It holds the address only while the node's own API server answers, and needs no
     password: VRRP's is sent in clear and protects nothing.
     """
-    address, _, port = cluster.kubernetes.endpoint.address.rpartition(":")
+    address, port = cluster.kubernetes.endpoint.host, cluster.kubernetes.endpoint.port
     router = int(address.rpartition(".")[2]) or 255
     peers = "\n".join(f"        {other.address}" for other in cluster.control_plane if other.name != machine.name)
     unicast = f"    unicast_src_ip {machine.address}\n    unicast_peer {{\n{peers}\n    }}\n" if peers else ""

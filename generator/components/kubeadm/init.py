@@ -1,13 +1,13 @@
 """kubeadm's own files, `kubeadm.k8s.io/v1beta4`: arguments are lists of name and value (facts: network-gpu 10)."""
 
-from generator.components.common import CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH
+from generator.components.common import API_PORT, OIDC_PREFIX
 from generator.components.component import Manifest
 from generator.components.kubeadm.images import mirrored
+from generator.components.kubeadm.registration import arguments, registration
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 
 API = "kubeadm.k8s.io/v1beta4"
-SOCKET = "unix:///run/containerd/containerd.sock"
 ENCRYPTION_FILE = "/etc/kubernetes/enc/encryption.yaml"
 AUDIT_FILE = "/etc/kubernetes/audit/policy.yaml"
 DISCOVERY_FILE = "/etc/kubernetes/discovery.conf"
@@ -22,7 +22,7 @@ def init_documents(cluster: Cluster) -> list[Manifest]:
         "apiVersion": API,
         "kind": "InitConfiguration",
         "localAPIEndpoint": api_endpoint(first),
-        "nodeRegistration": registration(cluster, first),
+        "nodeRegistration": registration(cluster, first).document,
         "patches": {"directory": PATCHES},
     }
     shared = [cluster_configuration(cluster), kubelet_configuration(cluster)]
@@ -45,7 +45,7 @@ def join_document(cluster: Cluster, machine: Machine) -> Manifest:
         "apiVersion": API,
         "kind": "JoinConfiguration",
         "discovery": {"file": {"kubeConfigPath": DISCOVERY_FILE}},
-        "nodeRegistration": registration(cluster, machine),
+        "nodeRegistration": registration(cluster, machine).document,
         "patches": {"directory": PATCHES},
         **serving,
     }
@@ -53,47 +53,7 @@ def join_document(cluster: Cluster, machine: Machine) -> Manifest:
 
 def api_endpoint(machine: Machine) -> Manifest:
     """Return where a node's API server listens."""
-    return {"advertiseAddress": str(machine.address), "bindPort": 6443}
-
-
-def registration(cluster: Cluster, machine: Machine) -> Manifest:
-    """Return how a node registers: by its Ethernet address (hosts with InfiniBand have several), with the labels that
-    components select by, and with exactly its own taints (`[]`: kubeadm adds none).
-    """
-    addresses = [str(machine.address), *([str(machine.address6)] if machine.address6 else [])]
-    labels = ",".join(f"{key}={value}" for key, value in node_labels(cluster, machine).items())
-    return {
-        "name": machine.name,
-        "criSocket": SOCKET,
-        "kubeletExtraArgs": arguments({"node-ip": ",".join(addresses), "node-labels": labels}),
-        "taints": [
-            {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": taint.effect}
-            for taint in machine.taints
-        ],
-    }
-
-
-def node_labels(cluster: Cluster, machine: Machine) -> dict[str, str]:
-    """Return the labels of a node, the user's own included. Rook reads the rack when it first makes an OSD: it must be
-    there from the start (facts: storage 2.2).
-    """
-    storage = cluster.storage
-    roles = {
-        CEPH: storage.ceph is not None and machine.pool in storage.ceph.pools and machine.disks_for("ceph"),
-        OBJECTS: storage.objects is not None and machine.pool == storage.objects.pool,
-        SCRATCH: storage.scratch is not None and machine.disks_for("scratch"),
-    }
-    return {
-        POOL: machine.pool,
-        **{label: "true" for label, present in roles.items() if present},
-        **({RACK: machine.rack} if machine.rack else {}),
-        **machine.labels,
-    }
-
-
-def arguments(named: dict[str, str]) -> list[dict[str, str]]:
-    """Return arguments as v1beta4 wants them."""
-    return [{"name": name, "value": value} for name, value in named.items()]
+    return {"advertiseAddress": str(machine.address), "bindPort": API_PORT}
 
 
 def cluster_configuration(cluster: Cluster) -> Manifest:
@@ -163,8 +123,11 @@ def api_server(cluster: Cluster) -> Manifest:
             "oidc-groups-claim": oidc.groups_claim,
             "oidc-groups-prefix": OIDC_PREFIX,
         }
-    host = cluster.kubernetes.endpoint.address.rpartition(":")[0]
-    names = [host, *(str(machine.address) for machine in cluster.control_plane), cluster.host("api")]
+    names = [
+        cluster.kubernetes.endpoint.host,
+        *(str(machine.address) for machine in cluster.control_plane),
+        cluster.host("api"),
+    ]
     return {"certSANs": list(dict.fromkeys(names)), "extraArgs": arguments(named), "extraVolumes": volumes}
 
 

@@ -5,6 +5,7 @@ same on every cluster come from `nodes/`. One of these, `memlock.conf`, is for H
 one fails for containers that are not root, and NCCL falls back to TCP in silence (facts: network-gpu 8).
 """
 
+from generator.components.common import proxy_variables
 from generator.components.component import Manifest
 from generator.components.kubeadm.images import sandbox
 from generator.components.static import read_folder, read_text
@@ -33,7 +34,7 @@ def node_files(cluster: Cluster) -> Files:
 def _pool(cluster: Cluster, pool: str) -> Files:
     machines = cluster.in_pools(pool)
     found: Files = {}
-    if any(machine.hcas for machine in machines):
+    if any(machine.hardware.hcas for machine in machines):
         # ib_ipoib gives each HCA the interface by which the RDMA device plugin tells InfiniBand from Ethernet.
         found |= read_folder("kubeadm/nodes/infiniband")
     if cluster.storage.ceph:
@@ -79,19 +80,10 @@ def _mirrors(cluster: Cluster) -> Files:
 
 
 def _proxy(cluster: Cluster) -> Files:
-    proxy, kubernetes = cluster.site.proxy, cluster.kubernetes
-    if proxy is None:
-        return {}
-    networks = [network.cidr for network in (cluster.networks.node, cluster.networks.storage) if network]
-    inside = map(str, (*networks, kubernetes.pod_cidr, kubernetes.service_cidr))
-    own = ["localhost", "127.0.0.1", *inside, f".{kubernetes.dns_domain}", ".svc", f".{cluster.site.domain}"]
-    text = (
-        "[Service]\n"
-        f'Environment="HTTP_PROXY={proxy.http}"\n'
-        f'Environment="HTTPS_PROXY={proxy.https or proxy.http}"\n'
-        f'Environment="NO_PROXY={",".join((*own, *proxy.no_proxy))}"\n'
-    )
-    return {f"node/all/etc/systemd/system/{unit}.service.d/proxy.conf": text for unit in ("containerd", "kubelet")}
+    lines = [f'Environment="{name}={value}"\n' for name, value in proxy_variables(cluster).items()]
+    text = "".join(("[Service]\n", *lines))
+    units = ("containerd", "kubelet") if lines else ()
+    return {f"node/all/etc/systemd/system/{unit}.service.d/proxy.conf": text for unit in units}
 
 
 # Format 2 is read by containerd 1.7 and, converted on start, by 2.x. The GPU Operator adds its runtime in conf.d.

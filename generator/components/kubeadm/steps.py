@@ -64,7 +64,7 @@ Check: `systemctl is-active containerd` says active, `swapon --show` nothing.
 def _packages(cluster: Cluster) -> str:
     ceph, storage = cluster.storage.ceph, cluster.storage
     wanted = {
-        "on InfiniBand nodes the host's RDMA tools": any(machine.hcas for machine in cluster.machines),
+        "on InfiniBand nodes the host's RDMA tools": any(machine.hardware.hcas for machine in cluster.machines),
         "on Ceph nodes lvm2": bool(ceph and ceph.encryption.rest),
         "on nodes with disks for scratch or MinIO xfsprogs": bool(storage.scratch or storage.objects),
     }

@@ -6,6 +6,7 @@ from typing import Literal
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Ignore, Namespace, Secret, Tier
 from generator.components.definition import Definition
+from generator.components.issuers import signed
 from generator.components.minio.access import access
 from generator.components.minio.layout import NAMESPACE, layout_of, storage_class, volumes
 from generator.components.minio.server import stateful_set
@@ -51,19 +52,10 @@ def secrets(objects: Objects) -> tuple[Secret, ...]:
     restart = "replace it (letters and digits only), then delete MinIO's pods together and sync `minio`"
     anew = "replace it (letters and digits only), then sync `minio`: a new access key disables the former one"
     never = "never while objects encrypted with it exist; 32 random bytes in base64, a copy outside the cluster"
-    tls = Secret(
-        name="minio-tls",
-        namespace=NAMESPACE,
-        keys=("ca.crt", "tls.crt", "tls.key"),
-        source="in-cluster",
-        loss="outage",
-        rotate="cert-manager renews it; MinIO reads it again by itself",
-        readers=("minio", "minio-setup"),
-        by="cert-manager",
-    )
+    renewed = "cert-manager renews it; MinIO reads it again by itself"
     return (
         generated("minio-root", ("rootUser", "rootPassword"), restart, "minio", "minio-setup"),
-        tls,
+        signed("minio-tls", NAMESPACE, "minio", "minio-setup", loss="outage", rotate=renewed),
         *(generated(user_secret(user.name), ("accessKey", "secretKey"), anew, "minio-setup") for user in objects.users),
         # The key that encrypts every object and MinIO's users: with it lost, all is lost.
         *((generated("minio-kms", ("key",), never, "minio", loss="data"),) if objects.encryption else ()),

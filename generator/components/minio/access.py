@@ -5,12 +5,10 @@ from collections.abc import Iterator
 from generator.components.common import UNWATCHED
 from generator.components.component import Manifest
 from generator.components.issuers import ISSUER
-from generator.components.minio.layout import NAMESPACE, metadata
+from generator.components.minio.layout import NAMESPACE, SERVICE, metadata
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 from generator.model.storage import Objects
-
-SERVICE = f"minio.{NAMESPACE}.svc"
 
 
 def access(cluster: Cluster, objects: Objects) -> Iterator[Manifest]:

@@ -14,6 +14,9 @@ from generator.model.storage import Objects
 NAMESPACE = "minio"
 LABELS = {"app.kubernetes.io/name": "minio"}
 STORAGE_CLASS = "minio-local"
+SERVICE = f"minio.{NAMESPACE}.svc"
+PORT = 9000
+CONSOLE_PORT = 9001
 
 
 class Layout(Struct, frozen=True, kw_only=True):

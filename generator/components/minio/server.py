@@ -2,7 +2,7 @@
 
 from generator.components.common import OBJECTS
 from generator.components.component import Manifest, protect
-from generator.components.minio.layout import LABELS, NAMESPACE, STORAGE_CLASS, Layout, metadata
+from generator.components.minio.layout import CONSOLE_PORT, LABELS, NAMESPACE, PORT, STORAGE_CLASS, Layout, metadata
 from generator.components.minio.versions import VERSIONS
 from generator.components.parts import UNPRIVILEGED, from_secret, pod_security, tolerations
 from generator.model.capacity import allocatable
@@ -73,13 +73,16 @@ def container(cluster: Cluster, objects: Objects, layout: Layout) -> Manifest:
         "image": objects.image or VERSIONS.of(cluster).images["server"],
         "args": [
             "server",
-            f"https://{hosts}:9000{drives}",
+            f"https://{hosts}:{PORT}{drives}",
             "--certs-dir=/etc/minio/certs",
-            "--address=:9000",
-            "--console-address=:9001",
+            f"--address=:{PORT}",
+            f"--console-address=:{CONSOLE_PORT}",
         ],
         "env": environment(cluster, objects, layout),
-        "ports": [{"name": "https-api", "containerPort": 9000}, {"name": "https-console", "containerPort": 9001}],
+        "ports": [
+            {"name": "https-api", "containerPort": PORT},
+            {"name": "https-console", "containerPort": CONSOLE_PORT},
+        ],
         **probes(),
         "resources": resources(cluster, layout),
         "securityContext": UNPRIVILEGED,

@@ -3,8 +3,7 @@
 import json
 
 from generator.components.component import Manifest
-from generator.components.minio.access import SERVICE
-from generator.components.minio.layout import metadata
+from generator.components.minio.layout import PORT, SERVICE, metadata
 from generator.components.minio.server import POD_SECURITY
 from generator.components.minio.versions import VERSIONS
 from generator.components.parts import UNPRIVILEGED, resources
@@ -128,7 +127,7 @@ def pod(cluster: Cluster, objects: Objects) -> Manifest:
                 "name": "setup",
                 "image": objects.client_image or VERSIONS.of(cluster).images["client"],
                 "command": ["sh", "/etc/minio-setup-script/setup.sh"],
-                "env": [{"name": "ENDPOINT", "value": f"{SERVICE}:9000"}],
+                "env": [{"name": "ENDPOINT", "value": f"{SERVICE}:{PORT}"}],
                 "resources": resources("50m", "64Mi", "256Mi"),
                 "securityContext": UNPRIVILEGED,
                 "volumeMounts": [

@@ -6,7 +6,7 @@ from generator.components.common import POOL
 from generator.components.component import Component, Health, Manifest, Tier
 from generator.components.definition import Definition
 from generator.components.kueue import VERSIONS as KUEUE_VERSIONS
-from generator.components.parts import toleration
+from generator.components.parts import taint_entry, toleration
 from generator.components.static import read_text
 from generator.model.capacity import Share, flavor_capacity, quota_share
 from generator.model.cluster import Cluster
@@ -72,12 +72,6 @@ def common_taints(cluster: Cluster, pool: str) -> list[Taint]:
     """Return the taints that every node of the pool has: one more on a single node is no rule for all jobs."""
     machines = cluster.in_pools(pool)
     return [taint for taint in hard(machines[0].taints) if all(taint in machine.taints for machine in machines)]
-
-
-def taint_entry(taint: Taint) -> Manifest:
-    """Write a taint as nodes have it."""
-    value = {"value": taint.value} if taint.value else {}
-    return {"key": taint.key, **value, "effect": taint.effect}
 
 
 def cohort(cluster: Cluster, pools: list[str]) -> Manifest:

@@ -10,14 +10,16 @@ devices, whose traffic is the host's own.
 from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network
 
+from generator.components.common import API_PORT
 from generator.components.component import Manifest
+from generator.components.minio.layout import NAMESPACE as MINIO
+from generator.components.minio.layout import PORT as MINIO_PORT
+from generator.components.parts import at_node, in_namespace, tcp
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
-MINIO_PORT = 9000
 # Where Ceph's gateways listen in their pods, without and with TLS; their Service says 80.
 RGW_PORTS = (8080, 8443)
-API_PORT = 6443
 
 
 def network(cluster: Cluster, team: Team) -> list[Manifest]:
@@ -50,7 +52,7 @@ def api_server(cluster: Cluster) -> list[Manifest]:
     """Let pods reach the API server, which asks who they are: behind its Service are control-plane nodes."""
     if cluster.networks.cni == "cilium":
         return []
-    blocks = [{"ipBlock": {"cidr": f"{machine.address}/32"}} for machine in cluster.control_plane]
+    blocks = [at_node(machine) for machine in cluster.control_plane]
     return [{"to": blocks, "ports": [tcp(API_PORT)]}]
 
 
@@ -58,7 +60,7 @@ def object_storage(cluster: Cluster) -> list[Manifest]:
     """Let pods use S3 of MinIO and of Ceph."""
     rules: list[Manifest] = []
     if cluster.storage.objects:
-        rules.append({"to": [pods("minio", {})], "ports": [tcp(MINIO_PORT)]})
+        rules.append({"to": [pods(MINIO, {})], "ports": [tcp(MINIO_PORT)]})
     if cluster.storage.ceph and cluster.storage.ceph.object_stores:
         gateways = pods("rook-ceph", {"app": "rook-ceph-rgw"})
         rules.append({"to": [gateways], "ports": [tcp(port) for port in RGW_PORTS]})
@@ -67,8 +69,7 @@ def object_storage(cluster: Cluster) -> list[Manifest]:
 
 def outside(cluster: Cluster) -> Manifest:
     """Allow everything but the cluster's own networks."""
-    kubernetes, nets = cluster.kubernetes, cluster.networks
-    declared = [net for net in (nets.node, nets.storage, nets.ipoib, nets.bmc) if net]
+    kubernetes, declared = cluster.kubernetes, cluster.networks.declared.values()
     own = [kubernetes.pod_cidr, kubernetes.service_cidr, *(net.cidr for net in declared)]
     blocks = [less("0.0.0.0/0", own)]
     if kubernetes.pod_cidr6:
@@ -104,12 +105,4 @@ def policy(team: Team, name: str, **allowed: list[Manifest]) -> Manifest:
 
 def pods(namespace: str, labels: dict[str, str]) -> Manifest:
     """Select pods of another namespace."""
-    return {
-        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
-        "podSelector": {"matchLabels": labels} if labels else {},
-    }
-
-
-def tcp(port: int) -> Manifest:
-    """Return a TCP port of a rule."""
-    return {"protocol": "TCP", "port": port}
+    return {**in_namespace(namespace), "podSelector": {"matchLabels": labels} if labels else {}}

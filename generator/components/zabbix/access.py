@@ -3,7 +3,11 @@
 from collections.abc import Iterator
 
 from generator.components.argo_workflows import NAMESPACE as ARGO
+from generator.components.common import API_PORT
 from generator.components.component import Manifest
+from generator.components.minio.layout import NAMESPACE as MINIO
+from generator.components.minio.layout import PORT as MINIO_PORT
+from generator.components.parts import at_node, in_namespace, tcp
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
 from generator.components.zabbix.database import DATABASE
@@ -12,7 +16,6 @@ from generator.components.zabbix.server import PROXY, SERVER, WEB
 from generator.model.cluster import Cluster
 
 CEPH_PORT = 9283
-API_PORT = 6443
 
 
 def policies(cluster: Cluster) -> Iterator[Manifest]:
@@ -26,7 +29,7 @@ def policies(cluster: Cluster) -> Iterator[Manifest]:
         yield part(PROXY, egress=services())
         yield from read_objects("zabbix/cilium-policy.yaml")
     else:
-        agents = {"from": [block(f"{machine.address}/32") for machine in cluster.machines], "ports": [tcp(10051)]}
+        agents = {"from": [at_node(machine) for machine in cluster.machines], "ports": [tcp(10051)]}
         yield part(PROXY, ingress=[agents], egress=[*services(), hosts(cluster)])
 
 
@@ -34,15 +37,15 @@ def services() -> list[Manifest]:
     """Let the proxy reach the server and what it reads in the cluster, the manager of a Ceph on pods included."""
     return [
         {"to": pods(SERVER), "ports": [tcp(10051)]},
-        {"to": [namespace(ROOK)], "ports": [tcp(CEPH_PORT)]},
-        {"to": [namespace("minio")], "ports": [tcp(9000)]},
-        {"to": [namespace(ARGO)], "ports": [tcp(9090)]},
+        {"to": [in_namespace(ROOK)], "ports": [tcp(CEPH_PORT)]},
+        {"to": [in_namespace(MINIO)], "ports": [tcp(MINIO_PORT)]},
+        {"to": [in_namespace(ARGO)], "ports": [tcp(9090)]},
     ]
 
 
 def hosts(cluster: Cluster) -> Manifest:
     """Let the proxy reach the API server and a Ceph on the host network, by address."""
-    blocks = [block(str(net.cidr)) for net in (cluster.networks.node, cluster.networks.storage) if net]
+    blocks = [{"ipBlock": {"cidr": str(net.cidr)}} for net in (cluster.networks.node, cluster.networks.storage) if net]
     return {"to": blocks, "ports": [tcp(API_PORT), tcp(CEPH_PORT)]}
 
 
@@ -58,21 +61,6 @@ def part(name: str, **rules: list[Manifest]) -> Manifest:
     return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata(name), "spec": spec}
 
 
-def block(cidr: str) -> Manifest:
-    """Select addresses."""
-    return {"ipBlock": {"cidr": cidr}}
-
-
 def pods(*parts: str) -> list[Manifest]:
     """Select pods of some parts."""
     return [{"podSelector": {"matchLabels": labels(name)}} for name in parts]
-
-
-def namespace(name: str) -> Manifest:
-    """Select the pods of another namespace."""
-    return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
-
-
-def tcp(port: int) -> Manifest:
-    """Return a TCP port of a rule."""
-    return {"protocol": "TCP", "port": port}

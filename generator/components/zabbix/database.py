@@ -2,7 +2,7 @@
 
 from generator.components.ceph_cluster.classes import block_class
 from generator.components.component import Manifest, protect
-from generator.components.parts import UNPRIVILEGED, pod_security
+from generator.components.parts import UNPRIVILEGED, from_secret, pod_security
 from generator.components.zabbix.names import pod, workload
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
@@ -16,11 +16,7 @@ USER = 999
 
 def credentials(name: str, value: str) -> list[Manifest]:
     """Return user and password as variables of these names."""
-    return [_from_secret(name, "username"), _from_secret(value, "password")]
-
-
-def _from_secret(name: str, key: str) -> Manifest:
-    return {"name": name, "valueFrom": {"secretKeyRef": {"name": DATABASE, "key": key}}}
+    return [from_secret(name, DATABASE, "username"), from_secret(value, DATABASE, "password")]
 
 
 def storage_class(cluster: Cluster, settings: Zabbix) -> str | None:

@@ -1,6 +1,8 @@
 """The nodes of the cluster file as hosts of Zabbix, and the cluster itself as one more."""
 
 from generator.components.component import Manifest
+from generator.components.minio.layout import PORT as MINIO_PORT
+from generator.components.minio.layout import SERVICE as MINIO_SERVICE
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.zabbix.export import document, identity
 from generator.components.zabbix.templates.devices import GPU, INFINIBAND
@@ -40,10 +42,10 @@ def _groups(host: Manifest) -> list[Manifest]:
 def node(cluster: Cluster, machine: Machine) -> Manifest:
     """Return a node. What its hardware should be are macros, which its templates compare with what is there."""
     macros = {"{$GPU.COUNT}": machine.gpus} if machine.gpus else {}
-    if machine.hcas and cluster.fabric:
-        macros |= {"{$IB.PORTS}": len(machine.hcas), "{$IB.RATE}": cluster.fabric.speed}
+    if machine.hardware.hcas and cluster.fabric:
+        macros |= {"{$IB.PORTS}": len(machine.hardware.hcas), "{$IB.RATE}": cluster.fabric.speed}
     # Where it stands and what it has.
-    tags = {"pool": machine.pool, "rack": machine.rack, "gpu": machine.gpu and machine.gpu.model}
+    tags = {"pool": machine.pool, "rack": machine.rack, "gpu": machine.hardware.gpu and machine.hardware.gpu.model}
     return host(
         cluster,
         machine.name,
@@ -64,7 +66,7 @@ def services(cluster: Cluster) -> Manifest:
         macros["{$CEPH.URL}"] = f"http://rook-ceph-mgr.{ROOK}.svc.{domain}:9283/metrics"
     if cluster.storage.objects:
         linked.append(MINIO)
-        macros["{$MINIO.URL}"] = f"https://minio.minio.svc.{domain}:9000/minio/v2/metrics/cluster"
+        macros["{$MINIO.URL}"] = f"https://{MINIO_SERVICE}.{domain}:{MINIO_PORT}/minio/v2/metrics/cluster"
     if cluster.backups:
         linked.append(BACKUPS)
         macros["{$ARGO.URL}"] = f"http://workflow-controller-metrics.argo.svc.{domain}:9090/metrics"

@@ -102,7 +102,7 @@ def overview(cluster: Cluster) -> Manifest:
     """Return the dashboard of the whole cluster on a grid of 24 columns; a row for each part that is there."""
     nodes = [machine.name for machine in cluster.machines]
     gpus = [machine.name for machine in cluster.gpu_nodes]
-    ports = [machine.name for machine in cluster.machines if machine.hcas and cluster.fabric]
+    ports = [machine.name for machine in cluster.machines if machine.hardware.hcas and cluster.fabric]
     ceph = [whole(cluster)] if cluster.storage.ceph else []
     # Each row's hosts, and the names and items of its graphs.
     shown: list[tuple[list[str], list[tuple[str, ...]]]] = [
