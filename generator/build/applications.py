@@ -9,17 +9,17 @@ from posixpath import join, normpath
 
 from msgspec import Struct, structs
 
-from generator.errors import UsageError
-from generator.model.cluster import Cluster
-from generator.build.fields import dig
-from generator.build.objects import ROOT, Aim, Built, Object
-from generator.model.finding import Finding
 from generator.build.broken import BrokenError, unreadable
+from generator.build.fields import dig
 from generator.build.kustomization import unpatched
 from generator.build.kustomize import built, program
 from generator.build.manifests import documents, is_manifest
+from generator.build.objects import ROOT, Aim, Built, Object
 from generator.build.reading import UnreadableError
 from generator.build.stage import Aside, Found, aside, scratch, stage, targets
+from generator.errors import UsageError
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding
 from generator.repository.standing import locked, on_disk
 
 
@@ -54,7 +54,7 @@ def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
         asides = {place: _aside(copy, place, known) for place in places.values()}
         work = pool.map(lambda one: _part(command, copy, one, asides[one[1]]), places.items())
         parts = {**dict(zip(places, work, strict=True)), ROOT: first}
-    findings = tuple(fault for part in parts.values() for fault in part.findings)
+    findings = tuple(each for part in parts.values() for each in part.findings)
     if findings and not tolerant:
         raise BrokenError(findings[0])
     return Built(
@@ -116,8 +116,8 @@ def _aside(copy: Path, place: str, known: Found) -> Aside | Finding:
         return _inside(copy, error.finding)
 
 
-def _inside(copy: Path, fault: Finding) -> Finding:
-    return structs.replace(fault, file=fault.file.removeprefix(f"{copy}/"))
+def _inside(copy: Path, finding: Finding) -> Finding:
+    return structs.replace(finding, file=finding.file.removeprefix(f"{copy}/"))
 
 
 def _part(command: list[str], copy: Path, application: tuple[str, str], left: Aside | Finding) -> _Part:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shutil import get_terminal_size
 
 import click
@@ -95,21 +95,25 @@ def show_answers(failed: Mapping[str, Answer]) -> None:
         click.echo("\n".join(lines), err=True)
 
 
-def show_cluster(each: ClusterImages) -> None:
-    """Say what is wrong with one cluster's images, and what was not seen."""
+def show_clusters(listed: Iterable[ClusterImages]) -> None:
+    """Say what is wrong with the images of each cluster, and what was not seen."""
+    for each in listed:
+        lines = [*map(_broken, each.findings), *map(_finding, (*each.elsewhere, *each.unreadable)), *_unseen(each)]
+        for line in lines:
+            click.echo(line, err=True)
+
+
+def _unseen(each: ClusterImages) -> Iterator[str]:
     name, mirror = each.cluster.name, each.cluster.site.images
-    found = [*map(_broken, each.findings), *map(_finding, (*each.elsewhere, *each.unreadable))]
-    for text in found:
-        click.echo(text, err=True)
     so = "so that their images may come from elsewhere" if mirror else "their images are not in the list"
     if each.unvendored:
-        click.echo(f"{name}: not vendored, {so}: {', '.join(each.unvendored)}; `gen vendor` brings them", err=True)
+        yield f"{name}: not vendored, {so}: {', '.join(each.unvendored)}; `gen vendor` brings them"
     if each.remote:
         what = "what their custom/ wants from the network was not looked at"
-        click.echo(f"{name}: {what}, {so}: {', '.join(each.remote)}; commit the files", err=True)
+        yield f"{name}: {what}, {so}: {', '.join(each.remote)}; commit the files"
     if each.stale:
         what = "vendored from other inputs than today's, so that their images may become others"
-        click.echo(f"{name}: {what}: {', '.join(each.stale)}; `gen vendor` brings them", err=True)
+        yield f"{name}: {what}: {', '.join(each.stale)}; `gen vendor` brings them"
 
 
 def _broken(one: Finding) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from generator.cli.image_output import image_data, lists, show_answers, show_cluster, show_json, show_totals, table
+from generator.cli.image_output import image_data, lists, show_answers, show_clusters, show_json, show_totals, table
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings, summary
 from generator.errors import UsageError
@@ -80,8 +80,7 @@ def command(  # noqa: PLR0913 - the verb's options
         _show(found, listed, output)
     show_answers(failed)
     show_totals(found, sum(len(each.unreadable) for each in listed), locked=bool(lock))
-    for each in listed:
-        show_cluster(each)
+    show_clusters(listed)
     return int(bool(failed) or any(each.wrong for each in listed))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from msgspec import structs
 
 from generator.build.objects import Built
 from generator.live.asking import Asked, ask_server
@@ -21,20 +22,20 @@ def check_server(built: Built, kubeconfig: Path | None, context: str | None) -> 
     asked = ask_server(built, kubeconfig, context)
     for line in _lines(built, asked):
         click.echo(line, err=True)
-    blind = (_BLIND,) if asked.throw_away else ()
-    return Answers(asked.judged.findings, (*asked.judged.unjudged, *blind))
+    answers = asked.answers
+    return structs.replace(answers, unjudged=(*answers.unjudged, _BLIND)) if asked.throw_away else answers
 
 
 def _lines(built: Built, asked: Asked) -> Iterator[str]:
     what = "a throw-away kube-apiserver" if asked.throw_away else f"{asked.host} as {asked.server.user}"
-    version, objects = asked.server.version, plural(asked.judged.judged, "object")
+    version, objects = asked.server.version, plural(asked.answers.judged, "object")
     yield f"{built.name}: {objects} judged by {what}, Kubernetes {version}, in {asked.seconds:.1f} s"
     if built.cluster and (wanted := built.cluster.kubernetes.version) != version.removeprefix("v"):
         same = minor_of(wanted) == minor_of(version)
         yield f"  the cluster file says {wanted}" + (
             "" if same else ": another minor may serve and accept other things"
         )
-    yield from (f"  not judged: {why}" for why in asked.judged.unjudged)
+    yield from (f"  not judged: {why}" for why in asked.answers.unjudged)
     if built.unvendored:
         yield f"  not vendored, so not judged: what {', '.join(built.unvendored)} bring"
     if asked.throw_away:

@@ -11,7 +11,8 @@ from generator.build.objects import Built
 from generator.errors import UsageError
 from generator.live.api import Api, of_kubeconfig, of_started
 from generator.live.apiserver import throw_away
-from generator.live.dryrun import Judged, Server, dry_run, server
+from generator.live.dryrun import Server, dry_run, server
+from generator.rules.judging import Answers
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -20,7 +21,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     server: Server
     host: str
     throw_away: bool
-    judged: Judged
+    answers: Answers
     seconds: float
 
 
@@ -33,9 +34,9 @@ def ask_server(built: Built, kubeconfig: Path | None, context: str | None) -> As
     begun = monotonic()
     with _api(built, kubeconfig, context) as api:
         found = server(api)
-        judged = dry_run(built, api)
+        answers = dry_run(built, api)
         away, host = api.throw_away, api.host
-    return Asked(server=found, host=host, throw_away=away, judged=judged, seconds=monotonic() - begun)
+    return Asked(server=found, host=host, throw_away=away, answers=answers, seconds=monotonic() - begun)
 
 
 @contextmanager

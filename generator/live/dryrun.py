@@ -20,6 +20,7 @@ from generator.live.order import in_order
 from generator.live.refusals import findings, namespace_absent, unserved
 from generator.model.finding import Finding
 from generator.model.plural import plural
+from generator.rules.judging import Answers
 
 _BY_THE_NEW = "; without --kubeconfig a throw-away server judges by the new one"
 
@@ -29,16 +30,6 @@ class Server(Struct, frozen=True, kw_only=True):
 
     version: str
     user: str
-
-
-class Judged(Struct, frozen=True, kw_only=True):
-    """The outcome: findings in the order in which Argo CD would meet them, how many objects were judged and, in words,
-    what was not.
-    """
-
-    findings: tuple[Finding, ...]
-    judged: int
-    unjudged: tuple[str, ...]
 
 
 def server(api: Api) -> Server:
@@ -55,7 +46,7 @@ def server(api: Api) -> Server:
     return Server(version=version, user=str(user or "an unknown user"))
 
 
-def dry_run(built: Built, api: Api) -> Judged:
+def dry_run(built: Built, api: Api) -> Answers:
     """Let a server judge every object by a server-side apply that stores nothing.
 
     On a throw-away server definitions (those at hand as well) and namespaces are stored first; on a user's cluster
@@ -67,7 +58,7 @@ def dry_run(built: Built, api: Api) -> Judged:
     run = _Run(built, api, [one for one in stored if not _converted(one)])
     found = tuple(_once([*early, *run.findings()]))
     unjudged = tuple(f"{plural(number, 'object')}: {why}" for why, number in run.unjudged.items())
-    return Judged(findings=found, judged=run.judged, unjudged=unjudged)
+    return Answers(findings=found, judged=run.judged, unjudged=unjudged)
 
 
 def _once(found: Iterable[Finding]) -> Iterator[Finding]:

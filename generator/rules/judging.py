@@ -19,10 +19,13 @@ from generator.rules.engine import examine, unjudged
 from generator.rules.waivers import Codes, Waived, waive
 
 
-class Answers(Struct, frozen=True):
-    """What an API server says against objects, and in words what it could not judge."""
+class Answers(Struct, frozen=True, kw_only=True):
+    """What an API server says against objects, in the order in which Argo CD would meet them, how many it judged and,
+    in words, what it could not.
+    """
 
     findings: tuple[Finding, ...] = ()
+    judged: int = 0
     unjudged: tuple[str, ...] = ()
 
 

@@ -8,7 +8,6 @@ from generator.build.fields import dig
 from generator.build.objects import Built, Object
 from generator.build.unreadable_images import named_images
 from generator.components import CATALOGUE
-from generator.components.definition import OperatorImages
 from generator.components.kubeadm.images import bootstrap_images
 from generator.layout.image_fields import has_system_added
 from generator.layout.image_references import has_tag_or_digest, is_of_site, rewrite, split, upstream_name
@@ -116,20 +115,17 @@ def _named(built: Built, cluster: Cluster) -> Iterator[tuple[str, Use]]:
 
 def _started_by_operators(built: Built, cluster: Cluster) -> Iterator[tuple[str, Use]]:
     """Yield what operators start by themselves: no object names it, only its registry."""
-    for component, definition in CATALOGUE.items():
-        started = definition.operator_images
-        for one in built.of(started.kind) if started else ():
-            if started and one.component == component:
-                yield from _started(built, cluster, one, started)
-
-
-def _started(built: Built, cluster: Cluster, one: Object, started: OperatorImages) -> Iterator[tuple[str, Use]]:
-    registry = str(dig(one.manifest, *started.registry) or started.default).removesuffix("/")
-    for name in started.names:
-        image = f"{registry}/{name}:{started.versions.of(cluster).version}"
-        use = use_of(built, one, started.registry, image)
-        use = structs.replace(use, object=f"the operator of {one.full_name}", by_tag="the operator names it by its tag")
-        yield upstream_name(image, cluster.site.images), use
+    operators = {name: definition.operator_images for name, definition in CATALOGUE.items()}
+    for one in built.objects:
+        started = operators.get(one.component)
+        if not started or one.kind != started.kind:
+            continue
+        registry = str(dig(one.manifest, *started.registry) or started.default).removesuffix("/")
+        for name in started.names:
+            image = f"{registry}/{name}:{started.versions.of(cluster).version}"
+            use = use_of(built, one, started.registry, image)
+            use = structs.replace(use, object=f"the operator of {one.full_name}", by_tag="the operator names it by its tag")
+            yield upstream_name(image, cluster.site.images), use
 
 
 def _of_bootstrap(cluster: Cluster, digests: Mapping[str, str]) -> Iterator[tuple[str, Use]]:

@@ -14,7 +14,8 @@ from generator.cli import run
 from generator.cli.server import check_server
 from generator.errors import UsageError
 from generator.live.api import Api, of_kubeconfig
-from generator.live.dryrun import Judged, dry_run
+from generator.live.dryrun import dry_run
+from generator.rules.judging import Answers
 
 KINDS = {
     "/api/v1": [("configmaps", "ConfigMap", True), ("namespaces", "Namespace", False), ("pods/exec", "Exec", True)],
@@ -110,7 +111,7 @@ def test_on_a_throw_away_server_definitions_and_namespaces_are_stored_first(api:
     api.throw_away = True
     webhook = definition("Widget", "widgets", conversion={"strategy": "Webhook"})
     built = made(config("a", "elsewhere"), widget(), webhook, definition("Gadget", "gadgets"), space("new"))
-    assert dry_run(built, api) == Judged(findings=(), judged=5, unjudged=())
+    assert dry_run(built, api) == Answers(findings=(), judged=5, unjudged=())
     place = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org"
     first, *spaces = toy.changed()
     assert first == place
@@ -179,7 +180,7 @@ def test_what_a_definition_of_the_same_commit_allows_is_not_judged(api: Api, toy
     toy.stored["widgets.example.org"] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org"
     fresh = {**widget(), "nonsense": 1}
     judged = dry_run(made(knowing("nonsense"), fresh, {**widget(), "metadata": {"name": "b"}}), api)
-    assert judged == Judged(findings=(), judged=2, unjudged=(f"1 object: {CHANGES}",))
+    assert judged == Answers(findings=(), judged=2, unjudged=(f"1 object: {CHANGES}",))
     # What the new one does not know either is wrong on any day.
     judged = dry_run(made(knowing("nonsense"), {**fresh, "dta": 1}), api)
     assert told(judged.findings) == [("GEN-SRV-002", "1.yaml", ("dta",))]
@@ -195,7 +196,7 @@ def test_it_is_so_in_a_new_namespace_as_well(api: Api, toy: Toy) -> None:
     toy.stored["widgets.example.org"] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org"
     fresh = {**widget(), "metadata": {"name": "a", "namespace": "new"}, "nonsense": 1}
     judged = dry_run(made(space("new"), knowing("nonsense"), fresh), api)
-    assert judged == Judged(findings=(), judged=2, unjudged=(f"1 object: {CHANGES}",))
+    assert judged == Answers(findings=(), judged=2, unjudged=(f"1 object: {CHANGES}",))
 
 
 def test_a_throw_away_server_has_the_new_definition_and_excuses_nothing(api: Api) -> None:

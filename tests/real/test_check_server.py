@@ -24,8 +24,9 @@ from generator.components import CATALOGUE
 from generator.errors import UsageError
 from generator.live.api import Api, Request, of_started
 from generator.live.apiserver import Started, throw_away
-from generator.live.dryrun import Judged, dry_run, server
+from generator.live.dryrun import dry_run, server
 from generator.model.served import kinds
+from generator.rules.judging import Answers
 
 if TYPE_CHECKING:
     from generator.components.component import Manifest
@@ -55,7 +56,7 @@ def reference(request: pytest.FixtureRequest) -> Built:
 
 
 @pytest.fixture(scope="module")
-def judging(reference: Built, _need: None) -> Iterator[tuple[Api, Judged]]:
+def judging(reference: Built, _need: None) -> Iterator[tuple[Api, Answers]]:
     """A throw-away server that has judged it."""
     with throw_away() as running:
         ours = of_started(running)
@@ -86,14 +87,14 @@ def test_the_table_of_kinds_is_what_the_server_serves(user_api: Api) -> None:
     assert served == {version: dict(own) for version, own in kinds(35).items()}
 
 
-def test_every_object_is_accepted(judging: tuple[Api, Judged], reference: Built) -> None:
+def test_every_object_is_accepted(judging: tuple[Api, Answers], reference: Built) -> None:
     _, judged = judging
     assert [f"{one.file}: {one.message}" for one in judged.findings] == []
     assert judged.unjudged == ()
     assert judged.judged == len(reference.objects)
 
 
-def test_a_broken_copy_of_each_kind_is_refused(judging: tuple[Api, Judged], reference: Built) -> None:
+def test_a_broken_copy_of_each_kind_is_refused(judging: tuple[Api, Answers], reference: Built) -> None:
     copies = {
         (one.manifest["apiVersion"], one.kind): structs.replace(one, manifest={**one.manifest, "nonsense": 1})
         for one in reference.objects
@@ -105,7 +106,7 @@ def test_a_broken_copy_of_each_kind_is_refused(judging: tuple[Api, Judged], refe
     assert found == dict.fromkeys(copies, ("GEN-SRV-002", ("nonsense",)))
 
 
-def test_every_pod_is_admitted_to_its_namespace(judging: tuple[Api, Judged], reference: Built) -> None:
+def test_every_pod_is_admitted_to_its_namespace(judging: tuple[Api, Answers], reference: Built) -> None:
     """Pod Security and priorities: the API server looks at them when the pod comes, not when its maker does."""
     api, _ = judging
     for one in reference.of("PriorityClass"):
@@ -118,7 +119,7 @@ def test_every_pod_is_admitted_to_its_namespace(judging: tuple[Api, Judged], ref
     assert [f"{one.maker.file}: {why}" for one, why in answers if why] == []
 
 
-def test_a_pod_is_refused_that_is_too_mighty_or_too_important(judging: tuple[Api, Judged], reference: Built) -> None:
+def test_a_pod_is_refused_that_is_too_mighty_or_too_important(judging: tuple[Api, Answers], reference: Built) -> None:
     api, _ = judging
     level = "pod-security.kubernetes.io/enforce"
     spaces = {one.name: one.manifest["metadata"]["labels"].get(level) for one in reference.of("Namespace")}

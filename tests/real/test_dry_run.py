@@ -15,7 +15,8 @@ from generator.errors import UsageError
 from generator.live.api import Answer, Api, Request, of_kubeconfig, of_started
 from generator.live.apiserver import Started, start, throw_away
 from generator.live.definitions import PLACE, install
-from generator.live.dryrun import Judged, dry_run, server
+from generator.live.dryrun import dry_run, server
+from generator.rules.judging import Answers
 
 if TYPE_CHECKING:
     from generator.model.finding import Finding
@@ -39,7 +40,7 @@ def test_a_folder_is_judged_with_the_crds_and_namespaces_it_needs() -> None:
     with throw_away() as running:
         ours = of_started(running)
         good = made(definition("Widget", "widgets"), widget(size=3), config(namespace="elsewhere"))
-        assert dry_run(good, ours) == Judged(findings=(), judged=3, unjudged=())
+        assert dry_run(good, ours) == Answers(findings=(), judged=3, unjudged=())
         bad = made(widget(size=10), widget(sise=1), widget("v2"), definitions=(definition("Widget", "widgets"),))
         judged = dry_run(bad, ours)
         assert told(judged.findings) == [
@@ -69,7 +70,7 @@ def test_a_conversion_webhook_is_not_waited_for() -> None:
     crd["spec"]["versions"].append({**crd["spec"]["versions"][0], "name": "v2", "storage": False})
     with throw_away() as running:
         judged = dry_run(made(crd, widget("v1", size=1), widget("v2", size=1)), of_started(running))
-    assert judged == Judged(findings=(), judged=3, unjudged=())
+    assert judged == Answers(findings=(), judged=3, unjudged=())
 
 
 def test_what_nothing_defines_is_told_and_not_called_good(user_api: Api) -> None:
@@ -197,7 +198,7 @@ def test_what_only_the_new_definition_allows_is_no_error_on_the_day_of_an_upgrad
     assert user_api.ask(Request(path=f"{PLACE}/gizmos.example.org")).body["metadata"]["generation"] == 1
     with throw_away() as running:
         ours = of_started(running)
-        assert dry_run(made(new, known, fresh, slow), ours) == Judged(findings=(), judged=4, unjudged=())
+        assert dry_run(made(new, known, fresh, slow), ours) == Answers(findings=(), judged=4, unjudged=())
 
 
 def test_values_are_told_as_in_the_file(user_api: Api) -> None:

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from manifests import built, deployment, found, manifest, ml50, reached, seen
+from manifests import built, container, deployment, found, manifest, ml50, reached, seen, workload
 from msgspec import structs
 
 from generator.rules import images
@@ -133,11 +133,10 @@ def foreign(image: str) -> Any:
 
 
 def test_digests_are_wanted_only_where_some_are_locked() -> None:
+    names = ("a:1.0.0", f"a:1.0.0{DIGEST}", "b:1.0.0")
     parts = {"repository": "nvcr.io/nvidia", "image": "driver", "version": "1.2.3"}
     whole = built(
-        deployment(image="example.org/a:1.0.0"),
-        deployment(image=f"example.org/a:1.0.0{DIGEST}"),
-        deployment(image="example.org/b:1.0.0"),
+        workload(containers=[container(image=f"example.org/{name}") for name in names]),
         manifest("ClusterPolicy", "nvidia.com/v1", spec={"driver": parts, "toolkit": {**parts, "image": "toolkit"}}),
         manifest("Other", "example.org/v1", spec={"x": parts}),
     )
