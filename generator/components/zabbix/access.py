@@ -64,5 +64,3 @@ def part(name: str, **rules: list[Manifest]) -> Manifest:
 def pods(*parts: str) -> list[Manifest]:
     """Select pods of some parts."""
     return [{"podSelector": {"matchLabels": labels(name)}} for name in parts]
-
-
