@@ -16,42 +16,70 @@ from generator.repository.vendored import intact, locked, on_disk, vendored, ven
 UNBUILT = Explained(
     code="GEN-BUILD-001",
     title="Kustomize builds every Application",
-    why="Argo CD builds the same folder in the same way: what Kustomize cannot build here is not synced there, and "
-    "nothing in it was judged.",
-    wrong="resources: [absent.yaml]\n",
-    right="resources: [present.yaml]\n",
+    text="""
+    Argo CD builds the same folder in the same way: what Kustomize cannot build here is not synced there, and nothing in
+    it was judged.
+
+    Wrong:
+        resources: [absent.yaml]
+    Right:
+        resources: [present.yaml]
+    """,
 )
 UNREADABLE = Explained(
     code="GEN-FILE-001",
     title="files of manifests can be read",
-    why="What cannot be read was not judged, and no API server takes it. Templates of a chart are no manifests yet: "
-    "beside real ones they are only counted.",
-    wrong="apiVersion: v1\nkind: Service\nmetadata: {name: 5}\n",
-    right='apiVersion: v1\nkind: Service\nmetadata: {name: "5"}\n',
+    text="""
+    What cannot be read was not judged, and no API server takes it. Templates of a chart are no manifests yet: beside
+    real ones they are only counted.
+
+    Wrong:
+        apiVersion: v1
+        kind: Service
+        metadata: {name: 5}
+    Right:
+        apiVersion: v1
+        kind: Service
+        metadata: {name: "5"}
+    """,
 )
 EMPTY = Explained(
     code="GEN-FILE-002",
     title="there is something to judge",
-    why="A path without any object, or an empty stream after a program that failed, would otherwise pass as free of "
-    "errors.",
-    wrong="kustomize build absent | gen check --rendered -\n",
-    right="kustomize build overlays/ml50/minio | gen check --rendered -\n",
+    text="""
+    A path without any object, or an empty stream after a program that failed, would otherwise pass as free of errors.
+
+    Wrong:
+        kustomize build absent | gen check --rendered -
+    Right:
+        kustomize build overlays/ml50/minio | gen check --rendered -
+    """,
 )
 STALE = Explained(
     code="GEN-VEND-001",
     title="what is vendored is from today's inputs",
-    why="The cluster file, the chart's version or its values have changed since, or a merge took gen.lock from one "
-    "side and the objects from the other: what was judged, and what Argo CD applies, is what other inputs became.",
-    wrong="(a chart's version raised in the cluster file, and nothing else)\n",
-    right="(the same after `gen vendor`)\n",
+    text="""
+    The cluster file, the chart's version or its values have changed since, or a merge took gen.lock from one side and
+    the objects from the other: what was judged, and what Argo CD applies, is what other inputs became.
+
+    Wrong:
+        (a chart's version raised in the cluster file, and nothing else)
+    Right:
+        (the same after `gen vendor`)
+    """,
 )
 DAMAGED = Explained(
     code="GEN-VEND-002",
     title="what is vendored is as it was written",
-    why="A file below upstream/ is missing, was added or edited, or a merge went wrong: the objects are no longer what "
-    "the locked chart becomes.",
-    wrong="(an object's file deleted from upstream/)\n",
-    right="(the same after `gen vendor`)\n",
+    text="""
+    A file below upstream/ is missing, was added or edited, or a merge went wrong: the objects are no longer what the
+    locked chart becomes.
+
+    Wrong:
+        (an object's file deleted from upstream/)
+    Right:
+        (the same after `gen vendor`)
+    """,
 )
 
 

@@ -18,9 +18,18 @@ from generator.spec.reader import read
 MISNAMED = Explained(
     code="GEN-REPO-001",
     title="a cluster's name is its folder's name",
-    why="Paths in Argo CD are made of the name; another name here would write into another cluster's folders.",
-    wrong="# clusters/ml50/cluster.yaml\nmetadata:\n  name: ml51\n",
-    right="# clusters/ml50/cluster.yaml\nmetadata:\n  name: ml50\n",
+    text="""
+    Paths in Argo CD are made of the name; another name here would write into another cluster's folders.
+
+    Wrong:
+        # clusters/ml50/cluster.yaml
+        metadata:
+          name: ml51
+    Right:
+        # clusters/ml50/cluster.yaml
+        metadata:
+          name: ml50
+    """,
 )
 
 

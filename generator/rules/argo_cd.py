@@ -21,15 +21,15 @@ from generator.rules.providers import waves
 _IGNORED = "argocd.argoproj.io/ignore-healthcheck"
 
 
-@rule(
-    "GEN-ARGO-001",
-    "an object is there once",
-    wrong="(the same ConfigMap in overlays/ml50/minio/custom/ and in overlays/ml50/workflows/custom/)\n",
-    right="(the ConfigMap in one of them)\n",
-)
+@rule("GEN-ARGO-001", "an object is there once")
 def held_once(built: Built) -> Iterator[Finding]:
     """Of two Applications that hold one object each undoes what the other does, and the one that lets go of it prunes
     it for both. Of two in one folder the last that is applied wins.
+
+    Wrong:
+        (the same ConfigMap in overlays/ml50/minio/custom/ and in overlays/ml50/workflows/custom/)
+    Right:
+        (the ConfigMap in one of them)
     """
     owners: dict[tuple[str, ...], list[Object]] = defaultdict(list)
     for one in built.objects:
@@ -41,15 +41,17 @@ def held_once(built: Built) -> Iterator[Finding]:
             yield one.finding(f"the same object is {where} as well", "metadata", "name", fix="keep one of them")
 
 
-@rule(
-    "GEN-ARGO-002",
-    "the project allows what its Applications hold",
-    wrong="kind: AppProject\nspec: {clusterResourceWhitelist: []}\n",
-    right="kind: AppProject\nspec: {clusterResourceWhitelist: [{group: storage.k8s.io, kind: StorageClass}]}\n",
-)
+@rule("GEN-ARGO-002", "the project allows what its Applications hold")
 def allowed(built: Built) -> Iterator[Finding]:
     """One object that its AppProject refuses stops the whole sync of an Application. `gen` computes projects from what
     is built; objects of your own in `custom/` need `gen render` after `gen vendor`, or a project of your own.
+
+    Wrong:
+        kind: AppProject
+        spec: {clusterResourceWhitelist: []}
+    Right:
+        kind: AppProject
+        spec: {clusterResourceWhitelist: [{group: storage.k8s.io, kind: StorageClass}]}
     """
     projects = {one.name: one.spec for one in built.of("AppProject")}
     for one in built.of("Application") if built.cluster else ():
@@ -124,15 +126,16 @@ def listed(project: dict[str, Any], key: str, one: Object) -> bool:
     )
 
 
-@rule(
-    "GEN-ARGO-003",
-    "Argo CD watches the kind",
-    wrong="apiVersion: v1\nkind: Endpoints\n",
-    right="(a Service with a selector: Kubernetes makes the Endpoints)\n",
-)
+@rule("GEN-ARGO-003", "Argo CD watches the kind")
 def watched(built: Built) -> Iterator[Finding]:
     """Argo CD leaves out kinds that controllers write by the thousand (`resource.exclusions` in argocd-cm): it neither
     applies nor compares them, and says so only in a condition of the Application.
+
+    Wrong:
+        apiVersion: v1
+        kind: Endpoints
+    Right:
+        (a Service with a selector: Kubernetes makes the Endpoints)
     """
     excluded = exclusions(built) if built.cluster else []
     for one in built.objects:
@@ -161,15 +164,15 @@ def exclusions(built: Built) -> list[Any]:
     return [*EXCLUDED]
 
 
-@rule(
-    "GEN-ARGO-004",
-    "Namespaces are in the Application `namespaces`",
-    wrong="(a Namespace in overlays/ml50/minio/custom/)\n",
-    right="(the Namespace in overlays/ml50/namespaces/custom/)\n",
-)
+@rule("GEN-ARGO-004", "Namespaces are in the Application `namespaces`")
 def namespaces_apart(built: Built) -> Iterator[Finding]:
     """All Namespaces come in the first wave, in one Application that never lets go of them: a Namespace that another
     Application holds is deleted with that Application, and everything in it.
+
+    Wrong:
+        (a Namespace in overlays/ml50/minio/custom/)
+    Right:
+        (the Namespace in overlays/ml50/namespaces/custom/)
     """
     for one in built.of("Namespace") if built.cluster else ():
         if one.component != "namespaces" and one.version == "v1":
@@ -177,18 +180,19 @@ def namespaces_apart(built: Built) -> Iterator[Finding]:
             yield one.finding(f"a Namespace in the Application {one.component}", "kind", fix=fix)
 
 
-@rule(
-    "GEN-ARGO-005",
-    "nothing waits for an address for ever",
-    severity=Severity.WARNING,
-    wrong="kind: Ingress\nspec: {ingressClassName: nginx}\n",
-    right="kind: Ingress\n"
-    'metadata: {annotations: {argocd.argoproj.io/ignore-healthcheck: "true"}}\nspec: {ingressClassName: nginx}\n',
-)
+@rule("GEN-ARGO-005", "nothing waits for an address for ever", severity=Severity.WARNING)
 def addressed(built: Built) -> Iterator[Finding]:
     """Argo CD calls an Ingress, and a Service of type LoadBalancer, unhealthy until it has an address. Addresses are
     given by the component `load-balancer`; an Ingress of a controller that somebody else runs may never be told its
     own. The wave would wait, and everything behind it.
+
+    Wrong:
+        kind: Ingress
+        spec: {ingressClassName: nginx}
+    Right:
+        kind: Ingress
+        metadata: {annotations: {argocd.argoproj.io/ignore-healthcheck: "true"}}
+        spec: {ingressClassName: nginx}
     """
     order = waves(built)
     for one in built.of("Ingress", "Service") if built.cluster else ():
@@ -202,15 +206,15 @@ def addressed(built: Built) -> Iterator[Finding]:
             yield one.finding(message, "kind", fix=f'annotate it with {_IGNORED}: "true"')
 
 
-@rule(
-    "GEN-ARGO-006",
-    "patches match something",
-    wrong="patches: [{target: {kind: Deployment, name: argocd-sever}, patch: ...}]\n",
-    right="patches: [{target: {kind: Deployment, name: argocd-server}, patch: ...}]\n",
-)
+@rule("GEN-ARGO-006", "patches match something")
 def patching(built: Built) -> Iterator[Finding]:
     """Kustomize says nothing when the target of a patch matches no object: after an upgrade that renames something,
     what the patch was for is simply gone.
+
+    Wrong:
+        patches: [{target: {kind: Deployment, name: argocd-sever}, patch: ...}]
+    Right:
+        patches: [{target: {kind: Deployment, name: argocd-server}, patch: ...}]
     """
     for aim in unmatched(built):
         if aim.component not in built.unseen:

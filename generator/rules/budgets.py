@@ -13,15 +13,17 @@ from generator.rules.selecting import holds
 KEPT = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
 
 
-@rule(
-    "GEN-PDB-001",
-    "a budget lets one pod go",
-    wrong="# replicas: 2\nspec: {minAvailable: 2}\n",
-    right="# replicas: 2\nspec: {minAvailable: 1}\n",
-)
+@rule("GEN-PDB-001", "a budget lets one pod go")
 def lets_go(built: Built) -> Iterator[Finding]:
     """A budget that allows no pod to be missing stops every drain: the node is never empty, and its upgrade or repair
     waits until somebody deletes the pod by force.
+
+    Wrong:
+        # replicas: 2
+        spec: {minAvailable: 2}
+    Right:
+        # replicas: 2
+        spec: {minAvailable: 1}
     """
     for budget, counted, copies in covered(built):
         if copies != 1 and allowed(budget, copies) <= 0:
@@ -29,30 +31,34 @@ def lets_go(built: Built) -> Iterator[Finding]:
             yield budget.finding(f"no one {told} may ever go", *field(budget), fix="maxUnavailable: 1")
 
 
-@rule(
-    "GEN-PDB-002",
-    "a single pod has no budget that keeps it",
-    wrong="# replicas: 1\nspec: {minAvailable: 1}\n",
-    right="# replicas: 2\nspec: {minAvailable: 1}\n",
-    severity=Severity.WARNING,
-)
+@rule("GEN-PDB-002", "a single pod has no budget that keeps it", severity=Severity.WARNING)
 def single(built: Built) -> Iterator[Finding]:
-    """With one replica a budget does not keep the service up, it only stops the drain of the node that has it."""
+    """With one replica a budget does not keep the service up, it only stops the drain of the node that has it.
+
+    Wrong:
+        # replicas: 1
+        spec: {minAvailable: 1}
+    Right:
+        # replicas: 2
+        spec: {minAvailable: 1}
+    """
     for budget, _, copies in covered(built):
         if copies == 1 and allowed(budget, copies) <= 0:
             message = "there is one pod, and it may not go: its node cannot be drained"
             yield budget.finding(message, *field(budget), fix="run two replicas, or maxUnavailable: 1")
 
 
-@rule(
-    "GEN-PDB-003",
-    "one budget for a pod",
-    wrong="# two budgets\nselector: {matchLabels: {app: web}}\n",
-    right="# one budget\nselector: {matchLabels: {app: web}}\n",
-)
+@rule("GEN-PDB-003", "one budget for a pod")
 def alone(built: Built) -> Iterator[Finding]:
     """The API server answers every eviction of a pod with two budgets by an error, so that its node cannot be
     drained.
+
+    Wrong:
+        # two budgets
+        selector: {matchLabels: {app: web}}
+    Right:
+        # one budget
+        selector: {matchLabels: {app: web}}
     """
     seen = set()
     for pod in pods(built):

@@ -22,15 +22,15 @@ SHORT = re.compile(r"v?\d{1,4}(-(alpine|slim|bookworm|bullseye|trixie|jammy|nobl
 PLAIN = re.compile(r"[a-z]+")
 
 
-@rule(
-    "GEN-IMG-001",
-    "images have a tag, and not `latest`",
-    wrong="image: quay.io/minio/minio\n",
-    right="image: quay.io/minio/minio:RELEASE.2025-09-07T16-13-09Z\n",
-)
+@rule("GEN-IMG-001", "images have a tag, and not `latest`")
 def tagged(built: Built) -> Iterator[Finding]:
     """Without a tag, or with `latest`, every pull may bring another program: a node that restarts runs something that
     nobody reviewed and that Git does not know.
+
+    Wrong:
+        image: quay.io/minio/minio
+    Right:
+        image: quay.io/minio/minio:RELEASE.2025-09-07T16-13-09Z
     """
     for one, field in named(built):
         name, tag, digest = split(field.image)
@@ -39,16 +39,15 @@ def tagged(built: Built) -> Iterator[Finding]:
             yield one.finding(f"the image {name} {told}", *field.path, fix="name a version")
 
 
-@rule(
-    "GEN-IMG-002",
-    "tags do not move",
-    wrong="image: docker.io/library/postgres:16\n",
-    right="image: docker.io/library/postgres:16.10\n",
-    severity=Severity.WARNING,
-)
+@rule("GEN-IMG-002", "tags do not move", severity=Severity.WARNING)
 def fixed(built: Built) -> Iterator[Finding]:
     """`stable`, `main` or a version without its last number are moved to each new build: two nodes of one cluster may
     run two programs under one name. Only a digest never moves; a full version number hardly ever does.
+
+    Wrong:
+        image: docker.io/library/postgres:16
+    Right:
+        image: docker.io/library/postgres:16.10
     """
     for one, field in named(built):
         name, tag, digest = split(field.image)
@@ -63,15 +62,17 @@ def moving(tag: str) -> bool:
     return SHORT.fullmatch(tag) is not None or (tag.replace("-", "").isalpha() and any(w in MOVING for w in words))
 
 
-@rule(
-    "GEN-IMG-003",
-    "images come from the site's registry",
-    wrong="# site: {images: mirror.example.org/k8s}\nimage: quay.io/ceph/ceph:v19.2.3\n",
-    right="# site: {images: mirror.example.org/k8s}\nimage: mirror.example.org/k8s/quay.io/ceph/ceph:v19.2.3\n",
-)
+@rule("GEN-IMG-003", "images come from the site's registry")
 def mirrored(built: Built) -> Iterator[Finding]:
     """With `site.images` the cluster needs no other registry, and its nodes may have no way to one: a pod with an
     image from elsewhere does not start, or starts only as long as some node still has the image.
+
+    Wrong:
+        # site: {images: mirror.example.org/k8s}
+        image: quay.io/ceph/ceph:v19.2.3
+    Right:
+        # site: {images: mirror.example.org/k8s}
+        image: mirror.example.org/k8s/quay.io/ceph/ceph:v19.2.3
     """
     mirror = built.cluster.site.images if built.cluster else None
     for one, field in named(built) if mirror else ():
@@ -85,17 +86,18 @@ def mirrored(built: Built) -> Iterator[Finding]:
                 yield one.finding(message, *unreadable.path, fix=unreadable.fix)
 
 
-@rule(
-    "GEN-IMG-004",
-    "where some images are pinned, all are",
-    wrong="# gen.lock has digests\nimage: quay.io/ceph/ceph:v19.2.3\n",
-    right="# gen.lock has digests\nimage: quay.io/ceph/ceph:v19.2.3@sha256:<64 digits>\n",
-    severity=Severity.WARNING,
-)
+@rule("GEN-IMG-004", "where some images are pinned, all are", severity=Severity.WARNING)
 def pinned(built: Built) -> Iterator[Finding]:
     """With digests in gen.lock nothing runs that nobody saw, but for images that came in after they were locked. An
     image of which registry, name and tag stand in fields of their own has no place for a digest, unless its operator
     puts them together as NVIDIA's do.
+
+    Wrong:
+        # gen.lock has digests
+        image: quay.io/ceph/ceph:v19.2.3
+    Right:
+        # gen.lock has digests
+        image: quay.io/ceph/ceph:v19.2.3@sha256:<64 digits>
     """
     mirror = built.cluster.site.images if built.cluster else None
     for one, field in named(built) if built.digests else ():
@@ -105,16 +107,16 @@ def pinned(built: Built) -> Iterator[Finding]:
             yield one.finding(message, *field.path, fix="gen render" if known else "gen images --lock")
 
 
-@rule(
-    "GEN-IMG-005",
-    "images can be read",
-    wrong="image: ${IMG}\n",
-    right="image: docker.io/library/nginx:1.29.1\n",
-)
+@rule("GEN-IMG-005", "images can be read")
 def legible(built: Built) -> Iterator[Finding]:
     """Kubernetes takes a container's image as it stands: a variable, a space or half a digest ends in
     `InvalidImageName`, and whatever cannot be read is neither sent to the mirror nor pinned. Templates of workflows and
     of other operators are left out here; with `site.images` GEN-IMG-003 tells them.
+
+    Wrong:
+        image: ${IMG}
+    Right:
+        image: docker.io/library/nginx:1.29.1
     """
     for one in built.objects:
         for field in unreadable_images(one.manifest):

@@ -32,17 +32,17 @@ class Obstacle(NamedTuple):
     rule: Any = None
 
 
-@rule(
-    "GEN-POD-010",
-    "some node takes the pod",
-    wrong="nodeSelector: {gen.internal/pool: gpu-traning}\n",
-    right="nodeSelector: {gen.internal/pool: gpu-training}\n"
-    "tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]\n",
-)
+@rule("GEN-POD-010", "some node takes the pod")
 def placed(built: Built) -> Iterator[Finding]:
     """A pod that selects labels no node has, or does not tolerate the taints of those that have them, waits for ever,
     and with it the Application that made it. Nodes are those of the cluster file, with the labels and taints they
     register with; labels that operators find out (`nvidia.com/`, `feature.node.kubernetes.io/`) are taken as there.
+
+    Wrong:
+        nodeSelector: {gen.internal/pool: gpu-traning}
+    Right:
+        nodeSelector: {gen.internal/pool: gpu-training}
+        tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
     """
     nodes = nodes_of(built)
     for pod in pods(built) if nodes else ():
@@ -64,15 +64,17 @@ def values_of(rule: Any, nodes: tuple[Worker, ...]) -> str:
     return f"{key}: {close}" if close else f"{key} is {', '.join(known[:8])}{' ...' if len(known) > 8 else ''}"
 
 
-@rule(
-    "GEN-POD-011",
-    "daemon sets reach the nodes they serve",
-    wrong="kind: DaemonSet\nspec: {template: {spec: {tolerations: []}}}\n",
-    right="kind: DaemonSet\nspec: {template: {spec: {tolerations: [{operator: Exists}]}}}\n",
-)
+@rule("GEN-POD-011", "daemon sets reach the nodes they serve")
 def daemons_reach(built: Built) -> Iterator[Finding]:
     """A node that a network, storage, GPU or monitoring agent does not tolerate has no network, no volumes, no GPUs or
     no graphs, and nothing says so: the daemon set counts only the nodes that it may run on.
+
+    Wrong:
+        kind: DaemonSet
+        spec: {template: {spec: {tolerations: []}}}
+    Right:
+        kind: DaemonSet
+        spec: {template: {spec: {tolerations: [{operator: Exists}]}}}
     """
     nodes = nodes_of(built)
     for pod in pods(built):
@@ -103,15 +105,17 @@ def kept_off(where: Finding, missed: list[tuple[Worker, Taint]]) -> Iterator[Fin
         yield structs.replace(where, message=message, fix=tolerate(taint))
 
 
-@rule(
-    "GEN-POD-012",
-    "node selectors match a node",
-    wrong="kind: ResourceFlavor\nspec: {nodeLabels: {gen.internal/pool: gpu}}\n",
-    right="kind: ResourceFlavor\nspec: {nodeLabels: {gen.internal/pool: gpu-training}}\n",
-)
+@rule("GEN-POD-012", "node selectors match a node")
 def selected(built: Built) -> Iterator[Finding]:
     """A flavor, a volume or an operator that selects labels which no node has gets nothing: the queue admits jobs that
     never start, the volume binds nowhere, the operator waits for nodes.
+
+    Wrong:
+        kind: ResourceFlavor
+        spec: {nodeLabels: {gen.internal/pool: gpu}}
+    Right:
+        kind: ResourceFlavor
+        spec: {nodeLabels: {gen.internal/pool: gpu-training}}
     """
     nodes = nodes_of(built)
     for one in built.objects if nodes else ():

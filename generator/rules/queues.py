@@ -20,15 +20,16 @@ BY_OPERATOR = {one.kind for one in HELD.values() if one.places_itself}
 """Kinds whose operator names the scheduler itself where the pods name none."""
 
 
-@rule(
-    "GEN-QUEUE-001",
-    "Volcano places pods with GPUs",
-    wrong="containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]\n",
-    right="schedulerName: volcano\ncontainers: [{resources: {limits: {nvidia.com/gpu: 8}}}]\n",
-)
+@rule("GEN-QUEUE-001", "Volcano places pods with GPUs")
 def gang_scheduled(built: Built) -> Iterator[Finding]:
     """Two schedulers that do not know of each other give out the last GPU twice, and a job whose pods come one by one
     holds GPUs while it waits for others. Where teams share the cluster, whatever asks for GPUs is placed by Volcano.
+
+    Wrong:
+        containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]
+    Right:
+        schedulerName: volcano
+        containers: [{resources: {limits: {nvidia.com/gpu: 8}}}]
     """
     for pod in gpu_pods(built):
         name = scheduler(pod)
@@ -38,15 +39,17 @@ def gang_scheduled(built: Built) -> Iterator[Finding]:
             yield pod.finding(message, "spec", "schedulerName", fix=f"schedulerName: {SCHEDULER}")
 
 
-@rule(
-    "GEN-QUEUE-002",
-    "what runs in a team's namespace names its queue",
-    wrong="kind: Job\nmetadata: {name: train, namespace: vision}\n",
-    right="kind: Job\nmetadata: {name: train, namespace: vision, labels: {kueue.x-k8s.io/queue-name: default}}\n",
-)
+@rule("GEN-QUEUE-002", "what runs in a team's namespace names its queue")
 def queued(built: Built) -> Iterator[Finding]:
     """In namespaces of teams jobs and services start through the team's queue, which its name leads to. The API server
     refuses those that name none; of a CronJob it refuses the Jobs, each time.
+
+    Wrong:
+        kind: Job
+        metadata: {name: train, namespace: vision}
+    Right:
+        kind: Job
+        metadata: {name: train, namespace: vision, labels: {kueue.x-k8s.io/queue-name: default}}
     """
     spaces = teams(built)
     for one in built.objects:
@@ -58,16 +61,17 @@ def queued(built: Built) -> Iterator[Finding]:
             yield one.finding(message, *there, fix=f"labels: {{{QUEUE}: default}}")
 
 
-@rule(
-    "GEN-QUEUE-003",
-    "pods with GPUs are in a team's namespace",
-    wrong="kind: Deployment\nmetadata: {name: triton, namespace: tools}\n",
-    right="kind: Deployment\nmetadata: {name: triton, namespace: vision}\n",
-    severity=Severity.WARNING,
-)
+@rule("GEN-QUEUE-003", "pods with GPUs are in a team's namespace", severity=Severity.WARNING)
 def counted(built: Built) -> Iterator[Finding]:
     """Kueue counts only what runs in namespaces of teams. GPUs that are taken elsewhere are still in the quotas, and
     jobs are let in that then find none.
+
+    Wrong:
+        kind: Deployment
+        metadata: {name: triton, namespace: tools}
+    Right:
+        kind: Deployment
+        metadata: {name: triton, namespace: vision}
     """
     spaces = teams(built)
     for pod in gpu_pods(built):
@@ -75,15 +79,19 @@ def counted(built: Built) -> Iterator[Finding]:
             yield pod.finding(f"asks for GPUs in {pod.namespace}, which is no team's namespace: no quota counts them")
 
 
-@rule(
-    "GEN-QUEUE-004",
-    "no Volcano jobs in a team's namespace",
-    wrong="apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: train, namespace: vision}\n",
-    right="apiVersion: batch/v1\nkind: Job\nmetadata: {name: train, namespace: vision}\n",
-)
+@rule("GEN-QUEUE-004", "no Volcano jobs in a team's namespace")
 def no_volcano_jobs(built: Built) -> Iterator[Finding]:
     """Volcano's own jobs cannot be suspended, so that Kueue can neither hold nor count them; the API server refuses
     them in namespaces of teams.
+
+    Wrong:
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {name: train, namespace: vision}
+    Right:
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: train, namespace: vision}
     """
     spaces = teams(built)
     for one in built.objects:

@@ -14,31 +14,31 @@ from generator.rules.target import Target
 from generator.spec.near import instead
 
 
-@rule(
-    "GEN-REF-001",
-    "what an object names is there",
-    wrong="serviceAccountName: minoi\n",
-    right="serviceAccountName: minio\n",
-)
+@rule("GEN-REF-001", "what an object names is there")
 def there(built: Built) -> Iterator[Finding]:
     """A pod whose ServiceAccount, ConfigMap, Secret or claim is not there does not start; a claim of an unknown
     StorageClass waits for ever, and so does a workload in an unknown queue. Secrets count that the cluster declares
     in bootstrap/secrets.yaml, and those that controllers make. What charts that are not vendored may bring is not
     judged but counted.
+
+    Wrong:
+        serviceAccountName: minoi
+    Right:
+        serviceAccountName: minio
     """
     known = Known.of(built)
     yield from (absent(one, known) for one in missing(built) if not harmless(one))
 
 
-@rule(
-    "GEN-REF-002",
-    "a key that is asked for is there",
-    wrong="valueFrom: {secretKeyRef: {name: minio-root, key: pasword}}\n",
-    right="valueFrom: {secretKeyRef: {name: minio-root, key: password}}\n",
-)
+@rule("GEN-REF-002", "a key that is asked for is there")
 def keys_there(built: Built) -> Iterator[Finding]:
     """A container that takes a variable or a file from a key which its ConfigMap or Secret does not have is not
     started.
+
+    Wrong:
+        valueFrom: {secretKeyRef: {name: minio-root, key: pasword}}
+    Right:
+        valueFrom: {secretKeyRef: {name: minio-root, key: password}}
     """
     known = Known.of(built)
     for one in named(built):
@@ -48,16 +48,16 @@ def keys_there(built: Built) -> Iterator[Finding]:
             yield one.object.finding(f"{one.target.full_name} has no key {one.target.key}", *one.at, fix=fix)
 
 
-@rule(
-    "GEN-REF-003",
-    "nothing waits for a later wave",
-    wrong="(a StatefulSet in wave 2 whose StorageClass comes with an Application of wave 3)\n",
-    right="(the StorageClass's Application in wave 1)\n",
-)
+@rule("GEN-REF-003", "nothing waits for a later wave")
 def in_time(built: Built) -> Iterator[Finding]:
     """Argo CD goes on to the next wave when everything in this one is healthy. What needs an object of a later wave,
     or of another Application in the same one, may stop the installation for ever. The root Application is applied by
     hand after Argo CD; and cert-manager looks at an Ingress again and again, so that its issuer may come later.
+
+    Wrong:
+        (a StatefulSet in wave 2 whose StorageClass comes with an Application of wave 3)
+    Right:
+        (the StorageClass's Application in wave 1)
     """
     known, order = Known.of(built), waves(built)
     for one in (*named(built), *groups(built)):
@@ -71,15 +71,15 @@ def in_time(built: Built) -> Iterator[Finding]:
             yield one.object.finding(message, *one.at, fix=f"let {own} come after {maker}")
 
 
-@rule(
-    "GEN-REF-004",
-    "namespaces that Applications go to are made",
-    wrong="destination: {namespace: minoi}\n",
-    right="destination: {namespace: minio}\n",
-)
+@rule("GEN-REF-004", "namespaces that Applications go to are made")
 def destinations(built: Built) -> Iterator[Finding]:
     """All Namespaces of a cluster are in the Application `namespaces`; Argo CD makes none by itself, and what goes
     into one that is not there fails.
+
+    Wrong:
+        destination: {namespace: minoi}
+    Right:
+        destination: {namespace: minio}
     """
     known = Known.of(built)
     for one in built.of("Application") if built.cluster else ():
@@ -90,17 +90,17 @@ def destinations(built: Built) -> Iterator[Finding]:
             yield one.finding(f"nothing makes the {wanted.full_name}", "spec", "destination", "namespace", fix=fix)
 
 
-@rule(
-    "GEN-REF-005",
-    "who is meant is there",
-    severity=Severity.WARNING,
-    wrong="kind: RoleBinding\nsubjects: [{kind: ServiceAccount, name: prometheus-k8s, namespace: monitoring}]\n",
-    right="kind: RoleBinding\n"
-    "subjects: [{kind: ServiceAccount, name: kube-prometheus-stack-prometheus, namespace: monitoring}]\n",
-)
+@rule("GEN-REF-005", "who is meant is there", severity=Severity.WARNING)
 def meant(built: Built) -> Iterator[Finding]:
     """A right that is given to a ServiceAccount which is not there helps nobody, and a StatefulSet without its Service
     gives its pods no names. Neither is refused, and some charts bring both on purpose.
+
+    Wrong:
+        kind: RoleBinding
+        subjects: [{kind: ServiceAccount, name: prometheus-k8s, namespace: monitoring}]
+    Right:
+        kind: RoleBinding
+        subjects: [{kind: ServiceAccount, name: kube-prometheus-stack-prometheus, namespace: monitoring}]
     """
     known = Known.of(built)
     yield from (absent(one, known) for one in missing(built) if harmless(one))

@@ -23,16 +23,16 @@ class Asked(NamedTuple):
     limit: int | None
 
 
-@rule(
-    "GEN-POD-020",
-    "requests fit a node",
-    wrong="resources: {requests: {cpu: 200, memory: 2Ti}}\n",
-    right="resources: {requests: {cpu: 100, memory: 512Gi}}\n",
-)
+@rule("GEN-POD-020", "requests fit a node")
 def fitting(built: Built) -> Iterator[Finding]:
     """A pod is on one node: what no single node can give, no number of nodes can. Counted is what a node has less what
     is reserved for its system, the daemon sets of the components and Ceph's OSDs; looked at are only nodes whose labels
     and taints let the pod in.
+
+    Wrong:
+        resources: {requests: {cpu: 200, memory: 2Ti}}
+    Right:
+        resources: {requests: {cpu: 100, memory: 512Gi}}
     """
     nodes = nodes_of(built)
     for pod in pods(built):
@@ -67,14 +67,15 @@ def missing(pod: Pod, wanted: dict[str, int], node: Worker) -> list[str]:
     return [name for name, has in there.items() if has is not None and wanted[name] > has]
 
 
-@rule(
-    "GEN-POD-021",
-    "no limit is below its request",
-    wrong="resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}\n",
-    right="resources: {requests: {memory: 2Gi}, limits: {memory: 2Gi}}\n",
-)
+@rule("GEN-POD-021", "no limit is below its request")
 def limited(built: Built) -> Iterator[Finding]:
-    """The API server refuses a pod that may have less than it asks for."""
+    """The API server refuses a pod that may have less than it asks for.
+
+    Wrong:
+        resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}
+    Right:
+        resources: {requests: {memory: 2Gi}, limits: {memory: 2Gi}}
+    """
     for pod in pods(built):
         for one in asked(pod):
             if one.request is not None and one.limit is not None and one.limit < one.request and plain(one.resource):
@@ -83,15 +84,15 @@ def limited(built: Built) -> Iterator[Finding]:
                 yield pod.finding(message, *one.at, "limits", one.resource, fix="raise the limit or lower the request")
 
 
-@rule(
-    "GEN-POD-022",
-    "devices are asked for in whole, by limits",
-    wrong="resources: {requests: {nvidia.com/gpu: 1}}\n",
-    right="resources: {limits: {nvidia.com/gpu: 1}}\n",
-)
+@rule("GEN-POD-022", "devices are asked for in whole, by limits")
 def whole(built: Built) -> Iterator[Finding]:
     """Extended resources and huge pages cannot be overcommitted: the API server demands a limit, a request only if it
     is the same, and whole numbers of devices.
+
+    Wrong:
+        resources: {requests: {nvidia.com/gpu: 1}}
+    Right:
+        resources: {limits: {nvidia.com/gpu: 1}}
     """
     for pod in pods(built):
         for one in asked(pod):
@@ -105,16 +106,16 @@ def whole(built: Built) -> Iterator[Finding]:
                 yield pod.finding(message, *one.at, "limits", one.resource)
 
 
-@rule(
-    "GEN-POD-023",
-    "devices are those that nodes offer",
-    wrong="limits: {rdma/hca_devices: 1}\n",
-    right="limits: {rdma/hca_shared_devices_a: 1}\n",
-)
+@rule("GEN-POD-023", "devices are those that nodes offer")
 def offered(built: Built) -> Iterator[Finding]:
     """GPUs, their instances and RDMA tickets are offered by the components of the cluster file and by nobody else: a
     pod that asks for one by another name, or where there are none, waits for ever. Names of GPU instances follow from
     `mig` in the pool, that of RDMA from `fabric.rdma`.
+
+    Wrong:
+        limits: {rdma/hca_devices: 1}
+    Right:
+        limits: {rdma/hca_shared_devices_a: 1}
     """
     for pod, one, nodes in unoffered(built):
         if one.resource.startswith(KNOWN):
@@ -124,16 +125,15 @@ def offered(built: Built) -> Iterator[Finding]:
             yield pod.finding(message, *one.at, "limits", one.resource, fix=fix)
 
 
-@rule(
-    "GEN-POD-024",
-    "somebody offers other devices and huge pages",
-    wrong="limits: {example.org/fpga: 1}\n",
-    right="limits: {nvidia.com/gpu: 1}\n",
-    severity=Severity.WARNING,
-)
+@rule("GEN-POD-024", "somebody offers other devices and huge pages", severity=Severity.WARNING)
 def unknown(built: Built) -> Iterator[Finding]:
     """No component offers this resource, and nodes are not prepared with huge pages. It may come from a device plugin
     or a kernel setting of your own; if not, the pod waits for ever.
+
+    Wrong:
+        limits: {example.org/fpga: 1}
+    Right:
+        limits: {nvidia.com/gpu: 1}
     """
     for pod, one, _ in unoffered(built):
         if not one.resource.startswith(KNOWN):

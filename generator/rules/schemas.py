@@ -23,17 +23,21 @@ _MAKERS = {api.group: one.name for one in CATALOGUE.values() for api in one.apis
 """Components whose operators make CRDs when they start, by API group."""
 
 
-@rule(
-    "GEN-API-001",
-    "fields are those of the kind",
-    wrong="kind: Service\nspec:\n  port: [{port: 80}]\n",
-    right="kind: Service\nspec:\n  ports: [{port: 80}]\n",
-)
+@rule("GEN-API-001", "fields are those of the kind")
 def fitting(built: Built) -> Iterator[Finding]:
     """The API server drops a field that a kind does not have without a word, and Argo CD then shows a difference for
     ever; a value of the wrong type it refuses, and the whole sync with it. Built-in kinds are judged by the schemas of
     the cluster's Kubernetes minor, custom ones by the CRDs among the objects or in `--schemas`. What needs more than
     a schema (CEL rules, webhooks, the schemas inside CRDs) only a server tells: `gen check --server`.
+
+    Wrong:
+        kind: Service
+        spec:
+          port: [{port: 80}]
+    Right:
+        kind: Service
+        spec:
+          ports: [{port: 80}]
     """
     judge = cache(partial(judge_of, Kinds.of(built)))
     for one in built.objects:
@@ -42,15 +46,17 @@ def fitting(built: Built) -> Iterator[Finding]:
             yield one.finding(found.message, *found.at, fix=found.fix)
 
 
-@rule(
-    "GEN-API-002",
-    "the target Kubernetes serves the version",
-    wrong="apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\n",
-    right="apiVersion: policy/v1\nkind: PodDisruptionBudget\n",
-)
+@rule("GEN-API-002", "the target Kubernetes serves the version")
 def served(built: Built) -> Iterator[Finding]:
     """Kubernetes takes old versions of its kinds away, and serves beta versions only where somebody switched them on:
     what it does not serve it refuses, and the upgrade that removes a version breaks every object that names it.
+
+    Wrong:
+        apiVersion: policy/v1beta1
+        kind: PodDisruptionBudget
+    Right:
+        apiVersion: policy/v1
+        kind: PodDisruptionBudget
     """
     known = Kinds.of(built)
     for one in built.objects:
@@ -62,14 +68,17 @@ def served(built: Built) -> Iterator[Finding]:
         yield one.finding(f"Kubernetes 1.{known.minor} serves no {one.kind} in {one.version}", "apiVersion", fix=fix)
 
 
-@rule(
-    "GEN-API-003",
-    "the CRD serves the version",
-    wrong="apiVersion: cert-manager.io/v1alpha2\nkind: Certificate\n",
-    right="apiVersion: cert-manager.io/v1\nkind: Certificate\n",
-)
+@rule("GEN-API-003", "the CRD serves the version")
 def served_by_definition(built: Built) -> Iterator[Finding]:
-    """A CRD says which of its versions are served; objects of another version are refused."""
+    """A CRD says which of its versions are served; objects of another version are refused.
+
+    Wrong:
+        apiVersion: cert-manager.io/v1alpha2
+        kind: Certificate
+    Right:
+        apiVersion: cert-manager.io/v1
+        kind: Certificate
+    """
     known = Kinds.of(built)
     for one in built.objects:
         found = known.versions(one.group, one.kind)
@@ -78,17 +87,16 @@ def served_by_definition(built: Built) -> Iterator[Finding]:
             yield one.finding(message, "apiVersion", fix=f"write it in {', '.join(found)}")
 
 
-@rule(
-    "GEN-API-004",
-    "the kind is known",
-    severity=Severity.WARNING,
-    wrong="(a CephCluster, and nowhere the CRD of Rook)\n",
-    right="(after `gen vendor`, or with --schemas and a folder that holds the CRD)\n",
-)
+@rule("GEN-API-004", "the kind is known", severity=Severity.WARNING)
 def known_kinds(built: Built) -> Iterator[Finding]:
     """Without its CRD nothing can be said about an object: neither its fields nor its namespace are judged, and a
     kind that no CRD brings is refused. CRDs come with `gen vendor`; those that operators install when they start can
     be given with `--schemas`. Told once for each kind; those of Cilium's operator are only counted as not judged.
+
+    Wrong:
+        (a CephCluster, and nowhere the CRD of Rook)
+    Right:
+        (after `gen vendor`, or with --schemas and a folder that holds the CRD)
     """
     told: dict[tuple[str, str], list[Object]] = {}
     for one in _unknown(built)[0]:
@@ -116,16 +124,18 @@ def _unknown(built: Built) -> tuple[list[Object], list[Object]]:
     return [one for one in foreign if _MAKERS.get(one.group) not in there], later
 
 
-@rule(
-    "GEN-API-005",
-    "what lives in a namespace names it",
-    wrong="kind: ConfigMap\nmetadata: {name: settings}\n",
-    right="kind: ConfigMap\nmetadata: {name: settings, namespace: monitoring}\n",
-)
+@rule("GEN-API-005", "what lives in a namespace names it")
 def placed(built: Built) -> Iterator[Finding]:
     """An object without a namespace goes wherever its Application points to, and a reviewer cannot see where; one that
     has a namespace and may not is refused, or seen as missing for ever. In a folder of no cluster a namespace may be
     left out: whoever applies it says where.
+
+    Wrong:
+        kind: ConfigMap
+        metadata: {name: settings}
+    Right:
+        kind: ConfigMap
+        metadata: {name: settings, namespace: monitoring}
     """
     known = Kinds.of(built)
     for one in built.objects:

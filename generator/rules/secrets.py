@@ -49,15 +49,17 @@ HARMLESS = re.compile(
 )
 
 
-@rule(
-    "GEN-SEC-001",
-    "no Secret has data",
-    wrong="kind: Secret\ndata: {password: (base64)}\n",
-    right="kind: ExternalSecret\nspec: {target: {name: root}}\n",
-)
+@rule("GEN-SEC-001", "no Secret has data")
 def empty(built: Built) -> Iterator[Finding]:
     """What is in Git is read by everybody who reads Git, for ever: base64 hides nothing. Placeholders that a controller
     fills are without data; what SOPS has encrypted may be there.
+
+    Wrong:
+        kind: Secret
+        data: {password: (base64)}
+    Right:
+        kind: ExternalSecret
+        spec: {target: {name: root}}
     """
     for one in built.of("Secret"):
         for part in ("data", "stringData"):
@@ -66,15 +68,16 @@ def empty(built: Built) -> Iterator[Finding]:
                     yield one.finding(f"key {key} has a value", part, key, fix=KEPT_OUT)
 
 
-@rule(
-    "GEN-SEC-002",
-    "no private key and no token anywhere",
-    wrong="kind: ConfigMap\ndata: {key.pem: (a private key)}\n",
-    right="volumes: [{name: key, secret: {secretName: tls}}]\n",
-)
+@rule("GEN-SEC-002", "no private key and no token anywhere")
 def no_leaks(built: Built) -> Iterator[Finding]:
     """Keys and tokens of well-known forms, in any text of any object. One that was committed is known: replace it where
     it is accepted, it does not help to remove it here.
+
+    Wrong:
+        kind: ConfigMap
+        data: {key.pem: (a private key)}
+    Right:
+        volumes: [{name: key, secret: {secretName: tls}}]
     """
     for one, at, text in texts(built):
         for found in LEAK.finditer(text):
@@ -83,15 +86,15 @@ def no_leaks(built: Built) -> Iterator[Finding]:
             break
 
 
-@rule(
-    "GEN-SEC-003",
-    "no passwords in variables, arguments and ConfigMaps",
-    wrong="env: [{name: DB_PASSWORD, value: (the password)}]\n",
-    right="env: [{name: DB_PASSWORD, valueFrom: {secretKeyRef: {name: db, key: password}}}]\n",
-)
+@rule("GEN-SEC-003", "no passwords in variables, arguments and ConfigMaps")
 def no_passwords(built: Built) -> Iterator[Finding]:
     """What is named like a password and has a plain value. Variables and arguments are also shown by everything that
     shows pods. References ($NAME, a path, a template) are fine.
+
+    Wrong:
+        env: [{name: DB_PASSWORD, value: (the password)}]
+    Right:
+        env: [{name: DB_PASSWORD, valueFrom: {secretKeyRef: {name: db, key: password}}}]
     """
     for pod in pods(built):
         for at, container in containers(pod):
@@ -116,15 +119,16 @@ def in_container(pod: Pod, at: Path, container: dict[str, Any]) -> Iterator[Find
                 yield pod.finding("an argument holds a password", *at, key, index, fix=KEPT_OUT)
 
 
-@rule(
-    "GEN-SEC-004",
-    "no kubeconfig with a key",
-    wrong="data: {kubeconfig: |\n    users: [{name: admin, user: {client-key-data: (base64)}}]}\n",
-    right="volumes: [{name: kubeconfig, secret: {secretName: kubeconfig}}]\n",
-)
+@rule("GEN-SEC-004", "no kubeconfig with a key")
 def no_kubeconfigs(built: Built) -> Iterator[Finding]:
     """A kubeconfig with its client key is the right to do all that its user may, until the certificate ends: it cannot
     be revoked.
+
+    Wrong:
+        data: {kubeconfig: |
+            users: [{name: admin, user: {client-key-data: (base64)}}]}
+    Right:
+        volumes: [{name: kubeconfig, secret: {secretName: kubeconfig}}]
     """
     for one, at, text in texts(built):
         if KUBECONFIG.search(text):

@@ -13,34 +13,35 @@ from generator.rules.podsecurity import BASELINE, NEWEST, RESTRICTED, Control
 LABEL = "pod-security.kubernetes.io/enforce"
 
 
-@rule(
-    "GEN-POD-001",
-    "pods do nothing that `baseline` forbids",
-    wrong="hostNetwork: true\ncontainers: [{name: agent, image: example.org/agent:1.2.3}]\n",
-    right="containers: [{name: agent, image: example.org/agent:1.2.3}]\n",
-)
+@rule("GEN-POD-001", "pods do nothing that `baseline` forbids")
 def baseline(built: Built) -> Iterator[Finding]:
     """A namespace's label `pod-security.kubernetes.io/enforce` makes the API server refuse pods, but not the
     Deployment or Job that makes them: it is accepted, and stays without pods. What needs the node itself belongs in a
     namespace that enforces `privileged`.
+
+    Wrong:
+        hostNetwork: true
+        containers: [{name: agent, image: example.org/agent:1.2.3}]
+    Right:
+        containers: [{name: agent, image: example.org/agent:1.2.3}]
     """
     yield from forbidden(built, BASELINE, {"baseline", "restricted"})
 
 
-@rule(
-    "GEN-POD-002",
-    "pods do nothing that `restricted` forbids",
-    wrong="containers: [{name: main, image: example.org/app:1.2.3}]\n",
-    right=(
-        "securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}\n"
-        "containers:\n  - name: main\n    image: example.org/app:1.2.3\n"
-        "    securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}\n"
-    ),
-)
+@rule("GEN-POD-002", "pods do nothing that `restricted` forbids")
 def restricted(built: Built) -> Iterator[Finding]:
     """`restricted` wants things said, not only left out: that nothing runs as root, that privileges are not gained,
     that capabilities are dropped and system calls filtered. The API server refuses pods that do not say so, and accepts
     the Deployment or Job that makes them.
+
+    Wrong:
+        containers: [{name: main, image: example.org/app:1.2.3}]
+    Right:
+        securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
+        containers:
+          - name: main
+            image: example.org/app:1.2.3
+            securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
     """
     yield from forbidden(built, RESTRICTED, {"restricted"})
 

@@ -14,16 +14,18 @@ from generator.rules.selecting import Labels, Selection, matches, pods_there, se
 from generator.spec.near import instead, near
 
 
-@rule(
-    "GEN-SEL-001",
-    "selectors match something",
-    wrong="kind: Service\nspec: {selector: {app: minoi}}\n",
-    right="kind: Service\nspec: {selector: {app: minio}}\n",
-)
+@rule("GEN-SEL-001", "selectors match something")
 def selecting(built: Built) -> Iterator[Finding]:
     """A Service that selects no pods answers nobody, a disruption budget for no pods protects nothing, and a network
     policy for no pods leaves open what it was to close; none of them is refused. Pods that charts make which are not
     vendored are not judged but counted; so is a folder without pods.
+
+    Wrong:
+        kind: Service
+        spec: {selector: {app: minoi}}
+    Right:
+        kind: Service
+        spec: {selector: {app: minio}}
     """
     for one, selection, found in judged(built):
         if not found:
@@ -36,15 +38,21 @@ def selecting(built: Built) -> Iterator[Finding]:
             yield one.finding(message, *selection.at, fix="correct the labels, or remove the object")
 
 
-@rule(
-    "GEN-SEL-002",
-    "a workload selects its own pods",
-    wrong="kind: Deployment\nspec:\n  selector: {matchLabels: {app: a}}\n  template: {metadata: {labels: {app: b}}}\n",
-    right="kind: Deployment\nspec:\n  selector: {matchLabels: {app: a}}\n  template: {metadata: {labels: {app: a}}}\n",
-)
+@rule("GEN-SEL-002", "a workload selects its own pods")
 def own_pods(built: Built) -> Iterator[Finding]:
     """The API server refuses a Deployment, StatefulSet, DaemonSet or ReplicaSet whose selector does not match the
     labels of its own template.
+
+    Wrong:
+        kind: Deployment
+        spec:
+          selector: {matchLabels: {app: a}}
+          template: {metadata: {labels: {app: b}}}
+    Right:
+        kind: Deployment
+        spec:
+          selector: {matchLabels: {app: a}}
+          template: {metadata: {labels: {app: a}}}
     """
     for one in built.of("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"):
         labels = mapping(dig(one.spec, "template", "metadata", "labels"))
@@ -54,15 +62,15 @@ def own_pods(built: Built) -> Iterator[Finding]:
             yield one.finding("its selector does not match the labels of its own pods", "spec", "selector", fix=fix)
 
 
-@rule(
-    "GEN-SEL-003",
-    "Services lead to ports that are open",
-    wrong="ports: [{port: 80, targetPort: htpp}]\n",
-    right="ports: [{port: 80, targetPort: http}]\n",
-)
+@rule("GEN-SEL-003", "Services lead to ports that are open")
 def service_ports(built: Built) -> Iterator[Finding]:
     """A named port that no container has gets no endpoints; a number that no container declares is most often a
     mistake. Pods that declare no ports at all, and those on the host network, are not judged by numbers.
+
+    Wrong:
+        ports: [{port: 80, targetPort: htpp}]
+    Right:
+        ports: [{port: 80, targetPort: http}]
     """
     there = list(pods(built))
     for one in built.of("Service"):
@@ -77,14 +85,15 @@ def service_ports(built: Built) -> Iterator[Finding]:
                 yield one.finding(message, *at, fix=named_near(backing, wanted))
 
 
-@rule(
-    "GEN-SEL-004",
-    "Ingresses lead to ports that their Services have",
-    wrong="backend: {service: {name: minio, port: {number: 9001}}}\n",
-    right="backend: {service: {name: minio, port: {number: 9000}}}\n",
-)
+@rule("GEN-SEL-004", "Ingresses lead to ports that their Services have")
 def ingress_ports(built: Built) -> Iterator[Finding]:
-    """An Ingress whose port the Service does not have answers 503, and nothing refuses it."""
+    """An Ingress whose port the Service does not have answers 503, and nothing refuses it.
+
+    Wrong:
+        backend: {service: {name: minio, port: {number: 9001}}}
+    Right:
+        backend: {service: {name: minio, port: {number: 9000}}}
+    """
     services = {(one.namespace, one.name): one for one in built.of("Service")}
     for one in built.of("Ingress"):
         for at, backend in (spot for way in BACKENDS for spot in spots(one.manifest, way)):
@@ -98,14 +107,15 @@ def ingress_ports(built: Built) -> Iterator[Finding]:
                 yield one.finding(message, *at, "service", "port", fix=f"its ports are {told}")
 
 
-@rule(
-    "GEN-SEL-005",
-    "monitors ask for ports that Services have",
-    wrong="endpoints: [{port: metrcis}]\n",
-    right="endpoints: [{port: metrics}]\n",
-)
+@rule("GEN-SEL-005", "monitors ask for ports that Services have")
 def monitor_ports(built: Built) -> Iterator[Finding]:
-    """A ServiceMonitor for a port that no Service it selects has collects nothing, and its graphs stay empty."""
+    """A ServiceMonitor for a port that no Service it selects has collects nothing, and its graphs stay empty.
+
+    Wrong:
+        endpoints: [{port: metrcis}]
+    Right:
+        endpoints: [{port: metrics}]
+    """
     for one, selection, found in judged(built):
         names = {dig(port, "name") for each in found for port in each if isinstance(dig(port, "name"), str)}
         for at, wanted in spots(one.manifest, "spec.endpoints.*.port"):
@@ -114,14 +124,17 @@ def monitor_ports(built: Built) -> Iterator[Finding]:
                 yield one.finding(f"no Service it selects has a port named {wanted}", *at, fix=fix)
 
 
-@rule(
-    "GEN-SEL-006",
-    "probes ask for ports of their container",
-    wrong="ports: [{name: http, containerPort: 80}]\nlivenessProbe: {httpGet: {port: htpp}}\n",
-    right="ports: [{name: http, containerPort: 80}]\nlivenessProbe: {httpGet: {port: http}}\n",
-)
+@rule("GEN-SEL-006", "probes ask for ports of their container")
 def probe_ports(built: Built) -> Iterator[Finding]:
-    """A probe of a port that its container does not name fails for ever, and the container starts again and again."""
+    """A probe of a port that its container does not name fails for ever, and the container starts again and again.
+
+    Wrong:
+        ports: [{name: http, containerPort: 80}]
+        livenessProbe: {httpGet: {port: htpp}}
+    Right:
+        ports: [{name: http, containerPort: 80}]
+        livenessProbe: {httpGet: {port: http}}
+    """
     for pod in pods(built):
         for at, container in containers(pod):
             names = {name for port in sequence(container.get("ports")) if isinstance(name := dig(port, "name"), str)}
