@@ -15,7 +15,7 @@ from generator.model.cluster import cluster_file
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.hand_edits import refusals
-from generator.upstream.charts import How
+from generator.upstream.charts import FetchOptions
 from generator.upstream.download import sources
 from generator.upstream.findings import grouped
 from generator.upstream.update import Moved, moved
@@ -85,7 +85,7 @@ def command(  # noqa: PLR0913 - the verb's options
         click.echo(f"{summary(change.loaded)}: nothing was written", err=True)
         return 1
     options = Options(
-        how=How(sources=sources(), offline=offline, again=frozenset(components if update else ())),
+        how=FetchOptions(sources=sources(), offline=offline, again=frozenset(components if update else ())),
         components=components,
         check=only_check,
         dry_run=dry_run,

@@ -13,24 +13,31 @@ from generator.components.component import Manifest
 from generator.layout.upstream import files as own_files
 from generator.layout.upstream import seal
 from generator.model.served import minor_of
-from generator.upstream.component_objects import Around, ComponentObjects, component_objects
+from generator.upstream.component_objects import ClusterView, ComponentObjects, component_objects
 from generator.upstream.documents import documents
-from generator.upstream.gather import Made
+from generator.upstream.gather import Inflated
 from generator.upstream.tasks import ClusterSite, Task
-from generator.upstream.vendored_files import Holder, definition_files, laid, object_files, on_disk, others
+from generator.upstream.vendored_files import (
+    VendoredFolder,
+    definition_files,
+    folder_files,
+    object_files,
+    on_disk,
+    other_folders,
+)
 
 
-class Laid(Struct, frozen=True):
+class FileLayout(Struct, frozen=True):
     """Files of upstream folders and of CRDs in bases, and the folders they replace whole."""
 
     files: Mapping[str, bytes]
     folders: tuple[str, ...]
 
 
-class Ready(Struct, frozen=True):
+class FinishedTask(Struct, frozen=True):
     """What was gathered for a task, and what it is on its cluster."""
 
-    made: Made
+    made: Inflated
     objects: ComponentObjects
 
     @property
@@ -39,15 +46,16 @@ class Ready(Struct, frozen=True):
         return self.made.task
 
 
-def all_component_objects(root: Path, sites: Sequence[ClusterSite], made: Sequence[Made]) -> list[Ready]:
+def all_component_objects(root: Path, sites: Sequence[ClusterSite], made: Sequence[Inflated]) -> list[FinishedTask]:
     """Return what each task became, in their order."""
-    arounds = {site.cluster.name: _around(root, site, made) for site in sites}
+    views = {site.cluster.name: _view(root, site, made) for site in sites}
     return [
-        Ready(one, component_objects(one.task.component, one.parts, arounds[one.task.cluster.name])) for one in made
+        FinishedTask(one, component_objects(one.task.component, one.parts, views[one.task.cluster.name]))
+        for one in made
     ]
 
 
-def _around(root: Path, site: ClusterSite, made: Sequence[Made]) -> Around:
+def _view(root: Path, site: ClusterSite, made: Sequence[Inflated]) -> ClusterView:
     mine = [one for one in made if one.task.cluster.name == site.cluster.name]
     others = {*site.states} - {one.task.component.name for one in mine}
     manifests = [item.manifest for one in mine for _, part in one.parts for item in (*part.definitions, *part.items)]
@@ -58,7 +66,7 @@ def _around(root: Path, site: ClusterSite, made: Sequence[Made]) -> Around:
     if not all(map(found.takes, manifests)):
         # Reading these takes seconds, so only where something is missing.
         found = known.joined([*_standing(root, site.cluster.name, sorted(others)), *own, *manifests])
-    return Around(
+    return ClusterView(
         kubernetes=site.cluster.kubernetes.version,
         served=found,
         namespaces=frozenset(space.name for one in site.components for space in one.namespaces),
@@ -86,7 +94,7 @@ def _objects(content: bytes) -> list[Manifest]:
     return [one for one in found if isinstance(one, dict) and {"apiVersion", "kind", "metadata"} <= one.keys()]
 
 
-def lay(root: Path, sites: Sequence[ClusterSite], ready: Sequence[Ready]) -> Laid:
+def lay_out_files(root: Path, sites: Sequence[ClusterSite], ready: Sequence[FinishedTask]) -> FileLayout:
     """Return the files of all tasks. CRDs go where all clusters with that version of the component agree."""
     fresh = [_holder(one) for one in ready]
     files: dict[str, bytes] = {}
@@ -94,19 +102,21 @@ def lay(root: Path, sites: Sequence[ClusterSite], ready: Sequence[Ready]) -> Lai
     for component, version in sorted({(one.component, one.version) for one in fresh}):
         mine = [one for one in fresh if (one.component, one.version) == (component, version)]
         movable = {site.cluster.name for site in sites if _stands(site, component, version)}
-        found, places = laid(mine, others(root, component, version, {one.cluster for one in mine}, movable))
+        found, places = folder_files(
+            mine, other_folders(root, component, version, {one.cluster for one in mine}, movable)
+        )
         files |= found
         folders += places
-    return Laid(files, tuple(folders))
+    return FileLayout(files, tuple(folders))
 
 
-def _holder(ready: Ready) -> Holder:
+def _holder(ready: FinishedTask) -> VendoredFolder:
     cluster, component, objects = ready.task.cluster, ready.task.component, ready.objects
     items = object_files(cluster.name, component.name, objects.items)
     definitions = definition_files(component.name, component.version, objects.definitions)
     found = structs.replace(objects.found, sources=ready.made.sources, seal=seal({**items, **definitions}))
     beside = {path.rpartition("/")[2]: content for path, content in own_files(cluster, component, found).items()}
-    return Holder(
+    return VendoredFolder(
         cluster=cluster.name,
         component=component.name,
         version=component.version,

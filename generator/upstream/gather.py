@@ -12,7 +12,7 @@ from msgspec import Struct
 from generator.layout.lock import Lock, key
 from generator.layout.upstream import Inputs
 from generator.model.finding import Finding
-from generator.upstream.charts import Fetched, How, Source, fetch
+from generator.upstream.charts import Fetched, FetchOptions, Source, fetch
 from generator.upstream.findings import RefusedError
 from generator.upstream.helm import helm
 from generator.upstream.inflate import of_chart, of_manifest
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 Tell = Callable[[str], None]
 
 
-class Made(Struct, frozen=True, kw_only=True):
+class Inflated(Struct, frozen=True, kw_only=True):
     """What one task became: its parts, each with the namespace of objects that name none; the digests of what they
     came from; how many files were pulled, and the seconds that its fetching and inflating took, other tasks with the
     same inputs included.
@@ -59,7 +59,7 @@ class _Piece(Struct, frozen=True):
         return msgspec.json.encode((self.source.unique, what))
 
 
-def gather(tasks: Sequence[Task], lock: Lock, how: How, tell: Tell) -> tuple[list[Made], Lock]:
+def gather(tasks: Sequence[Task], lock: Lock, how: FetchOptions, tell: Tell) -> tuple[list[Inflated], Lock]:
     """Fetch and inflate what the tasks need; return what each became, in their order, and the digests. What cannot be
     had is told in the parts, every such thing. Raises UsageError where Helm or the cache cannot be used at all.
     """
@@ -88,7 +88,7 @@ def _all(pool: ThreadPoolExecutor, jobs: Mapping[Key, Job], work: Callable[[Job]
     return dict(zip(jobs, pool.map(work, jobs.values()), strict=True))
 
 
-def _got(source: Source, lock: Lock, how: How, tell: Tell) -> _Got:
+def _got(source: Source, lock: Lock, how: FetchOptions, tell: Tell) -> _Got:
     begun = perf_counter()
     try:
         found = fetch(source, lock, how)
@@ -134,9 +134,9 @@ def _part(piece: _Piece, fetched: Fetched) -> Part:
     return of_manifest(fetched.path, piece.source.name)
 
 
-def _made(task: Task, pieces: Iterable[_Piece], parts: Mapping[bytes, tuple[Part, float]]) -> Made:
+def _made(task: Task, pieces: Iterable[_Piece], parts: Mapping[bytes, tuple[Part, float]]) -> Inflated:
     found = [(piece, *parts[piece.unique]) for piece in pieces]
-    return Made(
+    return Inflated(
         task=task,
         parts=tuple((_namespace(piece), part) for piece, part, _ in found),
         sources={piece.source.name: got.digest for piece, *_ in found if isinstance(got := piece.got.what, Fetched)},

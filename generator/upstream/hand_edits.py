@@ -18,8 +18,8 @@ from generator.repository.record import Record
 from generator.repository.vendored import intact, vendored
 from generator.repository.vendored import on_disk as on_file
 from generator.spec.reader import read
-from generator.upstream.charts import How
-from generator.upstream.component_files import Laid, all_component_objects
+from generator.upstream.charts import FetchOptions
+from generator.upstream.component_files import FileLayout, all_component_objects
 from generator.upstream.component_objects import ComponentObjects
 from generator.upstream.findings import Place
 from generator.upstream.gather import gather
@@ -43,9 +43,9 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     root: Path
     sites: Sequence[ClusterSite]
-    laid: Laid
+    laid: FileLayout
     lock: Lock
-    how: How
+    how: FetchOptions
     discard: Collection[str]
 
 

@@ -10,11 +10,17 @@ from generator.layout.lock import Lock
 from generator.layout.upstream import DEFINITION, State, crds, folder
 from generator.model.finding import Finding
 from generator.repository.cluster_files import Loaded, names
-from generator.repository.render import Fresh, Outcome, render
+from generator.repository.render import Outcome, VendoredChange, render
 from generator.repository.vendored import locked, on_disk, vendored
 from generator.upstream.changes import Changes, changes
-from generator.upstream.charts import How
-from generator.upstream.component_files import Laid, Ready, all_component_objects, lay, objects_in
+from generator.upstream.charts import FetchOptions
+from generator.upstream.component_files import (
+    FileLayout,
+    FinishedTask,
+    all_component_objects,
+    lay_out_files,
+    objects_in,
+)
 from generator.upstream.component_objects import ComponentObjects
 from generator.upstream.findings import Place
 from generator.upstream.gather import gather
@@ -23,7 +29,7 @@ from generator.upstream.tasks import ClusterSite, Task, needed, sites, tasks
 from generator.upstream.vendored_files import on_disk as read_holder
 from generator.upstream.vendored_files import read
 
-NOTHING = Laid({}, ())
+NOTHING = FileLayout({}, ())
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -31,7 +37,7 @@ class Options(Struct, frozen=True, kw_only=True):
     again from what is locked, and write nothing. `cluster_files`: changed ones, by path, to be written with the rest.
     """
 
-    how: How
+    how: FetchOptions
     components: tuple[str, ...] = ()
     check: bool = False
     dry_run: bool = False
@@ -96,7 +102,7 @@ def vendor(
     findings = [(one.task.place, each) for one in ready for each in one.objects.findings]
     findings += [(one.place, _unlocked(name)) for one, name in unlocked] if options.check else []
     notes = [f"{'/'.join(one.task.place)}: {note}" for one in ready for note in one.objects.notes]
-    laid = NOTHING if findings else lay(root, found, ready)
+    laid = NOTHING if findings else lay_out_files(root, found, ready)
     if not findings and not options.check:
         question = Comparison(
             root=root, sites=found, laid=laid, lock=_both(lock, new), how=options.how, discard=options.discard
@@ -104,7 +110,7 @@ def vendor(
         answer = edited(question, todo)
         findings, notes = list(answer.findings), [*notes, *answer.notes]
     did = tuple(_did(root, laid, one) for one in ready)
-    fresh = Fresh(
+    fresh = VendoredChange(
         files={**laid.files, **options.cluster_files},
         folders=laid.folders,
         lock=new,
@@ -117,7 +123,7 @@ def vendor(
 
 
 def _write(
-    root: Path, loaded: Sequence[Loaded], options: Options, fresh: Fresh, waiting: Callable[[str], None]
+    root: Path, loaded: Sequence[Loaded], options: Options, fresh: VendoredChange, waiting: Callable[[str], None]
 ) -> Outcome:
     return render(
         root,
@@ -147,7 +153,7 @@ def _unlocked(name: str) -> Finding:
     return Finding(message=f"{name} is not in gen.lock yet", fix="run `gen vendor`, and commit what it writes")
 
 
-def _did(root: Path, laid: Laid, one: Ready) -> Vendored:
+def _did(root: Path, laid: FileLayout, one: FinishedTask) -> Vendored:
     task, objects = one.task, one.objects
     return Vendored(
         cluster=task.cluster.name,
@@ -161,7 +167,7 @@ def _did(root: Path, laid: Laid, one: Ready) -> Vendored:
     )
 
 
-def _changes(root: Path, laid: Laid, task: Task, objects: ComponentObjects) -> Changes:
+def _changes(root: Path, laid: FileLayout, task: Task, objects: ComponentObjects) -> Changes:
     """Compare what stands with what comes; only files that differ are read."""
     cluster, component = task.place
     holder = read_holder(root, cluster, component)
@@ -172,7 +178,7 @@ def _changes(root: Path, laid: Laid, task: Task, objects: ComponentObjects) -> C
     return changes((old, known), (new, objects.found))
 
 
-def _coming(root: Path, laid: Laid, task: Task, objects: ComponentObjects) -> Files:
+def _coming(root: Path, laid: FileLayout, task: Task, objects: ComponentObjects) -> Files:
     """Return what a component will be made of, by name: CRDs that stay in a base, for other clusters have them, too."""
     base = crds(task.component.name, task.component.version)
     places = (f"{folder(*task.place)}/", f"{base}/")

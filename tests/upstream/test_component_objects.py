@@ -7,7 +7,7 @@ from chartworld import component
 
 from generator.build.kinds import Kinds
 from generator.components.component import Patch
-from generator.upstream.component_objects import Around, ComponentObjects, component_objects
+from generator.upstream.component_objects import ClusterView, ComponentObjects, component_objects
 from generator.upstream.split import Item, Part
 
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
@@ -35,7 +35,7 @@ def definition(scope: str = "Namespaced", *, serves: bool = True) -> dict[str, A
 
 def settled(*manifests: dict[str, Any], beside: Any = (), complete: bool = True, **more: Any) -> ComponentObjects:
     items = tuple(Item(one, "chart toy 1", f"toy/{index}.yaml") for index, one in enumerate(manifests))
-    around = Around(
+    around = ClusterView(
         kubernetes="1.35.3",
         served=Kinds.at(35).joined(beside),
         namespaces=frozenset({"toy"}),
