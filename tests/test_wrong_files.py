@@ -12,7 +12,7 @@ from generator.cli.explain import explanations
 from generator.layout.emit import emit
 from generator.layout.tree import lay_out
 from generator.model.finding import Path
-from generator.repository.project import examine
+from generator.repository.cluster_files import examine
 from generator.spec.reader import read
 from generator.spec.scalars import inline
 

@@ -209,8 +209,8 @@ def bring(place: Path, names: Iterable[str]) -> int:
     from generator.components import compose  # noqa: PLC0415 - the others measure programs only
     from generator.layout.lock import Lock, lock_file  # noqa: PLC0415
     from generator.layout.upstream import Found, brings, crds, files, folder, kustomized  # noqa: PLC0415
-    from generator.repository.project import load  # noqa: PLC0415
-    from generator.upstream.target import needed  # noqa: PLC0415
+    from generator.repository.cluster_files import load  # noqa: PLC0415
+    from generator.upstream.tasks import needed  # noqa: PLC0415
 
     made = [one.cluster for one in load(place, [*names]) if one.cluster]
     brought = [(cluster, component) for cluster in made for component in filter(brings, compose(cluster))]

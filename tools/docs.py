@@ -21,7 +21,7 @@ from generator.components import CATALOGUE, compose
 from generator.components.component import Component, Secret
 from generator.model import cluster, monitoring, nodes, storage, teams
 from generator.model.rule import Explained
-from generator.repository.project import load
+from generator.repository.cluster_files import load
 from generator.spec.schema import schema
 
 ROOT = Path(__file__).resolve().parent.parent

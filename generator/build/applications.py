@@ -21,7 +21,7 @@ from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 from generator.model.finding import Finding
-from generator.repository.standing import locked, on_disk
+from generator.repository.vendored import locked, on_disk
 
 
 class _Part(Struct, frozen=True):

@@ -11,7 +11,7 @@ from generator.layout.upstream import INPUTS, KUSTOMIZATION, brings, folder, sta
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Position
 from generator.model.rule import Explained
-from generator.repository.standing import intact, locked, on_disk, vendored, vendored_names
+from generator.repository.vendored import intact, locked, on_disk, vendored, vendored_names
 
 UNBUILT = Explained(
     code="GEN-BUILD-001",

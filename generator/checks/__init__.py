@@ -7,12 +7,14 @@ from generator.checks import (
     backups,
     buckets,
     ceph,
+    ceph_monitors,
     ceph_pools,
     disks,
     fabric,
     fleet,
     kubernetes,
     links,
+    load_balancer,
     monitoring,
     networks,
     nodes,
@@ -34,8 +36,9 @@ from generator.model.finding import Finding
 from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
-    backups, buckets, ceph, ceph_pools, disks, fabric, kubernetes, links, monitoring, networks, nodes,
-    objects, pools, ports, quotas, schedules, scratch, secrets, servers, site, teams, versions, volumes,
+    backups, buckets, ceph, ceph_monitors, ceph_pools, disks, fabric, kubernetes, links, load_balancer, monitoring,
+    networks, nodes, objects, pools, ports, quotas, schedules, scratch, secrets, servers, site, teams, versions,
+    volumes,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

@@ -44,14 +44,15 @@ def _asked(backup: Backup, bucket: Bucket) -> int:
     return max(backup.keep_days, bucket.lock.days if bucket.lock else 0)
 
 
-@rule(
-    "GEN-BKP-001",
-    "backups of stores that exist",
-    wrong="from: {store: dataset, bucket: datasets}\n",
-    right="from: {store: datasets, bucket: datasets}\n",
-)
+@rule("GEN-BKP-001", "backups of stores that exist")
 def store_known(cluster: Cluster) -> Iterator[Finding]:
-    """A backup copies a bucket of one of Ceph's object stores."""
+    """A backup copies a bucket of one of Ceph's object stores.
+
+    Wrong:
+        from: {store: dataset, bucket: datasets}
+    Right:
+        from: {store: datasets, bucket: datasets}
+    """
     stores = [store.name for _, store in object_stores(cluster)]
     known = f"one of {', '.join(stores)}" if stores else "add storage.ceph.objectStores"
     for at, backup in entries(cluster.backups, "backups"):
@@ -61,14 +62,15 @@ def store_known(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "from", "store"), message=message, fix=suggest(name, stores, known))
 
 
-@rule(
-    "GEN-BKP-002",
-    "backups of buckets that exist",
-    wrong="from: {store: datasets, bucket: dataset}\n",
-    right="from: {store: datasets, bucket: datasets}\n",
-)
+@rule("GEN-BKP-002", "backups of buckets that exist")
 def source_known(cluster: Cluster) -> Iterator[Finding]:
-    """The reader of backups gets a right on the buckets that the store lists, and on no others."""
+    """The reader of backups gets a right on the buckets that the store lists, and on no others.
+
+    Wrong:
+        from: {store: datasets, bucket: dataset}
+    Right:
+        from: {store: datasets, bucket: datasets}
+    """
     stores = {store.name: (place, store.buckets) for place, store in object_stores(cluster)}
     for at, backup in entries(cluster.backups, "backups"):
         place, known = stores.get(backup.source.store, ((), None))
@@ -78,14 +80,15 @@ def source_known(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "from", "bucket"), also=place, message=message, fix=fix)
 
 
-@rule(
-    "GEN-BKP-003",
-    "backups to buckets that exist",
-    wrong="to: {bucket: dataset-backup}\n",
-    right="to: {bucket: datasets-backup}\n",
-)
+@rule("GEN-BKP-003", "backups to buckets that exist")
 def target_known(cluster: Cluster) -> Iterator[Finding]:
-    """A backup goes to a bucket of MinIO, whose lock, quota and old versions are set before the first copy."""
+    """A backup goes to a bucket of MinIO, whose lock, quota and old versions are set before the first copy.
+
+    Wrong:
+        to: {bucket: dataset-backup}
+    Right:
+        to: {bucket: datasets-backup}
+    """
     known = [bucket.name for _, bucket in buckets(cluster)]
     add = "add it to storage.objects.buckets" if cluster.storage.objects else "add storage.objects with this bucket"
     for at, backup in entries(cluster.backups, "backups"):
@@ -95,15 +98,15 @@ def target_known(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "to", "bucket"), message=message, fix=suggest(name, known, add))
 
 
-@warning(
-    "GEN-BKP-004",
-    "copies that nobody can delete",
-    wrong="- {name: datasets-backup}\n",
-    right="- {name: datasets-backup, lock: {days: 30}}\n",
-)
+@warning("GEN-BKP-004", "copies that nobody can delete")
 def target_locked(cluster: Cluster) -> Iterator[Finding]:
     """Who breaks into the cluster deletes the backups first. Only a lock withstands that, and a bucket can have one
     only from the moment it is made.
+
+    Wrong:
+        - {name: datasets-backup}
+    Right:
+        - {name: datasets-backup, lock: {days: 30}}
     """
     for at, backup, bucket, also in _targets(cluster):
         if not bucket.lock and _old_days(bucket):
@@ -112,14 +115,19 @@ def target_locked(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "to", "bucket"), also=also, message=message, fix=fix)
 
 
-@rule(
-    "GEN-BKP-005",
-    "copies are kept as long as asked",
-    wrong="- {name: datasets-backup, expireVersions: 7}\n# and\nkeepDays: 30\n",
-    right="- {name: datasets-backup, expireVersions: 30}\n# and\nkeepDays: 30\n",
-)
+@rule("GEN-BKP-005", "copies are kept as long as asked")
 def kept_long_enough(cluster: Cluster) -> Iterator[Finding]:
-    """The bucket removes old versions, by its own rule: what a backup promises for `keepDays` must outlive that."""
+    """The bucket removes old versions, by its own rule: what a backup promises for `keepDays` must outlive that.
+
+    Wrong:
+        - {name: datasets-backup, expireVersions: 7}
+        # and
+        keepDays: 30
+    Right:
+        - {name: datasets-backup, expireVersions: 30}
+        # and
+        keepDays: 30
+    """
     for at, backup, bucket, also in _targets(cluster):
         if (days := _old_days(bucket)) < backup.keep_days:
             keeps = f"keeps old versions {days} days" if days else "keeps no old versions"
@@ -128,14 +136,19 @@ def kept_long_enough(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "keepDays"), also=also, message=message, fix=f"{fix} in the bucket")
 
 
-@warning(
-    "GEN-BKP-006",
-    "copies are locked as long as they are kept",
-    wrong="- {name: datasets-backup, lock: {days: 7}}\n# and\nkeepDays: 30\n",
-    right="- {name: datasets-backup, lock: {days: 30}}\n# and\nkeepDays: 30\n",
-)
+@warning("GEN-BKP-006", "copies are locked as long as they are kept")
 def locked_long_enough(cluster: Cluster) -> Iterator[Finding]:
-    """Between the end of the lock and `keepDays`, who holds MinIO's root key can delete the copies."""
+    """Between the end of the lock and `keepDays`, who holds MinIO's root key can delete the copies.
+
+    Wrong:
+        - {name: datasets-backup, lock: {days: 7}}
+        # and
+        keepDays: 30
+    Right:
+        - {name: datasets-backup, lock: {days: 30}}
+        # and
+        keepDays: 30
+    """
     for at, backup, bucket, also in _targets(cluster):
         if bucket.lock and bucket.lock.days < backup.keep_days <= _old_days(bucket):
             message = f"backup {backup.name} is kept {backup.keep_days} days, and locked {bucket.lock.days}"
@@ -143,29 +156,35 @@ def locked_long_enough(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "keepDays"), also=(*also, "lock"), message=message, fix=fix)
 
 
-@rule(
-    "GEN-BKP-007",
-    "a bucket for each backup",
-    wrong="- {name: a, to: {bucket: copies}, ...}\n- {name: b, to: {bucket: copies}, ...}\n",
-    right="- {name: a, to: {bucket: copies-a}, ...}\n- {name: b, to: {bucket: copies-b}, ...}\n",
-)
+@rule("GEN-BKP-007", "a bucket for each backup")
 def targets_apart(cluster: Cluster) -> Iterator[Finding]:
     """Copies have the names of the originals: two backups in one bucket write over each other, and neither can be
     compared with its source.
+
+    Wrong:
+        - {name: a, to: {bucket: copies}, ...}
+        - {name: b, to: {bucket: copies}, ...}
+    Right:
+        - {name: a, to: {bucket: copies-a}, ...}
+        - {name: b, to: {bucket: copies-b}, ...}
     """
     items = ((backup.target.bucket, (*at, "to", "bucket")) for at, backup in entries(cluster.backups, "backups"))
     return given_twice(items, "two backups go to bucket {}", "add a bucket to storage.objects for one of them")
 
 
-@rule(
-    "GEN-BKP-011",
-    "room for the copies in their bucket",
-    wrong="- {name: datasets-backup, quota: 100T}\n# and\nsize: 90T\ndailyChange: 1T\nkeepDays: 30\n",
-    right="- {name: datasets-backup, quota: 130T}\n",
-)
+@rule("GEN-BKP-011", "room for the copies in their bucket")
 def room_in_bucket(cluster: Cluster) -> Iterator[Finding]:
     """A copy of all, and each day's changes for as long as they are kept or locked, whichever is longer. At its quota
     a bucket takes no more, and nothing locked can be deleted to make room.
+
+    Wrong:
+        - {name: datasets-backup, quota: 100T}
+        # and
+        size: 90T
+        dailyChange: 1T
+        keepDays: 30
+    Right:
+        - {name: datasets-backup, quota: 130T}
     """
     for at, backup, bucket, also in _targets(cluster):
         days = _asked(backup, bucket)
@@ -176,15 +195,19 @@ def room_in_bucket(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "size"), also=(*also, "quota"), message=message, fix=fix)
 
 
-@rule(
-    "GEN-BKP-012",
-    "old versions do not outlive their use",
-    wrong="- {name: copies, expireVersions: 60, quota: 100T}\n# and\nkeepDays: 7\nsize: 50T\ndailyChange: 2T\n",
-    right="- {name: copies, expireVersions: 7, quota: 100T}\n",
-)
+@rule("GEN-BKP-012", "old versions do not outlive their use")
 def old_versions_fit(cluster: Cluster) -> Iterator[Finding]:
     """The bucket removes old versions after `expireVersions` days, also where a backup keeps them for less: they take
     room until then.
+
+    Wrong:
+        - {name: copies, expireVersions: 60, quota: 100T}
+        # and
+        keepDays: 7
+        size: 50T
+        dailyChange: 2T
+    Right:
+        - {name: copies, expireVersions: 7, quota: 100T}
     """
     for _, backup, bucket, at in _targets(cluster):
         days, asked = _old_days(bucket), _asked(backup, bucket)
@@ -195,14 +218,15 @@ def old_versions_fit(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "expireVersions"), also=(*at, "quota"), message=message, fix=fix)
 
 
-@rule(
-    "GEN-BKP-013",
-    "room for all copies together",
-    wrong="# MinIO holds 768T, and two backups need 500T each\n",
-    right="# MinIO holds 1152T\n",
-)
+@rule("GEN-BKP-013", "room for all copies together")
 def room_together(cluster: Cluster) -> Iterator[Finding]:
-    """Half of MinIO's drives is parity; when the other half is full, every backup fails and none can be deleted."""
+    """Half of MinIO's drives is parity; when the other half is full, every backup fails and none can be deleted.
+
+    Wrong:
+        # MinIO holds 768T, and two backups need 500T each
+    Right:
+        # MinIO holds 1152T
+    """
     usable, found = objects_usable(cluster).value, list(_targets(cluster))
     total = sum(_room(backup, max(_asked(backup, bucket), _old_days(bucket))) for _, backup, bucket, _ in found)
     if found and 0 < usable < total:
@@ -216,14 +240,17 @@ def _writers(cluster: Cluster) -> list[ObjectUser]:
     return [user for _, user in users(cluster) if user.access == "backup"]
 
 
-@rule(
-    "GEN-BKP-014",
-    "somebody may write the copies",
-    wrong="users: []\n# and\nto: {bucket: datasets-backup}\n",
-    right="users: [{name: backup-writer, buckets: [datasets-backup], access: backup}]\n",
-)
+@rule("GEN-BKP-014", "somebody may write the copies")
 def writer_exists(cluster: Cluster) -> Iterator[Finding]:
-    """A backup writes as a user of MinIO who may write and not delete: without one it is not scheduled at all."""
+    """A backup writes as a user of MinIO who may write and not delete: without one it is not scheduled at all.
+
+    Wrong:
+        users: []
+        # and
+        to: {bucket: datasets-backup}
+    Right:
+        users: [{name: backup-writer, buckets: [datasets-backup], access: backup}]
+    """
     writers = _writers(cluster)
     for at, backup, bucket, _ in _targets(cluster):
         if not any(bucket.name in user.buckets for user in writers):
@@ -233,14 +260,15 @@ def writer_exists(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "to", "bucket"), also=also, message=message, fix=fix)
 
 
-@warning(
-    "GEN-BKP-015",
-    "one user writes the copies",
-    wrong="users: [{name: a, buckets: [copies], access: backup}, {name: b, buckets: [copies], access: backup}]\n",
-    right="users: [{name: a, buckets: [copies], access: backup}]\n",
-)
+@warning("GEN-BKP-015", "one user writes the copies")
 def writer_alone(cluster: Cluster) -> Iterator[Finding]:
-    """The first of several users is the one that is used; each other is a key more that can write there."""
+    """The first of several users is the one that is used; each other is a key more that can write there.
+
+    Wrong:
+        users: [{name: a, buckets: [copies], access: backup}, {name: b, buckets: [copies], access: backup}]
+    Right:
+        users: [{name: a, buckets: [copies], access: backup}]
+    """
     for at, backup, bucket, _ in _targets(cluster):
         names = [user.name for user in _writers(cluster) if bucket.name in user.buckets]
         if len(names) > 1:

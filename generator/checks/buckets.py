@@ -9,39 +9,43 @@ from generator.model.finding import Finding
 from generator.model.rule import rule, warning
 
 
-@rule(
-    "GEN-OBJ-020",
-    "buckets of MinIO are given once",
-    wrong="buckets: [{name: models}, {name: models, quota: 20T}]\n",
-    right="buckets: [{name: models, quota: 20T}]\n",
-)
+@rule("GEN-OBJ-020", "buckets of MinIO are given once")
 def buckets_unique(cluster: Cluster) -> Iterator[Finding]:
-    """Of two entries the last one's settings would hold."""
+    """Of two entries the last one's settings would hold.
+
+    Wrong:
+        buckets: [{name: models}, {name: models, quota: 20T}]
+    Right:
+        buckets: [{name: models, quota: 20T}]
+    """
     items = ((bucket.name, (*at, "name")) for at, bucket in buckets(cluster))
     return given_twice(items, "two buckets are named {}", "rename or remove one")
 
 
-@rule(
-    "GEN-OBJ-021",
-    "users of MinIO are given once",
-    wrong="users: [{name: serving, buckets: [models]}, {name: serving, buckets: [data]}]\n",
-    right="users: [{name: serving, buckets: [models, data]}]\n",
-)
+@rule("GEN-OBJ-021", "users of MinIO are given once")
 def users_unique(cluster: Cluster) -> Iterator[Finding]:
-    """A user has one right on its buckets: of two entries the last one's would hold."""
+    """A user has one right on its buckets: of two entries the last one's would hold.
+
+    Wrong:
+        users: [{name: serving, buckets: [models]}, {name: serving, buckets: [data]}]
+    Right:
+        users: [{name: serving, buckets: [models, data]}]
+    """
     items = ((user.name, (*at, "name")) for at, user in users(cluster))
     return given_twice(items, "two users are named {}", "rename or remove one")
 
 
-@rule(
-    "GEN-OBJ-022",
-    "users have buckets that exist",
-    wrong="buckets: [{name: models}]\nusers: [{name: serving, buckets: [model]}]\n",
-    right="buckets: [{name: models}]\nusers: [{name: serving, buckets: [models]}]\n",
-)
+@rule("GEN-OBJ-022", "users have buckets that exist")
 def user_buckets(cluster: Cluster) -> Iterator[Finding]:
     """A right on a bucket that is not there is a mistake in one of the two names; without any bucket, MinIO refuses
     the user's policy.
+
+    Wrong:
+        buckets: [{name: models}]
+        users: [{name: serving, buckets: [model]}]
+    Right:
+        buckets: [{name: models}]
+        users: [{name: serving, buckets: [models]}]
     """
     known = [bucket.name for _, bucket in buckets(cluster)]
     for at, user in users(cluster):
@@ -55,15 +59,17 @@ def user_buckets(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(at=place, message=message, fix=fix)
 
 
-@warning(
-    "GEN-OBJ-023",
-    "backups go to buckets with a lock",
-    wrong="buckets: [{name: copies}]\nusers: [{name: writer, buckets: [copies], access: backup}]\n",
-    right="buckets: [{name: copies, lock: {days: 30}}]\nusers: [{name: writer, buckets: [copies], access: backup}]\n",
-)
+@warning("GEN-OBJ-023", "backups go to buckets with a lock")
 def backup_locked(cluster: Cluster) -> Iterator[Finding]:
     """Who may write and not delete can still write over everything; a lock keeps each former version. It can only be
     given to a bucket when it is made.
+
+    Wrong:
+        buckets: [{name: copies}]
+        users: [{name: writer, buckets: [copies], access: backup}]
+    Right:
+        buckets: [{name: copies, lock: {days: 30}}]
+        users: [{name: writer, buckets: [copies], access: backup}]
     """
     # Targets of backups have rules of their own.
     targets = {backup.target.bucket for backup in cluster.backups}
@@ -76,14 +82,15 @@ def backup_locked(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(at=place, also=unlocked[name], message=message, fix=fix)
 
 
-@warning(
-    "GEN-OBJ-024",
-    "versions go after their lock has ended",
-    wrong="- {name: copies, lock: {days: 30}, expireVersions: 14}\n",
-    right="- {name: copies, lock: {days: 30}, expireVersions: 30}\n",
-)
+@warning("GEN-OBJ-024", "versions go after their lock has ended")
 def expire_after_lock(cluster: Cluster) -> Iterator[Finding]:
-    """A locked version stays until its lock ends, whatever `expireVersions` says; count the room for that long."""
+    """A locked version stays until its lock ends, whatever `expireVersions` says; count the room for that long.
+
+    Wrong:
+        - {name: copies, lock: {days: 30}, expireVersions: 14}
+    Right:
+        - {name: copies, lock: {days: 30}, expireVersions: 30}
+    """
     for at, bucket in buckets(cluster):
         if bucket.lock and bucket.expire_versions < bucket.lock.days:
             days, where = bucket.lock.days, (*at, "expireVersions")
@@ -91,14 +98,15 @@ def expire_after_lock(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=where, also=(*at, "lock"), message=message, fix=f"expireVersions: {days}")
 
 
-@warning(
-    "GEN-OBJ-025",
-    "a lock keeps versions",
-    wrong="- {name: copies, lock: {days: 30}, versioning: false}\n",
-    right="- {name: copies, lock: {days: 30}}\n",
-)
+@warning("GEN-OBJ-025", "a lock keeps versions")
 def lock_versions(cluster: Cluster) -> Iterator[Finding]:
-    """A bucket with a lock always keeps versions: `versioning: false` has no effect."""
+    """A bucket with a lock always keeps versions: `versioning: false` has no effect.
+
+    Wrong:
+        - {name: copies, lock: {days: 30}, versioning: false}
+    Right:
+        - {name: copies, lock: {days: 30}}
+    """
     for at, bucket in buckets(cluster):
         if bucket.lock and not bucket.versioning:
             message = f"bucket {bucket.name} has a lock, so it keeps versions"

@@ -25,14 +25,15 @@ def _pools(cluster: Cluster) -> list[tuple[Path, str]]:
     return entries(ceph.pools if ceph else (), *CEPH, "pools")
 
 
-@rule(
-    "GEN-CEPH-001",
-    "Ceph's pools of nodes exist",
-    wrong="ceph: {pools: [cpus]}\n",
-    right="ceph: {pools: [cpu]}\n",
-)
+@rule("GEN-CEPH-001", "Ceph's pools of nodes exist")
 def node_pools_known(cluster: Cluster) -> Iterator[Finding]:
-    """Ceph takes the disks with `use: ceph` of these pools' nodes."""
+    """Ceph takes the disks with `use: ceph` of these pools' nodes.
+
+    Wrong:
+        ceph: {pools: [cpus]}
+    Right:
+        ceph: {pools: [cpu]}
+    """
     for at, name in _pools(cluster):
         if name not in cluster.pools:
             fix = suggest(name, cluster.pools, f"one of {', '.join(cluster.pools)}")
@@ -41,14 +42,16 @@ def node_pools_known(cluster: Cluster) -> Iterator[Finding]:
     yield from given_twice(items, "the pool {} is listed twice", "remove one")
 
 
-@warning(
-    "GEN-CEPH-002",
-    "Ceph's pools of nodes have disks for it",
-    wrong="ceph: {pools: [cpu]}\n# and no disk with `use: ceph` in pool cpu\n",
-    right="disks: [{use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 4, size: 7680G}]\n",
-)
+@warning("GEN-CEPH-002", "Ceph's pools of nodes have disks for it")
 def node_pools_have_disks(cluster: Cluster) -> Iterator[Finding]:
-    """A pool without such disks adds nothing to Ceph: no room, and no host for monitors."""
+    """A pool without such disks adds nothing to Ceph: no room, and no host for monitors.
+
+    Wrong:
+        ceph: {pools: [cpu]}
+        # and no disk with `use: ceph` in pool cpu
+    Right:
+        disks: [{use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 4, size: 7680G}]
+    """
     for at, name in _pools(cluster):
         machines = cluster.in_pools(name)
         if machines and not any(machine.disks_for("ceph") for machine in machines):
@@ -57,14 +60,17 @@ def node_pools_have_disks(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, also=("pools", name, "hardware"), message=message, fix=fix)
 
 
-@warning(
-    "GEN-CEPH-003",
-    "disks for Ceph are used",
-    wrong="disks: [{use: ceph, ...}]   # in pool nas\n# and\nceph: {pools: [cpu]}\n",
-    right="ceph: {pools: [cpu, nas]}\n",
-)
+@warning("GEN-CEPH-003", "disks for Ceph are used")
 def disks_used(cluster: Cluster) -> Iterator[Finding]:
-    """Only the pools that `storage.ceph.pools` lists give their disks; others stay empty."""
+    """Only the pools that `storage.ceph.pools` lists give their disks; others stay empty.
+
+    Wrong:
+        disks: [{use: ceph, ...}]   # in pool nas
+        # and
+        ceph: {pools: [cpu]}
+    Right:
+        ceph: {pools: [cpu, nas]}
+    """
     ceph = cluster.storage.ceph
     for at, pool in idle_disks(cluster, "ceph", ceph.pools if ceph else ()):
         why = f"pool {pool} is not in storage.ceph.pools" if ceph else "there is no storage.ceph"
@@ -73,14 +79,15 @@ def disks_used(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=at, also=also, message=f"nobody uses disks for ceph: {why}", fix=fix)
 
 
-@rule(
-    "GEN-CEPH-004",
-    "at least three hosts with Ceph's disks",
-    wrong="# two nodes with disks for ceph\n",
-    right="# four nodes with disks for ceph\n",
-)
+@rule("GEN-CEPH-004", "at least three hosts with Ceph's disks")
 def three_hosts(cluster: Cluster) -> Iterator[Finding]:
-    """Three copies need three hosts, and so do three monitors, of which two must agree."""
+    """Three copies need three hosts, and so do three monitors, of which two must agree.
+
+    Wrong:
+        # two nodes with disks for ceph
+    Right:
+        # four nodes with disks for ceph
+    """
     hosts = cluster.ceph_hosts
     if cluster.storage.ceph and len(hosts) < 3:
         names = ", ".join(machine.name for machine in hosts) or "none"
@@ -88,15 +95,15 @@ def three_hosts(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=(*CEPH, "pools"), message=message, fix="have 4, so that it can heal when one fails")
 
 
-@warning(
-    "GEN-CEPH-005",
-    "a fourth host, to heal",
-    wrong="# three nodes with disks for ceph\n",
-    right="# four nodes with disks for ceph\n",
-)
+@warning("GEN-CEPH-005", "a fourth host, to heal")
 def fourth_host(cluster: Cluster) -> Iterator[Finding]:
     """With as many hosts as copies, the copies of a lost host have nowhere to go: data stays at risk until that very
     host is back.
+
+    Wrong:
+        # three nodes with disks for ceph
+    Right:
+        # four nodes with disks for ceph
     """
     hosts = cluster.ceph_hosts
     if len(hosts) == 3:
@@ -104,64 +111,15 @@ def fourth_host(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=(*CEPH, "pools"), message=message, fix="add a fourth node with such disks")
 
 
-@rule(
-    "GEN-CEPH-006",
-    "an odd number of monitors, three or more",
-    wrong="ceph: {monitors: 4}\n",
-    right="ceph: {monitors: 5}\n",
-)
-def monitors_odd(cluster: Cluster) -> Iterator[Finding]:
-    """More than half of the monitors must agree, or all of Ceph stops: one or two survive no loss, and four survive
-    no more than three do.
-    """
-    count = cluster.storage.ceph.monitors if cluster.storage.ceph else 3
-    if count < 3 or count % 2 == 0:
-        lost = (count - 1) // 2
-        fix = "monitors: 3" if count < 5 else f"monitors: {count - 1}"
-        message = f"{count} monitor{'s' * (count > 1)} survive{'s' * (count == 1)} the loss of {lost}"
-        message += f", as {count - 1} would" if count > 2 else ""
-        yield Finding(at=(*CEPH, "monitors"), message=message, fix=fix)
-
-
-@rule(
-    "GEN-CEPH-007",
-    "a host for each monitor",
-    wrong="ceph: {monitors: 5}\n# and four nodes with disks for ceph\n",
-    right="ceph: {monitors: 3}\n",
-)
-def monitors_placed(cluster: Cluster) -> Iterator[Finding]:
-    """Monitors run on the nodes with Ceph's disks, one on each; one without a node stays pending, and Rook does not
-    go on.
-    """
-    hosts, count = len(cluster.ceph_hosts), cluster.storage.ceph.monitors if cluster.storage.ceph else 0
-    if 3 <= hosts < count:
-        message = f"{count} monitors need as many nodes with Ceph's disks, and there are {hosts}"
-        fix = f"monitors: {hosts - 1 + hosts % 2}"
-        yield Finding(at=(*CEPH, "monitors"), also=(*CEPH, "pools"), message=message, fix=fix)
-
-
-@warning(
-    "GEN-CEPH-008",
-    "five monitors on a big cluster",
-    wrong="ceph: {monitors: 3}\n# and 28 nodes with disks for ceph\n",
-    right="ceph: {monitors: 5}\n",
-)
-def five_monitors(cluster: Cluster) -> Iterator[Finding]:
-    """While one node is down for service, three monitors survive no other loss; among many nodes that will happen."""
-    hosts, ceph = len(cluster.ceph_hosts), cluster.storage.ceph
-    if ceph and hosts >= 10 and ceph.monitors == 3:
-        message = f"3 monitors for {hosts} nodes: with one in service, the loss of another stops all storage"
-        yield Finding(at=(*CEPH, "monitors"), also=(*CEPH, "pools"), message=message, fix="monitors: 5")
-
-
-@warning(
-    "GEN-CEPH-009",
-    "Ceph apart from GPUs and the control plane",
-    wrong="ceph: {pools: [gpu-training]}\n",
-    right="ceph: {pools: [cpu]}\n",
-)
+@warning("GEN-CEPH-009", "Ceph apart from GPUs and the control plane")
 def apart_from_gpus(cluster: Cluster) -> Iterator[Finding]:
-    """Jobs that fill a GPU node slow every volume of the cluster, and etcd does not bear a neighbour that writes."""
+    """Jobs that fill a GPU node slow every volume of the cluster, and etcd does not bear a neighbour that writes.
+
+    Wrong:
+        ceph: {pools: [gpu-training]}
+    Right:
+        ceph: {pools: [cpu]}
+    """
     for at, name in _pools(cluster):
         hosts = [machine for machine in cluster.ceph_hosts if machine.pool == name]
         kind = next(("has GPUs" if host.gpus else "is the control plane" for host in hosts if _busy(host)), "")
@@ -174,15 +132,17 @@ def _busy(machine: Machine) -> bool:
     return bool(machine.gpus) or machine.role == "control-plane"
 
 
-@rule(
-    "GEN-CEPH-010",
-    "Ceph's nodes are in the storage network",
-    wrong="storage: {cidr: 10.20.0.0/22}\n# and\n- {name: cpu-01, pool: cpu, address: 10.10.0.131}\n",
-    right="- {name: cpu-01, pool: cpu, address: 10.10.0.131, addresses: {storage: 10.20.0.131}}\n",
-)
+@rule("GEN-CEPH-010", "Ceph's nodes are in the storage network")
 def storage_addresses(cluster: Cluster) -> Iterator[Finding]:
     """On the host network Ceph's daemons listen in the storage network only: without an address there they do not
     start.
+
+    Wrong:
+        storage: {cidr: 10.20.0.0/22}
+        # and
+        - {name: cpu-01, pool: cpu, address: 10.10.0.131}
+    Right:
+        - {name: cpu-01, pool: cpu, address: 10.10.0.131, addresses: {storage: 10.20.0.131}}
     """
     ceph, network = cluster.storage.ceph, cluster.networks.storage
     on_host = cluster.ceph_hosts if ceph and network and ceph.network == "host" else ()
@@ -194,15 +154,17 @@ def storage_addresses(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=("nodes", machine.index), also=("networks", "storage"), message=message, fix=fix)
 
 
-@warning(
-    "GEN-CEPH-011",
-    "a storage network for Ceph",
-    wrong="ceph: {network: host, ...}\n# and no networks.storage\n",
-    right="networks:\n  storage: {cidr: 10.20.0.0/22, interface: eno2}\n",
-)
+@warning("GEN-CEPH-011", "a storage network for Ceph")
 def storage_network(cluster: Cluster) -> Iterator[Finding]:
     """When a host is lost, Ceph copies as fast as the network lets it: in the node network, that delays the
     heartbeats of kubelets and etcd. It cannot be moved later.
+
+    Wrong:
+        ceph: {network: host, ...}
+        # and no networks.storage
+    Right:
+        networks:
+          storage: {cidr: 10.20.0.0/22, interface: eno2}
     """
     ceph = cluster.storage.ceph
     if ceph and ceph.network == "host" and not cluster.networks.storage:
@@ -210,14 +172,15 @@ def storage_network(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=CEPH, key=True, also=("networks",), message=message, fix="add networks.storage")
 
 
-@warning(
-    "GEN-CEPH-012",
-    "hosts of Ceph are of like size",
-    wrong="# four nodes, of which one has half of all nvme\n",
-    right="# four nodes with as much each\n",
-)
+@warning("GEN-CEPH-012", "hosts of Ceph are of like size")
 def hosts_alike(cluster: Cluster) -> Iterator[Finding]:
-    """What the largest host holds must fit on the others when it fails, so its room beyond theirs stays unused."""
+    """What the largest host holds must fit on the others when it fails, so its room beyond theirs stays unused.
+
+    Wrong:
+        # four nodes, of which one has half of all nvme
+    Right:
+        # four nodes with as much each
+    """
     hosts = cluster.ceph_hosts
     for name in OSD_REQUESTS:
         sizes = {machine.index: ceph_raw(machine, name) for machine in hosts}
@@ -231,15 +194,15 @@ def hosts_alike(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=("nodes", largest), message=message, fix=fix)
 
 
-@rule(
-    "GEN-CEPH-013",
-    "CPUs and memory for Ceph's daemons",
-    wrong="hardware: {cpu: 16, memory: 64Gi, disks: [{use: ceph, model: ST20000NM002D, count: 24, size: 20T}]}\n",
-    right="hardware: {cpu: 32, memory: 256Gi, disks: [{use: ceph, model: ST20000NM002D, count: 24, size: 20T}]}\n",
-)
+@rule("GEN-CEPH-013", "CPUs and memory for Ceph's daemons")
 def room_for_osds(cluster: Cluster) -> Iterator[Finding]:
     """Each disk has a daemon (OSD) that asks for 2 CPUs and 8Gi (nvme), 1 and 5Gi (ssd) or half a CPU and 5Gi (hdd):
     those that do not fit on their node never start.
+
+    Wrong:
+        hardware: {cpu: 16, memory: 64Gi, disks: [{use: ceph, model: ST20000NM002D, count: 24, size: 20T}]}
+    Right:
+        hardware: {cpu: 32, memory: 256Gi, disks: [{use: ceph, model: ST20000NM002D, count: 24, size: 20T}]}
     """
     hosts = cluster.ceph_hosts
     short_of = {
@@ -263,15 +226,17 @@ def _needs(host: Machine, cluster: Cluster) -> tuple[int, int]:
     return cpu + reserved.cpu.milli + DAEMONS_MILLI_CPU, memory + reserved.memory.value + DAEMONS_MEMORY
 
 
-@rule(
-    "GEN-CEPH-014",
-    "kernels that encrypt",
-    wrong='kernel: "5.4"\n# and\nencryption: {transit: true}\n',
-    right='kernel: "6.8"\n',
-)
+@rule("GEN-CEPH-014", "kernels that encrypt")
 def kernel_encrypts(cluster: Cluster) -> Iterator[Finding]:
     """With traffic encrypted, the kernel's client must speak the second version of Ceph's protocol: Linux does so
     from 5.11 on, and before that it mounts nothing.
+
+    Wrong:
+        kernel: "5.4"
+        # and
+        encryption: {transit: true}
+    Right:
+        kernel: "6.8"
     """
     ceph, seen = cluster.storage.ceph, set[Path]()
     for machine in cluster.machines if ceph and ceph.encryption.transit else ():

@@ -16,14 +16,16 @@ def _places(cluster: Cluster, pool: CephPool) -> int:
     return 0 if unknown else failure_domains(cluster, pool)
 
 
-@rule(
-    "GEN-CEPH-020",
-    "a failure domain for each copy",
-    wrong="- {name: rbd, deviceClass: nvme, replicas: 3, failureDomain: rack}\n# and nvme in two racks\n",
-    right="- {name: rbd, deviceClass: nvme, replicas: 3, failureDomain: host}\n",
-)
+@rule("GEN-CEPH-020", "a failure domain for each copy")
 def copies_placed(cluster: Cluster) -> Iterator[Finding]:
-    """Each copy lies on a host or rack of its own; without enough of them writes never complete."""
+    """Each copy lies on a host or rack of its own; without enough of them writes never complete.
+
+    Wrong:
+        - {name: rbd, deviceClass: nvme, replicas: 3, failureDomain: rack}
+        # and nvme in two racks
+    Right:
+        - {name: rbd, deviceClass: nvme, replicas: 3, failureDomain: host}
+    """
     for name, at, pool, _ in ceph_pools(cluster):
         copies, unit = pool.replicas, pool.failure_domain
         if not pool.erasure and 0 < (places := _places(cluster, pool)) < copies:
@@ -33,29 +35,30 @@ def copies_placed(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "replicas"), also=(*CEPH, "pools"), message=message, fix=fix)
 
 
-@rule(
-    "GEN-CEPH-021",
-    "more than one copy",
-    wrong="- {name: rbd, deviceClass: nvme, replicas: 1}\n",
-    right="- {name: rbd, deviceClass: nvme, replicas: 3}\n",
-)
+@rule("GEN-CEPH-021", "more than one copy")
 def copies_several(cluster: Cluster) -> Iterator[Finding]:
-    """One copy is lost with its disk, and a pool that has lost a part is lost as a whole."""
+    """One copy is lost with its disk, and a pool that has lost a part is lost as a whole.
+
+    Wrong:
+        - {name: rbd, deviceClass: nvme, replicas: 1}
+    Right:
+        - {name: rbd, deviceClass: nvme, replicas: 3}
+    """
     for name, at, pool, _ in ceph_pools(cluster):
         if not pool.erasure and pool.replicas == 1:
             message = f"{name} has 1 replica: the first disk that fails takes data with it"
             yield Finding(at=(*at, "replicas"), message=message, fix="replicas: 3")
 
 
-@warning(
-    "GEN-CEPH-022",
-    "data survives a second loss",
-    wrong="- {name: rbd, deviceClass: nvme, replicas: 2}\n",
-    right="- {name: rbd, deviceClass: nvme, replicas: 3}\n",
-)
+@warning("GEN-CEPH-022", "data survives a second loss")
 def second_loss(cluster: Cluster) -> Iterator[Finding]:
     """While a lost host is made good, which takes hours, another disk must be allowed to fail; and with two copies a
     single one is not enough to go on writing.
+
+    Wrong:
+        - {name: rbd, deviceClass: nvme, replicas: 2}
+    Right:
+        - {name: rbd, deviceClass: nvme, replicas: 3}
     """
     for name, at, pool, _ in ceph_pools(cluster):
         if pool.erasure and pool.erasure.coding == 1:
@@ -67,14 +70,16 @@ def second_loss(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "replicas"), message=message, fix="replicas: 3")
 
 
-@rule(
-    "GEN-CEPH-023",
-    "a failure domain for each chunk",
-    wrong="erasure: {data: 8, coding: 3}\n# and ten hosts\n",
-    right="erasure: {data: 4, coding: 2}\n",
-)
+@rule("GEN-CEPH-023", "a failure domain for each chunk")
 def chunks_placed(cluster: Cluster) -> Iterator[Finding]:
-    """Each of the k+m chunks lies on a host or rack of its own; without enough of them writes never complete."""
+    """Each of the k+m chunks lies on a host or rack of its own; without enough of them writes never complete.
+
+    Wrong:
+        erasure: {data: 8, coding: 3}
+        # and ten hosts
+    Right:
+        erasure: {data: 4, coding: 2}
+    """
     for name, at, pool, _ in ceph_pools(cluster):
         code, unit = pool.erasure, pool.failure_domain
         if code and 0 < (places := _places(cluster, pool)) < code.data + code.coding:
@@ -89,14 +94,17 @@ def _code(places: int) -> str:
     return f"erasure: {{data: {data}, coding: 2}}" if data else "replicas: 3 instead of `erasure`"
 
 
-@warning(
-    "GEN-CEPH-024",
-    "a spare failure domain, to heal",
-    wrong="erasure: {data: 4, coding: 2}\n# and six hosts\n",
-    right="erasure: {data: 4, coding: 2}\n# and seven hosts\n",
-)
+@warning("GEN-CEPH-024", "a spare failure domain, to heal")
 def chunks_heal(cluster: Cluster) -> Iterator[Finding]:
-    """With exactly k+m hosts, the chunks of a lost one have nowhere to go until that very host is back."""
+    """With exactly k+m hosts, the chunks of a lost one have nowhere to go until that very host is back.
+
+    Wrong:
+        erasure: {data: 4, coding: 2}
+        # and six hosts
+    Right:
+        erasure: {data: 4, coding: 2}
+        # and seven hosts
+    """
     for name, at, pool, _ in ceph_pools(cluster):
         code, unit = pool.erasure, pool.failure_domain
         if code and (places := _places(cluster, pool)) == code.data + code.coding:
@@ -105,14 +113,16 @@ def chunks_heal(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "erasure"), also=(*CEPH, "pools"), message=message, fix=fix)
 
 
-@rule(
-    "GEN-CEPH-025",
-    "disks of the pool's class",
-    wrong="- {name: rbd, deviceClass: ssd}\n# and all of Ceph's disks are nvme\n",
-    right="- {name: rbd, deviceClass: nvme}\n",
-)
+@rule("GEN-CEPH-025", "disks of the pool's class")
 def class_present(cluster: Cluster) -> Iterator[Finding]:
-    """A pool lies on disks of one class; without such disks it is never ready, and all that waits for it waits."""
+    """A pool lies on disks of one class; without such disks it is never ready, and all that waits for it waits.
+
+    Wrong:
+        - {name: rbd, deviceClass: ssd}
+        # and all of Ceph's disks are nvme
+    Right:
+        - {name: rbd, deviceClass: nvme}
+    """
     hosts = cluster.ceph_hosts
     present = sorted({disk.class_ for machine in hosts for disk in machine.disks_for("ceph")})
     for name, at, pool, _ in ceph_pools(cluster):
@@ -122,14 +132,17 @@ def class_present(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "deviceClass"), also=(*CEPH, "pools"), message=message, fix=fix)
 
 
-@rule(
-    "GEN-CEPH-026",
-    "every Ceph node has a rack",
-    wrong="- {name: rbd, deviceClass: hdd, failureDomain: rack}\n# and\n- {name: n1, pool: cpu, address: 10.0.0.1}\n",
-    right="- {name: n1, pool: cpu, address: 10.0.0.1, rack: r4}\n",
-)
+@rule("GEN-CEPH-026", "every Ceph node has a rack")
 def racks_known(cluster: Cluster) -> Iterator[Finding]:
-    """Ceph spreads copies over the racks it knows: a node without one takes none of the pool's data."""
+    """Ceph spreads copies over the racks it knows: a node without one takes none of the pool's data.
+
+    Wrong:
+        - {name: rbd, deviceClass: hdd, failureDomain: rack}
+        # and
+        - {name: n1, pool: cpu, address: 10.0.0.1}
+    Right:
+        - {name: n1, pool: cpu, address: 10.0.0.1, rack: r4}
+    """
     by_rack = next((placed for placed in ceph_pools(cluster) if placed.pool.failure_domain == "rack"), None)
     for machine in cluster.ceph_hosts if by_rack else ():
         if by_rack and not machine.rack:
@@ -138,15 +151,15 @@ def racks_known(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=("nodes", machine.index), also=also, message=message, fix="add `rack` to the node")
 
 
-@rule(
-    "GEN-CEPH-027",
-    "replicated pools where Ceph needs them",
-    wrong="metadata: {name: metadata, deviceClass: nvme, erasure: {data: 4, coding: 2}}\n",
-    right="metadata: {name: metadata, deviceClass: nvme}\n",
-)
+@rule("GEN-CEPH-027", "replicated pools where Ceph needs them")
 def replicated_pools(cluster: Cluster) -> Iterator[Finding]:
     """Metadata is kept in a form that erasure-coded pools cannot hold; and a filesystem's first data pool has a part
     of every file.
+
+    Wrong:
+        metadata: {name: metadata, deviceClass: nvme, erasure: {data: 4, coding: 2}}
+    Right:
+        metadata: {name: metadata, deviceClass: nvme}
     """
     for name, at, pool, use in ceph_pools(cluster):
         if pool.erasure and (use == "metadata" or (use == "file" and at[-1] == 0)):
@@ -158,14 +171,15 @@ def replicated_pools(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "data"), message=message, fix=fix)
 
 
-@warning(
-    "GEN-CEPH-028",
-    "metadata on a fast class",
-    wrong="metadata: {name: metadata, deviceClass: hdd}\n",
-    right="metadata: {name: metadata, deviceClass: nvme}\n",
-)
+@warning("GEN-CEPH-028", "metadata on a fast class")
 def metadata_fast(cluster: Cluster) -> Iterator[Finding]:
-    """Every file that is opened and every bucket that is listed waits for metadata: small reads, at random."""
+    """Every file that is opened and every bucket that is listed waits for metadata: small reads, at random.
+
+    Wrong:
+        metadata: {name: metadata, deviceClass: hdd}
+    Right:
+        metadata: {name: metadata, deviceClass: nvme}
+    """
     hosts = cluster.ceph_hosts
     fast = next((name for name in ("nvme", "ssd") if any(ceph_raw(machine, name) for machine in hosts)), "")
     for name, at, pool, use in ceph_pools(cluster):
@@ -174,15 +188,15 @@ def metadata_fast(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "deviceClass"), message=f"{name} is on hdd", fix=fix)
 
 
-@rule(
-    "GEN-CEPH-033",
-    "the fastest disks on three hosts",
-    wrong="# four hosts with hdd, two of them with nvme too\n",
-    right="# four hosts with hdd and nvme\n",
-)
+@rule("GEN-CEPH-033", "the fastest disks on three hosts")
 def manager_pool_placed(cluster: Cluster) -> Iterator[Finding]:
     """Ceph keeps a pool for itself (`.mgr`), three copies on the fastest class there is; without three hosts that have
     it, Ceph is never healthy and nothing after it is installed.
+
+    Wrong:
+        # four hosts with hdd, two of them with nvme too
+    Right:
+        # four hosts with hdd and nvme
     """
     hosts = cluster.ceph_hosts
     classes = {name: sum(1 for host in hosts if ceph_raw(host, name)) for name in ("nvme", "ssd", "hdd")}

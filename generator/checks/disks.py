@@ -23,14 +23,15 @@ def _names(disk: Disk) -> dict[str, str]:
     return {field: text for field, text in given.items() if text is not None}
 
 
-@rule(
-    "GEN-DISK-001",
-    "a disk is named in one way",
-    wrong="- {use: ceph, size: 8T}\n",
-    right="- {use: ceph, size: 8T, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 4}\n",
-)
+@rule("GEN-DISK-001", "a disk is named in one way")
 def named_once(cluster: Cluster) -> Iterator[Finding]:
-    """Without a name nobody knows which disk is meant; of two names one may be another disk's."""
+    """Without a name nobody knows which disk is meant; of two names one may be another disk's.
+
+    Wrong:
+        - {use: ceph, size: 8T}
+    Right:
+        - {use: ceph, size: 8T, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 4}
+    """
     for at, disk, _ in disks(cluster):
         names = list(_names(disk))
         if len(names) != 1:
@@ -39,14 +40,17 @@ def named_once(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=f"a disk for {disk.use} {has}", fix=fix)
 
 
-@rule(
-    "GEN-DISK-002",
-    "the id of a disk stands on its node",
-    wrong="pools:\n  cpu: {hardware: {disks: [{use: ceph, size: 8T, id: wwn-0x5000c500a1b2c3d4}]}}   # of 28 nodes\n",
-    right="pools:\n  cpu: {hardware: {disks: [{use: ceph, size: 8T, model: SAMSUNG_MZQL27T6HBLA-00A07}]}}\n",
-)
+@rule("GEN-DISK-002", "the id of a disk stands on its node")
 def id_of_one_node(cluster: Cluster) -> Iterator[Finding]:
-    """The names in /dev/disk/by-id hold the serial number: there is such a disk in one node of the pool at most."""
+    """The names in /dev/disk/by-id hold the serial number: there is such a disk in one node of the pool at most.
+
+    Wrong:
+        pools:
+          cpu: {hardware: {disks: [{use: ceph, size: 8T, id: wwn-0x5000c500a1b2c3d4}]}}   # of 28 nodes
+    Right:
+        pools:
+          cpu: {hardware: {disks: [{use: ceph, size: 8T, model: SAMSUNG_MZQL27T6HBLA-00A07}]}}
+    """
     for at, disk, machines in disks(cluster):
         if disk.id and len(machines) > 1:
             first, last = machines[0].name, machines[-1].name
@@ -55,17 +59,17 @@ def id_of_one_node(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "id"), message=message, fix=fix)
 
 
-@rule(
-    "GEN-DISK-003",
-    "a disk has one owner",
-    wrong="- {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 3, size: 7680G}\n"
-    "- {use: scratch, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 1, size: 7680G}\n",
-    right="- {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 3, size: 7680G}\n"
-    "- {use: scratch, path: pci-0000:3b:00.0-nvme-1, size: 7680G}\n",
-)
+@rule("GEN-DISK-003", "a disk has one owner")
 def disks_unique(cluster: Cluster) -> Iterator[Finding]:
     """Ceph takes every disk of the model it is told, whatever `count` says, and the mounts of the other tiers count
     a model's disks from the first: two entries that name one disk both write to it.
+
+    Wrong:
+        - {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 3, size: 7680G}
+        - {use: scratch, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 1, size: 7680G}
+    Right:
+        - {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 3, size: 7680G}
+        - {use: scratch, path: pci-0000:3b:00.0-nvme-1, size: 7680G}
     """
     items = [((at[:-1], *name), (*at, name[0])) for at, disk, _ in disks(cluster) for name in _names(disk).items()]
     for (_, field, text), at, first in repeats(items):
@@ -78,15 +82,15 @@ def disks_unique(cluster: Cluster) -> Iterator[Finding]:
     yield from given_twice(((text, at) for (text, _), at in ids.items()), "the disk {} is in two nodes", fix)
 
 
-@rule(
-    "GEN-DISK-004",
-    "disks have names that hold",
-    wrong="- {use: ceph, path: sdb, size: 8T}\n",
-    right="- {use: ceph, path: pci-0000:3b:00.0-nvme-1, size: 8T}\n",
-)
+@rule("GEN-DISK-004", "disks have names that hold")
 def stable_names(cluster: Cluster) -> Iterator[Finding]:
     """The kernel gives sda and nvme0n1 in the order in which disks answer: after a restart it is another disk.
     A name is that of a link below /dev/disk, without the folder, and of a whole disk.
+
+    Wrong:
+        - {use: ceph, path: sdb, size: 8T}
+    Right:
+        - {use: ceph, path: pci-0000:3b:00.0-nvme-1, size: 8T}
     """
     for at, disk, _ in disks(cluster):
         for field, text in _names(disk).items():
@@ -109,14 +113,15 @@ def _wrong(field: str, text: str) -> tuple[str, str] | None:
     return None
 
 
-@rule(
-    "GEN-DISK-005",
-    "a count of disks that a node can have",
-    wrong="- {use: ceph, path: pci-0000:3b:00.0-nvme-1, count: 4, size: 8T}\n",
-    right="- {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 4, size: 8T}\n",
-)
+@rule("GEN-DISK-005", "a count of disks that a node can have")
 def count_of_model(cluster: Cluster) -> Iterator[Finding]:
-    """An id or a path is one disk, and no node has hundreds of a model: room that is counted and not there."""
+    """An id or a path is one disk, and no node has hundreds of a model: room that is counted and not there.
+
+    Wrong:
+        - {use: ceph, path: pci-0000:3b:00.0-nvme-1, count: 4, size: 8T}
+    Right:
+        - {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 4, size: 8T}
+    """
     for at, disk, _ in disks(cluster):
         if disk.count > 1 and not disk.model and _names(disk):
             field, text = next(iter(_names(disk).items()))
@@ -127,14 +132,15 @@ def count_of_model(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "count"), message=message, fix=f"at most {MOST}")
 
 
-@rule(
-    "GEN-DISK-006",
-    "disks have a size",
-    wrong="- {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, size: 7680}\n",
-    right="- {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, size: 7680G}\n",
-)
+@rule("GEN-DISK-006", "disks have a size")
 def disk_sizes(cluster: Cluster) -> Iterator[Finding]:
-    """All that is said of room rests on the sizes; below 1 GiB a unit is missing."""
+    """All that is said of room rests on the sizes; below 1 GiB a unit is missing.
+
+    Wrong:
+        - {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, size: 7680}
+    Right:
+        - {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, size: 7680G}
+    """
     for at, disk, _ in disks(cluster):
         if disk.size.value < 2**30:
             message = f"the size {disk.size} of a disk is below 1Gi"

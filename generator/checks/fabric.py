@@ -10,14 +10,17 @@ from generator.model.finding import Finding, Path
 from generator.model.rule import rule, warning
 
 
-@rule(
-    "GEN-FAB-001",
-    "HCAs are part of a fabric",
-    wrong="hardware: {cpu: 128, memory: 1Ti, hcas: [mlx5_0]}\n# and no `fabric` in the spec\n",
-    right="fabric:\n  switches: [{name: ib-leaf-1, ports: 40}]\n",
-)
+@rule("GEN-FAB-001", "HCAs are part of a fabric")
 def hcas_have_fabric(cluster: Cluster) -> Iterator[Finding]:
-    """Without `fabric` nothing is installed that gives InfiniBand to pods."""
+    """Without `fabric` nothing is installed that gives InfiniBand to pods.
+
+    Wrong:
+        hardware: {cpu: 128, memory: 1Ti, hcas: [mlx5_0]}
+        # and no `fabric` in the spec
+    Right:
+        fabric:
+          switches: [{name: ib-leaf-1, ports: 40}]
+    """
     if cluster.fabric:
         return
     with_hcas = [machine for machine in cluster.machines if machine.hardware.hcas]
@@ -29,53 +32,63 @@ def hcas_have_fabric(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=cable.at, message=message, fix="describe the switches in `fabric`")
 
 
-@warning(
-    "GEN-FAB-002",
-    "a fabric joins something",
-    wrong="fabric:\n  switches: [{name: ib-leaf-1, ports: 40}]\n# and no pool with `hcas`\n",
-    right="hardware: {cpu: 128, memory: 1Ti, hcas: [mlx5_0]}\n",
-)
+@warning("GEN-FAB-002", "a fabric joins something")
 def fabric_used(cluster: Cluster) -> Iterator[Finding]:
-    """Drivers and plugins would be installed for nobody."""
+    """Drivers and plugins would be installed for nobody.
+
+    Wrong:
+        fabric:
+          switches: [{name: ib-leaf-1, ports: 40}]
+        # and no pool with `hcas`
+    Right:
+        hardware: {cpu: 128, memory: 1Ti, hcas: [mlx5_0]}
+    """
     if cluster.fabric and not any(machine.hardware.hcas for machine in cluster.machines):
         fix = "add `hcas` to pools, or remove fabric"
         yield Finding(at=("fabric",), key=True, message="no node has `hcas`", fix=fix)
 
 
-@rule(
-    "GEN-FAB-003",
-    "switch names are unique",
-    wrong="switches: [{name: ib-leaf-1, ports: 40}, {name: ib-leaf-1, ports: 40}]\n",
-    right="switches: [{name: ib-leaf-1, ports: 40}, {name: ib-leaf-2, ports: 40}]\n",
-)
+@rule("GEN-FAB-003", "switch names are unique")
 def switch_names_unique(cluster: Cluster) -> Iterator[Finding]:
-    """Cables name the switch they lead to."""
+    """Cables name the switch they lead to.
+
+    Wrong:
+        switches: [{name: ib-leaf-1, ports: 40}, {name: ib-leaf-1, ports: 40}]
+    Right:
+        switches: [{name: ib-leaf-1, ports: 40}, {name: ib-leaf-2, ports: 40}]
+    """
     found = cluster.fabric.switches if cluster.fabric else ()
     items = ((switch.name, (*at, "name")) for at, switch in entries(found, "fabric", "switches"))
     return given_twice(items, "two switches are named {}", "rename or remove one")
 
 
-@rule(
-    "GEN-FAB-004",
-    "HCA names are unique on a node",
-    wrong="hcas: [mlx5_0, mlx5_0]\n",
-    right="hcas: [mlx5_0, mlx5_1]\n",
-)
+@rule("GEN-FAB-004", "HCA names are unique on a node")
 def hcas_unique(cluster: Cluster) -> Iterator[Finding]:
-    """The kernel gives each device a name of its own, as `ibstat -l` shows them."""
+    """The kernel gives each device a name of its own, as `ibstat -l` shows them.
+
+    Wrong:
+        hcas: [mlx5_0, mlx5_0]
+    Right:
+        hcas: [mlx5_0, mlx5_1]
+    """
     for place, (machine, *_) in by_place(cluster, cluster.machines, "hcas").items():
         items = ((hca, at) for at, hca in entries(machine.hardware.hcas, *place))
         yield from given_twice(items, "{} is listed twice", "name the other device")
 
 
-@rule(
-    "GEN-FAB-005",
-    "cables begin at an HCA of the node",
-    wrong="hcas: [mlx5_0, mlx5_1]\n# and on a node\nfabric: {mlx5_2: ib-leaf-1/1}\n",
-    right="hcas: [mlx5_0, mlx5_1]\n# and on a node\nfabric: {mlx5_1: ib-leaf-1/1}\n",
-)
+@rule("GEN-FAB-005", "cables begin at an HCA of the node")
 def cable_of_hca(cluster: Cluster) -> Iterator[Finding]:
-    """A port that no device uses hides the one that has none."""
+    """A port that no device uses hides the one that has none.
+
+    Wrong:
+        hcas: [mlx5_0, mlx5_1]
+        # and on a node
+        fabric: {mlx5_2: ib-leaf-1/1}
+    Right:
+        hcas: [mlx5_0, mlx5_1]
+        # and on a node
+        fabric: {mlx5_1: ib-leaf-1/1}
+    """
     for machine in cluster.machines if cluster.fabric else ():
         for hca in machine.fabric:
             if hca not in machine.hardware.hcas:
@@ -86,14 +99,19 @@ def cable_of_hca(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(at=at, key=True, also=also, message=message, fix=fix)
 
 
-@warning(
-    "GEN-FAB-009",
-    "every HCA has a cable",
-    wrong="hcas: [mlx5_0, mlx5_1]\n# and on a node\nfabric: {mlx5_0: ib-leaf-1/1}\n",
-    right="hcas: [mlx5_0, mlx5_1]\n# and on a node\nfabric: {mlx5_0: ib-leaf-1/1, mlx5_1: ib-leaf-2/1}\n",
-)
+@warning("GEN-FAB-009", "every HCA has a cable")
 def hca_cabled(cluster: Cluster) -> Iterator[Finding]:
-    """A job over all HCAs is as slow as the one without a link, and the ports left of a switch are miscounted."""
+    """A job over all HCAs is as slow as the one without a link, and the ports left of a switch are miscounted.
+
+    Wrong:
+        hcas: [mlx5_0, mlx5_1]
+        # and on a node
+        fabric: {mlx5_0: ib-leaf-1/1}
+    Right:
+        hcas: [mlx5_0, mlx5_1]
+        # and on a node
+        fabric: {mlx5_0: ib-leaf-1/1, mlx5_1: ib-leaf-2/1}
+    """
     free = next(iter(free_ports(cluster).values()), "")
     for machine in cluster.machines if cluster.fabric else ():
         loose = [hca for hca in machine.hardware.hcas if hca not in machine.fabric]
@@ -103,14 +121,15 @@ def hca_cabled(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=message, fix=f"{free} is free" if free else "no switch has a free port")
 
 
-@warning(
-    "GEN-FAB-012",
-    "leaf switches are joined",
-    wrong="switches: [{name: ib-leaf-1, ports: 40}, {name: ib-leaf-2, ports: 40}]\n",
-    right="switches: [{name: ib-leaf-1, ports: 40, uplinks: 16}, {name: ib-leaf-2, ports: 40, uplinks: 16}]\n",
-)
+@warning("GEN-FAB-012", "leaf switches are joined")
 def leafs_joined(cluster: Cluster) -> Iterator[Finding]:
-    """Nodes on a switch without uplinks reach only each other, unless the GPUs of a node carry on between rails."""
+    """Nodes on a switch without uplinks reach only each other, unless the GPUs of a node carry on between rails.
+
+    Wrong:
+        switches: [{name: ib-leaf-1, ports: 40}, {name: ib-leaf-2, ports: 40}]
+    Right:
+        switches: [{name: ib-leaf-1, ports: 40, uplinks: 16}, {name: ib-leaf-2, ports: 40, uplinks: 16}]
+    """
     found = switches(cluster)
     for at, switch in found.values():
         if len(found) > 1 and not switch.uplinks:
@@ -118,15 +137,15 @@ def leafs_joined(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=message, fix="add `uplinks`")
 
 
-@warning(
-    "GEN-FAB-013",
-    "a rail on its own leaf",
-    wrong="- {name: gpu-01, ..., fabric: {mlx5_0: ib-leaf-2/9, mlx5_1: ib-leaf-1/9}}   # all others the other way\n",
-    right="- {name: gpu-01, ..., fabric: {mlx5_0: ib-leaf-1/9, mlx5_1: ib-leaf-2/9}}\n",
-)
+@warning("GEN-FAB-013", "a rail on its own leaf")
 def rails_straight(cluster: Cluster) -> Iterator[Finding]:
     """Where each leaf serves one rail (the same HCA of every node), a crossed cable sends the rail's traffic over
     the spines.
+
+    Wrong:
+        - {name: gpu-01, ..., fabric: {mlx5_0: ib-leaf-2/9, mlx5_1: ib-leaf-1/9}}   # all others the other way
+    Right:
+        - {name: gpu-01, ..., fabric: {mlx5_0: ib-leaf-1/9, mlx5_1: ib-leaf-2/9}}
     """
     plugged, leafs = cables(cluster), defaultdict[str, Counter[str]](Counter)
     for cable in plugged:
@@ -142,15 +161,16 @@ def rails_straight(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=cable.at, message=message, fix=f"{cable.hca} belongs to {own}")
 
 
-@warning(
-    "GEN-FAB-014",
-    "HCAs can be told from Ethernet cards",
-    wrong="# hcas, and no networks.ipoib\n",
-    right="networks:\n  ipoib: {cidr: 10.30.0.0/22, interface: ibs1}\n",
-)
+@warning("GEN-FAB-014", "HCAs can be told from Ethernet cards")
 def ipoib_declared(cluster: Cluster) -> Iterator[Finding]:
     """The plugin that hands HCAs to pods knows InfiniBand by the type of the network device on top, so each HCA
     needs an IPoIB device; without one it registers no HCA and reports no error.
+
+    Wrong:
+        # hcas, and no networks.ipoib
+    Right:
+        networks:
+          ipoib: {cidr: 10.30.0.0/22, interface: ibs1}
     """
     if cluster.fabric and not cluster.networks.ipoib and any(machine.hardware.hcas for machine in cluster.machines):
         message = "nodes have HCAs, and networks has no ipoib"

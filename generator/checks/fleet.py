@@ -12,15 +12,19 @@ from generator.model.rule import rule
 Clusters: TypeAlias = Mapping[str, Cluster]
 
 
-@rule(
-    "GEN-FLEET-001",
-    "a node belongs to one cluster",
-    wrong="# clusters/a/cluster.yaml\n- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n"
-    "# clusters/b/cluster.yaml\n- {name: gpu-77, pool: gpu, address: 10.10.0.101}\n",
-    right="# clusters/b/cluster.yaml\n- {name: gpu-77, pool: gpu, address: 10.10.0.177}\n",
-)
+@rule("GEN-FLEET-001", "a node belongs to one cluster")
 def nodes_apart(clusters: Clusters) -> Iterator[Finding]:
-    """A machine cannot join two clusters; when it moves, it is removed from the first one's file."""
+    """A machine cannot join two clusters; when it moves, it is removed from the first one's file.
+
+    Wrong:
+        # clusters/a/cluster.yaml
+        - {name: gpu-01, pool: gpu, address: 10.10.0.101}
+        # clusters/b/cluster.yaml
+        - {name: gpu-77, pool: gpu, address: 10.10.0.101}
+    Right:
+        # clusters/b/cluster.yaml
+        - {name: gpu-77, pool: gpu, address: 10.10.0.177}
+    """
     owners: dict[str, tuple[str, str]] = {}
     for name, cluster in clusters.items():
         for index, node in enumerate(cluster.nodes):
@@ -37,15 +41,17 @@ def nodes_apart(clusters: Clusters) -> Iterator[Finding]:
                     )
 
 
-@rule(
-    "GEN-FLEET-002",
-    "an endpoint leads to one cluster",
-    wrong='# in two cluster files\nendpoint: {address: "10.10.0.10:6443", by: kube-vip}\n',
-    right='# in the second one\nendpoint: {address: "10.10.0.20:6443", by: kube-vip}\n',
-)
+@rule("GEN-FLEET-002", "an endpoint leads to one cluster")
 def endpoints_apart(clusters: Clusters) -> Iterator[Finding]:
     """Both clusters would announce the address, and clients reach one or the other. A load balancer outside may
     serve several clusters at different ports.
+
+    Wrong:
+        # in two cluster files
+        endpoint: {address: "10.10.0.10:6443", by: kube-vip}
+    Right:
+        # in the second one
+        endpoint: {address: "10.10.0.20:6443", by: kube-vip}
     """
     owners: dict[str, str] = {}
     for name, cluster in clusters.items():
@@ -57,15 +63,19 @@ def endpoints_apart(clusters: Clusters) -> Iterator[Finding]:
             yield Finding(file=cluster_file(name), at=ENDPOINT, message=message, fix="give each cluster its own")
 
 
-@rule(
-    "GEN-FLEET-003",
-    "an endpoint is no node of another cluster",
-    wrong='# clusters/a/cluster.yaml\nendpoint: {address: "10.10.0.101:6443", by: kube-vip}\n'
-    "# clusters/b/cluster.yaml\n- {name: gpu-77, pool: gpu, address: 10.10.0.101}\n",
-    right='# clusters/a/cluster.yaml\nendpoint: {address: "10.10.0.10:6443", by: kube-vip}\n',
-)
+@rule("GEN-FLEET-003", "an endpoint is no node of another cluster")
 def endpoint_no_node(clusters: Clusters) -> Iterator[Finding]:
-    """The cluster would announce the address of a machine that belongs to another one."""
+    """The cluster would announce the address of a machine that belongs to another one.
+
+    Wrong:
+        # clusters/a/cluster.yaml
+        endpoint: {address: "10.10.0.101:6443", by: kube-vip}
+        # clusters/b/cluster.yaml
+        - {name: gpu-77, pool: gpu, address: 10.10.0.101}
+    Right:
+        # clusters/a/cluster.yaml
+        endpoint: {address: "10.10.0.10:6443", by: kube-vip}
+    """
     owners = {str(node.address): (name, node.name) for name, cluster in clusters.items() for node in cluster.nodes}
     for name, cluster in clusters.items():
         host = cluster.kubernetes.endpoint.host
@@ -77,14 +87,17 @@ def endpoint_no_node(clusters: Clusters) -> Iterator[Finding]:
             )
 
 
-@rule(
-    "GEN-FLEET-004",
-    "a host name leads to one cluster",
-    wrong="# in two cluster files\ngitops: {host: argocd.example.org}\n",
-    right="# in the second one\ngitops: {host: argocd.b.example.org}\n",
-)
+@rule("GEN-FLEET-004", "a host name leads to one cluster")
 def hosts_apart(clusters: Clusters) -> Iterator[Finding]:
-    """A name in DNS leads to one place; users of the other cluster would land in the wrong one."""
+    """A name in DNS leads to one place; users of the other cluster would land in the wrong one.
+
+    Wrong:
+        # in two cluster files
+        gitops: {host: argocd.example.org}
+    Right:
+        # in the second one
+        gitops: {host: argocd.b.example.org}
+    """
     owners: dict[str, str] = {}
     for name, cluster in clusters.items():
         for at, host in hosts(cluster):
@@ -99,14 +112,17 @@ def hosts_apart(clusters: Clusters) -> Iterator[Finding]:
                 )
 
 
-@rule(
-    "GEN-FLEET-005",
-    "load balancers share no addresses",
-    wrong="# in two cluster files\nloadBalancer: {range: 10.10.3.224/27}\n",
-    right="# in the second one\nloadBalancer: {range: 10.10.3.192/27}\n",
-)
+@rule("GEN-FLEET-005", "load balancers share no addresses")
 def ranges_apart(clusters: Clusters) -> Iterator[Finding]:
-    """Each cluster gives out the addresses of its range without asking the other, and both announce them."""
+    """Each cluster gives out the addresses of its range without asking the other, and both announce them.
+
+    Wrong:
+        # in two cluster files
+        loadBalancer: {range: 10.10.3.224/27}
+    Right:
+        # in the second one
+        loadBalancer: {range: 10.10.3.192/27}
+    """
     balancers = [(name, it.range) for name, each in clusters.items() if (it := each.networks.load_balancer)]
     for index, (name, own) in enumerate(balancers):
         for other, taken in balancers[:index]:
@@ -116,16 +132,19 @@ def ranges_apart(clusters: Clusters) -> Iterator[Finding]:
                 yield Finding(file=cluster_file(name), at=at, message=message, fix="take a range of its own")
 
 
-@rule(
-    "GEN-FLEET-007",
-    "one repository has one address",
-    wrong="# clusters/a/cluster.yaml\nrepository: {url: https://git.example.org/clusters.git}\n"
-    "# clusters/b/cluster.yaml\nrepository: {url: https://git.example.org/cluster.git}\n",
-    right="# clusters/b/cluster.yaml\nrepository: {url: https://git.example.org/clusters.git}\n",
-    severity=Severity.WARNING,
-)
+@rule("GEN-FLEET-007", "one repository has one address", severity=Severity.WARNING)
 def one_repository(clusters: Clusters) -> Iterator[Finding]:
-    """All cluster files of this repository are rendered into it, so Argo CD of each cluster reads the same one."""
+    """All cluster files of this repository are rendered into it, so Argo CD of each cluster reads the same one.
+
+    Wrong:
+        # clusters/a/cluster.yaml
+        repository: {url: https://git.example.org/clusters.git}
+        # clusters/b/cluster.yaml
+        repository: {url: https://git.example.org/cluster.git}
+    Right:
+        # clusters/b/cluster.yaml
+        repository: {url: https://git.example.org/clusters.git}
+    """
     first = next(iter(clusters.items()), None)
     for name, cluster in clusters.items():
         if first and cluster.repository.url != first[1].repository.url:

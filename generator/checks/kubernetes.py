@@ -13,30 +13,35 @@ PORTS = {2379: "etcd", 2380: "etcd", 2381: "etcd", 10250: "the kubelet", 10257: 
 PORTS |= {10256: "kube-proxy", 10259: "kube-scheduler"}
 
 
-@rule(
-    "GEN-K8S-001",
-    "there is a control plane",
-    wrong="pools:\n  cpu: {hardware: {cpu: 64, memory: 512Gi}}\n",
-    right="pools:\n  system: {role: control-plane, hardware: {cpu: 32, memory: 128Gi}}\n",
-)
+@rule("GEN-K8S-001", "there is a control plane")
 def control_plane_exists(cluster: Cluster) -> Iterator[Finding]:
-    """Without a control-plane node there is nowhere to run the API server and etcd."""
+    """Without a control-plane node there is nowhere to run the API server and etcd.
+
+    Wrong:
+        pools:
+          cpu: {hardware: {cpu: 64, memory: 512Gi}}
+    Right:
+        pools:
+          system: {role: control-plane, hardware: {cpu: 32, memory: 128Gi}}
+    """
     if not cluster.control_plane:
         pool = next((name for name, pool in cluster.pools.items() if pool.role == "control-plane"), None)
         fix = f"give nodes the pool {pool}" if pool else "give a pool `role: control-plane`"
         yield Finding(at=("nodes",), key=True, message="no node is in a control-plane pool", fix=fix)
 
 
-@warning(
-    "GEN-K8S-002",
-    "an odd number of control-plane nodes",
-    wrong="- {name: cp-1, pool: system, address: 10.10.0.11}\n- {name: cp-2, pool: system, address: 10.10.0.12}\n",
-    right="- {name: cp-1, pool: system, address: 10.10.0.11}\n- {name: cp-2, pool: system, address: 10.10.0.12}\n"
-    "- {name: cp-3, pool: system, address: 10.10.0.13}\n",
-)
+@warning("GEN-K8S-002", "an odd number of control-plane nodes")
 def odd_control_plane(cluster: Cluster) -> Iterator[Finding]:
     """More than half of etcd's members must agree: an even number survives no more losses than one fewer does,
     and has one more that can fail.
+
+    Wrong:
+        - {name: cp-1, pool: system, address: 10.10.0.11}
+        - {name: cp-2, pool: system, address: 10.10.0.12}
+    Right:
+        - {name: cp-1, pool: system, address: 10.10.0.11}
+        - {name: cp-2, pool: system, address: 10.10.0.12}
+        - {name: cp-3, pool: system, address: 10.10.0.13}
     """
     count = len(cluster.control_plane)
     if count and count % 2 == 0:
@@ -45,29 +50,34 @@ def odd_control_plane(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=at, message=message, fix=f"have {count - 1} or {count + 1}")
 
 
-@warning(
-    "GEN-K8S-003",
-    "at most seven control-plane nodes",
-    wrong="# nine nodes in a pool with role: control-plane\n",
-    right="# three or five\n",
-)
+@warning("GEN-K8S-003", "at most seven control-plane nodes")
 def few_control_plane(cluster: Cluster) -> Iterator[Finding]:
-    """Every write to etcd waits for more than half of its members; beyond seven they only slow each other."""
+    """Every write to etcd waits for more than half of its members; beyond seven they only slow each other.
+
+    Wrong:
+        # nine nodes in a pool with role: control-plane
+    Right:
+        # three or five
+    """
     count = len(cluster.control_plane)
     if count > 7:
         at: Path = ("nodes", cluster.control_plane[7].index)
         yield Finding(at=at, message=f"{count} control-plane nodes make etcd slow", fix="have 3 or 5")
 
 
-@rule(
-    "GEN-K8S-004",
-    "a moving endpoint is an address of the node network",
-    wrong='node: {cidr: 10.10.0.0/22}\n# and\nendpoint: {address: "10.10.8.10:6443", by: kube-vip}\n',
-    right='node: {cidr: 10.10.0.0/22}\n# and\nendpoint: {address: "10.10.0.10:6443", by: kube-vip}\n',
-)
+@rule("GEN-K8S-004", "a moving endpoint is an address of the node network")
 def endpoint_in_node_network(cluster: Cluster) -> Iterator[Finding]:
     """kube-vip and keepalived put the address onto the interface of a control-plane node and announce it by ARP,
     which only the node network hears.
+
+    Wrong:
+        node: {cidr: 10.10.0.0/22}
+        # and
+        endpoint: {address: "10.10.8.10:6443", by: kube-vip}
+    Right:
+        node: {cidr: 10.10.0.0/22}
+        # and
+        endpoint: {address: "10.10.0.10:6443", by: kube-vip}
     """
     endpoint, cidr, address = cluster.kubernetes.endpoint, cluster.networks.node.cidr, endpoint_address(cluster)
     if endpoint.by == "external" or (address and is_host(address, cidr)):
@@ -78,16 +88,19 @@ def endpoint_in_node_network(cluster: Cluster) -> Iterator[Finding]:
     yield Finding(at=ENDPOINT, also=("networks", "node", "cidr"), message=message, fix=fix)
 
 
-@rule(
-    "GEN-K8S-005",
-    "nobody else has the moving endpoint's address",
-    wrong='endpoint: {address: "10.10.0.11:6443", by: kube-vip}\n# and\n'
-    "- {name: cp-1, pool: system, address: 10.10.0.11}\n",
-    right='endpoint: {address: "10.10.0.10:6443", by: kube-vip}\n# and\n'
-    "- {name: cp-1, pool: system, address: 10.10.0.11}\n",
-)
+@rule("GEN-K8S-005", "nobody else has the moving endpoint's address")
 def endpoint_of_its_own(cluster: Cluster) -> Iterator[Finding]:
-    """The address moves to another node when its holder fails; a node's own address cannot."""
+    """The address moves to another node when its holder fails; a node's own address cannot.
+
+    Wrong:
+        endpoint: {address: "10.10.0.11:6443", by: kube-vip}
+        # and
+        - {name: cp-1, pool: system, address: 10.10.0.11}
+    Right:
+        endpoint: {address: "10.10.0.10:6443", by: kube-vip}
+        # and
+        - {name: cp-1, pool: system, address: 10.10.0.11}
+    """
     if cluster.kubernetes.endpoint.by == "external":
         return
     address = endpoint_address(cluster)
@@ -98,14 +111,15 @@ def endpoint_of_its_own(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix)
 
 
-@rule(
-    "GEN-K8S-006",
-    "the endpoint's port is free on control-plane nodes",
-    wrong='endpoint: {address: "10.10.0.10:10250", by: kube-vip}\n',
-    right='endpoint: {address: "10.10.0.10:6443", by: kube-vip}\n',
-)
+@rule("GEN-K8S-006", "the endpoint's port is free on control-plane nodes")
 def endpoint_port(cluster: Cluster) -> Iterator[Finding]:
-    """The API server listens on this port beside etcd, the kubelet and the ports of services (30000 to 32767)."""
+    """The API server listens on this port beside etcd, the kubelet and the ports of services (30000 to 32767).
+
+    Wrong:
+        endpoint: {address: "10.10.0.10:10250", by: kube-vip}
+    Right:
+        endpoint: {address: "10.10.0.10:6443", by: kube-vip}
+    """
     endpoint = cluster.kubernetes.endpoint
     port = endpoint.port
     taken = (
@@ -118,14 +132,17 @@ def endpoint_port(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=ENDPOINT, message=message, fix=f"{endpoint.host}:6443")
 
 
-@warning(
-    "GEN-K8S-007",
-    "several control-plane nodes behind one address",
-    wrong='# with cp-1 to cp-3, and cp-1 at 10.10.0.11\nendpoint: {address: "10.10.0.11:6443", by: external}\n',
-    right='# with cp-1 to cp-3, and nobody at 10.10.0.10\nendpoint: {address: "10.10.0.10:6443", by: kube-vip}\n',
-)
+@warning("GEN-K8S-007", "several control-plane nodes behind one address")
 def endpoint_not_one_of_several(cluster: Cluster) -> Iterator[Finding]:
-    """Nodes and users reach the cluster by this address alone: when that node is down, the others do not help."""
+    """Nodes and users reach the cluster by this address alone: when that node is down, the others do not help.
+
+    Wrong:
+        # with cp-1 to cp-3, and cp-1 at 10.10.0.11
+        endpoint: {address: "10.10.0.11:6443", by: external}
+    Right:
+        # with cp-1 to cp-3, and nobody at 10.10.0.10
+        endpoint: {address: "10.10.0.10:6443", by: kube-vip}
+    """
     count, address = len(cluster.control_plane), endpoint_address(cluster)
     for machine in cluster.control_plane:
         if machine.address == address and cluster.kubernetes.endpoint.by == "external" and count > 1:
@@ -135,16 +152,19 @@ def endpoint_not_one_of_several(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=ENDPOINT, also=("nodes", machine.index, "address"), message=message, fix=fix)
 
 
-@rule(
-    "GEN-K8S-008",
-    "the endpoint leads to the control plane",
-    wrong='endpoint: {address: "10.10.0.101:6443", by: external}\n# and\n'
-    "- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n",
-    right='endpoint: {address: "10.10.0.11:6443", by: external}\n# and\n'
-    "- {name: cp-1, pool: system, address: 10.10.0.11}\n",
-)
+@rule("GEN-K8S-008", "the endpoint leads to the control plane")
 def endpoint_on_control_plane(cluster: Cluster) -> Iterator[Finding]:
-    """No API server runs on a worker, and none on a control-plane node's address in another network."""
+    """No API server runs on a worker, and none on a control-plane node's address in another network.
+
+    Wrong:
+        endpoint: {address: "10.10.0.101:6443", by: external}
+        # and
+        - {name: gpu-01, pool: gpu, address: 10.10.0.101}
+    Right:
+        endpoint: {address: "10.10.0.11:6443", by: external}
+        # and
+        - {name: cp-1, pool: system, address: 10.10.0.11}
+    """
     if cluster.kubernetes.endpoint.by != "external":
         return
     address, own = endpoint_address(cluster), {machine.address for machine in cluster.control_plane}
@@ -160,31 +180,33 @@ def endpoint_on_control_plane(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix)
 
 
-@warning(
-    "GEN-K8S-009",
-    "etcd's database stays within what etcd is made for",
-    wrong="etcd: {quota: 16Gi}\n",
-    right="etcd: {quota: 8Gi}\n",
-)
+@warning("GEN-K8S-009", "etcd's database stays within what etcd is made for")
 def etcd_quota(cluster: Cluster) -> Iterator[Finding]:
-    """Beyond 8 GiB etcd warns at its start: snapshots and the return of a lost member take too long."""
+    """Beyond 8 GiB etcd warns at its start: snapshots and the return of a lost member take too long.
+
+    Wrong:
+        etcd: {quota: 16Gi}
+    Right:
+        etcd: {quota: 8Gi}
+    """
     quota = cluster.kubernetes.etcd.quota
     if quota > Quantity.parse("8Gi"):
         yield Finding(at=("kubernetes", "etcd", "quota"), message=f"etcd's quota {quota} exceeds 8Gi", fix="quota: 8Gi")
 
 
-@warning(
-    "GEN-K8S-010",
-    "control-plane nodes in several racks",
-    wrong="- {name: cp-1, pool: system, address: 10.10.0.11, rack: r1}\n"
-    "- {name: cp-2, pool: system, address: 10.10.0.12, rack: r1}\n"
-    "- {name: cp-3, pool: system, address: 10.10.0.13, rack: r1}\n",
-    right="- {name: cp-1, pool: system, address: 10.10.0.11, rack: r1}\n"
-    "- {name: cp-2, pool: system, address: 10.10.0.12, rack: r2}\n"
-    "- {name: cp-3, pool: system, address: 10.10.0.13, rack: r3}\n",
-)
+@warning("GEN-K8S-010", "control-plane nodes in several racks")
 def control_plane_racks(cluster: Cluster) -> Iterator[Finding]:
-    """A rack that loses power takes the cluster with it when it holds more than half of etcd's members."""
+    """A rack that loses power takes the cluster with it when it holds more than half of etcd's members.
+
+    Wrong:
+        - {name: cp-1, pool: system, address: 10.10.0.11, rack: r1}
+        - {name: cp-2, pool: system, address: 10.10.0.12, rack: r1}
+        - {name: cp-3, pool: system, address: 10.10.0.13, rack: r1}
+    Right:
+        - {name: cp-1, pool: system, address: 10.10.0.11, rack: r1}
+        - {name: cp-2, pool: system, address: 10.10.0.12, rack: r2}
+        - {name: cp-3, pool: system, address: 10.10.0.13, rack: r3}
+    """
     nodes = [machine for machine in cluster.control_plane if machine.rack]
     others = {machine.rack for machine in cluster.machines if machine.rack}
     for rack in sorted({machine.rack or "" for machine in nodes}):
@@ -195,16 +217,19 @@ def control_plane_racks(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, also=also, message=message, fix="spread them over racks")
 
 
-@rule(
-    "GEN-K8S-011",
-    "some node takes ordinary pods",
-    wrong="pools:\n  system: {role: control-plane, ...}\n  gpu: {taints: [nvidia.com/gpu=present:NoSchedule], ...}\n",
-    right="pools:\n  system: {role: control-plane, taints: [], ...}\n"
-    "  gpu: {taints: [nvidia.com/gpu=present:NoSchedule], ...}\n",
-)
+@rule("GEN-K8S-011", "some node takes ordinary pods")
 def some_node_untainted(cluster: Cluster) -> Iterator[Finding]:
     """Controllers, the DNS of the cluster, Argo CD and monitoring tolerate no taints of yours: with every node
     tainted they stay pending. Control-plane nodes are tainted unless their pool says `taints: []`.
+
+    Wrong:
+        pools:
+          system: {role: control-plane, ...}
+          gpu: {taints: [nvidia.com/gpu=present:NoSchedule], ...}
+    Right:
+        pools:
+          system: {role: control-plane, taints: [], ...}
+          gpu: {taints: [nvidia.com/gpu=present:NoSchedule], ...}
     """
     repelling = [any(taint.effect != "PreferNoSchedule" for taint in machine.taints) for machine in cluster.machines]
     if repelling and all(repelling):

@@ -25,14 +25,16 @@ def _alerts(cluster: Cluster) -> list[tuple[Path, Alert]]:
     return entries(zabbix.alerts if zabbix else (), *ZABBIX, "alerts")
 
 
-@rule(
-    "GEN-MON-001",
-    "Zabbix's database has a volume",
-    wrong="monitoring: {zabbix: {}}\n# and no default storage class\n",
-    right="- {name: rbd-nvme, deviceClass: nvme, default: true}\n",
-)
+@rule("GEN-MON-001", "Zabbix's database has a volume")
 def zabbix_volume(cluster: Cluster) -> Iterator[Finding]:
-    """A claim without a class waits for the default one; without that the database never starts."""
+    """A claim without a class waits for the default one; without that the database never starts.
+
+    Wrong:
+        monitoring: {zabbix: {}}
+        # and no default storage class
+    Right:
+        - {name: rbd-nvme, deviceClass: nvme, default: true}
+    """
     zabbix = cluster.monitoring.zabbix
     if zabbix and not zabbix.storage_class and not default_classes(cluster):
         message = "Zabbix's database has no storage class, and the cluster has no default one"
@@ -40,14 +42,16 @@ def zabbix_volume(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=ZABBIX, key=True, message=message, fix=fix)
 
 
-@warning(
-    "GEN-MON-002",
-    "Prometheus's samples have a volume",
-    wrong="monitoring: {prometheus: {}}\n# and no default storage class\n",
-    right="monitoring: {prometheus: {storageClass: rbd-nvme}}\n",
-)
+@warning("GEN-MON-002", "Prometheus's samples have a volume")
 def prometheus_volume(cluster: Cluster) -> Iterator[Finding]:
-    """Without a storage class Prometheus keeps its samples in the pod: they are gone when it moves."""
+    """Without a storage class Prometheus keeps its samples in the pod: they are gone when it moves.
+
+    Wrong:
+        monitoring: {prometheus: {}}
+        # and no default storage class
+    Right:
+        monitoring: {prometheus: {storageClass: rbd-nvme}}
+    """
     prometheus = cluster.monitoring.prometheus
     default = any(placed.use == "block" for placed in default_classes(cluster))
     if prometheus and not prometheus.storage_class and not default:
@@ -56,14 +60,15 @@ def prometheus_volume(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=PROMETHEUS, key=True, message=message, fix=fix)
 
 
-@warning(
-    "GEN-MON-003",
-    "storage classes that exist",
-    wrong="zabbix: {storageClass: rbd-nmve}\n",
-    right="zabbix: {storageClass: rbd-nvme}\n",
-)
+@warning("GEN-MON-003", "storage classes that exist")
 def class_known(cluster: Cluster) -> Iterator[Finding]:
-    """A claim of a class that nobody makes waits for ever. Classes that you bring yourself are not known here."""
+    """A claim of a class that nobody makes waits for ever. Classes that you bring yourself are not known here.
+
+    Wrong:
+        zabbix: {storageClass: rbd-nmve}
+    Right:
+        zabbix: {storageClass: rbd-nvme}
+    """
     known = [name for name, _ in storage_classes(cluster)]
     bring = f"one of {', '.join(known)}" if known else "bring it in `custom`"
     monitoring = cluster.monitoring
@@ -75,14 +80,16 @@ def class_known(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "storageClass"), message=message, fix=suggest(name, known, bring))
 
 
-@rule(
-    "GEN-MON-004",
-    "Mattermost has an address",
-    wrong="alerts: [{via: mattermost, channel: ops/#alerts}]\n# and no zabbix.mattermost\n",
-    right="mattermost: https://chat.example.org\n",
-)
+@rule("GEN-MON-004", "Mattermost has an address")
 def mattermost_address(cluster: Cluster) -> Iterator[Finding]:
-    """Mattermost runs at your site, so Zabbix must be told where."""
+    """Mattermost runs at your site, so Zabbix must be told where.
+
+    Wrong:
+        alerts: [{via: mattermost, channel: ops/#alerts}]
+        # and no zabbix.mattermost
+    Right:
+        mattermost: https://chat.example.org
+    """
     zabbix = cluster.monitoring.zabbix
     first = next(((at, alert) for at, alert in _alerts(cluster) if alert.via == "mattermost"), None)
     if first and zabbix and not zabbix.mattermost:
@@ -91,14 +98,15 @@ def mattermost_address(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=(*at, "via"), also=ZABBIX, message=message, fix="mattermost: https://<its host>")
 
 
-@rule(
-    "GEN-MON-005",
-    "channels as the service takes them",
-    wrong="- {via: mattermost, channel: alerts}\n",
-    right="- {via: mattermost, channel: platform/#alerts}\n",
-)
+@rule("GEN-MON-005", "channels as the service takes them")
 def channels(cluster: Cluster) -> Iterator[Finding]:
-    """To a channel that is not understood nothing is sent, which shows on the first alert."""
+    """To a channel that is not understood nothing is sent, which shows on the first alert.
+
+    Wrong:
+        - {via: mattermost, channel: alerts}
+    Right:
+        - {via: mattermost, channel: platform/#alerts}
+    """
     for at, alert in _alerts(cluster):
         form, fix = _CHANNELS[alert.via]
         if not re.fullmatch(form, alert.channel):
@@ -106,14 +114,15 @@ def channels(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "channel"), message=message, fix=fix)
 
 
-@warning(
-    "GEN-MON-006",
-    "somebody is told at once",
-    wrong="alerts: [{via: slack, channel: '#leads', after: 30m}]\n",
-    right="alerts: [{via: slack, channel: '#oncall'}, {via: slack, channel: '#leads', after: 30m}]\n",
-)
+@warning("GEN-MON-006", "somebody is told at once")
 def told_at_once(cluster: Cluster) -> Iterator[Finding]:
-    """`after` is for who is told when nobody has taken care: somebody must have been told before."""
+    """`after` is for who is told when nobody has taken care: somebody must have been told before.
+
+    Wrong:
+        alerts: [{via: slack, channel: '#leads', after: 30m}]
+    Right:
+        alerts: [{via: slack, channel: '#oncall'}, {via: slack, channel: '#leads', after: 30m}]
+    """
     zabbix = cluster.monitoring.zabbix
     if zabbix and not zabbix.alerts:
         message = "Zabbix sees problems and tells nobody: there are no alerts"
@@ -129,14 +138,15 @@ def _seconds(duration: str) -> int:
     return int(duration[:-1][:18]) * _SECONDS[duration[-1]]
 
 
-@warning(
-    "GEN-MON-007",
-    "samples are kept for a while",
-    wrong="prometheus: {retention: 30m}\n",
-    right="prometheus: {retention: 30d}\n",
-)
+@warning("GEN-MON-007", "samples are kept for a while")
 def retention(cluster: Cluster) -> Iterator[Finding]:
-    """Prometheus writes blocks of two hours: less than a day is mostly a wrong unit (`m` is minutes)."""
+    """Prometheus writes blocks of two hours: less than a day is mostly a wrong unit (`m` is minutes).
+
+    Wrong:
+        prometheus: {retention: 30m}
+    Right:
+        prometheus: {retention: 30d}
+    """
     prometheus = cluster.monitoring.prometheus
     if prometheus and _seconds(prometheus.retention) < 86400:
         message = f"samples are kept for {prometheus.retention} only"
@@ -144,14 +154,15 @@ def retention(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=(*PROMETHEUS, "retention"), message=message, fix=fix)
 
 
-@warning(
-    "GEN-MON-008",
-    "trends outlive the history",
-    wrong="zabbix: {history: 365, trends: 90}\n",
-    right="zabbix: {history: 31, trends: 365}\n",
-)
+@warning("GEN-MON-008", "trends outlive the history")
 def trends_longer(cluster: Cluster) -> Iterator[Finding]:
-    """History is every value, trends are one an hour: they are small, and what graphs of the past are drawn from."""
+    """History is every value, trends are one an hour: they are small, and what graphs of the past are drawn from.
+
+    Wrong:
+        zabbix: {history: 365, trends: 90}
+    Right:
+        zabbix: {history: 31, trends: 365}
+    """
     zabbix = cluster.monitoring.zabbix
     if zabbix and zabbix.trends < zabbix.history:
         message = f"trends are kept {zabbix.trends} days, and every value {zabbix.history}"

@@ -32,15 +32,17 @@ def _clash(cluster: Cluster, wrong: Block, other: Block, wanted: str) -> Finding
     return Finding(at=wrong.at, also=other.at, message=message, fix=fix)
 
 
-@rule(
-    "GEN-NET-001",
-    "networks between nodes lie apart",
-    wrong="node: {cidr: 10.10.0.0/22}\nstorage: {cidr: 10.10.2.0/24}\n",
-    right="node: {cidr: 10.10.0.0/22}\nstorage: {cidr: 10.20.0.0/24}\n",
-)
+@rule("GEN-NET-001", "networks between nodes lie apart")
 def networks_apart(cluster: Cluster) -> Iterator[Finding]:
     """A node with two interfaces in one network answers on the wrong one. Only the management controllers may
     share the node network, and then the whole of it.
+
+    Wrong:
+        node: {cidr: 10.10.0.0/22}
+        storage: {cidr: 10.10.2.0/24}
+    Right:
+        node: {cidr: 10.10.0.0/22}
+        storage: {cidr: 10.20.0.0/24}
     """
     earlier: list[Block] = []
     for block in blocks(cluster):
@@ -51,43 +53,47 @@ def networks_apart(cluster: Cluster) -> Iterator[Finding]:
         earlier.append(block)
 
 
-@rule(
-    "GEN-NET-004",
-    "pod network apart from the networks between nodes",
-    wrong="podCIDR: 10.10.0.0/16\n",
-    right="podCIDR: 10.244.0.0/16\n",
-)
+@rule("GEN-NET-004", "pod network apart from the networks between nodes")
 def pod_network_apart(cluster: Cluster) -> Iterator[Finding]:
-    """Pods cannot reach a node, a storage server or a gateway whose address lies in their own network."""
+    """Pods cannot reach a node, a storage server or a gateway whose address lies in their own network.
+
+    Wrong:
+        podCIDR: 10.10.0.0/16
+    Right:
+        podCIDR: 10.244.0.0/16
+    """
     for block in pods(cluster):
         for other in blocks(cluster):
             if overlap(block.cidr, other.cidr):
                 yield _clash(cluster, block, other, "10.244.0.0")
 
 
-@rule(
-    "GEN-NET-005",
-    "service network apart from all others",
-    wrong="podCIDR: 10.96.0.0/16\nserviceCIDR: 10.96.0.0/12\n",
-    right="podCIDR: 10.244.0.0/16\nserviceCIDR: 10.96.0.0/12\n",
-)
+@rule("GEN-NET-005", "service network apart from all others")
 def service_network_apart(cluster: Cluster) -> Iterator[Finding]:
-    """A service's address is rewritten on its way, so nothing else with that address can be reached."""
+    """A service's address is rewritten on its way, so nothing else with that address can be reached.
+
+    Wrong:
+        podCIDR: 10.96.0.0/16
+        serviceCIDR: 10.96.0.0/12
+    Right:
+        podCIDR: 10.244.0.0/16
+        serviceCIDR: 10.96.0.0/12
+    """
     for block in services(cluster):
         for other in (*pods(cluster), *blocks(cluster)):
             if overlap(block.cidr, other.cidr):
                 yield _clash(cluster, block, other, "10.96.0.0")
 
 
-@rule(
-    "GEN-NET-006",
-    "service network of a size that Kubernetes takes",
-    wrong="serviceCIDR: 10.96.0.0/29\n",
-    right="serviceCIDR: 10.96.0.0/16\n",
-)
+@rule("GEN-NET-006", "service network of a size that Kubernetes takes")
 def service_network_size(cluster: Cluster) -> Iterator[Finding]:
     """The DNS service has the tenth address, so kubeadm refuses fewer than ten; the API server refuses more than
     twenty bits of addresses.
+
+    Wrong:
+        serviceCIDR: 10.96.0.0/29
+    Right:
+        serviceCIDR: 10.96.0.0/16
     """
     for name, at, cidr in services(cluster):
         shortest, longest = cidr.max_prefixlen - 20, cidr.max_prefixlen - 4
@@ -97,15 +103,15 @@ def service_network_size(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=message, fix=f"write {cidr.network_address}/{prefix}")
 
 
-@rule(
-    "GEN-NET-007",
-    "pod network with a slice for every node",
-    wrong="podCIDR: 10.244.0.0/24   # one slice of /24, for three nodes\n",
-    right="podCIDR: 10.244.0.0/22\n",
-)
+@rule("GEN-NET-007", "pod network with a slice for every node")
 def slice_for_every_node(cluster: Cluster) -> Iterator[Finding]:
     """Each node gets a slice of the pod network (`nodeMask`); a node without one starts no pods, and the pod
     network of a running cluster cannot grow.
+
+    Wrong:
+        podCIDR: 10.244.0.0/24   # one slice of /24, for three nodes
+    Right:
+        podCIDR: 10.244.0.0/22
     """
     cidr, mask, count = cluster.kubernetes.pod_cidr, cluster.kubernetes.node_mask, len(cluster.nodes)
     slices = 2 ** (mask - cidr.prefixlen) if mask >= cidr.prefixlen else 0
@@ -116,29 +122,32 @@ def slice_for_every_node(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=POD, also=("nodes",), message=message, fix=f"{free or f'/{prefix}'} has enough")
 
 
-@rule(
-    "GEN-NET-008",
-    "at most 16 bits between pod network and node slices",
-    wrong="podCIDR: 10.0.0.0/8\nnodeMask: 25\n",
-    right="podCIDR: 10.0.0.0/9\nnodeMask: 25\n",
-)
+@rule("GEN-NET-008", "at most 16 bits between pod network and node slices")
 def slices_countable(cluster: Cluster) -> Iterator[Finding]:
-    """The controller manager keeps a bit for each slice, and kubeadm refuses more than 65 536 of them."""
+    """The controller manager keeps a bit for each slice, and kubeadm refuses more than 65 536 of them.
+
+    Wrong:
+        podCIDR: 10.0.0.0/8
+        nodeMask: 25
+    Right:
+        podCIDR: 10.0.0.0/9
+        nodeMask: 25
+    """
     cidr, mask = cluster.kubernetes.pod_cidr, cluster.kubernetes.node_mask
     if mask - cidr.prefixlen > 16:
         message = f"podCIDR {cidr} is more than 16 bits larger than a node's slice of /{mask}"
         yield Finding(at=POD, message=message, fix=f"write {cidr.network_address}/{mask - 16}")
 
 
-@rule(
-    "GEN-NET-009",
-    "a node's slice holds its pods",
-    wrong="nodeMask: 26   # 64 addresses, for 110 pods\n",
-    right="nodeMask: 25\n",
-)
+@rule("GEN-NET-009", "a node's slice holds its pods")
 def slice_holds_pods(cluster: Cluster) -> Iterator[Finding]:
     """Pods beyond the slice wait for an address for ever. Cilium keeps four addresses of a slice: the first and
     the last, the node's router and its health check. Calico gives a node another block when one is full.
+
+    Wrong:
+        nodeMask: 26   # 64 addresses, for 110 pods
+    Right:
+        nodeMask: 25
     """
     mask, most = cluster.kubernetes.node_mask, cluster.kubernetes.max_pods
     room = 2 ** (32 - mask) - 4
@@ -149,14 +158,16 @@ def slice_holds_pods(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=at, also=also, message=message, fix=fix)
 
 
-@rule(
-    "GEN-NET-010",
-    "both families or one",
-    wrong="podCIDR6: fd00:10:244::/56\n",
-    right="podCIDR6: fd00:10:244::/56\nserviceCIDR6: fd00:10:96::/112\n",
-)
+@rule("GEN-NET-010", "both families or one")
 def both_families(cluster: Cluster) -> Iterator[Finding]:
-    """Dual stack needs IPv6 for pods, for services and for nodes; kubeadm refuses half of it."""
+    """Dual stack needs IPv6 for pods, for services and for nodes; kubeadm refuses half of it.
+
+    Wrong:
+        podCIDR6: fd00:10:244::/56
+    Right:
+        podCIDR6: fd00:10:244::/56
+        serviceCIDR6: fd00:10:96::/112
+    """
     ours = {"podCIDR6": cluster.kubernetes.pod_cidr6, "serviceCIDR6": cluster.kubernetes.service_cidr6}
     wanted = {**ours, "networks.node.cidr6": cluster.networks.node.cidr6}
     given = next((name for name, value in ours.items() if value), None)
@@ -166,14 +177,20 @@ def both_families(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=("kubernetes", given), message=f"{given} without {missing}", fix=fix)
 
 
-@rule(
-    "GEN-NET-011",
-    "Calico's blocks fit the pod network",
-    wrong="cni: calico\n# and\npodCIDR: 10.244.0.0/27\nnodeMask: 28\n",
-    right="cni: calico\n# and\npodCIDR: 10.244.0.0/16\n",
-)
+@rule("GEN-NET-011", "Calico's blocks fit the pod network")
 def calico_blocks(cluster: Cluster) -> Iterator[Finding]:
-    """Calico hands out the pod network in blocks of /26 and refuses a smaller network."""
+    """Calico hands out the pod network in blocks of /26 and refuses a smaller network.
+
+    Wrong:
+        cni: calico
+        # and
+        podCIDR: 10.244.0.0/27
+        nodeMask: 28
+    Right:
+        cni: calico
+        # and
+        podCIDR: 10.244.0.0/16
+    """
     cidr = cluster.kubernetes.pod_cidr
     if cluster.networks.cni == "calico" and cidr.prefixlen > CALICO_BLOCK:
         free = free_network(cluster, 16, str(cidr.network_address), besides=POD)
@@ -181,15 +198,15 @@ def calico_blocks(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=POD, also=("networks", "cni"), message=message, fix=f"write {free}" if free else "")
 
 
-@rule(
-    "GEN-NET-012",
-    "servers of the site outside the cluster's own networks",
-    wrong="dns: [10.96.0.10]\n",
-    right="dns: [10.10.0.2]\n",
-)
+@rule("GEN-NET-012", "servers of the site outside the cluster's own networks")
 def servers_outside(cluster: Cluster) -> Iterator[Finding]:
     """What has an address in the pod or service network is never looked for outside the cluster, and nodes need
     their name servers and the endpoint before there is a cluster.
+
+    Wrong:
+        dns: [10.96.0.10]
+    Right:
+        dns: [10.10.0.2]
     """
     places: list[tuple[Path, IPv4Address]] = entries(cluster.site.dns, "site", "dns")
     if address := endpoint_address(cluster):

@@ -25,40 +25,49 @@ from generator.model.rule import rule, warning
 RESERVED = frozenset({"localhost", "ip6-localhost", "ip6-loopback", "ip6-allnodes", "ip6-allrouters", "broadcasthost"})
 
 
-@rule(
-    "GEN-NODE-001",
-    "node names are unique",
-    wrong="- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n- {name: gpu-01, pool: gpu, address: 10.10.0.102}\n",
-    right="- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n- {name: gpu-02, pool: gpu, address: 10.10.0.102}\n",
-)
+@rule("GEN-NODE-001", "node names are unique")
 def names_unique(cluster: Cluster) -> Iterator[Finding]:
-    """Kubernetes knows a node by its name: the second to join takes the first one's place."""
+    """Kubernetes knows a node by its name: the second to join takes the first one's place.
+
+    Wrong:
+        - {name: gpu-01, pool: gpu, address: 10.10.0.101}
+        - {name: gpu-01, pool: gpu, address: 10.10.0.102}
+    Right:
+        - {name: gpu-01, pool: gpu, address: 10.10.0.101}
+        - {name: gpu-02, pool: gpu, address: 10.10.0.102}
+    """
     items = ((node.name.lower(), (*at, "name")) for at, node in entries(cluster.nodes, "nodes"))
     return given_twice(items, "two nodes are named {}", "rename or remove one")
 
 
-@rule(
-    "GEN-NODE-002",
-    "node names that mean one machine",
-    wrong="- {name: localhost, pool: gpu, address: 10.10.0.101}\n",
-    right="- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n",
-)
+@rule("GEN-NODE-002", "node names that mean one machine")
 def name_not_reserved(cluster: Cluster) -> Iterator[Finding]:
-    """On every machine this name means the machine itself."""
+    """On every machine this name means the machine itself.
+
+    Wrong:
+        - {name: localhost, pool: gpu, address: 10.10.0.101}
+    Right:
+        - {name: gpu-01, pool: gpu, address: 10.10.0.101}
+    """
     for at, node in entries(cluster.nodes, "nodes"):
         if node.name in RESERVED:
             fix = "name the node by its place or use"
             yield Finding(at=(*at, "name"), message=f"{node.name} is a reserved name", fix=fix)
 
 
-@rule(
-    "GEN-NODE-003",
-    "an address lies in its network",
-    wrong="node: {cidr: 10.10.0.0/24}\n# and\n- {name: gpu-01, pool: gpu, address: 10.10.1.101}\n",
-    right="node: {cidr: 10.10.0.0/24}\n# and\n- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n",
-)
+@rule("GEN-NODE-003", "an address lies in its network")
 def address_in_network(cluster: Cluster) -> Iterator[Finding]:
-    """A node reaches the others without a router only from an address of their network."""
+    """A node reaches the others without a router only from an address of their network.
+
+    Wrong:
+        node: {cidr: 10.10.0.0/24}
+        # and
+        - {name: gpu-01, pool: gpu, address: 10.10.1.101}
+    Right:
+        node: {cidr: 10.10.0.0/24}
+        # and
+        - {name: gpu-01, pool: gpu, address: 10.10.0.101}
+    """
     networks, free = cluster.networks.declared, _free(cluster)
     for claim in addresses(cluster):
         network = networks.get(claim.network)
@@ -68,14 +77,19 @@ def address_in_network(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=claim.at, also=also, message=message, fix=free(claim.network))
 
 
-@rule(
-    "GEN-NODE-004",
-    "an address is a host's",
-    wrong="node: {cidr: 10.10.0.0/24}\n# and\n- {name: gpu-01, pool: gpu, address: 10.10.0.255}\n",
-    right="node: {cidr: 10.10.0.0/24}\n# and\n- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n",
-)
+@rule("GEN-NODE-004", "an address is a host's")
 def address_of_host(cluster: Cluster) -> Iterator[Finding]:
-    """The first address of a network names the network, and the last one is for broadcasts."""
+    """The first address of a network names the network, and the last one is for broadcasts.
+
+    Wrong:
+        node: {cidr: 10.10.0.0/24}
+        # and
+        - {name: gpu-01, pool: gpu, address: 10.10.0.255}
+    Right:
+        node: {cidr: 10.10.0.0/24}
+        # and
+        - {name: gpu-01, pool: gpu, address: 10.10.0.101}
+    """
     networks, free = cluster.networks.declared, _free(cluster)
     for claim in addresses(cluster):
         network = networks.get(claim.network)
@@ -97,14 +111,17 @@ def _free(cluster: Cluster) -> Callable[[str], str]:
     return say
 
 
-@rule(
-    "GEN-NODE-005",
-    "an address belongs to one",
-    wrong="- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n- {name: gpu-02, pool: gpu, address: 10.10.0.101}\n",
-    right="- {name: gpu-01, pool: gpu, address: 10.10.0.101}\n- {name: gpu-02, pool: gpu, address: 10.10.0.102}\n",
-)
+@rule("GEN-NODE-005", "an address belongs to one")
 def addresses_unique(cluster: Cluster) -> Iterator[Finding]:
-    """Two machines with one address take each other's traffic, now and then."""
+    """Two machines with one address take each other's traffic, now and then.
+
+    Wrong:
+        - {name: gpu-01, pool: gpu, address: 10.10.0.101}
+        - {name: gpu-02, pool: gpu, address: 10.10.0.101}
+    Right:
+        - {name: gpu-01, pool: gpu, address: 10.10.0.101}
+        - {name: gpu-02, pool: gpu, address: 10.10.0.102}
+    """
     owners, free = dict[IPv4Address, Claim](), _free(cluster)
     for claim in claims(cluster):
         # The endpoint has rules of its own: outside it may be a node.
@@ -114,16 +131,17 @@ def addresses_unique(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=claim.at, also=other.at, message=message, fix=free(claim.network))
 
 
-@rule(
-    "GEN-NODE-006",
-    "network cards are unique",
-    wrong="- {name: n1, pool: cpu, address: 10.10.0.1, mac: '02:00:00:00:00:01'}\n"
-    "- {name: n2, pool: cpu, address: 10.10.0.2, mac: '02:00:00:00:00:01'}\n",
-    right="- {name: n1, pool: cpu, address: 10.10.0.1, mac: '02:00:00:00:00:01'}\n"
-    "- {name: n2, pool: cpu, address: 10.10.0.2, mac: '02:00:00:00:00:02'}\n",
-)
+@rule("GEN-NODE-006", "network cards are unique")
 def macs_unique(cluster: Cluster) -> Iterator[Finding]:
-    """A card's address tells which machine boots: with one address twice, one of them is installed as the other."""
+    """A card's address tells which machine boots: with one address twice, one of them is installed as the other.
+
+    Wrong:
+        - {name: n1, pool: cpu, address: 10.10.0.1, mac: '02:00:00:00:00:01'}
+        - {name: n2, pool: cpu, address: 10.10.0.2, mac: '02:00:00:00:00:01'}
+    Right:
+        - {name: n1, pool: cpu, address: 10.10.0.1, mac: '02:00:00:00:00:01'}
+        - {name: n2, pool: cpu, address: 10.10.0.2, mac: '02:00:00:00:00:02'}
+    """
     items = ((node.mac, (*at, "mac")) for at, node in entries(cluster.nodes, "nodes") if node.mac)
     for mac, at, first in repeats(items):
         name, owner = cluster.nodes[int(at[1])].name, cluster.nodes[int(first[1])].name
@@ -131,16 +149,19 @@ def macs_unique(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=at, also=first, message=message, fix="`ip -br link` on the node shows its own")
 
 
-@rule(
-    "GEN-NODE-007",
-    "IPv6 addresses of all nodes or none",
-    wrong="node: {cidr: 10.10.0.0/24, cidr6: fd00::/64}\n# and\n- {name: n1, pool: cpu, address: 10.10.0.11}\n",
-    right="node: {cidr: 10.10.0.0/24, cidr6: fd00::/64}\n# and\n"
-    "- {name: n1, pool: cpu, address: 10.10.0.11, address6: 'fd00::11'}\n",
-)
+@rule("GEN-NODE-007", "IPv6 addresses of all nodes or none")
 def address6_in_network(cluster: Cluster) -> Iterator[Finding]:
     """With dual stack the kubelet is told both addresses; one that is missing or of another network breaks the
     node's pods in one family only, which is hard to see.
+
+    Wrong:
+        node: {cidr: 10.10.0.0/24, cidr6: fd00::/64}
+        # and
+        - {name: n1, pool: cpu, address: 10.10.0.11}
+    Right:
+        node: {cidr: 10.10.0.0/24, cidr6: fd00::/64}
+        # and
+        - {name: n1, pool: cpu, address: 10.10.0.11, address6: 'fd00::11'}
     """
     cidr, also = cluster.networks.node.cidr6, ("networks", "node", "cidr6")
     for at, node in entries(cluster.nodes, "nodes"):
@@ -156,14 +177,15 @@ def address6_in_network(cluster: Cluster) -> Iterator[Finding]:
     yield from given_twice(items, "two nodes have the address {}", "change one of them")
 
 
-@rule(
-    "GEN-NODE-008",
-    "pools that exist",
-    wrong="- {name: gpu-01, pool: gpu-trainig, address: 10.10.0.101}\n",
-    right="- {name: gpu-01, pool: gpu-training, address: 10.10.0.101}\n",
-)
+@rule("GEN-NODE-008", "pools that exist")
 def known_pool(cluster: Cluster) -> Iterator[Finding]:
-    """A node's hardware, role and taints come from its pool."""
+    """A node's hardware, role and taints come from its pool.
+
+    Wrong:
+        - {name: gpu-01, pool: gpu-trainig, address: 10.10.0.101}
+    Right:
+        - {name: gpu-01, pool: gpu-training, address: 10.10.0.101}
+    """
     known = ", ".join(cluster.pools) or "pools, which is empty"
     for at, node in entries(cluster.nodes, "nodes"):
         if node.pool not in cluster.pools:
@@ -172,14 +194,16 @@ def known_pool(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "pool"), also=("pools",), message=message, fix=fix)
 
 
-@warning(
-    "GEN-NODE-009",
-    "pools that are used",
-    wrong="pools:\n  gpu-inference: {hardware: {cpu: 128, memory: 1Ti}}   # and no node in it\n",
-    right="- {name: gpu-13, pool: gpu-inference, address: 10.10.0.113}\n",
-)
+@warning("GEN-NODE-009", "pools that are used")
 def pool_used(cluster: Cluster) -> Iterator[Finding]:
-    """A pool without nodes is left over, or its nodes were put into another one."""
+    """A pool without nodes is left over, or its nodes were put into another one.
+
+    Wrong:
+        pools:
+          gpu-inference: {hardware: {cpu: 128, memory: 1Ti}}   # and no node in it
+    Right:
+        - {name: gpu-13, pool: gpu-inference, address: 10.10.0.113}
+    """
     used = {node.pool for node in cluster.nodes}
     for name in cluster.pools if used else ():
         if name not in used:
@@ -187,14 +211,19 @@ def pool_used(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=("pools", name), key=True, message=message, fix="remove the pool, or add its nodes")
 
 
-@rule(
-    "GEN-NODE-010",
-    "more hardware than is reserved",
-    wrong="reserved: {cpu: 4, memory: 8Gi}\n# and\nhardware: {cpu: 4, memory: 16Gi}\n",
-    right="reserved: {cpu: 1, memory: 4Gi}\n# and\nhardware: {cpu: 4, memory: 16Gi}\n",
-)
+@rule("GEN-NODE-010", "more hardware than is reserved")
 def hardware_beyond_reserved(cluster: Cluster) -> Iterator[Finding]:
-    """The kubelet does not start when more is reserved than the node has, and runs no pod when all is."""
+    """The kubelet does not start when more is reserved than the node has, and runs no pod when all is.
+
+    Wrong:
+        reserved: {cpu: 4, memory: 8Gi}
+        # and
+        hardware: {cpu: 4, memory: 16Gi}
+    Right:
+        reserved: {cpu: 1, memory: 4Gi}
+        # and
+        hardware: {cpu: 4, memory: 16Gi}
+    """
     kept = cluster.kubernetes.reserved
     small = {
         "cpu": [machine for machine in cluster.machines if machine.hardware.cpu * 1000 <= kept.cpu.milli],

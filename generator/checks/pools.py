@@ -44,29 +44,30 @@ def _is_key(key: str) -> bool:
     return bool(_NAME.fullmatch(name)) and (not slash or bool(_DNS.fullmatch(prefix)))
 
 
-@rule(
-    "GEN-NODE-020",
-    "label keys that Kubernetes takes",
-    wrong="labels: {gpu type: h100}\n",
-    right="labels: {example.org/gpu-type: h100}\n",
-)
+@rule("GEN-NODE-020", "label keys that Kubernetes takes")
 def label_keys(cluster: Cluster) -> Iterator[Finding]:
-    """A kubelet that is told a label with a wrong key does not start."""
+    """A kubelet that is told a label with a wrong key does not start.
+
+    Wrong:
+        labels: {gpu type: h100}
+    Right:
+        labels: {example.org/gpu-type: h100}
+    """
     for at, key in _labels(cluster):
         if not _is_key(key):
             fix = "letters, digits, - _ . (63 at most), after a DNS name and / if you like"
             yield Finding(at=at, key=True, message=f"`{key}` is not a label key", fix=fix)
 
 
-@rule(
-    "GEN-NODE-021",
-    "labels that a node may carry",
-    wrong="labels: {node-role.kubernetes.io/gpu: ''}\n",
-    right="labels: {example.org/role: gpu}\n",
-)
+@rule("GEN-NODE-021", "labels that a node may carry")
 def label_allowed(cluster: Cluster) -> Iterator[Finding]:
     """A kubelet must not give itself labels of Kubernetes' own name spaces (kubernetes.io, k8s.io): it refuses to
     start. Labels below gen.internal, and the rack's label, are written by gen.
+
+    Wrong:
+        labels: {node-role.kubernetes.io/gpu: ''}
+    Right:
+        labels: {example.org/role: gpu}
     """
     for at, key in _labels(cluster):
         if owner := _owner(key):
@@ -83,14 +84,15 @@ def _owner(key: str) -> str:
     return "Kubernetes" if reserved and key not in _ALLOWED and not prefix.endswith(_ALLOWED_PREFIXES) else ""
 
 
-@rule(
-    "GEN-NODE-022",
-    "taints that Kubernetes takes",
-    wrong="taints: [nvidia.com//gpu=present:NoSchedule]\n",
-    right="taints: [nvidia.com/gpu=present:NoSchedule]\n",
-)
+@rule("GEN-NODE-022", "taints that Kubernetes takes")
 def taint_syntax(cluster: Cluster) -> Iterator[Finding]:
-    """The key and value of a taint follow the rules for labels; node.kubernetes.io is the node controller's."""
+    """The key and value of a taint follow the rules for labels; node.kubernetes.io is the node controller's.
+
+    Wrong:
+        taints: [nvidia.com//gpu=present:NoSchedule]
+    Right:
+        taints: [nvidia.com/gpu=present:NoSchedule]
+    """
     for at, taint in _taints(cluster):
         if not _is_key(taint.key) or (taint.value and not _NAME.fullmatch(taint.value)):
             fix = "as in nvidia.com/gpu=present:NoSchedule"
@@ -100,14 +102,15 @@ def taint_syntax(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=f"the taint {taint} is set and removed by Kubernetes itself", fix=fix)
 
 
-@rule(
-    "GEN-NODE-023",
-    "a taint once",
-    wrong="taints: [pool=gpu:NoSchedule, pool=training:NoSchedule]\n",
-    right="taints: [pool=gpu:NoSchedule]\n",
-)
+@rule("GEN-NODE-023", "a taint once")
 def taints_unique(cluster: Cluster) -> Iterator[Finding]:
-    """The API server refuses a node that has two taints of one key and effect."""
+    """The API server refuses a node that has two taints of one key and effect.
+
+    Wrong:
+        taints: [pool=gpu:NoSchedule, pool=training:NoSchedule]
+    Right:
+        taints: [pool=gpu:NoSchedule]
+    """
     for place, section in sections(cluster):
         taints = entries(section.taints or (), *place, "taints")
         items = ((f"{taint.key}:{taint.effect}", at) for at, taint in taints)
@@ -127,27 +130,29 @@ def _model(gpu: Gpu) -> tuple[int, bool] | None:
     return next((_MODELS[word] for word in words if word in _MODELS), None)
 
 
-@warning(
-    "GEN-NODE-030",
-    "a GPU section means GPUs",
-    wrong="gpu: {model: H100, count: 0, memory: 80Gi}\n",
-    right="# no gpu section\n",
-)
+@warning("GEN-NODE-030", "a GPU section means GPUs")
 def gpu_count(cluster: Cluster) -> Iterator[Finding]:
-    """Nodes without GPUs need no section; on a node that overrides its pool, 0 says that it has none."""
+    """Nodes without GPUs need no section; on a node that overrides its pool, 0 says that it has none.
+
+    Wrong:
+        gpu: {model: H100, count: 0, memory: 80Gi}
+    Right:
+        # no gpu section
+    """
     for at, gpu in _gpus(cluster):
         if gpu.count == 0 and at[0] == "pools":
             yield Finding(at=(*at, "count"), message="a gpu section with no GPUs", fix="remove it, or give the count")
 
 
-@warning(
-    "GEN-NODE-031",
-    "MIG on GPUs that can be split",
-    wrong="gpu: {model: L40S, count: 4, memory: 48Gi, mig: {profile: all-1g.12gb}}\n",
-    right="gpu: {model: H100, count: 4, memory: 80Gi, mig: {profile: all-1g.10gb}}\n",
-)
+@warning("GEN-NODE-031", "MIG on GPUs that can be split")
 def mig_possible(cluster: Cluster) -> Iterator[Finding]:
-    """Only some models can be split into instances; on others the MIG manager reports `failed` for ever."""
+    """Only some models can be split into instances; on others the MIG manager reports `failed` for ever.
+
+    Wrong:
+        gpu: {model: L40S, count: 4, memory: 48Gi, mig: {profile: all-1g.12gb}}
+    Right:
+        gpu: {model: H100, count: 4, memory: 80Gi, mig: {profile: all-1g.10gb}}
+    """
     able = sorted(name for name, (_, mig) in _MODELS.items() if mig)
     for at, gpu in _gpus(cluster):
         known = _model(gpu)
@@ -157,14 +162,15 @@ def mig_possible(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "mig"), key=True, also=(*at, "model"), message=message, fix=fix)
 
 
-@warning(
-    "GEN-NODE-032",
-    "the memory of one GPU",
-    wrong="gpu: {model: H100, count: 8, memory: 640Gi}\n",
-    right="gpu: {model: H100, count: 8, memory: 80Gi}\n",
-)
+@warning("GEN-NODE-032", "the memory of one GPU")
 def gpu_memory(cluster: Cluster) -> Iterator[Finding]:
-    """`memory` is that of one GPU, not of the node's GPUs together."""
+    """`memory` is that of one GPU, not of the node's GPUs together.
+
+    Wrong:
+        gpu: {model: H100, count: 8, memory: 640Gi}
+    Right:
+        gpu: {model: H100, count: 8, memory: 80Gi}
+    """
     for at, gpu in _gpus(cluster):
         known = _model(gpu)
         if known and gpu.memory > Quantity.parse(f"{known[0]}Gi"):
@@ -174,15 +180,18 @@ def gpu_memory(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "memory"), message=message, fix=f"memory: {each if fits else f'{known[0]}Gi'}")
 
 
-@warning(
-    "GEN-NODE-033",
-    "GPU nodes keep other pods off",
-    wrong="gpu-training:\n  hardware: {gpu: {model: H100, count: 8, memory: 80Gi}, ...}\n",
-    right="gpu-training:\n  hardware: {gpu: {model: H100, count: 8, memory: 80Gi}, ...}\n"
-    "  taints: [nvidia.com/gpu=present:NoSchedule]\n",
-)
+@warning("GEN-NODE-033", "GPU nodes keep other pods off")
 def gpu_tainted(cluster: Cluster) -> Iterator[Finding]:
-    """Pods that need no GPU fill the CPUs and memory of GPU nodes, and GPUs stay idle for the lack of them."""
+    """Pods that need no GPU fill the CPUs and memory of GPU nodes, and GPUs stay idle for the lack of them.
+
+    Wrong:
+        gpu-training:
+          hardware: {gpu: {model: H100, count: 8, memory: 80Gi}, ...}
+    Right:
+        gpu-training:
+          hardware: {gpu: {model: H100, count: 8, memory: 80Gi}, ...}
+          taints: [nvidia.com/gpu=present:NoSchedule]
+    """
     mixed = any(not machine.gpus and machine.role == "worker" for machine in cluster.machines)
     untainted = [machine for machine in cluster.gpu_nodes if mixed and not machine.taints]
     for at, (first, *_) in by_place(cluster, untainted, "gpu").items():

@@ -57,14 +57,15 @@ def _words(unit: str, amount: int) -> str:
     return f"{amount} {unit[:-1].upper()}{'s' * (amount != 1)}"
 
 
-@rule(
-    "GEN-TEAM-001",
-    "quotas on pools that exist",
-    wrong="- {name: vision, quotas: {gpu-trainig: {gpus: 8}}}\n",
-    right="- {name: vision, quotas: {gpu-training: {gpus: 8}}}\n",
-)
+@rule("GEN-TEAM-001", "quotas on pools that exist")
 def pools_known(cluster: Cluster) -> Iterator[Finding]:
-    """A quota is a part of a pool's nodes."""
+    """A quota is a part of a pool's nodes.
+
+    Wrong:
+        - {name: vision, quotas: {gpu-trainig: {gpus: 8}}}
+    Right:
+        - {name: vision, quotas: {gpu-training: {gpus: 8}}}
+    """
     for at, team in entries(cluster.teams, "teams"):
         for pool in team.quotas:
             if pool not in cluster.pools:
@@ -73,18 +74,19 @@ def pools_known(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(at=(*at, "quotas", pool), key=True, also=("pools",), message=message, fix=fix)
 
 
-@rule(
-    "GEN-TEAM-002",
-    "quotas that the hardware can give",
-    wrong="# 12 nodes with 8 GPUs in pool gpu-training, and\n"
-    "- {name: vision, quotas: {gpu-training: {gpus: 64}}}\n- {name: language, quotas: {gpu-training: {gpus: 40}}}\n",
-    right="- {name: vision, quotas: {gpu-training: {gpus: 56}}}\n"
-    "- {name: language, quotas: {gpu-training: {gpus: 40}}}\n",
-)
+@rule("GEN-TEAM-002", "quotas that the hardware can give")
 def quotas_fit(cluster: Cluster) -> Iterator[Finding]:
     """Kueue never compares quotas with nodes: it would let jobs in for which there is no hardware, and their pods
     would wait while they hold the quota. Of each node, what is reserved and what daemons and Ceph's disks take is not
     for jobs.
+
+    Wrong:
+        # 12 nodes with 8 GPUs in pool gpu-training, and
+        - {name: vision, quotas: {gpu-training: {gpus: 64}}}
+        - {name: language, quotas: {gpu-training: {gpus: 40}}}
+    Right:
+        - {name: vision, quotas: {gpu-training: {gpus: 56}}}
+        - {name: language, quotas: {gpu-training: {gpus: 40}}}
     """
     for pool, all_owned in _by_pool(cluster).items():
         capacity, unit = flavor_capacity(cluster, pool), all_owned[0].unit
@@ -109,15 +111,16 @@ def _too_much(owners: list[Owned], field: str, what: str, fix: str) -> Finding:
     return Finding(at=at, also=("pools", owners[0].pool, "hardware"), message=f"teams own {what}", fix=fix)
 
 
-@warning(
-    "GEN-TEAM-003",
-    "quotas of whole GPU nodes",
-    wrong="# 8 GPUs in a node, and\n- {name: vision, quotas: {gpu-training: {gpus: 12}}}\n",
-    right="- {name: vision, quotas: {gpu-training: {gpus: 16}}}\n",
-)
+@warning("GEN-TEAM-003", "quotas of whole GPU nodes")
 def whole_nodes(cluster: Cluster) -> Iterator[Finding]:
     """Big jobs take all GPUs of each of their nodes: what is left of a quota serves small jobs only, or has to be
     made whole by borrowing.
+
+    Wrong:
+        # 8 GPUs in a node, and
+        - {name: vision, quotas: {gpu-training: {gpus: 12}}}
+    Right:
+        - {name: vision, quotas: {gpu-training: {gpus: 16}}}
     """
     for owned in _quotas(cluster):
         sizes = {machine.gpus for machine in cluster.in_pools(owned.pool)}
@@ -128,14 +131,16 @@ def whole_nodes(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*owned.at, "gpus"), also=("pools", owned.pool, "hardware"), message=message, fix=fix)
 
 
-@warning(
-    "GEN-TEAM-004",
-    "borrowing what there is",
-    wrong="# 16 GPUs in all, and\n- {name: vision, quotas: {gpu: {gpus: 8, borrow: 16}}}\n",
-    right="- {name: vision, quotas: {gpu: {gpus: 8, borrow: 8}}}\n",
-)
+@warning("GEN-TEAM-004", "borrowing what there is")
 def borrow_possible(cluster: Cluster) -> Iterator[Finding]:
-    """A team borrows what no team owns and what others lend; a limit beyond that limits nothing."""
+    """A team borrows what no team owns and what others lend; a limit beyond that limits nothing.
+
+    Wrong:
+        # 16 GPUs in all, and
+        - {name: vision, quotas: {gpu: {gpus: 8, borrow: 16}}}
+    Right:
+        - {name: vision, quotas: {gpu: {gpus: 8, borrow: 8}}}
+    """
     for pool, owners in _by_pool(cluster).items():
         most, owned_by_all = _count(flavor_capacity(cluster, pool), owners[0].unit), sum(each.amount for each in owners)
         for owned in owners if owned_by_all <= most else ():
@@ -151,14 +156,15 @@ def _lend(owned: Owned) -> int:
     return owned.amount if owned.quota.lend is None else owned.quota.lend
 
 
-@rule(
-    "GEN-TEAM-005",
-    "lending what one owns",
-    wrong="- {name: serving, quotas: {gpu: {gpus: 8, lend: 16}}}\n",
-    right="- {name: serving, quotas: {gpu: {gpus: 8, lend: 8}}}\n",
-)
+@rule("GEN-TEAM-005", "lending what one owns")
 def lend_own(cluster: Cluster) -> Iterator[Finding]:
-    """`lend` is the part of a team's own that others may use; Kueue refuses more than that."""
+    """`lend` is the part of a team's own that others may use; Kueue refuses more than that.
+
+    Wrong:
+        - {name: serving, quotas: {gpu: {gpus: 8, lend: 16}}}
+    Right:
+        - {name: serving, quotas: {gpu: {gpus: 8, lend: 8}}}
+    """
     for owned in _quotas(cluster):
         if owned.quota.lend is not None and owned.quota.lend > owned.amount:
             owns = _words(owned.unit, owned.amount)
@@ -167,14 +173,15 @@ def lend_own(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*owned.at, "lend"), message=message, fix=fix)
 
 
-@rule(
-    "GEN-TEAM-006",
-    "GPUs of pools that have GPUs",
-    wrong="- {name: vision, quotas: {cpu: {gpus: 8}}}\n",
-    right="- {name: vision, quotas: {cpu: {cpus: 64, memory: 512Gi}}}\n",
-)
+@rule("GEN-TEAM-006", "GPUs of pools that have GPUs")
 def gpus_exist(cluster: Cluster) -> Iterator[Finding]:
-    """On a pool without GPUs a quota is in CPUs and memory."""
+    """On a pool without GPUs a quota is in CPUs and memory.
+
+    Wrong:
+        - {name: vision, quotas: {cpu: {gpus: 8}}}
+    Right:
+        - {name: vision, quotas: {cpu: {cpus: 64, memory: 512Gi}}}
+    """
     with_gpus = [pool for pool in cluster.pools if _has_gpus(cluster, pool)]
     for owned in _quotas(cluster):
         if owned.unit == "cpus" and owned.quota.gpus is not None:
@@ -183,15 +190,15 @@ def gpus_exist(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*owned.at, "gpus"), also=("pools", owned.pool), message=message, fix=fix)
 
 
-@rule(
-    "GEN-TEAM-007",
-    "CPUs and memory follow GPUs",
-    wrong="- {name: vision, quotas: {gpu-training: {gpus: 8, cpus: 64}}}\n",
-    right="- {name: vision, quotas: {gpu-training: {gpus: 8}}}\n",
-)
+@rule("GEN-TEAM-007", "CPUs and memory follow GPUs")
 def gpus_only(cluster: Cluster) -> Iterator[Finding]:
     """On a GPU pool a team gets CPUs and memory in proportion to its GPUs, so that none is left without; what is
     written for them has no effect.
+
+    Wrong:
+        - {name: vision, quotas: {gpu-training: {gpus: 8, cpus: 64}}}
+    Right:
+        - {name: vision, quotas: {gpu-training: {gpus: 8}}}
     """
     for owned in _quotas(cluster):
         for field in ("cpus", "memory") if owned.unit == "gpus" else ():
@@ -201,15 +208,15 @@ def gpus_only(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(at=(*owned.at, field), key=True, also=("pools", owned.pool), message=message, fix=fix)
 
 
-@warning(
-    "GEN-TEAM-008",
-    "quotas own something",
-    wrong="- {name: vision, quotas: {cpu: {memory: 512Gi}}}\n",
-    right="- {name: vision, quotas: {cpu: {cpus: 64, memory: 512Gi}}}\n",
-)
+@warning("GEN-TEAM-008", "quotas own something")
 def something_owned(cluster: Cluster) -> Iterator[Finding]:
     """A team that owns nothing of a pool runs there only while others leave it idle, and is stopped first. `gpus: 0`
     or `cpus: 0` says that this is meant.
+
+    Wrong:
+        - {name: vision, quotas: {cpu: {memory: 512Gi}}}
+    Right:
+        - {name: vision, quotas: {cpu: {cpus: 64, memory: 512Gi}}}
     """
     for at, team in entries(cluster.teams, "teams"):
         if not team.quotas:
@@ -222,14 +229,15 @@ def something_owned(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=owned.at, key=True, message=message, fix=fix)
 
 
-@warning(
-    "GEN-TEAM-009",
-    "no quotas on the control plane",
-    wrong="- {name: vision, quotas: {system: {cpus: 16}}}\n",
-    right="- {name: vision, quotas: {cpu: {cpus: 16}}}\n",
-)
+@warning("GEN-TEAM-009", "no quotas on the control plane")
 def not_control_plane(cluster: Cluster) -> Iterator[Finding]:
-    """A quota is a permission to run there: jobs would share their nodes with etcd and the API server."""
+    """A quota is a permission to run there: jobs would share their nodes with etcd and the API server.
+
+    Wrong:
+        - {name: vision, quotas: {system: {cpus: 16}}}
+    Right:
+        - {name: vision, quotas: {cpu: {cpus: 16}}}
+    """
     workers = any(pool.role == "worker" for pool in cluster.pools.values())
     for owned in _quotas(cluster):
         if workers and cluster.pools[owned.pool].role == "control-plane":

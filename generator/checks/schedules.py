@@ -20,15 +20,15 @@ def _schedules(cluster: Cluster) -> Iterator[tuple[Path, Backup, Schedule]]:
             yield (*at, "schedule"), backup, parse(backup.schedule)
 
 
-@rule(
-    "GEN-BKP-008",
-    "schedules that can be read",
-    wrong='schedule: "0 25 * * *"\n',
-    right='schedule: "0 2 * * *"\n',
-)
+@rule("GEN-BKP-008", "schedules that can be read")
 def schedule_valid(cluster: Cluster) -> Iterator[Finding]:
     """Five fields: minute, hour, day of the month, month, day of the week, in UTC. What the controller cannot read
     never runs, and it says so only in its log.
+
+    Wrong:
+        schedule: "0 25 * * *"
+    Right:
+        schedule: "0 2 * * *"
     """
     for place, backup in entries(cluster.backups, "backups"):
         at = (*place, "schedule")
@@ -42,14 +42,15 @@ def schedule_valid(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(at=at, message=message, fix="take a day that the month has")
 
 
-@warning(
-    "GEN-BKP-009",
-    "backups an hour apart",
-    wrong='schedule: "*/15 * * * *"\n',
-    right='schedule: "0 * * * *"\n',
-)
+@warning("GEN-BKP-009", "backups an hour apart")
 def schedule_rare(cluster: Cluster) -> Iterator[Finding]:
-    """Each run lists both buckets whole and compares them; while one still copies, the next is left out."""
+    """Each run lists both buckets whole and compares them; while one still copies, the next is left out.
+
+    Wrong:
+        schedule: "*/15 * * * *"
+    Right:
+        schedule: "0 * * * *"
+    """
     for at, backup, schedule in _schedules(cluster):
         if (runs := len(schedule.minutes)) > 1:
             message = f"backup {backup.name} starts {runs} times an hour"
@@ -57,14 +58,17 @@ def schedule_rare(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=message, fix=f'"{min(schedule.minutes)} {hours}"')
 
 
-@warning(
-    "GEN-BKP-010",
-    "backups start one after the other",
-    wrong='- {name: a, schedule: "0 17 * * *", ...}\n- {name: b, schedule: "0 17 * * *", ...}\n',
-    right='- {name: a, schedule: "0 17 * * *", ...}\n- {name: b, schedule: "0 19 * * *", ...}\n',
-)
+@warning("GEN-BKP-010", "backups start one after the other")
 def schedules_apart(cluster: Cluster) -> Iterator[Finding]:
-    """Two copies at once share the gateways and the drives, and both take longer."""
+    """Two copies at once share the gateways and the drives, and both take longer.
+
+    Wrong:
+        - {name: a, schedule: "0 17 * * *", ...}
+        - {name: b, schedule: "0 17 * * *", ...}
+    Right:
+        - {name: a, schedule: "0 17 * * *", ...}
+        - {name: b, schedule: "0 19 * * *", ...}
+    """
     active = [each for each in _schedules(cluster) if not each[1].suspended]
     for number, (at, backup, schedule) in enumerate(active):
         for also, other, earlier in active[:number]:
@@ -74,28 +78,32 @@ def schedules_apart(cluster: Cluster) -> Iterator[Finding]:
                 break
 
 
-@rule(
-    "GEN-BKP-016",
-    "backups of something",
-    wrong="size: 0\n",
-    right="size: 150T\n",
-)
+@rule("GEN-BKP-016", "backups of something")
 def size_given(cluster: Cluster) -> Iterator[Finding]:
-    """`size` is what the source may hold: the room for its copies is counted with it."""
+    """`size` is what the source may hold: the room for its copies is counted with it.
+
+    Wrong:
+        size: 0
+    Right:
+        size: 150T
+    """
     for at, backup in entries(cluster.backups, "backups"):
         if not backup.size.value:
             message = f"backup {backup.name} is of nothing: its size is 0"
             yield Finding(at=(*at, "size"), message=message, fix="what the bucket may hold, as in 150T")
 
 
-@warning(
-    "GEN-BKP-017",
-    "a day changes no more than there is",
-    wrong="size: 2T\ndailyChange: 150T\n",
-    right="size: 150T\ndailyChange: 2T\n",
-)
+@warning("GEN-BKP-017", "a day changes no more than there is")
 def change_plausible(cluster: Cluster) -> Iterator[Finding]:
-    """More than everything in a day: mostly the two are exchanged."""
+    """More than everything in a day: mostly the two are exchanged.
+
+    Wrong:
+        size: 2T
+        dailyChange: 150T
+    Right:
+        size: 150T
+        dailyChange: 2T
+    """
     for at, backup in entries(cluster.backups, "backups"):
         if backup.daily_change.milli > backup.size.milli > 0:
             message = f"{backup.daily_change} of {backup.size} change in a day"
@@ -103,15 +111,17 @@ def change_plausible(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=where, also=also, message=message, fix="what is written anew in a day")
 
 
-@rule(
-    "GEN-BKP-018",
-    "backup names are unique and short",
-    wrong="- {name: datasets, ...}\n- {name: datasets, ...}\n",
-    right="- {name: datasets, ...}\n- {name: checkpoints, ...}\n",
-)
+@rule("GEN-BKP-018", "backup names are unique and short")
 def names_good(cluster: Cluster) -> Iterator[Finding]:
     """A backup is an object of its name, of which the controller makes the names of runs: it takes 52 characters,
     seven of which are `backup-`.
+
+    Wrong:
+        - {name: datasets, ...}
+        - {name: datasets, ...}
+    Right:
+        - {name: datasets, ...}
+        - {name: checkpoints, ...}
     """
     items = [(backup.name, (*at, "name")) for at, backup in entries(cluster.backups, "backups")]
     yield from given_twice(items, "two backups are named {}", "rename one")

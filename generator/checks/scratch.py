@@ -16,41 +16,49 @@ SYSTEM = frozenset({
 })  # fmt: skip
 
 
-@warning(
-    "GEN-SCR-001",
-    "scratch has disks",
-    wrong="storage:\n  scratch: {}\n# and no disk with `use: scratch`\n",
-    right="disks: [{use: scratch, model: SAMSUNG_MZQL23T8HCLS-00A07, count: 2, size: 3840G}]\n",
-)
+@warning("GEN-SCR-001", "scratch has disks")
 def scratch_disks(cluster: Cluster) -> Iterator[Finding]:
-    """Without disks nothing is installed, and claims of the class wait for ever."""
+    """Without disks nothing is installed, and claims of the class wait for ever.
+
+    Wrong:
+        storage:
+          scratch: {}
+        # and no disk with `use: scratch`
+    Right:
+        disks: [{use: scratch, model: SAMSUNG_MZQL23T8HCLS-00A07, count: 2, size: 3840G}]
+    """
     if cluster.storage.scratch and not any(machine.disks_for("scratch") for machine in cluster.machines):
         fix = "add disks with `use: scratch` to a pool, or remove storage.scratch"
         yield Finding(at=SCRATCH, key=True, message="no node has disks with `use: scratch`", fix=fix)
 
 
-@warning(
-    "GEN-SCR-002",
-    "disks for scratch are used",
-    wrong="disks: [{use: scratch, ...}]\n# and no storage.scratch\n",
-    right="storage:\n  scratch: {}\n",
-)
+@warning("GEN-SCR-002", "disks for scratch are used")
 def disks_used(cluster: Cluster) -> Iterator[Finding]:
-    """Without `storage.scratch` nobody mounts the disks or makes volumes of them."""
+    """Without `storage.scratch` nobody mounts the disks or makes volumes of them.
+
+    Wrong:
+        disks: [{use: scratch, ...}]
+        # and no storage.scratch
+    Right:
+        storage:
+          scratch: {}
+    """
     for at, _ in idle_disks(cluster, "scratch", cluster.pools if cluster.storage.scratch else ()):
         message = "nobody uses disks for scratch: there is no storage.scratch"
         yield Finding(at=at, message=message, fix="add storage.scratch")
 
 
-@rule(
-    "GEN-SCR-003",
-    "scratch apart from MinIO's drives",
-    wrong="scratch: {hostDir: /mnt/data}\nobjects: {hostDir: /mnt/data, pool: nas}\n",
-    right="scratch: {hostDir: /mnt/scratch}\nobjects: {hostDir: /mnt/minio, pool: nas}\n",
-)
+@rule("GEN-SCR-003", "scratch apart from MinIO's drives")
 def apart_from_objects(cluster: Cluster) -> Iterator[Finding]:
     """Scratch makes a volume of every mount below its folder and wipes it when the claim goes: MinIO's drives would
     be given away.
+
+    Wrong:
+        scratch: {hostDir: /mnt/data}
+        objects: {hostDir: /mnt/data, pool: nas}
+    Right:
+        scratch: {hostDir: /mnt/scratch}
+        objects: {hostDir: /mnt/minio, pool: nas}
     """
     scratch, objects = cluster.storage.scratch, cluster.storage.objects
     if scratch and objects:
@@ -62,14 +70,15 @@ def apart_from_objects(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, also=also, message=message, fix=fix)
 
 
-@rule(
-    "GEN-SCR-004",
-    "disks are mounted outside the system's folders",
-    wrong="scratch: {hostDir: /var/lib/kubelet}\n",
-    right="scratch: {hostDir: /mnt/scratch}\n",
-)
+@rule("GEN-SCR-004", "disks are mounted outside the system's folders")
 def outside_system(cluster: Cluster) -> Iterator[Finding]:
-    """What lies below the folder belongs to the tier: it is mounted over, given away and, for scratch, wiped."""
+    """What lies below the folder belongs to the tier: it is mounted over, given away and, for scratch, wiped.
+
+    Wrong:
+        scratch: {hostDir: /var/lib/kubelet}
+    Right:
+        scratch: {hostDir: /mnt/scratch}
+    """
     storage = cluster.storage
     for at, tier, usual in ((SCRATCH, storage.scratch, "scratch"), (OBJECTS, storage.objects, "minio")):
         folder = PurePosixPath(tier.host_dir) if tier else None

@@ -25,15 +25,15 @@ _ANY = re.compile("|".join(_FORMS.values()))
 _KEYS = re.compile(r"(?:password|passwd|passphrase|token|apikey|api_key|clientsecret|client_secret)$", re.IGNORECASE)
 
 
-@rule(
-    "GEN-SITE-020",
-    "no secrets in the cluster file",
-    wrong="components: {kube-prometheus-stack: {values: {grafana: {adminPassword: <password>}}}}\n",
-    right="components: {kube-prometheus-stack: {values: {grafana: {admin: {existingSecret: grafana-admin}}}}}\n",
-)
+@rule("GEN-SITE-020", "no secrets in the cluster file")
 def no_secrets(cluster: Cluster) -> Iterator[Finding]:
     """The file is in Git, and what was in Git once stays in its history. Secrets are given to `gen bootstrap`, or
     by operators, and named here.
+
+    Wrong:
+        components: {kube-prometheus-stack: {values: {grafana: {adminPassword: <password>}}}}
+    Right:
+        components: {kube-prometheus-stack: {values: {grafana: {admin: {existingSecret: grafana-admin}}}}}
     """
     parts = {name: getattr(cluster, name) for name in Spec.__struct_fields__}
     for at, text in _texts(msgspec.to_builtins(parts, enc_hook=str)):

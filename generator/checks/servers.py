@@ -30,14 +30,15 @@ def urls(cluster: Cluster) -> Iterator[tuple[Path, str]]:
     yield from ((at, url) for at, url in given.items() if url)
 
 
-@rule(
-    "GEN-SITE-003",
-    "a repository that Argo CD can read",
-    wrong="repository: {url: oci://registry.example.org/clusters}\n",
-    right="repository: {url: https://git.example.org/platform/clusters.git}\n",
-)
+@rule("GEN-SITE-003", "a repository that Argo CD can read")
 def repository_is_git(cluster: Cluster) -> Iterator[Finding]:
-    """Argo CD takes what is rendered from Git, from inside the cluster: a folder of some machine is not there."""
+    """Argo CD takes what is rendered from Git, from inside the cluster: a folder of some machine is not there.
+
+    Wrong:
+        repository: {url: oci://registry.example.org/clusters}
+    Right:
+        repository: {url: https://git.example.org/platform/clusters.git}
+    """
     scheme = cluster.repository.url.partition("://")[0]
     if scheme in {"oci", "file"}:
         why = "a registry, and not Git" if scheme == "oci" else "a folder, which Argo CD cannot see"
@@ -45,29 +46,30 @@ def repository_is_git(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=REPOSITORY, message=f"{cluster.repository.url} is {why}", fix=fix)
 
 
-@warning(
-    "GEN-SITE-004",
-    "servers are reached over TLS",
-    wrong="repository: {url: http://git.example.org/clusters.git}\n",
-    right="repository: {url: https://git.example.org/clusters.git}\n",
-)
+@warning("GEN-SITE-004", "servers are reached over TLS")
 def urls_encrypted(cluster: Cluster) -> Iterator[Finding]:
-    """Whoever is on the way can change what is installed, or read the password that goes with the request."""
+    """Whoever is on the way can change what is installed, or read the password that goes with the request.
+
+    Wrong:
+        repository: {url: http://git.example.org/clusters.git}
+    Right:
+        repository: {url: https://git.example.org/clusters.git}
+    """
     for at, url in urls(cluster):
         if url.startswith("http://") and "proxy" not in at and "oidc" not in at:
             fix = f"https://{url.removeprefix('http://').rpartition('@')[2]}"
             yield Finding(at=at, message=f"{'.'.join(map(str, at))} is not encrypted", fix=fix)
 
 
-@rule(
-    "GEN-SITE-005",
-    "no credentials in addresses",
-    wrong="repository: {url: https://<user>:<password>@git.example.org/clusters.git}\n",
-    right="repository: {url: https://git.example.org/clusters.git}\n",
-)
+@rule("GEN-SITE-005", "no credentials in addresses")
 def no_credentials(cluster: Cluster) -> Iterator[Finding]:
     """The cluster file is in Git, and what is in Git is not secret any more. Credentials go into Secrets, which
     `gen bootstrap` asks for.
+
+    Wrong:
+        repository: {url: https://<user>:<password>@git.example.org/clusters.git}
+    Right:
+        repository: {url: https://git.example.org/clusters.git}
     """
     for at, url in urls(cluster):
         if re.match(r"https?://[^/@]*@|ssh://[^/@:]*:[^/@]*@", url):
@@ -77,15 +79,15 @@ def no_credentials(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=message, fix=fix)
 
 
-@rule(
-    "GEN-SITE-021",
-    "charts and manifests come from servers",
-    wrong="site: {charts: 'file:///srv/charts'}\n",
-    right="site: {charts: https://charts.example.org, manifests: https://files.example.org}\n",
-)
+@rule("GEN-SITE-021", "charts and manifests come from servers")
 def mirrors_are_servers(cluster: Cluster) -> Iterator[Finding]:
     """`gen vendor` asks for charts over HTTP or OCI and for manifests over HTTP, and so does Argo CD before they are
     vendored: a folder of some machine is not there.
+
+    Wrong:
+        site: {charts: 'file:///srv/charts'}
+    Right:
+        site: {charts: https://charts.example.org, manifests: https://files.example.org}
     """
     site = cluster.site
     given = (("charts", site.charts, ("https://", "oci://")), ("manifests", site.manifests, ("https://",)))
@@ -95,15 +97,16 @@ def mirrors_are_servers(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=("site", key), message=f"{url} is no address that {key} can be asked of", fix=fix)
 
 
-@rule(
-    "GEN-SITE-006",
-    "the SSH keys of the Git server are known",
-    wrong="repository: {url: git@git.example.org:platform/clusters.git}\n",
-    right="repository: {url: git@git.example.org:platform/clusters.git}\n"
-    "site: {git: {knownHosts: ['git.example.org ssh-ed25519 <key>']}}\n",
-)
+@rule("GEN-SITE-006", "the SSH keys of the Git server are known")
 def git_host_known(cluster: Cluster) -> Iterator[Finding]:
-    """Argo CD connects to no server whose key it does not know, so that nobody can pose as it."""
+    """Argo CD connects to no server whose key it does not know, so that nobody can pose as it.
+
+    Wrong:
+        repository: {url: git@git.example.org:platform/clusters.git}
+    Right:
+        repository: {url: git@git.example.org:platform/clusters.git}
+        site: {git: {knownHosts: ['git.example.org ssh-ed25519 <key>']}}
+    """
     match = re.match(r"ssh://(?:[^/@]*@)?([^/:]+)|[\w.-]+@([\w.-]+):", cluster.repository.url)
     server = (match[1] or match[2]) if match else ""
     known = cluster.site.git.known_hosts
@@ -120,28 +123,31 @@ def _names(line: str, server: str) -> bool:
     return names.startswith("|") or server in re.split(r"[,\[\]]", names)
 
 
-@rule(
-    "GEN-SITE-009",
-    "an identity provider over TLS",
-    wrong="oidc: {issuer: http://id.example.org, client: ml}\n",
-    right="oidc: {issuer: https://id.example.org, client: ml}\n",
-)
+@rule("GEN-SITE-009", "an identity provider over TLS")
 def oidc_over_tls(cluster: Cluster) -> Iterator[Finding]:
-    """The API server does not start with an issuer that is not https."""
+    """The API server does not start with an issuer that is not https.
+
+    Wrong:
+        oidc: {issuer: http://id.example.org, client: ml}
+    Right:
+        oidc: {issuer: https://id.example.org, client: ml}
+    """
     oidc = cluster.site.oidc
     if oidc and not oidc.issuer.startswith("https://"):
         fix = f"https://{oidc.issuer.partition('://')[2] or oidc.issuer}"
         yield Finding(at=("site", "oidc", "issuer"), message=f"the issuer {oidc.issuer} is not https", fix=fix)
 
 
-@rule(
-    "GEN-SITE-015",
-    "a registry has one mirror",
-    wrong="- {registry: docker.io, mirror: a.example.org}\n- {registry: docker.io, mirror: b.example.org}\n",
-    right="- {registry: docker.io, mirror: a.example.org}\n",
-)
+@rule("GEN-SITE-015", "a registry has one mirror")
 def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
-    """An image is rewritten to one place; a registry is a host, and its mirror another."""
+    """An image is rewritten to one place; a registry is a host, and its mirror another.
+
+    Wrong:
+        - {registry: docker.io, mirror: a.example.org}
+        - {registry: docker.io, mirror: b.example.org}
+    Right:
+        - {registry: docker.io, mirror: a.example.org}
+    """
     mirrors = entries(cluster.site.mirrors, "site", "mirrors")
     items = ((each.registry, (*at, "registry")) for at, each in mirrors)
     yield from given_twice(items, "two mirrors for {}", "remove one")
@@ -157,14 +163,15 @@ def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "mirror"), message=message, fix="remove it")
 
 
-@rule(
-    "GEN-SITE-016",
-    "one name or network in an entry of noProxy",
-    wrong="noProxy: ['10.0.0.0/8,example.org']\n",
-    right="noProxy: [10.0.0.0/8, example.org]\n",
-)
+@rule("GEN-SITE-016", "one name or network in an entry of noProxy")
 def no_proxy_entries(cluster: Cluster) -> Iterator[Finding]:
-    """Programs take each entry as a host, a domain or a network; others match nothing."""
+    """Programs take each entry as a host, a domain or a network; others match nothing.
+
+    Wrong:
+        noProxy: ['10.0.0.0/8,example.org']
+    Right:
+        noProxy: [10.0.0.0/8, example.org]
+    """
     given = cluster.site.proxy.no_proxy if cluster.site.proxy else ()
     for at, entry in entries(given, "site", "proxy", "noProxy"):
         if not re.fullmatch(r"[.*]{0,2}[\w.:-]+(/\d+)?|\*", entry):
@@ -172,14 +179,19 @@ def no_proxy_entries(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=f"`{entry}` is not one name or network", fix=", ".join(parts))
 
 
-@rule(
-    "GEN-SITE-018",
-    "the Git server's CA is a certificate",
-    wrong="git: {ca: /etc/ssl/site-ca.pem}\n",
-    right="git:\n  ca: |\n    -----BEGIN CERTIFICATE-----\n    ...\n    -----END CERTIFICATE-----\n",
-)
+@rule("GEN-SITE-018", "the Git server's CA is a certificate")
 def ca_is_pem(cluster: Cluster) -> Iterator[Finding]:
-    """Argo CD takes the certificate's text (PEM), and no name of a file."""
+    """Argo CD takes the certificate's text (PEM), and no name of a file.
+
+    Wrong:
+        git: {ca: /etc/ssl/site-ca.pem}
+    Right:
+        git:
+          ca: |
+            -----BEGIN CERTIFICATE-----
+            ...
+            -----END CERTIFICATE-----
+    """
     ca = cluster.site.git.ca
     marks = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
     if ca is not None and not (ca.lstrip().startswith(marks[0]) and ca.rstrip().endswith(marks[1])):

@@ -37,14 +37,16 @@ def section(cluster: Cluster, at: Path) -> list[int]:
     return found
 
 
-@warning(
-    "GEN-SITE-001",
-    "clocks are set",
-    wrong="site: {domain: ml.example.org}\n# and storage with ceph or objects\n",
-    right="site: {domain: ml.example.org, ntp: [ntp.example.org]}\n",
-)
+@warning("GEN-SITE-001", "clocks are set")
 def clocks_set(cluster: Cluster) -> Iterator[Finding]:
-    """Ceph's monitors complain from 50 ms of difference, and S3 refuses requests with a clock 15 minutes off."""
+    """Ceph's monitors complain from 50 ms of difference, and S3 refuses requests with a clock 15 minutes off.
+
+    Wrong:
+        site: {domain: ml.example.org}
+        # and storage with ceph or objects
+    Right:
+        site: {domain: ml.example.org, ntp: [ntp.example.org]}
+    """
     storage = cluster.storage
     who = [name for name, tier in (("Ceph", storage.ceph), ("MinIO", storage.objects)) if tier]
     if who and not cluster.site.ntp:
@@ -52,14 +54,15 @@ def clocks_set(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=("site",), key=True, message=message, fix="add site.ntp")
 
 
-@warning(
-    "GEN-SITE-002",
-    "at most three name servers, each once",
-    wrong="dns: [10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4]\n",
-    right="dns: [10.0.0.1, 10.0.0.2, 10.0.0.3]\n",
-)
+@warning("GEN-SITE-002", "at most three name servers, each once")
 def name_servers(cluster: Cluster) -> Iterator[Finding]:
-    """The resolver asks the first three only, and the kubelet drops the others with a warning in each pod."""
+    """The resolver asks the first three only, and the kubelet drops the others with a warning in each pod.
+
+    Wrong:
+        dns: [10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4]
+    Right:
+        dns: [10.0.0.1, 10.0.0.2, 10.0.0.3]
+    """
     servers = cluster.site.dns
     if len(servers) > 3:
         message = f"the name server {servers[3]} is the fourth, and three are asked"
@@ -68,14 +71,15 @@ def name_servers(cluster: Cluster) -> Iterator[Finding]:
     yield from given_twice(items, "the name server {} is given twice", "remove one")
 
 
-@rule(
-    "GEN-SITE-007",
-    "a CA that signs",
-    wrong="issuer: {kind: ca}\n",
-    right="issuer: {kind: ca, secret: site-ca}\n",
-)
+@rule("GEN-SITE-007", "a CA that signs")
 def issuer_complete(cluster: Cluster) -> Iterator[Finding]:
-    """The site's CA is a Secret that you give; a self-signed one is made in the cluster and takes none."""
+    """The site's CA is a Secret that you give; a self-signed one is made in the cluster and takes none.
+
+    Wrong:
+        issuer: {kind: ca}
+    Right:
+        issuer: {kind: ca, secret: site-ca}
+    """
     issuer = cluster.site.issuer
     if issuer.kind == "ca" and not issuer.secret:
         yield Finding(at=("site", "issuer"), message="an issuer of kind ca needs its secret", fix="secret: site-ca")
@@ -84,40 +88,51 @@ def issuer_complete(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=("site", "issuer", "secret"), message=message, fix="kind: ca, or remove `secret`")
 
 
-@rule(
-    "GEN-SITE-008",
-    "administrators that somebody knows",
-    wrong="gitops: {admins: [platform]}\n# and no site.oidc\n",
-    right="site:\n  oidc: {issuer: https://id.example.org, client: ml}\n",
-)
+@rule("GEN-SITE-008", "administrators that somebody knows")
 def admins_known(cluster: Cluster) -> Iterator[Finding]:
-    """Groups come from the site's identity provider; without one nobody is in them, and nobody is administrator."""
+    """Groups come from the site's identity provider; without one nobody is in them, and nobody is administrator.
+
+    Wrong:
+        gitops: {admins: [platform]}
+        # and no site.oidc
+    Right:
+        site:
+          oidc: {issuer: https://id.example.org, client: ml}
+    """
     if cluster.gitops.admins and not cluster.site.oidc:
         message = f"gitops.admins has {', '.join(cluster.gitops.admins)}, and there is no site.oidc"
         yield Finding(at=("gitops", "admins"), also=("site",), message=message, fix="add site.oidc")
 
 
-@rule(
-    "GEN-SITE-010",
-    "host names are given once",
-    wrong="zabbix: {host: web.ml.example.org}\nprometheus: {host: web.ml.example.org}\n",
-    right="zabbix: {host: zabbix.ml.example.org}\nprometheus: {host: grafana.ml.example.org}\n",
-)
+@rule("GEN-SITE-010", "host names are given once")
 def hosts_unique(cluster: Cluster) -> Iterator[Finding]:
-    """Two services behind one name: the ingress controller takes one of them, and not always the same."""
+    """Two services behind one name: the ingress controller takes one of them, and not always the same.
+
+    Wrong:
+        zabbix: {host: web.ml.example.org}
+        prometheus: {host: web.ml.example.org}
+    Right:
+        zabbix: {host: zabbix.ml.example.org}
+        prometheus: {host: grafana.ml.example.org}
+    """
     for host, at, first in repeats((host, at) for at, host in hosts(cluster)):
         message = f"two services have the host {host}"
         yield Finding(at=at, also=first, message=message, fix=f"{at[-2]}.{cluster.site.domain}")
 
 
-@warning(
-    "GEN-SITE-011",
-    "hosts within the site's domain",
-    wrong="domain: ml.example.org\n# and\nzabbix: {host: zabbix.ml.example.com}\n",
-    right="domain: ml.example.org\n# and\nzabbix: {host: zabbix.ml.example.org}\n",
-)
+@warning("GEN-SITE-011", "hosts within the site's domain")
 def hosts_in_domain(cluster: Cluster) -> Iterator[Finding]:
-    """Names elsewhere need a DNS entry of their own, and are mostly typing errors."""
+    """Names elsewhere need a DNS entry of their own, and are mostly typing errors.
+
+    Wrong:
+        domain: ml.example.org
+        # and
+        zabbix: {host: zabbix.ml.example.com}
+    Right:
+        domain: ml.example.org
+        # and
+        zabbix: {host: zabbix.ml.example.org}
+    """
     domain = cluster.site.domain
     for at, host in hosts(cluster):
         if not host.endswith(f".{domain}"):
@@ -125,41 +140,53 @@ def hosts_in_domain(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, also=("site", "domain"), message=message, fix=f"{host.partition('.')[0]}.{domain}")
 
 
-@warning(
-    "GEN-SITE-012",
-    "hosts need an ingress class",
-    wrong="zabbix: {host: zabbix.ml.example.org}\n# and no site.ingressClass\n",
-    right="site: {ingressClass: cilium}\n",
-)
+@warning("GEN-SITE-012", "hosts need an ingress class")
 def hosts_served(cluster: Cluster) -> Iterator[Finding]:
-    """Without `ingressClass` no Ingress is written, and the service is reached inside the cluster only."""
+    """Without `ingressClass` no Ingress is written, and the service is reached inside the cluster only.
+
+    Wrong:
+        zabbix: {host: zabbix.ml.example.org}
+        # and no site.ingressClass
+    Right:
+        site: {ingressClass: cilium}
+    """
     for at, host in hosts(cluster) if not cluster.site.ingress_class else ():
         message = f"the host {host} has no effect without site.ingressClass"
         yield Finding(at=at, also=("site",), message=message, fix="add site.ingressClass, or remove the host")
 
 
-@rule(
-    "GEN-SITE-013",
-    "Cilium's ingress class needs Cilium",
-    wrong="ingressClass: cilium\n# and\ncni: calico\n",
-    right="ingressClass: cilium\n# and\ncni: cilium\n",
-)
+@rule("GEN-SITE-013", "Cilium's ingress class needs Cilium")
 def ingress_by_cni(cluster: Cluster) -> Iterator[Finding]:
-    """Nothing would serve an Ingress of class cilium."""
+    """Nothing would serve an Ingress of class cilium.
+
+    Wrong:
+        ingressClass: cilium
+        # and
+        cni: calico
+    Right:
+        ingressClass: cilium
+        # and
+        cni: cilium
+    """
     if cluster.site.ingress_class == INGRESS_CLASS and cluster.networks.cni != "cilium":
         message = f"ingressClass is cilium, and cni is {cluster.networks.cni}"
         fix = "name the class of the controller that runs here"
         yield Finding(at=("site", "ingressClass"), also=("networks", "cni"), message=message, fix=fix)
 
 
-@rule(
-    "GEN-SITE-014",
-    "the site's domain outside the cluster's",
-    wrong="domain: ml.example.org\n# and\ndnsDomain: example.org\n",
-    right="domain: ml.example.org\n# and\ndnsDomain: cluster.local\n",
-)
+@rule("GEN-SITE-014", "the site's domain outside the cluster's")
 def domain_outside_cluster(cluster: Cluster) -> Iterator[Finding]:
-    """The cluster's DNS answers for `dnsDomain` alone and asks nobody: pods would find no name of the site."""
+    """The cluster's DNS answers for `dnsDomain` alone and asks nobody: pods would find no name of the site.
+
+    Wrong:
+        domain: ml.example.org
+        # and
+        dnsDomain: example.org
+    Right:
+        domain: ml.example.org
+        # and
+        dnsDomain: cluster.local
+    """
     inner, domain = cluster.kubernetes.dns_domain, cluster.site.domain
     if domain == inner or domain.endswith(f".{inner}"):
         message = f"the site's domain {domain} is within the cluster's DNS domain {inner}"
@@ -167,14 +194,15 @@ def domain_outside_cluster(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=("site", "domain"), also=("kubernetes", "dnsDomain"), message=message, fix=fix)
 
 
-@warning(
-    "GEN-SITE-017",
-    "a timezone by its IANA name",
-    wrong="timezone: KST\n",
-    right="timezone: Asia/Seoul\n",
-)
+@warning("GEN-SITE-017", "a timezone by its IANA name")
 def timezone_named(cluster: Cluster) -> Iterator[Finding]:
-    """Abbreviations mean several zones, and programs fall back to UTC without a word."""
+    """Abbreviations mean several zones, and programs fall back to UTC without a word.
+
+    Wrong:
+        timezone: KST
+    Right:
+        timezone: Asia/Seoul
+    """
     zone = cluster.site.timezone
     area, slash, rest = zone.partition("/")
     if zone != "UTC" and not (area in AREAS and slash and re.fullmatch(r"[\w+-]+(/[\w+-]+)*", rest)):

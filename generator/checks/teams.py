@@ -12,27 +12,29 @@ NAMESPACES = {"default"}.union(*(one.namespaces for one in CATALOGUE.values()))
 """Namespaces of what gen installs and of Kubernetes, beside all that begin with `kube-`."""
 
 
-@rule(
-    "GEN-TEAM-020",
-    "team names are unique",
-    wrong="- {name: vision, quotas: {gpu: {gpus: 8}}}\n- {name: vision, quotas: {cpu: {cpus: 64}}}\n",
-    right="- {name: vision, quotas: {gpu: {gpus: 8}, cpu: {cpus: 64}}}\n",
-)
+@rule("GEN-TEAM-020", "team names are unique")
 def names_unique(cluster: Cluster) -> Iterator[Finding]:
-    """A team has one namespace and one queue of its name."""
+    """A team has one namespace and one queue of its name.
+
+    Wrong:
+        - {name: vision, quotas: {gpu: {gpus: 8}}}
+        - {name: vision, quotas: {cpu: {cpus: 64}}}
+    Right:
+        - {name: vision, quotas: {gpu: {gpus: 8}, cpu: {cpus: 64}}}
+    """
     items = ((team.name, (*at, "name")) for at, team in entries(cluster.teams, "teams"))
     return given_twice(items, "two teams are named {}", "rename one, or make them one")
 
 
-@rule(
-    "GEN-TEAM-021",
-    "team names are no namespaces of the system",
-    wrong="- {name: monitoring, ...}\n",
-    right="- {name: observability, ...}\n",
-)
+@rule("GEN-TEAM-021", "team names are no namespaces of the system")
 def names_free(cluster: Cluster) -> Iterator[Finding]:
     """A team's namespace has its name: its people would get rights on what runs there, and its rules would hold for
     that.
+
+    Wrong:
+        - {name: monitoring, ...}
+    Right:
+        - {name: observability, ...}
     """
     for at, team in entries(cluster.teams, "teams"):
         if team.name in NAMESPACES or team.name.startswith("kube-"):
@@ -40,14 +42,15 @@ def names_free(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "name"), message=message, fix=f"team-{team.name}")
 
 
-@rule(
-    "GEN-TEAM-022",
-    "a member is a group or a user",
-    wrong="members: [{group: vision, user: ada@example.org}]\n",
-    right="members: [{group: vision}, {user: ada@example.org}]\n",
-)
+@rule("GEN-TEAM-022", "a member is a group or a user")
 def members_one(cluster: Cluster) -> Iterator[Finding]:
-    """One entry names one of the two."""
+    """One entry names one of the two.
+
+    Wrong:
+        members: [{group: vision, user: ada@example.org}]
+    Right:
+        members: [{group: vision}, {user: ada@example.org}]
+    """
     for place, team in entries(cluster.teams, "teams"):
         for at, member in entries(team.members, *place, "members"):
             if bool(member.group) == bool(member.user):
@@ -56,15 +59,17 @@ def members_one(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(at=at, message=f"a member of team {team.name} is {what}", fix=fix)
 
 
-@warning(
-    "GEN-TEAM-023",
-    "members that somebody knows",
-    wrong="members: [{group: vision}]\n# and no site.oidc\n",
-    right="site:\n  oidc: {issuer: https://id.example.org, client: ml}\n",
-)
+@warning("GEN-TEAM-023", "members that somebody knows")
 def members_known(cluster: Cluster) -> Iterator[Finding]:
     """Groups and users come from the site's identity provider. Without one, only who holds a client certificate with
     such a name is in them.
+
+    Wrong:
+        members: [{group: vision}]
+        # and no site.oidc
+    Right:
+        site:
+          oidc: {issuer: https://id.example.org, client: ml}
     """
     found = [(*at, "members") for at, team in entries(cluster.teams, "teams") if team.members]
     if found and not cluster.site.oidc:
@@ -73,14 +78,15 @@ def members_known(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=found[0], also=("site",), message=message, fix="add site.oidc")
 
 
-@warning(
-    "GEN-TEAM-024",
-    "a member is listed once",
-    wrong="members: [{group: vision}, {group: vision, role: viewer}]\n",
-    right="members: [{group: vision}]\n",
-)
+@warning("GEN-TEAM-024", "a member is listed once")
 def members_unique(cluster: Cluster) -> Iterator[Finding]:
-    """Rights add up: who is a member stays one, also as a viewer."""
+    """Rights add up: who is a member stays one, also as a viewer.
+
+    Wrong:
+        members: [{group: vision}, {group: vision, role: viewer}]
+    Right:
+        members: [{group: vision}]
+    """
     for place, team in entries(cluster.teams, "teams"):
         items = (
             (f"{kind} {name}", at)
@@ -91,14 +97,15 @@ def members_unique(cluster: Cluster) -> Iterator[Finding]:
         yield from given_twice(items, f"team {team.name} lists the {{}} twice", "remove one")
 
 
-@warning(
-    "GEN-TEAM-025",
-    "priorities differ",
-    wrong="priorities: {normal: 1000, high: 1000}\n",
-    right="priorities: {normal: 1000, high: 5000}\n",
-)
+@warning("GEN-TEAM-025", "priorities differ")
 def priorities_differ(cluster: Cluster) -> Iterator[Finding]:
-    """Neither of two equal classes goes before the other, or stops its jobs."""
+    """Neither of two equal classes goes before the other, or stops its jobs.
+
+    Wrong:
+        priorities: {normal: 1000, high: 1000}
+    Right:
+        priorities: {normal: 1000, high: 5000}
+    """
     priorities = cluster.scheduling.priorities
     items = ((value, ("scheduling", "priorities", name)) for name, value in priorities.items())
     for value, at, first in repeats(items):
@@ -106,28 +113,32 @@ def priorities_differ(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=at, also=first, message=message, fix="give another number, or remove one")
 
 
-@warning(
-    "GEN-TEAM-026",
-    "teams are not privileged",
-    wrong="- {name: vision, security: privileged, ...}\n",
-    right="- {name: vision, security: baseline, ...}\n",
-)
+@warning("GEN-TEAM-026", "teams are not privileged")
 def not_privileged(cluster: Cluster) -> Iterator[Finding]:
-    """A privileged pod is root on its node: it reads all Secrets there and takes GPUs without a quota."""
+    """A privileged pod is root on its node: it reads all Secrets there and takes GPUs without a quota.
+
+    Wrong:
+        - {name: vision, security: privileged, ...}
+    Right:
+        - {name: vision, security: baseline, ...}
+    """
     for at, team in entries(cluster.teams, "teams"):
         if team.security == "privileged":
             message = f"every member of {team.name} can become root on the nodes"
             yield Finding(at=(*at, "security"), message=message, fix="security: baseline")
 
 
-@warning(
-    "GEN-TEAM-027",
-    "storage quotas need storage",
-    wrong="- {name: vision, storage: 10Ti}\n# and no storage tier with volumes\n",
-    right="storage:\n  ceph: {pools: [cpu], blockPools: [{name: rbd, deviceClass: nvme, default: true}]}\n",
-)
+@warning("GEN-TEAM-027", "storage quotas need storage")
 def storage_exists(cluster: Cluster) -> Iterator[Finding]:
-    """The quota bounds volume claims, and without Ceph, NFS or scratch there is nothing to claim."""
+    """The quota bounds volume claims, and without Ceph, NFS or scratch there is nothing to claim.
+
+    Wrong:
+        - {name: vision, storage: 10Ti}
+        # and no storage tier with volumes
+    Right:
+        storage:
+          ceph: {pools: [cpu], blockPools: [{name: rbd, deviceClass: nvme, default: true}]}
+    """
     storage = cluster.storage
     for at, team in entries(cluster.teams, "teams"):
         if team.storage and not (storage.ceph or storage.nfs or storage.scratch):

@@ -15,14 +15,15 @@ COMPONENTS = frozenset(CATALOGUE) | {NAMESPACES}
 """Every name that `components` may have."""
 
 
-@rule(
-    "GEN-K8S-020",
-    "a Kubernetes version that every component supports",
-    wrong='version: "1.37.0"\n',
-    right='version: "1.35.3"\n',
-)
+@rule("GEN-K8S-020", "a Kubernetes version that every component supports")
 def supported_version(cluster: Cluster) -> Iterator[Finding]:
-    """Each component's maintainers test it on some minors of Kubernetes and support no others."""
+    """Each component's maintainers test it on some minors of Kubernetes and support no others.
+
+    Wrong:
+        version: "1.37.0"
+    Right:
+        version: "1.35.3"
+    """
     minor = minor_of(cluster.kubernetes.version)
     without = absent(cluster)
     used = [one for one in CATALOGUE.values() if one.name not in without and cluster.settings(one.name).managed]
@@ -37,14 +38,15 @@ def supported_version(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=("kubernetes", "version"), message=message, fix=fix)
 
 
-@rule(
-    "GEN-K8S-021",
-    "components that exist",
-    wrong="components: {rook: {sync: manual}}\n",
-    right="components: {rook-ceph: {sync: manual}}\n",
-)
+@rule("GEN-K8S-021", "components that exist")
 def known_component(cluster: Cluster) -> Iterator[Finding]:
-    """Settings for a name that no component has would change nothing."""
+    """Settings for a name that no component has would change nothing.
+
+    Wrong:
+        components: {rook: {sync: manual}}
+    Right:
+        components: {rook-ceph: {sync: manual}}
+    """
     for name in cluster.components:
         if name not in COMPONENTS:
             fix = suggest(name, COMPONENTS, f"one of {', '.join(sorted(COMPONENTS))}")
@@ -56,14 +58,15 @@ def known_versions(name: str) -> tuple[Version, ...]:
     return CATALOGUE[name].known if name in CATALOGUE else ()
 
 
-@rule(
-    "GEN-K8S-022",
-    "versions that the catalogue knows",
-    wrong="components: {cilium: {version: 0.9.0}}\n",
-    right="components: {cilium: {version: 1.20.0}}\n",
-)
+@rule("GEN-K8S-022", "versions that the catalogue knows")
 def known_version(cluster: Cluster) -> Iterator[Finding]:
-    """Values, custom resources and images were checked for the versions of the catalogue and fit no others."""
+    """Values, custom resources and images were checked for the versions of the catalogue and fit no others.
+
+    Wrong:
+        components: {cilium: {version: 0.9.0}}
+    Right:
+        components: {cilium: {version: 1.20.0}}
+    """
     for name, settings in cluster.components.items():
         known = [each.version for each in known_versions(name)]
         if settings.version is not None and name in COMPONENTS and settings.version not in known:
@@ -73,14 +76,15 @@ def known_version(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=("components", name, "version"), message=message, fix=fix)
 
 
-@warning(
-    "GEN-K8S-023",
-    "no settings for what somebody else installs",
-    wrong="components: {cilium: {managed: false, values: {debug: {enabled: true}}}}\n",
-    right="components: {cilium: {managed: false}}\n",
-)
+@warning("GEN-K8S-023", "no settings for what somebody else installs")
 def unmanaged_settings(cluster: Cluster) -> Iterator[Finding]:
-    """With `managed: false` nothing is written for a component, so its other settings have no effect."""
+    """With `managed: false` nothing is written for a component, so its other settings have no effect.
+
+    Wrong:
+        components: {cilium: {managed: false, values: {debug: {enabled: true}}}}
+    Right:
+        components: {cilium: {managed: false}}
+    """
     default = ComponentSettings()
     for name, settings in cluster.components.items():
         idle = [key for key in ("values", "adopt", "sync") if getattr(settings, key) != getattr(default, key)]
@@ -90,14 +94,19 @@ def unmanaged_settings(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, key=True, also=also, message=message, fix="remove them")
 
 
-@warning(
-    "GEN-K8S-024",
-    "no settings for components that the cluster does not have",
-    wrong="cni: cilium\n# and\ncomponents: {calico: {sync: manual}}\n",
-    right="cni: cilium\n# and\ncomponents: {cilium: {sync: manual}}\n",
-)
+@warning("GEN-K8S-024", "no settings for components that the cluster does not have")
 def settings_in_use(cluster: Cluster) -> Iterator[Finding]:
-    """The settings have no effect; mostly the part of the file that asks for the component is missing."""
+    """The settings have no effect; mostly the part of the file that asks for the component is missing.
+
+    Wrong:
+        cni: cilium
+        # and
+        components: {calico: {sync: manual}}
+    Right:
+        cni: cilium
+        # and
+        components: {cilium: {sync: manual}}
+    """
     reasons = absent(cluster)
     for name in cluster.components:
         if name in reasons:
@@ -105,15 +114,15 @@ def settings_in_use(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=("components", name), key=True, message=message, fix="remove it, or ask for the component")
 
 
-@warning(
-    "GEN-COMP-001",
-    "chart values for components with a chart",
-    wrong="components: {minio: {values: {replicas: 8}}}\n",
-    right="components: {cilium: {values: {debug: {enabled: true}}}}\n",
-)
+@warning("GEN-COMP-001", "chart values for components with a chart")
 def values_taken(cluster: Cluster) -> Iterator[Finding]:
     """Some components are plain objects without a chart: values change nothing there, and there is no Helm release to
     adopt.
+
+    Wrong:
+        components: {minio: {values: {replicas: 8}}}
+    Right:
+        components: {cilium: {values: {debug: {enabled: true}}}}
     """
     for name, settings in cluster.components.items():
         charts = any(version.charts for version in known_versions(name))

@@ -31,15 +31,16 @@ def _ceph_names(cluster: Cluster) -> Iterator[tuple[str, Path]]:
             yield f"{filesystem.name}-{pool.name}", (*place, "name")
 
 
-@rule(
-    "GEN-CEPH-029",
-    "quotas that the disks can hold",
-    wrong="- {name: rbd, deviceClass: nvme, quota: 500T}\n# and 100T of nvme in all\n",
-    right="- {name: rbd, deviceClass: nvme, quota: 20T}\n",
-)
+@rule("GEN-CEPH-029", "quotas that the disks can hold")
 def quota_fits(cluster: Cluster) -> Iterator[Finding]:
     """What a pool can hold is what stays when its largest host is lost and made good on the others, below the 85 % at
     which Ceph warns. Beyond, the disks are full before the quota is, and then all writes stop.
+
+    Wrong:
+        - {name: rbd, deviceClass: nvme, quota: 500T}
+        # and 100T of nvme in all
+    Right:
+        - {name: rbd, deviceClass: nvme, quota: 20T}
     """
     for name, at, pool, _ in ceph_pools(cluster):
         if pool.quota and 0 < (usable := ceph_usable(cluster, pool)).value < pool.quota.value:
@@ -47,57 +48,64 @@ def quota_fits(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "quota"), message=message, fix=f"quota: {usable.value // 2**30}Gi at most")
 
 
-@rule(
-    "GEN-CEPH-030",
-    "names in Ceph are given once",
-    wrong="blockPools: [{name: rbd, deviceClass: nvme}, {name: rbd, deviceClass: hdd}]\n",
-    right="blockPools: [{name: rbd-nvme, deviceClass: nvme}, {name: rbd-hdd, deviceClass: hdd}]\n",
-)
+@rule("GEN-CEPH-030", "names in Ceph are given once")
 def names_unique(cluster: Cluster) -> Iterator[Finding]:
     """Two pools of one name are one pool, with the settings of whichever was written last. A filesystem's pools are
     named after it (`shared-metadata`, `shared-fast`).
+
+    Wrong:
+        blockPools: [{name: rbd, deviceClass: nvme}, {name: rbd, deviceClass: hdd}]
+    Right:
+        blockPools: [{name: rbd-nvme, deviceClass: nvme}, {name: rbd-hdd, deviceClass: hdd}]
     """
     yield from given_twice(_ceph_names(cluster), "two pools in Ceph would be named {}", "rename one")
     stores = ((store.name, (*at, "name")) for at, store in object_stores(cluster))
     yield from given_twice(stores, "two object stores are named {}", "rename one")
 
 
-@rule(
-    "GEN-CEPH-031",
-    "buckets in Ceph are given once",
-    wrong="- {name: a, buckets: [datasets], ...}\n- {name: b, buckets: [datasets], ...}\n",
-    right="- {name: a, buckets: [datasets], ...}\n- {name: b, buckets: [archive], ...}\n",
-)
+@rule("GEN-CEPH-031", "buckets in Ceph are given once")
 def buckets_unique(cluster: Cluster) -> Iterator[Finding]:
-    """A bucket is claimed by an object of its name, and all claims are in one namespace, whatever their store."""
+    """A bucket is claimed by an object of its name, and all claims are in one namespace, whatever their store.
+
+    Wrong:
+        - {name: a, buckets: [datasets], ...}
+        - {name: b, buckets: [datasets], ...}
+    Right:
+        - {name: a, buckets: [datasets], ...}
+        - {name: b, buckets: [archive], ...}
+    """
     stores = object_stores(cluster)
     items = ((bucket, at) for place, store in stores for at, bucket in entries(store.buckets, *place, "buckets"))
     return given_twice(items, "the bucket {} is claimed twice", "rename or remove one")
 
 
-@warning(
-    "GEN-CEPH-032",
-    "two gateways",
-    wrong="- {name: datasets, gateways: 1, ...}\n",
-    right="- {name: datasets, gateways: 2, ...}\n",
-)
+@warning("GEN-CEPH-032", "two gateways")
 def gateways_several(cluster: Cluster) -> Iterator[Finding]:
-    """With one gateway S3 is gone while its node restarts, and a backup that runs then fails."""
+    """With one gateway S3 is gone while its node restarts, and a backup that runs then fails.
+
+    Wrong:
+        - {name: datasets, gateways: 1, ...}
+    Right:
+        - {name: datasets, gateways: 2, ...}
+    """
     for at, store in object_stores(cluster):
         if store.gateways < 2:
             message = f"object store {store.name} has one gateway"
             yield Finding(at=(*at, "gateways"), message=message, fix="gateways: 2")
 
 
-@warning(
-    "GEN-CEPH-034",
-    "quotas that the disks can hold together",
-    wrong="- {name: a, deviceClass: nvme, quota: 60T}\n- {name: b, deviceClass: nvme, quota: 60T}\n"
-    "# and room for 100T\n",
-    right="- {name: a, deviceClass: nvme, quota: 60T}\n- {name: b, deviceClass: nvme, quota: 40T}\n",
-)
+@warning("GEN-CEPH-034", "quotas that the disks can hold together")
 def quotas_fit_together(cluster: Cluster) -> Iterator[Finding]:
-    """Pools of one class share its disks: when those are full, writes stop in all of them, whatever their quotas."""
+    """Pools of one class share its disks: when those are full, writes stop in all of them, whatever their quotas.
+
+    Wrong:
+        - {name: a, deviceClass: nvme, quota: 60T}
+        - {name: b, deviceClass: nvme, quota: 60T}
+        # and room for 100T
+    Right:
+        - {name: a, deviceClass: nvme, quota: 60T}
+        - {name: b, deviceClass: nvme, quota: 40T}
+    """
     taken: dict[str, int] = {}
     for name, at, pool, _ in ceph_pools(cluster):
         quota = pool.quota.value if pool.quota else 0
@@ -110,14 +118,17 @@ def quotas_fit_together(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(at=(*at, "quota"), message=message, fix="lower quotas of pools on it")
 
 
-@rule(
-    "GEN-CEPH-040",
-    "one default storage class",
-    wrong="- {name: a, deviceClass: nvme, default: true}\n- {name: b, deviceClass: hdd, default: true}\n",
-    right="- {name: a, deviceClass: nvme, default: true}\n- {name: b, deviceClass: hdd}\n",
-)
+@rule("GEN-CEPH-040", "one default storage class")
 def one_default(cluster: Cluster) -> Iterator[Finding]:
-    """Of several defaults Kubernetes takes the one that was made last, which after a restore is another one."""
+    """Of several defaults Kubernetes takes the one that was made last, which after a restore is another one.
+
+    Wrong:
+        - {name: a, deviceClass: nvme, default: true}
+        - {name: b, deviceClass: hdd, default: true}
+    Right:
+        - {name: a, deviceClass: nvme, default: true}
+        - {name: b, deviceClass: hdd}
+    """
     found = default_classes(cluster)
     for placed in found[1:]:
         message = f"{placed.name} and {found[0].name} both have the default storage class"
@@ -125,14 +136,16 @@ def one_default(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=(*placed.at, "default"), also=also, message=message, fix="remove `default` from one")
 
 
-@rule(
-    "GEN-CEPH-041",
-    "storage classes are named once",
-    wrong="scratch: {storageClass: fast}\n# and\nblockPools: [{name: fast, deviceClass: nvme}]\n",
-    right="scratch: {storageClass: scratch-nvme}\n",
-)
+@rule("GEN-CEPH-041", "storage classes are named once")
 def classes_unique(cluster: Cluster) -> Iterator[Finding]:
     """All tiers' classes are in one list: of two with one name, the one that is applied last wins, and volumes land
     where nobody expects them.
+
+    Wrong:
+        scratch: {storageClass: fast}
+        # and
+        blockPools: [{name: fast, deviceClass: nvme}]
+    Right:
+        scratch: {storageClass: scratch-nvme}
     """
     return given_twice(storage_classes(cluster), "two storage classes are named {}", "set storageClass to another")

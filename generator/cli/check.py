@@ -8,7 +8,7 @@ import click
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import OUTPUT, show_findings, summary
 from generator.errors import UsageError
-from generator.repository.project import Loaded, load
+from generator.repository.cluster_files import Loaded, load
 
 _FOLDER = click.Path(path_type=Path, allow_dash=True)
 

@@ -46,12 +46,12 @@ def explanations() -> dict[str, Explained]:
     from generator import checks  # noqa: PLC0415 - as above
     from generator.build import broken  # noqa: PLC0415 - all rules: needed here only
     from generator.live import refusals  # noqa: PLC0415 - as above
-    from generator.repository import project  # noqa: PLC0415 - as above
+    from generator.repository import cluster_files  # noqa: PLC0415 - as above
     from generator.rules import waivers  # noqa: PLC0415 - as above
     from generator.rules.engine import MODULES as RULES  # noqa: PLC0415 - as above
-    from generator.spec import text_codes, value_codes  # noqa: PLC0415 - as above
+    from generator.spec import syntax_codes, text_codes, value_codes  # noqa: PLC0415 - as above
 
-    files = ([text_codes], [value_codes], [project], checks.MODULES, checks.ACROSS)
+    files = ([text_codes, syntax_codes], [value_codes], [cluster_files], checks.MODULES, checks.ACROSS)
     return explained(*files, RULES, [waivers], [broken], [refusals])
 
 

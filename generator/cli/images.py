@@ -14,10 +14,10 @@ from generator.cli.output import show_findings, summary
 from generator.errors import UsageError
 from generator.layout.lock import LOCK, Lock
 from generator.model.plural import plural
-from generator.repository.handedits import refusals
-from generator.repository.project import load, names
-from generator.repository.render import Fresh, render
-from generator.repository.standing import locked, on_disk
+from generator.repository.cluster_files import load, names
+from generator.repository.hand_edits import refusals
+from generator.repository.render import VendoredChange, render
+from generator.repository.vendored import locked, on_disk
 from generator.upstream.cluster_images import ClusterImages, cluster_images
 from generator.upstream.image_digests import forgotten, new_digests, with_sizes
 from generator.upstream.image_exports import sbom
@@ -118,7 +118,7 @@ def _render(root: Path, digests: Mapping[str, str], unused: Sequence[str]) -> in
         loaded,
         dry_run=False,
         waiting=lambda text: click.echo(text, err=True),
-        fresh=Fresh(lock=Lock(images=digests), unused=frozenset(unused)),
+        fresh=VendoredChange(lock=Lock(images=digests), unused=frozenset(unused)),
     )
     for text in refusals(outcome.edits):
         click.secho(text, err=True)

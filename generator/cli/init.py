@@ -8,9 +8,9 @@ import click
 from generator.errors import UsageError
 from generator.model.base import DNS_LABEL
 from generator.model.cluster import cluster_file
-from generator.repository.lock import exclusive
 from generator.repository.plan import Owned, plan
 from generator.repository.scaffold import scaffold, starter
+from generator.repository.write_lock import exclusive
 from generator.repository.writer import write
 
 

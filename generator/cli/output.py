@@ -8,7 +8,7 @@ import click
 
 from generator.model.finding import Finding, Position, Severity, dotted
 from generator.model.plural import plural
-from generator.repository.project import Loaded
+from generator.repository.cluster_files import Loaded
 
 if TYPE_CHECKING:
     from generator.repository.locate import Located

@@ -11,10 +11,10 @@ import click
 from generator.cli.options import CLUSTER, ROOT, discarded, root_of
 from generator.cli.output import OUTPUT, for_github, show_findings, summary
 from generator.model.plural import plural
-from generator.repository.handedits import refusals
-from generator.repository.project import Loaded, load
+from generator.repository.cluster_files import Loaded, load
+from generator.repository.hand_edits import refusals
 from generator.repository.render import Outcome, render
-from generator.repository.standing import UnreadableError
+from generator.repository.vendored import UnreadableError
 
 LISTED = 20
 

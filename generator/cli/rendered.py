@@ -18,8 +18,8 @@ from generator.model.cluster import Waiver
 from generator.model.finding import Severity
 from generator.model.plural import plural
 from generator.model.rule import explained
+from generator.repository.cluster_files import Loaded, load
 from generator.repository.locate import Located
-from generator.repository.project import Loaded, load
 from generator.rules.engine import RULES
 from generator.rules.judging import Answers, Judged, Judges, judge_clusters, judge_paths
 from generator.rules.waivers import Codes

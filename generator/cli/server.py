@@ -7,7 +7,7 @@ import click
 from msgspec import structs
 
 from generator.build.objects import Built
-from generator.live.asking import Asked, ask_server
+from generator.live.server import ServerAnswers, ask_server
 from generator.model.plural import plural
 from generator.model.served import minor_of
 from generator.rules.judging import Answers
@@ -26,7 +26,7 @@ def check_server(built: Built, kubeconfig: Path | None, context: str | None) -> 
     return structs.replace(answers, unjudged=(*answers.unjudged, _BLIND)) if asked.throw_away else answers
 
 
-def _lines(built: Built, asked: Asked) -> Iterator[str]:
+def _lines(built: Built, asked: ServerAnswers) -> Iterator[str]:
     what = "a throw-away kube-apiserver" if asked.throw_away else f"{asked.host} as {asked.server.user}"
     version, objects = asked.server.version, plural(asked.answers.judged, "object")
     yield f"{built.name}: {objects} judged by {what}, Kubernetes {version}, in {asked.seconds:.1f} s"

@@ -13,13 +13,13 @@ from generator.cli.output import OUTPUT, for_github, show_findings, summary
 from generator.errors import UsageError
 from generator.model.cluster import cluster_file
 from generator.model.plural import plural
-from generator.repository.handedits import refusals
-from generator.repository.project import Loaded, load
-from generator.upstream.charts import How
+from generator.repository.cluster_files import Loaded, load
+from generator.repository.hand_edits import refusals
+from generator.upstream.charts import FetchOptions
+from generator.upstream.download import sources
 from generator.upstream.findings import grouped
-from generator.upstream.pull import sources
 from generator.upstream.update import Moved, moved
-from generator.upstream.vendor import Asked, Did, Report, vendor
+from generator.upstream.vendor import Options, Report, Vendored, vendor
 
 LISTED = 20
 # `\b` is click's mark for lines to leave as they are.
@@ -27,7 +27,7 @@ ENVIRONMENT = """\
 \b
 Environment, for downloads only:
   GEN_CHART_CA    a file with the CA certificates of the site
-  DOCKER_CONFIG   a folder with config.json, as `docker login` writes it, for OCI registries; its helpers are asked
+  DOCKER_CONFIG   a folder with config.json, as `docker login` writes it, for OCI registries; its helpers are options
   NETRC           a file of machine, login and password, for HTTP
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY as everywhere
   GEN_HELM        the Helm to use, of the version that gen names
@@ -84,17 +84,17 @@ def command(  # noqa: PLR0913 - the verb's options
         show_findings(change.loaded, output)
         click.echo(f"{summary(change.loaded)}: nothing was written", err=True)
         return 1
-    asked = Asked(
-        how=How(sources=sources(), offline=offline, again=frozenset(components if update else ())),
+    options = Options(
+        how=FetchOptions(sources=sources(), offline=offline, again=frozenset(components if update else ())),
         components=components,
         check=only_check,
         dry_run=dry_run,
         discard=frozenset(discarded(root, discard)),
         cluster_files=change.files,
     )
-    report = vendor(root, change.loaded, asked, _progress(), lambda text: click.echo(text, err=True))
+    report = vendor(root, change.loaded, options, _progress(), lambda text: click.echo(text, err=True))
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
-    show(report, asked, change.told, perf_counter() - begun)
+    show(report, options, change.told, perf_counter() - begun)
     return int(bool(report.findings) or report.refused or (only_check and bool(report.differing)))
 
 
@@ -110,22 +110,22 @@ def _progress() -> Callable[[str], None]:
     return lambda text: click.echo(f"  {text}", err=True) if watched else None
 
 
-def _show(report: Report, asked: Asked, told: Sequence[str], seconds: float) -> None:
+def _show(report: Report, options: Options, told: Sequence[str], seconds: float) -> None:
     for text in told:
         click.echo(text)
     for did in report.did:
         click.echo(_line(did, failed=(did.cluster, did.component) in report.failed))
-        if not asked.check and not report.findings:
+        if not options.check and not report.findings:
             for text in _changed(did):
                 click.echo(f"    {text}")
     for text in report.notes:
         click.echo(f"note: {text}", err=True)
-    for text in _problems(report, asked):
+    for text in _problems(report, options):
         click.echo(text, err=True)
-    click.echo(_summary(report, asked, seconds))
+    click.echo(_summary(report, options, seconds))
 
 
-def _line(did: Did, *, failed: bool) -> str:
+def _line(did: Vendored, *, failed: bool) -> str:
     place = click.style(f"{did.cluster}/{did.component}", bold=True)
     if failed:
         return f"{place}: {click.style('failed', fg='red')}, {did.seconds:.1f} s (is {did.state})"
@@ -134,7 +134,7 @@ def _line(did: Did, *, failed: bool) -> str:
     return f"{place}: {plural(did.objects, 'object')}{definitions}{pulled}, {did.seconds:.1f} s (was {did.state})"
 
 
-def _changed(did: Did) -> Iterator[str]:
+def _changed(did: Vendored) -> Iterator[str]:
     """Say what a new version, or new inputs, change."""
     found = did.changes
     lines = [f"+ {name}" for name in found.added] + [f"- {name}" for name in found.removed]
@@ -149,7 +149,7 @@ def _several(paths: tuple[str, ...]) -> str:
     return ", ".join(paths[:4]) + (f" and {len(paths) - 4} more" if len(paths) > 4 else "")
 
 
-def _problems(report: Report, asked: Asked) -> Iterator[str]:
+def _problems(report: Report, options: Options) -> Iterator[str]:
     for places, finding, more in grouped(report.findings):
         also = f"; so for {more} more" if more else ""
         where = click.style(", ".join(map("/".join, places)), bold=True)
@@ -157,14 +157,14 @@ def _problems(report: Report, asked: Asked) -> Iterator[str]:
     if report.outcome:
         yield from (f"note: {note}" for note in report.outcome.notes)
         yield from refusals(report.outcome.edits)
-    if asked.check:
+    if options.check:
         for path in report.differing[:LISTED]:
             yield f"{path}: is not what the locked charts become with these inputs"
         if len(report.differing) > LISTED:
             yield f"... and {len(report.differing) - LISTED} more (all of them: --output json)"
 
 
-def _summary(report: Report, asked: Asked, seconds: float) -> str:
+def _summary(report: Report, options: Options, seconds: float) -> str:
     done = sum((did.cluster, did.component) not in report.failed for did in report.did)
     counted = f"{done} inflated, {report.untouched} left as they are, in {seconds:.1f} s"
     if report.findings:
@@ -172,7 +172,7 @@ def _summary(report: Report, asked: Asked, seconds: float) -> str:
         return f"{count} {'thing is' if count == 1 else 'things are'} wrong; nothing was written; {counted}"
     if report.refused:
         return f"refused: files were edited by hand; nothing was written; {counted}"
-    return _checked(report, counted) if asked.check else _written(report, asked, counted)
+    return _checked(report, counted) if options.check else _written(report, options, counted)
 
 
 def _checked(report: Report, counted: str) -> str:
@@ -185,33 +185,33 @@ def _checked(report: Report, counted: str) -> str:
     return f"everything vendored is what the locked charts become; {counted}"
 
 
-def _written(report: Report, asked: Asked, counted: str) -> str:
+def _written(report: Report, options: Options, counted: str) -> str:
     changes = len(report.outcome.plan.changes) if report.outcome else 0
     if not changes:
         return f"nothing to change; {counted}"
-    if asked.dry_run:
+    if options.dry_run:
         return f"would change {plural(changes, 'file')}; {counted}\nnext: gen vendor"
     return f"{plural(changes, 'file')} changed; {counted}\nnext: git diff, then commit"
 
 
-def _show_github(report: Report, asked: Asked, _told: Sequence[str], seconds: float) -> None:
+def _show_github(report: Report, options: Options, _told: Sequence[str], seconds: float) -> None:
     for places, finding, _ in grouped(report.findings):
         file = finding.file or cluster_file(places[0][0])
         text = f"{', '.join(map('/'.join, places))}: {finding.message}\nfix: {finding.fix}"
         click.echo(f"::error file={file}::{for_github(text)}")
-    for path in report.differing if asked.check else ():
+    for path in report.differing if options.check else ():
         click.echo(
             f"::error file={path}::not what the locked charts become: name its component to `gen vendor`, and commit"
         )
     for edit in report.outcome.edits if report.outcome else ():
         click.echo(f"::error file={edit.path},line={edit.line}::edited by hand: gen would overwrite it")
-    click.echo(_summary(report, asked, seconds))
+    click.echo(_summary(report, options, seconds))
 
 
-def _show_json(report: Report, asked: Asked, told: Sequence[str], seconds: float) -> None:
+def _show_json(report: Report, options: Options, told: Sequence[str], seconds: float) -> None:
     outcome = report.outcome
     data = {
-        "written": outcome is not None and not (asked.check or asked.dry_run or outcome.refused),
+        "written": outcome is not None and not (options.check or options.dry_run or outcome.refused),
         "seconds": round(seconds, 3),
         "moved": list(told),
         "components": [_data(did) for did in report.did],
@@ -220,7 +220,7 @@ def _show_json(report: Report, asked: Asked, told: Sequence[str], seconds: float
             {"cluster": place[0], "component": place[1], "what": finding.message, "fix": finding.fix}
             for place, finding in report.findings
         ],
-        "differing": report.differing if asked.check else [],
+        "differing": report.differing if options.check else [],
         "changes": [{"path": each.path, "kind": each.kind} for each in outcome.plan.changes] if outcome else [],
         "handEdits": [{"path": edit.path, "kind": edit.kind} for edit in outcome.edits] if outcome else [],
         "notes": [*report.notes, *(outcome.notes if outcome else ())],
@@ -228,7 +228,7 @@ def _show_json(report: Report, asked: Asked, told: Sequence[str], seconds: float
     click.echo(json.dumps(data, indent=2))
 
 
-def _data(did: Did) -> dict[str, object]:
+def _data(did: Vendored) -> dict[str, object]:
     found = did.changes
     return {
         "cluster": did.cluster,

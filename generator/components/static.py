@@ -1,5 +1,6 @@
 """What is the same on every cluster lies beside the code as files: Kubernetes objects in YAML, scripts, Lua, prose."""
 
+import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ FOLDER = Path(__file__).parent
 @cache
 def read_text(path: str) -> str:
     """Return a file by its path below `generator/components`, as it is. Read once."""
-    return (FOLDER / path).read_text(encoding="utf-8")
+    return (FOLDER / path).read_bytes().decode()
 
 
 @cache
@@ -54,6 +55,7 @@ def _value(event: Any, following: Callable[[], Any]) -> Any:
 @cache
 def read_folder(path: str) -> dict[str, str]:
     """Return every file below a folder, by its path there. Read once; all who read it share it."""
-    root = FOLDER / path
-    files = sorted(file for file in root.rglob("*") if file.is_file())
-    return {file.relative_to(root).as_posix(): file.read_text(encoding="utf-8") for file in files}
+    # pathlib takes twice as long.
+    root = str(FOLDER / path)
+    files = (f"{folder}/{name}" for folder, _, names in os.walk(root) for name in names)
+    return {file.removeprefix(f"{root}/"): read_text(file) for file in sorted(files)}

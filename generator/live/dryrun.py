@@ -12,7 +12,7 @@ from generator.build.objects import Built, Object
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.api import RENEW, Answer, Api, Request
-from generator.live.changing import Changing
+from generator.live.changing_definitions import Changing
 from generator.live.definitions import install, wanted
 from generator.live.discovery import TRY, discover, place
 from generator.live.order import in_order

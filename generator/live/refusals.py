@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from generator.build.objects import Object
 from generator.live.api import Answer
-from generator.live.fields import path_of
+from generator.live.field_paths import path_of
 from generator.model.fields import dig, sequence
 from generator.model.finding import Finding, Path
 from generator.model.rule import Explained
@@ -14,78 +14,144 @@ from generator.model.rule import Explained
 UNSERVED = Explained(
     code="GEN-SRV-001",
     title="the API server serves the kind",
-    why="Argo CD cannot apply an object whose kind or version no API and no CustomResourceDefinition brings; the "
-    "whole Application stays out of sync.",
-    wrong="apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\n",
-    right="apiVersion: policy/v1\nkind: PodDisruptionBudget\n",
+    text="""
+    Argo CD cannot apply an object whose kind or version no API and no CustomResourceDefinition brings; the whole
+    Application stays out of sync.
+
+    Wrong:
+        apiVersion: policy/v1beta1
+        kind: PodDisruptionBudget
+    Right:
+        apiVersion: policy/v1
+        kind: PodDisruptionBudget
+    """,
 )
 UNKNOWN = Explained(
     code="GEN-SRV-002",
     title="the API server knows every field",
-    why="A field that the server does not know is refused, or dropped in silence and different for ever.",
-    wrong="spec:\n  replica: 3\n",
-    right="spec:\n  replicas: 3\n",
+    text="""
+    A field that the server does not know is refused, or dropped in silence and different for ever.
+
+    Wrong:
+        spec:
+          replica: 3
+    Right:
+        spec:
+          replicas: 3
+    """,
 )
 INVALID = Explained(
     code="GEN-SRV-003",
     title="the API server accepts every value",
-    why="The server's own validation, and that of the CustomResourceDefinitions, is what a sync meets.",
-    wrong="spec:\n  replicas: -1\n",
-    right="spec:\n  replicas: 1\n",
+    text="""
+    The server's own validation, and that of the CustomResourceDefinitions, is what a sync meets.
+
+    Wrong:
+        spec:
+          replicas: -1
+    Right:
+        spec:
+          replicas: 1
+    """,
 )
 IMMUTABLE = Explained(
     code="GEN-SRV-004",
     title="no field changes that cannot change",
-    why="The object stands in the cluster with another value, and Kubernetes never lets this field change: the "
-    "sync would fail for ever. Only to delete the object and make it anew helps, which for storage loses data.",
-    wrong="spec:\n  selector:\n    matchLabels: {app: renamed}\n",
-    right="spec:\n  selector:\n    matchLabels: {app: as-it-stands}\n",
+    text="""
+    The object stands in the cluster with another value, and Kubernetes never lets this field change: the sync would
+    fail for ever. Only to delete the object and make it anew helps, which for storage loses data.
+
+    Wrong:
+        spec:
+          selector:
+            matchLabels: {app: renamed}
+    Right:
+        spec:
+          selector:
+            matchLabels: {app: as-it-stands}
+    """,
 )
 DENIED = Explained(
     code="GEN-SRV-005",
     title="no policy of the cluster refuses the object",
-    why="An admission webhook, an admission policy, Pod Security or a quota of the cluster refuses it, and would "
-    "refuse it from Argo CD as well.",
-    wrong="spec:\n  hostNetwork: true\n",
-    right="spec:\n  hostNetwork: false\n",
+    text="""
+    An admission webhook, an admission policy, Pod Security or a quota of the cluster refuses it, and would refuse it
+    from Argo CD as well.
+
+    Wrong:
+        spec:
+          hostNetwork: true
+    Right:
+        spec:
+          hostNetwork: false
+    """,
 )
 UNREACHABLE = Explained(
     code="GEN-SRV-006",
     title="admission and conversion webhooks answer",
-    why="The server asks a webhook before it takes the object, and gets no answer: nobody can apply such objects "
-    "until it does. The fault is in the cluster, not in the object.",
-    wrong="(a webhook configuration whose service has no running pod)\n",
-    right="(the service runs, or its configuration is gone)\n",
+    text="""
+    The server asks a webhook before it takes the object, and gets no answer: nobody can apply such objects until it
+    does. The fault is in the cluster, not in the object.
+
+    Wrong:
+        (a webhook configuration whose service has no running pod)
+    Right:
+        (the service runs, or its configuration is gone)
+    """,
 )
 FORBIDDEN = Explained(
     code="GEN-SRV-007",
     title="the user of the kubeconfig may try the object",
-    why="To try an object takes the same rights as to apply it: patch, and create where it is new. What may not "
-    "be tried is not judged.",
-    wrong="verbs: [get, list]\n",
-    right="verbs: [get, list, create, patch]\n",
+    text="""
+    To try an object takes the same rights as to apply it: patch, and create where it is new. What may not be tried is
+    not judged.
+
+    Wrong:
+        verbs: [get, list]
+    Right:
+        verbs: [get, list, create, patch]
+    """,
 )
 NAMESPACE_ABSENT = Explained(
     code="GEN-SRV-008",
     title="the namespace is there",
-    why="Nothing that is built brings the object's namespace, and the server does not have it.",
-    wrong="metadata:\n  namespace: monitorng\n",
-    right="metadata:\n  namespace: monitoring\n",
+    text="""
+    Nothing that is built brings the object's namespace, and the server does not have it.
+
+    Wrong:
+        metadata:
+          namespace: monitorng
+    Right:
+        metadata:
+          namespace: monitoring
+    """,
 )
 ESTABLISHED = Explained(
     code="GEN-SRV-009",
     title="the API server serves a CustomResourceDefinition that it stored",
-    why="Two definitions of one kind or plural, or a schema that is not structural: the server takes the "
-    "definition and never serves its objects.",
-    wrong="spec:\n  names: {kind: Queue, plural: queues}  # another definition in this group has them\n",
-    right="spec:\n  names: {kind: Queue, plural: queues}\n",
+    text="""
+    Two definitions of one kind or plural, or a schema that is not structural: the server takes the definition and never
+    serves its objects.
+
+    Wrong:
+        spec:
+          names: {kind: Queue, plural: queues}  # another definition in this group has them
+    Right:
+        spec:
+          names: {kind: Queue, plural: queues}
+    """,
 )
 OTHER = Explained(
     code="GEN-SRV-010",
     title="the API server accepts the object",
-    why="The server refuses it for a reason that gen does not know; its own words are in the message.",
-    wrong="(see the message)\n",
-    right="(see the message)\n",
+    text="""
+    The server refuses it for a reason that gen does not know; its own words are in the message.
+
+    Wrong:
+        (see the message)
+    Right:
+        (see the message)
+    """,
 )
 
 # The first that is found in the server's words decides.

@@ -1,9 +1,9 @@
 """What a rule is, and what `gen explain` tells about a finding.
 
 Every code is declared in one form, an `Explained` in the module that yields its findings. A rule is the function that
-yields them, decorated with `rule`: its docstring says why. Findings that no single function yields, as those of the
-reader, name a constant of their module. Python holds them all, and no file of data: a code without an explanation is a
-name that is not defined, and to make all of them takes less time than to parse one page of YAML.
+yields them, decorated with `rule`: its docstring explains it. Findings that no single function yields, as those of the
+reader, name a constant of their module, with a text of the same form. Python holds them all, and no file of data: a
+code without an explanation is a name that is not defined. The texts are taken apart only when somebody asks.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,14 +20,45 @@ Check: TypeAlias = Callable[[Subject], Iterator[Finding]]
 
 
 class Explained(Struct, frozen=True, kw_only=True):
-    """A code of findings: the rule in a few words, why it exists, and a wrong and a right piece of a file."""
+    """A code of findings: the rule in a few words, and a text for people. As the docstring of a rule it says why the
+    rule exists, and shows a wrong and a right piece of a file, in this form.
+
+        Pods and nodes that share addresses cannot reach each other.
+
+        Wrong:
+            podCIDR: 10.10.0.0/16
+        Right:
+            podCIDR: 10.244.0.0/16
+    """
 
     code: str
     title: str
-    why: str
-    wrong: str
-    right: str
+    text: str
     severity: Severity = Severity.ERROR
+
+    @property
+    def why(self) -> str:
+        """Why the rule exists, on one line."""
+        return " ".join(self._parts[0].split())
+
+    @property
+    def wrong(self) -> str:
+        """A piece of a file that breaks it."""
+        return self._parts[1]
+
+    @property
+    def right(self) -> str:
+        """A piece of a file that keeps it."""
+        return self._parts[2]
+
+    @property
+    def _parts(self) -> tuple[str, str, str]:
+        from textwrap import dedent  # noqa: PLC0415 - only for those who ask
+
+        first, _, rest = self.text.partition("\n")
+        why, _, examples = f"{first}\n{dedent(rest)}".partition("\nWrong:\n")
+        wrong, _, right = examples.partition("\nRight:\n")
+        return why, _example(wrong), _example(right)
 
     def complete(self, finding: Finding) -> Finding:
         """Return a finding with this code and its severity."""
@@ -46,14 +77,15 @@ class Rule(Explained, Generic[Subject], frozen=True, kw_only=True):
         return map(self.complete, self.check(subject))
 
 
-def rule(
-    code: str, title: str, *, wrong: str, right: str, severity: Severity = Severity.ERROR
-) -> Callable[[Check[Subject]], Rule[Subject]]:
-    """Make a rule of a function. Its docstring says why the rule exists; `wrong` and `right` are pieces of a file."""
+def _example(indented: str) -> str:
+    return "".join(line.removeprefix("    ") + "\n" for line in indented.splitlines())
+
+
+def rule(code: str, title: str, severity: Severity = Severity.ERROR) -> Callable[[Check[Subject]], Rule[Subject]]:
+    """Make a rule of a function. Its docstring is the text of the explanation."""
 
     def make(check: Check[Subject]) -> Rule[Subject]:
-        why = " ".join((check.__doc__ or "").split())
-        return Rule(code=code, title=title, why=why, wrong=wrong, right=right, severity=severity, check=check)
+        return Rule(code=code, title=title, text=check.__doc__ or "", severity=severity, check=check)
 
     return make
 

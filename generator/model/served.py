@@ -1,5 +1,6 @@
 """What a Kubernetes serves by default, without any CRD."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -58,13 +59,14 @@ _ADDED = {
 
 
 def minor_of(version: str) -> int:
-    """Return the minor of a version like `1.35.3`."""
+    """Return the minor of a version like `1.35.3`, or as servers say it, `v1.35.3-eks-1`."""
     return numbers(version)[1]
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return a version like `1.35.3` in a form that compares."""
-    return tuple(int(part[:9]) for part in version.split("."))  # Python refuses to read thousands of digits
+    """Return a version like `1.35.3` in a form that compares: its numbers, in order."""
+    # Python refuses to read thousands of digits.
+    return tuple(int(number[:9]) for number in re.findall("[0-9]+", version))
 
 
 @cache

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from generator.errors import UsageError
-from generator.repository.place import Place
+from generator.repository.git_folder import GitFolder
 
 if TYPE_CHECKING:
     from git import Repo
@@ -29,7 +29,7 @@ class History:
     words when Git cannot or will not read. Used with `with`: it keeps a Git process running.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: GitFolder) -> None:
         self._place = place
         self._repo = _open(place)
         try:
@@ -130,7 +130,7 @@ class Snapshot:
         return self._history.files(self.commit, folder)
 
 
-def _open(place: Place) -> "Repo":
+def _open(place: GitFolder) -> "Repo":
     try:
         from git import Repo  # noqa: PLC0415 - slow to import
         from git.exc import InvalidGitRepositoryError  # noqa: PLC0415
@@ -142,7 +142,7 @@ def _open(place: Place) -> "Repo":
         raise UsageError(f"{place.top}: {place.git_dir} is not a Git folder that can be read") from None
 
 
-def _refusal(place: Place, error: "GitCommandError") -> UsageError:
+def _refusal(place: GitFolder, error: "GitCommandError") -> UsageError:
     words = str(error.stderr)
     if "dubious ownership" in words:
         return UsageError(

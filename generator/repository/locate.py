@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from generator.model.finding import Finding, ObjectRef, Position
 from generator.model.finding import Path as Steps
-from generator.repository.project import Loaded
+from generator.repository.cluster_files import Loaded
 from generator.spec.document import Document
 from generator.spec.reader import SIZE, read
 

@@ -9,7 +9,7 @@ import msgspec
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.finding import dotted
-from generator.repository.project import Loaded, load
+from generator.repository.cluster_files import Loaded, load
 
 STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from generator.errors import UsageError
-from generator.repository.place import locate
+from generator.repository.git_folder import locate
 from generator.repository.plan import Change
 
 

@@ -2,7 +2,7 @@
 
 from generator.model.cluster import cluster_file
 from generator.repository.history import History
-from generator.repository.standing import Read
+from generator.repository.vendored import Read
 
 
 class Renames:

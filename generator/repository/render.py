@@ -13,16 +13,16 @@ from generator.layout.lock import LOCK, Lock, lock_file
 from generator.layout.tree import Known, Tree, lay_out, merge
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, State, folder
 from generator.model.cluster import Cluster, cluster_file
-from generator.repository.corners import unused
-from generator.repository.handedits import HandEdit, hand_edits, several
+from generator.repository.cluster_files import Loaded, examine, names
+from generator.repository.hand_edits import HandEdit, hand_edits, several
 from generator.repository.history import Snapshot
 from generator.repository.lines import same
-from generator.repository.lock import exclusive
-from generator.repository.many import spread
+from generator.repository.parallel import spread
 from generator.repository.plan import Owned, Plan, plan
-from generator.repository.project import Loaded, examine, names
 from generator.repository.scaffold import published_schema, scaffold
-from generator.repository.standing import UnreadableError, intact, locked, on_disk, vendored, vendored_names
+from generator.repository.unused_custom import unused
+from generator.repository.vendored import UnreadableError, intact, locked, on_disk, vendored, vendored_names
+from generator.repository.write_lock import exclusive
 from generator.repository.writer import write
 
 # The user's, or another command's: never written, never removed.
@@ -33,7 +33,7 @@ KEPT = (
 )
 
 
-class Fresh(Struct, frozen=True, kw_only=True):
+class VendoredChange(Struct, frozen=True, kw_only=True):
     """What `gen vendor` brings: new `files` of upstream folders and of CRDs in bases, the `folders` they replace whole,
     and the digests that were found for them. `seen` is the lock that it began with, `unused` what it names and
     nothing needs any more.
@@ -46,7 +46,7 @@ class Fresh(Struct, frozen=True, kw_only=True):
     unused: frozenset[str] = frozenset()
 
 
-NOTHING = Fresh()
+NOTHING = VendoredChange()
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ def render(  # noqa: PLR0913 - what a render may be told
     dry_run: bool,
     discard: Collection[str] = (),
     waiting: Callable[[str], None],
-    fresh: Fresh = NOTHING,
+    fresh: VendoredChange = NOTHING,
     verify: bool = False,
 ) -> Outcome:
     """Render the clusters `loaded` into the repository at `root`; clusters left out keep what they have. What stands
@@ -139,7 +139,9 @@ def _damaged(root: Path, laid: Tree) -> tuple[str, ...]:
     )
 
 
-def owned(everything: Sequence[str], clusters: Sequence[Cluster], laid: Tree, fresh: Fresh, *, whole: bool) -> Owned:
+def owned(
+    everything: Sequence[str], clusters: Sequence[Cluster], laid: Tree, fresh: VendoredChange, *, whole: bool
+) -> Owned:
     """Return what a render may remove. When only some clusters are rendered, bases and workflows that others
     may use stay; so do the folders of clusters that are not rendered, never those of clusters that are gone.
     What stands vendored is `gen vendor`'s, as long as the cluster has the component.
@@ -150,7 +152,7 @@ def owned(everything: Sequence[str], clusters: Sequence[Cluster], laid: Tree, fr
     return Owned(folders=(*folders, *shared, *fresh.folders), kept=KEPT, held=laid.held - {*fresh.folders})
 
 
-def _joined(standing: Lock, fresh: Fresh) -> Lock:
+def _joined(standing: Lock, fresh: VendoredChange) -> Lock:
     """Return the lock with what is fresh. Raises UsageError for what another process has locked otherwise meanwhile."""
     new = fresh.lock
     pairs = (
@@ -172,7 +174,9 @@ def _joined(standing: Lock, fresh: Fresh) -> Lock:
     )
 
 
-def _lay_out(root: Path, clusters: Sequence[Cluster], lock: Lock, fresh: Fresh) -> tuple[Tree, dict[str, float]]:
+def _lay_out(
+    root: Path, clusters: Sequence[Cluster], lock: Lock, fresh: VendoredChange
+) -> tuple[Tree, dict[str, float]]:
     brought = _brought(fresh.files)
     jobs = [_Job(root, cluster, lock, brought.get(cluster.name, {})) for cluster in clusters]
     timed = spread(_timed, jobs)

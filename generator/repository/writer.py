@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from generator.errors import UsageError
-from generator.repository.lock import Lock
 from generator.repository.plan import Change, Plan
 from generator.repository.record import Record
+from generator.repository.write_lock import WriteLock
 
 _HELP = {
     errno.ENOSPC: "free some space and run again",
@@ -20,7 +20,7 @@ _HELP = {
 }
 
 
-def write(lock: Lock, plan: Plan) -> None:
+def write(lock: WriteLock, plan: Plan) -> None:
     """Make the files below the lock's root what `plan` says.
 
     First every new content goes to a temporary sibling, then all are renamed, then stale files and empty folders

@@ -13,8 +13,8 @@ from generator.build.folder import read_manifests
 from generator.build.objects import Built
 from generator.model.cluster import Cluster, Waiver
 from generator.model.finding import Finding
+from generator.repository.cluster_files import Loaded
 from generator.repository.locate import Located, Locator
-from generator.repository.project import Loaded
 from generator.rules.engine import examine, unjudged
 from generator.rules.waivers import Codes, Waived, waive
 

@@ -12,35 +12,51 @@ from generator.model.finding import Finding, Severity
 from generator.model.rule import Explained, explained
 from generator.spec.near import near
 
-_EXAMPLE = (
-    "waivers:\n  - {code: GEN-POD-001, on: DaemonSet monitoring/node-agent, reason: reads the disks' SMART values,"
-    " owner: storage@example.org, expires: 2027-03-31}\n"
-)
+# As it stands in the texts below.
+_EXAMPLE = """waivers:
+          - {code: GEN-POD-001, on: DaemonSet monitoring/node-agent, reason: reads the disks' SMART values, \
+owner: storage@example.org, expires: 2027-03-31}
+"""
 
 EXPIRED = Explained(
     code="GEN-WAIVER-001",
     title="a waiver has not expired",
-    why="A waiver accepts a finding until a day by which somebody promised to settle it. After that day the "
-    "finding counts again, and the waiver itself is an error, so that it is renewed on purpose or removed.",
-    wrong="waivers:\n  - {code: GEN-POD-001, reason: until the upgrade, owner: me, expires: 2020-01-31}\n",
-    right=_EXAMPLE,
+    text="""
+    A waiver accepts a finding until a day by which somebody promised to settle it. After that day the finding counts
+    again, and the waiver itself is an error, so that it is renewed on purpose or removed.
+
+    Wrong:
+        waivers:
+          - {code: GEN-POD-001, reason: until the upgrade, owner: me, expires: 2020-01-31}
+    Right:
+        """
+    + _EXAMPLE,
 )
 IDLE = Explained(
     code="GEN-WAIVER-002",
     title="a waiver is for something",
-    why="The finding is gone: the object or the mistake is no longer there. What is left would hide the next one of "
-    "its kind.",
-    wrong=_EXAMPLE,
-    right="(the waiver removed)\n",
+    text=f"""
+    The finding is gone: the object or the mistake is no longer there. What is left would hide the next one of its kind.
+
+    Wrong:
+        {_EXAMPLE}    Right:
+        (the waiver removed)
+    """,
     severity=Severity.WARNING,
 )
 UNWAIVABLE = Explained(
     code="GEN-WAIVER-003",
     title="a waiver names a finding on built objects",
-    why="Only findings of `gen check --rendered` and `--server` can be waived; what is wrong in the cluster file "
-    "itself is corrected there.",
-    wrong="waivers:\n  - {code: GEN-POD-999, reason: a mistyped code, owner: me, expires: 2027-03-31}\n",
-    right=_EXAMPLE,
+    text="""
+    Only findings of `gen check --rendered` and `--server` can be waived; what is wrong in the cluster file itself is
+    corrected there.
+
+    Wrong:
+        waivers:
+          - {code: GEN-POD-999, reason: a mistyped code, owner: me, expires: 2027-03-31}
+    Right:
+        """
+    + _EXAMPLE,
 )
 
 

@@ -8,18 +8,17 @@ from msgspec import Struct
 from generator.model.finding import Finding
 from generator.model.rule import Explained
 from generator.spec.document import Lines, Node, Span
-from generator.spec.flood import MOST
+from generator.spec.limit import MOST
 from generator.spec.scalars import in_range, resolve
+from generator.spec.syntax_codes import DIRECTIVE, NUMBER
 from generator.spec.text_codes import (
     ANCHOR,
     CHARACTER,
-    DIRECTIVE,
     EMPTY,
     KEY_NO_TEXT,
     KEY_TWICE,
     MERGE_KEY,
     NO_MAPPING,
-    NUMBER,
     SECOND_DOCUMENT,
     TAG,
     TOO_DEEP,

@@ -15,7 +15,7 @@ from generator.model.finding import Finding, Path, Position
 from generator.model.quantity import Quantity
 from generator.model.rule import Explained
 from generator.spec.document import BESIDE_SPEC, Document, printable
-from generator.spec.flood import MOST, capped
+from generator.spec.limit import MOST, capped
 from generator.spec.near import near
 from generator.spec.scalars import resolve
 from generator.spec.schema import FORMATS, schema

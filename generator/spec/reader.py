@@ -8,7 +8,7 @@ from itertools import islice
 from generator.model.finding import Finding, Position
 from generator.spec.build import Builder
 from generator.spec.document import Document, Lines
-from generator.spec.flood import MOST, capped
+from generator.spec.limit import MOST, capped
 from generator.spec.text_codes import CHARACTER, CONFLICT, ENCODING, TOO_LARGE
 
 SIZE = 8 * 2**20

@@ -8,10 +8,9 @@ from msgspec import Struct, structs
 from generator.model.finding import Finding
 from generator.model.rule import Explained
 from generator.spec.document import Lines, Span, line_start
-from generator.spec.text_codes import (
+from generator.spec.syntax_codes import (
     BLOCK_TEXT,
     BRACKET,
-    CHARACTER,
     COLON_IN_VALUE,
     DIRECTIVE,
     ESCAPE,
@@ -20,9 +19,9 @@ from generator.spec.text_codes import (
     NO_YAML,
     QUOTE,
     TAB,
-    TAG,
     UNQUOTED,
 )
+from generator.spec.text_codes import CHARACTER, TAG
 
 INVISIBLE = re.compile("[\xa0\xad\u2000-\u200f\u202a-\u202f\u205f-\u2064\u3000]")
 """Characters that look like a blank or like nothing, and are neither to YAML."""

@@ -19,13 +19,13 @@ from generator.errors import UsageError
 from generator.layout.lock import Lock
 from generator.process import cache_home
 from generator.upstream.documents import documents
+from generator.upstream.download import Sources, pull_chart, pull_manifest
 from generator.upstream.findings import RefusedError
-from generator.upstream.pull import Sources, pull_chart, pull_manifest
 
 _DAY = 86400
 
 
-class How(Struct, frozen=True, kw_only=True):
+class FetchOptions(Struct, frozen=True, kw_only=True):
     """How to fetch: from the cache, else from the network, unless `offline`. `again` names the components whose charts
     and manifests may have another digest than before.
     """
@@ -73,7 +73,7 @@ class Fetched(Struct, frozen=True):
     how: Literal["cached", "pulled"]
 
 
-def fetch(source: Source, lock: Lock, how: How) -> Fetched:
+def fetch(source: Source, lock: Lock, how: FetchOptions) -> Fetched:
     """Return a chart or manifest in the digest that the lock has for it, any where it has none. Raises RefusedError."""
     again, suffix = source.of in how.again, ".tgz" if source.release else ".yaml"
     locked = None if again else (lock.charts if source.release else lock.manifests).get(source.name)

@@ -15,7 +15,7 @@ from generator.layout.image_references import is_below, rewrite
 from generator.layout.upstream import brings, state
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Severity
-from generator.repository.standing import locked, on_disk, vendored, vendored_names
+from generator.repository.vendored import locked, on_disk, vendored, vendored_names
 from generator.rules.images import RULES
 from generator.upstream.images import Image, Use, images, use_of
 

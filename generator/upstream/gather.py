@@ -1,4 +1,4 @@
-"""Everything that the targets need, fetched and inflated, in parallel and each thing once."""
+"""Everything that the tasks need, fetched and inflated, in parallel and each thing once."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,12 +12,12 @@ from msgspec import Struct
 from generator.layout.lock import Lock, key
 from generator.layout.upstream import Inputs
 from generator.model.finding import Finding
-from generator.upstream.charts import Fetched, How, Source, fetch
+from generator.upstream.charts import Fetched, FetchOptions, Source, fetch
 from generator.upstream.findings import RefusedError
 from generator.upstream.helm import helm
 from generator.upstream.inflate import of_chart, of_manifest
 from generator.upstream.split import Part
-from generator.upstream.target import Target
+from generator.upstream.tasks import Task
 
 Key = TypeVar("Key")
 Job = TypeVar("Job")
@@ -25,13 +25,13 @@ Result = TypeVar("Result")
 Tell = Callable[[str], None]
 
 
-class Made(Struct, frozen=True, kw_only=True):
-    """What one target became: its parts, each with the namespace of objects that name none; the digests of what they
-    came from; how many files were pulled, and the seconds that its fetching and inflating took, other targets with the
+class Inflated(Struct, frozen=True, kw_only=True):
+    """What one task became: its parts, each with the namespace of objects that name none; the digests of what they
+    came from; how many files were pulled, and the seconds that its fetching and inflating took, other tasks with the
     same inputs included.
     """
 
-    target: Target
+    task: Task
     parts: tuple[tuple[str, Part], ...]
     sources: Mapping[str, str]
     pulled: int
@@ -59,36 +59,36 @@ class _Piece(Struct, frozen=True):
         return msgspec.json.encode((self.source.unique, what))
 
 
-def gather(targets: Sequence[Target], lock: Lock, how: How, tell: Tell) -> tuple[list[Made], Lock]:
-    """Fetch and inflate what the targets need; return what each became, in their order, and the digests. What cannot be
+def gather(tasks: Sequence[Task], lock: Lock, how: FetchOptions, tell: Tell) -> tuple[list[Inflated], Lock]:
+    """Fetch and inflate what the tasks need; return what each became, in their order, and the digests. What cannot be
     had is told in the parts, every such thing. Raises UsageError where Helm or the cache cannot be used at all.
     """
-    needed = [_sources(target) for target in targets]
+    needed = [_sources(task) for task in tasks]
     if any(source.release for found in needed for source in found):
         helm()
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         unique = {source.unique: source for found in needed for source in found}
         got = _agreed(_all(pool, unique, lambda source: _got(source, lock, how, tell)))
         pieces = [
-            [_Piece(source, got[source.unique], target.inputs) for source in found]
-            for target, found in zip(targets, needed, strict=True)
+            [_Piece(source, got[source.unique], task.inputs) for source in found]
+            for task, found in zip(tasks, needed, strict=True)
         ]
         parts = _all(pool, {one.unique: one for each in pieces for one in each}, lambda piece: _inflated(piece, tell))
-    made = [_made(target, found, parts) for target, found in zip(targets, pieces, strict=True)]
+    made = [_made(task, found, parts) for task, found in zip(tasks, pieces, strict=True)]
     return made, _lock(piece for found in pieces for piece in found)
 
 
-def _sources(target: Target) -> list[Source]:
-    name, site = target.component.name, target.cluster.site
-    found = [Source(key(release.chart), release, site.charts, name) for release in target.inputs.releases]
-    return found + [Source(url, None, site.manifests, name) for url in target.inputs.manifests]
+def _sources(task: Task) -> list[Source]:
+    name, site = task.component.name, task.cluster.site
+    found = [Source(key(release.chart), release, site.charts, name) for release in task.inputs.releases]
+    return found + [Source(url, None, site.manifests, name) for url in task.inputs.manifests]
 
 
 def _all(pool: ThreadPoolExecutor, jobs: Mapping[Key, Job], work: Callable[[Job], Result]) -> dict[Key, Result]:
     return dict(zip(jobs, pool.map(work, jobs.values()), strict=True))
 
 
-def _got(source: Source, lock: Lock, how: How, tell: Tell) -> _Got:
+def _got(source: Source, lock: Lock, how: FetchOptions, tell: Tell) -> _Got:
     begun = perf_counter()
     try:
         found = fetch(source, lock, how)
@@ -134,10 +134,10 @@ def _part(piece: _Piece, fetched: Fetched) -> Part:
     return of_manifest(fetched.path, piece.source.name)
 
 
-def _made(target: Target, pieces: Iterable[_Piece], parts: Mapping[bytes, tuple[Part, float]]) -> Made:
+def _made(task: Task, pieces: Iterable[_Piece], parts: Mapping[bytes, tuple[Part, float]]) -> Inflated:
     found = [(piece, *parts[piece.unique]) for piece in pieces]
-    return Made(
-        target=target,
+    return Inflated(
+        task=task,
         parts=tuple((_namespace(piece), part) for piece, part, _ in found),
         sources={piece.source.name: got.digest for piece, *_ in found if isinstance(got := piece.got.what, Fetched)},
         pulled=sum(isinstance(piece.got.what, Fetched) and piece.got.what.how == "pulled" for piece, *_ in found),

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from generator.components import CATALOGUE
 from generator.model.cluster import Cluster, cluster_file
-from generator.repository.project import Loaded, examine
+from generator.repository.cluster_files import Loaded, examine
 from generator.spec.edit import set_value
 
 

@@ -9,30 +9,35 @@ from generator.layout.files import Files
 from generator.layout.lock import Lock
 from generator.layout.upstream import DEFINITION, State, crds, folder
 from generator.model.finding import Finding
-from generator.repository.project import Loaded, names
-from generator.repository.render import Fresh, Outcome, render
-from generator.repository.standing import locked, on_disk, vendored
+from generator.repository.cluster_files import Loaded, names
+from generator.repository.render import Outcome, VendoredChange, render
+from generator.repository.vendored import locked, on_disk, vendored
 from generator.upstream.changes import Changes, changes
-from generator.upstream.charts import How
-from generator.upstream.components import Laid, Ready, lay, objects_in, settle_all
-from generator.upstream.edited import Asked as Question
-from generator.upstream.edited import edited
+from generator.upstream.charts import FetchOptions
+from generator.upstream.component_files import (
+    FileLayout,
+    FinishedTask,
+    all_component_objects,
+    lay_out_files,
+    objects_in,
+)
+from generator.upstream.component_objects import ComponentObjects
 from generator.upstream.findings import Place
-from generator.upstream.folder import on_disk as read_holder
-from generator.upstream.folder import read
 from generator.upstream.gather import gather
-from generator.upstream.settle import Settled
-from generator.upstream.target import Site, Target, needed, sites, targets
+from generator.upstream.hand_edits import Comparison, edited
+from generator.upstream.tasks import ClusterSite, Task, needed, sites, tasks
+from generator.upstream.vendored_files import on_disk as read_holder
+from generator.upstream.vendored_files import read
 
-NOTHING = Laid({}, ())
+NOTHING = FileLayout({}, ())
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """What `gen vendor` was asked for. `components`: only these, whatever their state. `check`: inflate all of it
+class Options(Struct, frozen=True, kw_only=True):
+    """What `gen vendor` was options for. `components`: only these, whatever their state. `check`: inflate all of it
     again from what is locked, and write nothing. `cluster_files`: changed ones, by path, to be written with the rest.
     """
 
-    how: How
+    how: FetchOptions
     components: tuple[str, ...] = ()
     check: bool = False
     dry_run: bool = False
@@ -40,7 +45,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     cluster_files: Mapping[str, bytes] = {}
 
 
-class Did(Struct, frozen=True, kw_only=True):
+class Vendored(Struct, frozen=True, kw_only=True):
     """What became of one component; `state` is what stood before, `seconds` those of fetching and inflating."""
 
     cluster: str
@@ -56,7 +61,7 @@ class Did(Struct, frozen=True, kw_only=True):
 class Report(Struct, frozen=True, kw_only=True):
     """What was done. With `findings`, nothing was written, and `outcome` is None or says what was refused."""
 
-    did: tuple[Did, ...]
+    did: tuple[Vendored, ...]
     untouched: int
     findings: tuple[tuple[Place, Finding], ...]
     notes: tuple[str, ...]
@@ -81,55 +86,57 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def vendor(
-    root: Path, loaded: Sequence[Loaded], asked: Asked, tell: Callable[[str], None], waiting: Callable[[str], None]
+    root: Path, loaded: Sequence[Loaded], options: Options, tell: Callable[[str], None], waiting: Callable[[str], None]
 ) -> Report:
     """Inflate what is to be inflated, and write it with everything that follows from it. Nothing is written with
     findings, with `check` or with `dry_run`. Raises UsageError.
     """
     lock = locked(on_disk(root))
     found = sites(root, [one.cluster for one in loaded if one.cluster], lock)
-    wanted = targets(found, asked.components, everything=asked.check)
+    wanted = tasks(found, options.components, everything=options.check)
     unlocked = [(one, name) for one in wanted for name in needed(one.component) - {*lock.charts, *lock.manifests}]
     # What is checked is checked against the lock: what it does not name is not worth a download.
-    todo = [one for one in wanted if one not in [target for target, _ in unlocked]] if asked.check else wanted
-    made, new = gather(todo, lock, asked.how, tell)
-    ready = settle_all(root, found, made)
-    findings = [(one.target.place, each) for one in ready for each in one.settled.findings]
-    findings += [(one.place, _unlocked(name)) for one, name in unlocked] if asked.check else []
-    notes = [f"{'/'.join(one.target.place)}: {note}" for one in ready for note in one.settled.notes]
-    laid = NOTHING if findings else lay(root, found, ready)
-    if not findings and not asked.check:
-        question = Question(
-            root=root, sites=found, laid=laid, lock=_both(lock, new), how=asked.how, discard=asked.discard
+    todo = [one for one in wanted if one not in [task for task, _ in unlocked]] if options.check else wanted
+    made, new = gather(todo, lock, options.how, tell)
+    ready = all_component_objects(root, found, made)
+    findings = [(one.task.place, each) for one in ready for each in one.objects.findings]
+    findings += [(one.place, _unlocked(name)) for one, name in unlocked] if options.check else []
+    notes = [f"{'/'.join(one.task.place)}: {note}" for one in ready for note in one.objects.notes]
+    laid = NOTHING if findings else lay_out_files(root, found, ready)
+    if not findings and not options.check:
+        question = Comparison(
+            root=root, sites=found, laid=laid, lock=_both(lock, new), how=options.how, discard=options.discard
         )
         answer = edited(question, todo)
         findings, notes = list(answer.findings), [*notes, *answer.notes]
     did = tuple(_did(root, laid, one) for one in ready)
-    fresh = Fresh(
-        files={**laid.files, **asked.cluster_files},
+    fresh = VendoredChange(
+        files={**laid.files, **options.cluster_files},
         folders=laid.folders,
         lock=new,
         seen=lock,
         unused=_unused(root, found, lock),
     )
-    outcome = None if findings else _write(root, loaded, asked, fresh, waiting)
+    outcome = None if findings else _write(root, loaded, options, fresh, waiting)
     untouched = sum(len(site.states) for site in found) - len(todo)
     return Report(did=did, untouched=untouched, findings=tuple(findings), notes=tuple(notes), outcome=outcome)
 
 
-def _write(root: Path, loaded: Sequence[Loaded], asked: Asked, fresh: Fresh, waiting: Callable[[str], None]) -> Outcome:
+def _write(
+    root: Path, loaded: Sequence[Loaded], options: Options, fresh: VendoredChange, waiting: Callable[[str], None]
+) -> Outcome:
     return render(
         root,
         loaded,
-        dry_run=asked.dry_run or asked.check,
+        dry_run=options.dry_run or options.check,
         # What a person wrote into a cluster file stays: only a version in it is new.
-        discard={*asked.discard, *asked.cluster_files},
+        discard={*options.discard, *options.cluster_files},
         waiting=waiting,
         fresh=fresh,
     )
 
 
-def _unused(root: Path, found: Sequence[Site], lock: Lock) -> frozenset[str]:
+def _unused(root: Path, found: Sequence[ClusterSite], lock: Lock) -> frozenset[str]:
     """Return what gen.lock names and no cluster needs; nothing where some clusters were left out."""
     if not {site.cluster.name for site in found} >= set(names(root)):
         return frozenset()
@@ -146,37 +153,37 @@ def _unlocked(name: str) -> Finding:
     return Finding(message=f"{name} is not in gen.lock yet", fix="run `gen vendor`, and commit what it writes")
 
 
-def _did(root: Path, laid: Laid, one: Ready) -> Did:
-    target, settled = one.target, one.settled
-    return Did(
-        cluster=target.cluster.name,
-        component=target.component.name,
-        state=target.state,
-        objects=len(settled.items),
-        definitions=len(settled.definitions),
+def _did(root: Path, laid: FileLayout, one: FinishedTask) -> Vendored:
+    task, objects = one.task, one.objects
+    return Vendored(
+        cluster=task.cluster.name,
+        component=task.component.name,
+        state=task.state,
+        objects=len(objects.items),
+        definitions=len(objects.definitions),
         pulled=one.made.pulled,
         seconds=one.made.seconds,
-        changes=Changes() if target.state == "not vendored" else _changes(root, laid, target, settled),
+        changes=Changes() if task.state == "not vendored" else _changes(root, laid, task, objects),
     )
 
 
-def _changes(root: Path, laid: Laid, target: Target, settled: Settled) -> Changes:
+def _changes(root: Path, laid: FileLayout, task: Task, objects: ComponentObjects) -> Changes:
     """Compare what stands with what comes; only files that differ are read."""
-    cluster, component = target.place
+    cluster, component = task.place
     holder = read_holder(root, cluster, component)
-    disk, fresh = {**holder.files, **holder.definitions}, _coming(root, laid, target, settled)
+    disk, fresh = {**holder.files, **holder.definitions}, _coming(root, laid, task, objects)
     old = objects_in({name: content for name, content in disk.items() if fresh.get(name) != content})
     new = objects_in({name: content for name, content in fresh.items() if disk.get(name) != content})
     known = vendored(on_disk(root), cluster, [component])[component].found
-    return changes((old, known), (new, settled.found))
+    return changes((old, known), (new, objects.found))
 
 
-def _coming(root: Path, laid: Laid, target: Target, settled: Settled) -> Files:
+def _coming(root: Path, laid: FileLayout, task: Task, objects: ComponentObjects) -> Files:
     """Return what a component will be made of, by name: CRDs that stay in a base, for other clusters have them, too."""
-    base = crds(target.component.name, target.component.version)
-    places = (f"{folder(*target.place)}/", f"{base}/")
+    base = crds(task.component.name, task.component.version)
+    places = (f"{folder(*task.place)}/", f"{base}/")
     fresh = {path.rpartition("/")[2]: content for path, content in laid.files.items() if path.startswith(places)}
-    if settled.definitions and not any(name.startswith(DEFINITION) for name in fresh):
+    if objects.definitions and not any(name.startswith(DEFINITION) for name in fresh):
         fresh |= read(root / base)
     return fresh
 

@@ -5,7 +5,7 @@ from ipaddress import IPv4Network
 import pytest
 from msgspec import structs
 
-from generator.checks.links import range_of_hosts
+from generator.checks.load_balancer import range_of_hosts
 from generator.model.cluster import Cluster
 from generator.model.nodes import LoadBalancer, Network
 from generator.model.text import AddressRange

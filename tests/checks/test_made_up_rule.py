@@ -11,28 +11,32 @@ from reference import ROOT
 
 OVER_CLUSTERS = '''
 
-@rule(
-    "GEN-NODE-999",
-    "no node is called tortoise",
-    wrong="nodes:\\n  - {name: tortoise}\\n",
-    right="nodes:\\n  - {name: hare}\\n",
-)
+@rule("GEN-NODE-999", "no node is called tortoise")
 def no_tortoise(cluster: Cluster) -> Iterator[Finding]:
-    """Whoever waits for it waits long."""
+    """Whoever waits for it waits long.
+
+    Wrong:
+        nodes:
+          - {name: tortoise}
+    Right:
+        nodes:
+          - {name: hare}
+    """
     for index, node in enumerate(cluster.nodes):
         if node.name == "tortoise":
             yield Finding(at=("nodes", index, "name"), message="a tortoise", fix="call it hare")
 '''
 OVER_OBJECTS = '''
 
-@rule(
-    "GEN-QUEUE-999",
-    "no object is called tortoise",
-    wrong="metadata: {name: tortoise}\\n",
-    right="metadata: {name: hare}\\n",
-)
+@rule("GEN-QUEUE-999", "no object is called tortoise")
 def no_tortoise(built: Built) -> Iterator[Finding]:
-    """Whoever waits for it waits long."""
+    """Whoever waits for it waits long.
+
+    Wrong:
+        metadata: {name: tortoise}
+    Right:
+        metadata: {name: hare}
+    """
     for one in built.objects:
         if one.name == "tortoise":
             yield one.finding("a tortoise", "metadata", "name", fix="call it hare")

@@ -14,12 +14,18 @@ EVERY: list[Explained] = [*RULES.values(), *FLEET_RULES.values()]
 def named(cluster: Cluster) -> Iterator[Finding]:
     """Say the name
     of it.
+
+    Wrong:
+        a:
+          - 1
+    Right:
+        a: 2
     """
     yield Finding(message=cluster.name)
 
 
 def make(code: str, severity: Severity = Severity.ERROR) -> Rule[Cluster]:
-    return rule(code, "a title", wrong="a: 1\n", right="a: 2\n", severity=severity)(named)
+    return rule(code, "a title", severity)(named)
 
 
 def module(*declared: Rule[Cluster]) -> ModuleType:
@@ -34,8 +40,9 @@ def test_a_rule_fills_in_code_and_severity(ml50: Cluster) -> None:
     assert finding == Finding(message="ml50", code="GEN-X-001", severity=Severity.WARNING)
 
 
-def test_the_docstring_is_the_reason_on_one_line() -> None:
-    assert make("GEN-X-001").why == "Say the name of it."
+def test_the_docstring_is_the_reason_on_one_line_and_two_examples() -> None:
+    each = make("GEN-X-001")
+    assert (each.why, each.wrong, each.right) == ("Say the name of it.", "a:\n  - 1\n", "a: 2\n")
 
 
 def test_rules_are_collected_in_the_order_of_their_codes() -> None:

@@ -15,7 +15,7 @@ from generator.components import compose
 from generator.layout.files import document, kustomization, objects
 from generator.layout.mirror import shared_images
 from generator.layout.upstream import Found, brings, files, folder
-from generator.repository.project import load
+from generator.repository.cluster_files import load
 from generator.upstream.images import Image, Use, merged
 from tools import need_kustomize
 

@@ -193,7 +193,7 @@ def test_many_clusters_are_rendered_by_several_processes_alike(
 ) -> None:
     shutil.copytree(ROOT / "clusters/ml50", repository / "clusters/ml50", ignore=lambda *_: {"argocd", "bootstrap"})
     assert run(["render", "-C", str(repository)]) == 0
-    monkeypatch.setattr("generator.repository.many.MANY", 1)
+    monkeypatch.setattr("generator.repository.parallel.MANY", 1)
     assert run(["render", "--check", "-C", str(repository)]) == 0
 
 
@@ -204,7 +204,7 @@ def test_several_processes_find_the_same_mistakes(
     edit(repository, "address: 129.254.202.252", "address: 129.254.202.253")
     assert run(["check", "-C", str(repository)]) == 1
     alone = capsys.readouterr()
-    monkeypatch.setattr("generator.repository.many.MANY", 1)
+    monkeypatch.setattr("generator.repository.parallel.MANY", 1)
     assert run(["check", "-C", str(repository)]) == 1
     assert capsys.readouterr() == alone
     unreadable = repository / "clusters/x/cluster.yaml"

@@ -18,7 +18,7 @@ import yaml
 from generator.cli import VERBS, cli
 from generator.components import CATALOGUE
 from generator.layout.emit import emit
-from generator.repository.project import Loaded, examine
+from generator.repository.cluster_files import Loaded, examine
 from generator.spec.decode import hook
 from generator.spec.mistakes import _validator
 from generator.spec.schema import schema

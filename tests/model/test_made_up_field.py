@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 MACHINES = """
 from pathlib import Path
-from generator.repository.project import load
+from generator.repository.cluster_files import load
 print(*(f"{one.name}={one.seats}" for one in load(Path(), ["a30-bench"])[0].cluster.machines))
 """
 

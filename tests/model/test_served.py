@@ -57,3 +57,8 @@ def test_helm_is_told_versions_and_kinds() -> None:
 @pytest.mark.parametrize(("version", "minor"), [("1.35.3", 35), ("1.4.0", 4), ("1." + "9" * 5000 + ".0", 999999999)])
 def test_a_minor_is_read_from_a_version(version: str, minor: int) -> None:
     assert minor_of(version) == minor
+
+
+@pytest.mark.parametrize("version", ["1.35.3", "v1.35.3", "v1.35.3-eks-1", "1.35", f"1.35.{'9' * 5000}"])
+def test_the_minor_is_read_from_what_files_and_servers_say(version: str) -> None:
+    assert minor_of(version) == 35

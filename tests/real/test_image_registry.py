@@ -25,7 +25,7 @@ from generator.layout.image_references import split
 from generator.layout.mirror import shared_images
 from generator.layout.upstream import Found, brings, folder
 from generator.layout.upstream import files as own_files
-from generator.repository.project import load
+from generator.repository.cluster_files import load
 from generator.upstream.registry import Answer, ask
 from tools import need_kustomize
 

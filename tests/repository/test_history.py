@@ -8,11 +8,11 @@ import pytest
 from toyworld import CLUSTER, NODES, TOTAL, World
 
 from generator.errors import UsageError
+from generator.repository.git_folder import GitFolder, locate
 from generator.repository.history import History, Snapshot
-from generator.repository.place import Place, locate
 
 
-def place_of(world: World) -> Place:
+def place_of(world: World) -> GitFolder:
     place = locate(world.root)
     assert place is not None
     return place
@@ -136,7 +136,7 @@ def test_another_users_repository_is_refused_with_the_way_out(world: World) -> N
 def test_without_git_the_message_names_it(world: World) -> None:
     code = (
         "from pathlib import Path; from generator.errors import UsageError\n"
-        "from generator.repository.history import History; from generator.repository.place import locate\n"
+        "from generator.repository.history import History; from generator.repository.git_folder import locate\n"
         "try: History(locate(Path('.')))\n"
         "except UsageError as error: print(error)"
     )

@@ -7,7 +7,7 @@ import pytest
 from reference import ROOT
 from toyworld import World
 
-from generator.repository.project import load
+from generator.repository.cluster_files import load
 from generator.repository.render import Outcome, render
 
 QUEUE = "overlays/{}/queues/clusterqueue-mlperf.yaml"

@@ -16,9 +16,9 @@ from generator.components import compose
 from generator.errors import UsageError
 from generator.layout.lock import Lock
 from generator.layout.upstream import DEFINITION, Found, Upstream, brings, crds, files, folder, kustomized, seal
-from generator.repository.project import load
-from generator.repository.render import Fresh, Outcome, render
-from generator.repository.standing import locked, on_disk, vendored
+from generator.repository.cluster_files import load
+from generator.repository.render import Outcome, VendoredChange, render
+from generator.repository.vendored import locked, on_disk, vendored
 
 CLUSTER = "clusters/a30-bench/cluster.yaml"
 OVERLAY = "overlays/a30-bench/volcano"
@@ -47,13 +47,13 @@ def commit(place: Path) -> None:
     (place / ".git/gen/written.json").unlink()
 
 
-def rendered(place: Path, fresh: Fresh | None = None, *, dry_run: bool = False) -> Outcome:
+def rendered(place: Path, fresh: VendoredChange | None = None, *, dry_run: bool = False) -> Outcome:
     loaded = load(place)
     assert not any(one.wrong for one in loaded), loaded
-    return render(place, loaded, dry_run=dry_run, waiting=print, fresh=fresh or Fresh())
+    return render(place, loaded, dry_run=dry_run, waiting=print, fresh=fresh or VendoredChange())
 
 
-def brought(place: Path, *names: str, found: Found | None = None) -> Fresh:
+def brought(place: Path, *names: str, found: Found | None = None) -> VendoredChange:
     """What a vendoring of these components would hand over."""
     cluster = load(place)[0].cluster
     assert cluster
@@ -71,7 +71,9 @@ def brought(place: Path, *names: str, found: Found | None = None) -> Fresh:
             made[f"{home}/kustomization.yaml"] = kustomized(objects, base)
             made[f"{base}/kustomization.yaml"] = kustomized(definitions)
             places += [home, base]
-    return Fresh(files=made, folders=tuple(places), lock=Lock(charts={f"x/{name}:1": "sha256:1" for name in names}))
+    return VendoredChange(
+        files=made, folders=tuple(places), lock=Lock(charts={f"x/{name}:1": "sha256:1" for name in names})
+    )
 
 
 def settle(place: Path, volcano: str) -> None:
@@ -188,7 +190,7 @@ def test_every_conflict_of_a_cluster_is_told_and_is_no_wrong_usage(
         (place / f"overlays/a30-bench/{name}/upstream/found.json").write_text("<<<<<<< HEAD\n{}\n")
     before = (place / OVERLAY / "kustomization.yaml").read_bytes()
     for processes in (20, 1):
-        monkeypatch.setattr("generator.repository.many.MANY", processes)
+        monkeypatch.setattr("generator.repository.parallel.MANY", processes)
         for more in ([], ["--check"], ["--check", "--output", "json"]):
             assert run(["render", *more, "-C", str(place)]) == 1
             told = capsys.readouterr().err
@@ -318,10 +320,10 @@ def test_what_another_process_locked_otherwise_is_not_overwritten(place: Path) -
     rendered(place, brought(place, "volcano"))
     other = Lock(charts={"x/volcano:1": "sha256:2", "x/new:1": "sha256:3"})
     with pytest.raises(UsageError, match=r"x/volcano:1 was locked meanwhile as sha256:1.*sha256:2; run again"):
-        rendered(place, Fresh(lock=other))
-    rendered(place, Fresh(lock=other, seen=Lock(charts={"x/volcano:1": "sha256:1"})))
+        rendered(place, VendoredChange(lock=other))
+    rendered(place, VendoredChange(lock=other, seen=Lock(charts={"x/volcano:1": "sha256:1"})))
     assert locked(on_disk(place)).charts == other.charts
-    rendered(place, Fresh(unused=frozenset({"x/volcano:1"})))
+    rendered(place, VendoredChange(unused=frozenset({"x/volcano:1"})))
     assert locked(on_disk(place)).charts == {"x/new:1": "sha256:3"}
 
 
@@ -331,7 +333,7 @@ def test_an_edited_digest_is_asked_about_until_it_is_committed(place: Path) -> N
     lock = (place / "gen.lock").read_text()
     (place / "gen.lock").write_text(lock.replace("sha256:1", "sha256:7"))
     seen = Lock(charts={"x/volcano:1": "sha256:7"})
-    again = Fresh(lock=Lock(charts={"x/volcano:1": "sha256:2"}), seen=seen)
+    again = VendoredChange(lock=Lock(charts={"x/volcano:1": "sha256:2"}), seen=seen)
     assert [(edit.path, edit.kind) for edit in rendered(place, again).edits] == [("gen.lock", "uncommitted")]
     git(place, "commit", "-qam", "another digest")
     assert not rendered(place, again).edits

@@ -11,8 +11,8 @@ import pytest
 from toyworld import NODES, OWNED, TOTAL, World, files, generated, wanted
 
 from generator.errors import UsageError
-from generator.repository.lock import exclusive
 from generator.repository.plan import plan
+from generator.repository.write_lock import exclusive
 from generator.repository.writer import write
 
 NEW = ("a", "b", "c", "t")

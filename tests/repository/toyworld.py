@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from string import ascii_lowercase
 
-from generator.repository.handedits import Verdict, hand_edits
+from generator.repository.hand_edits import Verdict, hand_edits
 from generator.repository.history import Snapshot
-from generator.repository.lock import exclusive
 from generator.repository.plan import Owned, Plan, plan
+from generator.repository.write_lock import exclusive
 from generator.repository.writer import write
 
 CLUSTER = "clusters/toy/cluster.yaml"

@@ -10,11 +10,11 @@ import pytest
 from generator import checks
 from generator.model.cluster import Cluster
 from generator.model.rule import explained
-from generator.repository import project
-from generator.repository.project import examine
-from generator.spec import text_codes, value_codes
+from generator.repository import cluster_files
+from generator.repository.cluster_files import examine
+from generator.spec import syntax_codes, text_codes, value_codes
 from generator.spec.decode import decode, hook
-from generator.spec.flood import MOST
+from generator.spec.limit import MOST
 from generator.spec.mistakes import explain
 from generator.spec.reader import read
 
@@ -22,7 +22,7 @@ WRONG = Path(__file__).parent.parent / "wrong"
 FILES = sorted((WRONG / "schema").glob("*.yaml"))
 MINIMAL = (WRONG / "valid" / "minimal.yaml").read_text()
 MARK = "# expect: "
-OF_READER = (text_codes, value_codes, project)
+OF_READER = (text_codes, syntax_codes, value_codes, cluster_files)
 
 # What no file of a sensible size can show, or no single file.
 IN_MEMORY = {"GEN-YAML-004", "GEN-YAML-026", "GEN-SCHEMA-009"}

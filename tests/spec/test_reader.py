@@ -11,13 +11,13 @@ from yaml_styles import Styled, styled
 
 from generator.model.finding import Position
 from generator.model.rule import explained
-from generator.spec import text_codes
+from generator.spec import syntax_codes, text_codes
 from generator.spec.document import Document
-from generator.spec.flood import MOST
+from generator.spec.limit import MOST
 from generator.spec.reader import SIZE, read
 from generator.spec.syntax import Slip, explain_slip
 
-CODES = explained([text_codes])
+CODES = explained([text_codes, syntax_codes])
 WRONG = sorted((Path(__file__).parent.parent / "wrong/yaml").glob("*.yaml"))
 PIECES = [
     *"\n\n\n  :,-[]{}#&*!|>'\"%@`?~<=.\t\r\\",

@@ -1,21 +1,21 @@
 """Where CRDs go."""
 
-from generator.upstream.folder import Holder, laid
+from generator.upstream.vendored_files import VendoredFolder, folder_files
 
 BASE = "base/toy/1/crds"
 CRD = "customresourcedefinition-a.yaml"
 
 
-def holder(cluster: str, text: str, *, shared: bool = False, fixed: bool = False) -> Holder:
-    return Holder(
+def holder(cluster: str, text: str, *, shared: bool = False, fixed: bool = False) -> VendoredFolder:
+    return VendoredFolder(
         cluster=cluster, component="toy", version="1", files={"a.yaml": b"a"}, shared=shared, fixed=fixed,
         definitions={CRD: text.encode()} if text else {},
     )  # fmt: skip
 
 
-def places(fresh: list[Holder], standing: list[Holder]) -> tuple[set[str], set[str]]:
+def places(fresh: list[VendoredFolder], standing: list[VendoredFolder]) -> tuple[set[str], set[str]]:
     """Return where CRDs are written, and what is replaced whole."""
-    files, folders = laid(fresh, standing)
+    files, folders = folder_files(fresh, standing)
     return {path.removesuffix(f"/{CRD}") for path in files if path.endswith(CRD)}, set(folders)
 
 

@@ -10,7 +10,7 @@ from generator.errors import UsageError
 from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import Finding, Severity
 from generator.model.rule import Explained
-from generator.repository.many import spread
+from generator.repository.parallel import spread
 from generator.spec.decode import decode
 from generator.spec.document import Document
 from generator.spec.reader import read
@@ -18,9 +18,18 @@ from generator.spec.reader import read
 MISNAMED = Explained(
     code="GEN-REPO-001",
     title="a cluster's name is its folder's name",
-    why="Paths in Argo CD are made of the name; another name here would write into another cluster's folders.",
-    wrong="# clusters/ml50/cluster.yaml\nmetadata:\n  name: ml51\n",
-    right="# clusters/ml50/cluster.yaml\nmetadata:\n  name: ml50\n",
+    text="""
+    Paths in Argo CD are made of the name; another name here would write into another cluster's folders.
+
+    Wrong:
+        # clusters/ml50/cluster.yaml
+        metadata:
+          name: ml51
+    Right:
+        # clusters/ml50/cluster.yaml
+        metadata:
+          name: ml50
+    """,
 )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from toyworld import NODES, World
 
-from generator.repository.handedits import HANDFUL, HandEdit, refusal, refusals
+from generator.repository.hand_edits import HANDFUL, HandEdit, refusal, refusals
 
 
 def test_a_refusal_says_what_where_and_both_ways_out() -> None:

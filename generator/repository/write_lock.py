@@ -14,7 +14,7 @@ from generator.errors import UsageError
 _PAUSE = 0.05
 
 
-class Lock(Struct, frozen=True):
+class WriteLock(Struct, frozen=True):
     """The right to write below `root`, which is open as the descriptor `folder`; `exclusive` gives it."""
 
     root: Path
@@ -22,7 +22,7 @@ class Lock(Struct, frozen=True):
 
 
 @contextmanager
-def exclusive(root: Path, waiting: Callable[[str], None], *, seconds: float = 30) -> Iterator[Lock]:
+def exclusive(root: Path, waiting: Callable[[str], None], *, seconds: float = 30) -> Iterator[WriteLock]:
     """Hold the repository at `root` from planning to the last write.
 
     While another process holds it, `waiting` is told so once. Raises `UsageError` when it is still held after
@@ -34,7 +34,7 @@ def exclusive(root: Path, waiting: Callable[[str], None], *, seconds: float = 30
         raise UsageError(f"{root}: cannot be opened: {error.strerror}") from None
     try:
         _take(folder, root, waiting, seconds)
-        yield Lock(root, folder)
+        yield WriteLock(root, folder)
     finally:
         os.close(folder)
 

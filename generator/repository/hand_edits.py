@@ -8,13 +8,13 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec import Struct, structs
 
 from generator.layout.lock import LOCK
+from generator.repository.git_folder import locate
 from generator.repository.history import History, Snapshot
 from generator.repository.lines import changed, first_difference, same
-from generator.repository.place import locate
 from generator.repository.plan import Change, Plan, Tree
 from generator.repository.record import Record
 from generator.repository.renames import Renames
-from generator.repository.standing import on_disk
+from generator.repository.vendored import on_disk
 
 Kind: TypeAlias = Literal["committed", "uncommitted", "unknown"]
 

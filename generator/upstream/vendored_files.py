@@ -10,15 +10,15 @@ from msgspec import Struct, structs
 
 from generator.layout.files import Files, document, objects
 from generator.layout.upstream import DEFINITION, KUSTOMIZATION, crds, folder, kustomized
-from generator.repository.project import names
-from generator.repository.standing import vendored_names
+from generator.repository.cluster_files import names
+from generator.repository.vendored import vendored_names
 from generator.upstream.split import Item
 
 MADE = "gen vendor made this from"
 _BASE = re.compile(rb"/base/([^/\s]+)/([^/\s]+)/crds\b")
 
 
-class Holder(Struct, frozen=True, kw_only=True):
+class VendoredFolder(Struct, frozen=True, kw_only=True):
     """One cluster that has a component in a version: the other files of its folder and its CRDs, by name. `shared`: the
     CRDs are taken from the base; `fixed`: this run must not touch it.
     """
@@ -51,13 +51,13 @@ def _files(items: Sequence[Item], sources: Sequence[str]) -> Files:
     return found
 
 
-def on_disk(root: Path, cluster: str, component: str) -> Holder:
+def on_disk(root: Path, cluster: str, component: str) -> VendoredFolder:
     """Return what stands vendored. `version` is that of the base it takes CRDs from, else ""."""
     files = read(root / folder(cluster, component))
     named = _BASE.search(files.get(KUSTOMIZATION, b""))
     version = named[2].decode() if named else ""
     own = {name: content for name, content in files.items() if name.startswith(DEFINITION)}
-    return Holder(
+    return VendoredFolder(
         cluster=cluster,
         component=component,
         version=version,
@@ -67,7 +67,7 @@ def on_disk(root: Path, cluster: str, component: str) -> Holder:
     )
 
 
-def paths(holder: Holder) -> Files:
+def paths(holder: VendoredFolder) -> Files:
     """Return the files of a component as it stands, CRDs in a base too, by their paths in the repository."""
     place = folder(holder.cluster, holder.component)
     definitions = crds(holder.component, holder.version) if holder.shared else place
@@ -76,7 +76,9 @@ def paths(holder: Holder) -> Files:
     }
 
 
-def others(root: Path, component: str, version: str, fresh: Collection[str], movable: Collection[str]) -> list[Holder]:
+def other_folders(
+    root: Path, component: str, version: str, fresh: Collection[str], movable: Collection[str]
+) -> list[VendoredFolder]:
     """Return the clusters, but for the `fresh` ones, that hold CRDs of this version: the `movable` ones, which this run
     may change, and those that take them from the base.
     """
@@ -89,7 +91,7 @@ def others(root: Path, component: str, version: str, fresh: Collection[str], mov
     ]
 
 
-def laid(fresh: Sequence[Holder], standing: Sequence[Holder]) -> tuple[Files, list[str]]:
+def folder_files(fresh: Sequence[VendoredFolder], standing: Sequence[VendoredFolder]) -> tuple[Files, list[str]]:
     """Return the files of one component in one version, and the folders they replace whole. All holders that are not
     `fixed` come to the same answer: shared CRDs, where they are equal for all; else each has its own.
     """
@@ -114,7 +116,7 @@ def laid(fresh: Sequence[Holder], standing: Sequence[Holder]) -> tuple[Files, li
     return files, folders
 
 
-def _folder_files(place: str, one: Holder, base: str) -> Files:
+def _folder_files(place: str, one: VendoredFolder, base: str) -> Files:
     found = {**one.files, **({} if base else one.definitions)}
     found[KUSTOMIZATION] = kustomized([*found], base)
     return {f"{place}/{name}": content for name, content in found.items()}

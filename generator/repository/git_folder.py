@@ -7,7 +7,7 @@ from msgspec import Struct
 from generator.errors import UsageError
 
 
-class Place(Struct, frozen=True):
+class GitFolder(Struct, frozen=True):
     """A folder in a Git working tree.
 
     `top` is the working tree's root, `prefix` the way from there to the folder ("" or ending in a slash) and
@@ -19,7 +19,7 @@ class Place(Struct, frozen=True):
     prefix: str
 
 
-def locate(root: Path) -> Place | None:
+def locate(root: Path) -> GitFolder | None:
     """Find the working tree that holds `root`, None outside of Git.
 
     Raises `UsageError` in a bare repository and for a `.git` file that leads nowhere.
@@ -29,7 +29,7 @@ def locate(root: Path) -> Place | None:
         git_dir = _git_dir(top)
         if git_dir is not None:
             prefix = "" if top == root else f"{root.relative_to(top).as_posix()}/"
-            return Place(top, git_dir, prefix)
+            return GitFolder(top, git_dir, prefix)
         if _holds_git(top):
             raise UsageError(f"{top}: this is a bare Git repository; run gen in a clone with a working tree")
     return None

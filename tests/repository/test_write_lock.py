@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from generator.errors import UsageError
-from generator.repository.lock import exclusive
+from generator.repository.write_lock import exclusive
 
 HOLD = """
 import sys
 from pathlib import Path
-from generator.repository.lock import exclusive
+from generator.repository.write_lock import exclusive
 with exclusive(Path(sys.argv[1]), print):
     print("held", flush=True)
     sys.stdin.read()

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from toyworld import CLUSTER, CUSTOM, NODES, TOTAL, World, render_at
 
-from generator.repository.handedits import HandEdit, hand_edits, refusal
+from generator.repository.hand_edits import HandEdit, hand_edits, refusal
 
 
 def refused(world: World) -> list[tuple[str, str]]:

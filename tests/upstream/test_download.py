@@ -3,8 +3,8 @@
 import pytest
 
 from generator.model.finding import Finding
+from generator.upstream.download import PAGE, refused
 from generator.upstream.findings import grouped
-from generator.upstream.pull import PAGE, refused
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from chartworld import component
 
 from generator.build.kinds import Kinds
 from generator.components.component import Patch
-from generator.upstream.settle import Around, Settled, settle
+from generator.upstream.component_objects import ClusterView, ComponentObjects, component_objects
 from generator.upstream.split import Item, Part
 
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
@@ -33,18 +33,18 @@ def definition(scope: str = "Namespaced", *, serves: bool = True) -> dict[str, A
     }
 
 
-def settled(*manifests: dict[str, Any], beside: Any = (), complete: bool = True, **more: Any) -> Settled:
+def settled(*manifests: dict[str, Any], beside: Any = (), complete: bool = True, **more: Any) -> ComponentObjects:
     items = tuple(Item(one, "chart toy 1", f"toy/{index}.yaml") for index, one in enumerate(manifests))
-    around = Around(
+    around = ClusterView(
         kubernetes="1.35.3",
         served=Kinds.at(35).joined(beside),
         namespaces=frozenset({"toy"}),
         complete=complete,
     )
-    return settle(component(**more), [("toy", Part(items=items))], around)
+    return component_objects(component(**more), [("toy", Part(items=items))], around)
 
 
-def metadata(found: Settled) -> list[dict[str, Any]]:
+def metadata(found: ComponentObjects) -> list[dict[str, Any]]:
     assert not found.findings, found.findings
     return [item.manifest["metadata"] for item in found.items]
 

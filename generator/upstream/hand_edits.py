@@ -15,16 +15,16 @@ from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, Inputs, fold
 from generator.model.finding import Finding
 from generator.repository.lines import with_line_feeds
 from generator.repository.record import Record
-from generator.repository.standing import intact, vendored
-from generator.repository.standing import on_disk as on_file
+from generator.repository.vendored import intact, vendored
+from generator.repository.vendored import on_disk as on_file
 from generator.spec.reader import read
-from generator.upstream.charts import How
-from generator.upstream.components import Laid, settle_all
+from generator.upstream.charts import FetchOptions
+from generator.upstream.component_files import FileLayout, all_component_objects
+from generator.upstream.component_objects import ComponentObjects
 from generator.upstream.findings import Place
-from generator.upstream.folder import definition_files, object_files, on_disk, paths
 from generator.upstream.gather import gather
-from generator.upstream.settle import Settled
-from generator.upstream.target import Site, Target
+from generator.upstream.tasks import ClusterSite, Task
+from generator.upstream.vendored_files import definition_files, object_files, on_disk, paths
 
 _BESIDE = (f"/{INPUTS}", f"/{FOUND}", f"/{KUSTOMIZATION}")
 # Git leaves these; gen indents whatever looks like them.
@@ -38,34 +38,34 @@ class Edited(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class Comparison(Struct, frozen=True, kw_only=True):
     """What the question is about: `laid` is about to replace what stands; `discard` may be lost."""
 
     root: Path
-    sites: Sequence[Site]
-    laid: Laid
+    sites: Sequence[ClusterSite]
+    laid: FileLayout
     lock: Lock
-    how: How
+    how: FetchOptions
     discard: Collection[str]
 
 
-def edited(asked: Asked, targets: Sequence[Target]) -> Edited:
+def edited(comparison: Comparison, tasks: Sequence[Task]) -> Edited:
     """Find hand edits in what is about to be replaced. What gen is known to have written needs no second look."""
-    record = Record.load(asked.root)
-    doubtful = [target for target in targets if _doubtful(asked, target, record)]
-    same = _same_gen(asked.root)
-    old = [(target, _as_it_stands(asked.root, target) if same else None) for target in doubtful]
+    record = Record.load(comparison.root)
+    doubtful = [task for task in tasks if _doubtful(comparison, task, record)]
+    same = _same_gen(comparison.root)
+    old = [(task, _as_it_stands(comparison.root, task) if same else None) for task in doubtful]
     known = [one for _, one in old if one]
     # What stands was made of what is locked, whatever is to come.
-    made, _ = gather(known, asked.lock, structs.replace(asked.how, again=frozenset()), lambda _: None)
-    ready = settle_all(asked.root, asked.sites, made)
-    untold = [target.place for target, one in old if one is None]
+    made, _ = gather(known, comparison.lock, structs.replace(comparison.how, again=frozenset()), lambda _: None)
+    ready = all_component_objects(comparison.root, comparison.sites, made)
+    untold = [task.place for task, one in old if one is None]
     findings: list[tuple[Place, Finding]] = []
     for one in ready:
         if any(part.findings for _, part in one.made.parts):
-            untold.append(one.target.place)
+            untold.append(one.task.place)
         else:
-            findings += [(one.target.place, edit) for edit in _edits(asked, one.target, one.settled, record)]
+            findings += [(one.task.place, edit) for edit in _edits(comparison, one.task, one.objects, record)]
     return Edited(tuple(findings), tuple(map(_untold, untold)))
 
 
@@ -75,41 +75,41 @@ def _same_gen(root: Path) -> bool:
     return found is not None and found[1].decode(errors="replace") == __version__
 
 
-def _doubtful(asked: Asked, target: Target, record: Record) -> bool:
+def _doubtful(comparison: Comparison, task: Task, record: Record) -> bool:
     """Tell whether a file that will change is neither as gen left it on this machine, nor as its folder's seal says."""
     changed = any(
-        asked.laid.files.get(path) != content and not record.knows(path, content)
-        for path, content in paths(on_disk(asked.root, *target.place)).items()
+        comparison.laid.files.get(path) != content and not record.knows(path, content)
+        for path, content in paths(on_disk(comparison.root, *task.place)).items()
         if not path.endswith(_BESIDE)
     )
-    known = vendored(on_file(asked.root), target.place[0], [target.place[1]]).get(target.place[1])
-    return changed and (known is None or not intact(asked.root, *target.place, known.found))
+    known = vendored(on_file(comparison.root), task.place[0], [task.place[1]]).get(task.place[1])
+    return changed and (known is None or not intact(comparison.root, *task.place, known.found))
 
 
-def _as_it_stands(root: Path, target: Target) -> Target | None:
-    """Return the target with the inputs beside its files; None where they cannot be inflated by this gen."""
+def _as_it_stands(root: Path, task: Task) -> Task | None:
+    """Return the task with the inputs beside its files; None where they cannot be inflated by this gen."""
     try:
-        document = read((root / folder(*target.place) / INPUTS).read_bytes(), INPUTS)
+        document = read((root / folder(*task.place) / INPUTS).read_bytes(), INPUTS)
         inputs = msgspec.convert(document.value, Inputs)
     except (OSError, msgspec.ValidationError):
         return None
     if inputs.helm != HELM:
         return None
-    component = structs.replace(target.component, base=(), objects=(), patches=())
-    return structs.replace(target, inputs=inputs, component=component)
+    component = structs.replace(task.component, base=(), objects=(), patches=())
+    return structs.replace(task, inputs=inputs, component=component)
 
 
-def _edits(asked: Asked, target: Target, settled: Settled, record: Record) -> Iterator[Finding]:
-    holder = on_disk(asked.root, *target.place)
+def _edits(comparison: Comparison, task: Task, objects: ComponentObjects, record: Record) -> Iterator[Finding]:
+    holder = on_disk(comparison.root, *task.place)
     made = structs.replace(
         holder,
-        files=object_files(*target.place, settled.items),
-        definitions=definition_files(target.component.name, holder.version, settled.definitions),
+        files=object_files(*task.place, objects.items),
+        definitions=definition_files(task.component.name, holder.version, objects.definitions),
     )
     should = paths(made)
     for path, content in paths(holder).items():
         ours = path.endswith(_BESIDE) or record.knows(path, content) or _MARKER.search(content)
-        if not ours and _body(should.get(path)) != _body(content) and not _within(path, asked.discard):
+        if not ours and _body(should.get(path)) != _body(content) and not _within(path, comparison.discard):
             yield _finding(path, _body(content) or b"", _body(should.get(path)))
 
 

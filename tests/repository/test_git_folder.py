@@ -4,7 +4,7 @@ import pytest
 from toyworld import World
 
 from generator.errors import UsageError
-from generator.repository.place import Place, locate
+from generator.repository.git_folder import GitFolder, locate
 
 
 def test_outside_of_git_there_is_no_place(tmp_path: Path) -> None:
@@ -13,8 +13,8 @@ def test_outside_of_git_there_is_no_place(tmp_path: Path) -> None:
 
 
 def test_a_working_tree_and_a_folder_in_it(world: World) -> None:
-    assert locate(world.root) == Place(world.root, world.root / ".git", "")
-    assert locate(world.root / "overlays/toy") == Place(world.root, world.root / ".git", "overlays/toy/")
+    assert locate(world.root) == GitFolder(world.root, world.root / ".git", "")
+    assert locate(world.root / "overlays/toy") == GitFolder(world.root, world.root / ".git", "overlays/toy/")
 
 
 def test_it_agrees_with_git_in_a_linked_worktree(world: World, tmp_path: Path) -> None:

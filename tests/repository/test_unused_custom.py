@@ -7,7 +7,7 @@ from reference import ROOT
 from toyworld import World
 
 from generator.cli import run
-from generator.repository.project import load
+from generator.repository.cluster_files import load
 from generator.repository.render import render
 
 CLUSTER = "clusters/a30-bench/cluster.yaml"

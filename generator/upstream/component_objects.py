@@ -18,7 +18,7 @@ from generator.upstream.split import Item, Part, called
 OWN = "gen's own objects"
 
 
-class Around(Struct, frozen=True, kw_only=True):
+class ClusterView(Struct, frozen=True, kw_only=True):
     """What a component finds on its cluster: what the API server takes, the namespaces that gen makes, and whether all
     CRDs are known (`complete`), so that an unknown kind is a mistake and not only unseen.
     """
@@ -29,7 +29,7 @@ class Around(Struct, frozen=True, kw_only=True):
     complete: bool
 
 
-class Settled(Struct, frozen=True, kw_only=True):
+class ComponentObjects(Struct, frozen=True, kw_only=True):
     """A component's objects, its CRDs, and what they need of others."""
 
     items: tuple[Item, ...] = ()
@@ -39,20 +39,20 @@ class Settled(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-def settle(component: Component, parts: Sequence[tuple[str, Part]], around: Around) -> Settled:
+def component_objects(component: Component, parts: Sequence[tuple[str, Part]], view: ClusterView) -> ComponentObjects:
     """Return what the parts become; each stands with the namespace of objects that name none."""
     if refused := [each for _, part in parts for each in part.findings]:
         # What else would be found wrong in a half of it is not worth a word.
-        return Settled(findings=tuple(refused))
+        return ComponentObjects(findings=tuple(refused))
     taken = [(item, namespace) for namespace, part in parts for item in part.items]
-    items = [_placed(item, namespace, around) for item, namespace in taken if not _is_namespace(item)]
+    items = [_placed(item, namespace, view) for item, namespace in taken if not _is_namespace(item)]
     definitions = [item for _, part in parts for item in part.definitions]
     own = [Item(manifest, OWN, "") for manifest in (*component.base, *component.objects)]
     everything = [*own, *items, *definitions]
-    verdicts = [_verdict(item, around) for item, _ in taken]
+    verdicts = [_verdict(item, view) for item, _ in taken]
     notes = [note for _, part in parts for note in part.notes]
     refused = [verdict for verdict in verdicts if isinstance(verdict, Finding)]
-    return Settled(
+    return ComponentObjects(
         items=tuple(items),
         definitions=tuple(definitions),
         found=_found(items, definitions),
@@ -65,30 +65,30 @@ def _is_namespace(item: Item) -> bool:
     return (item.manifest["apiVersion"], item.manifest["kind"]) == ("v1", "Namespace")
 
 
-def _verdict(item: Item, around: Around) -> Finding | str | None:
+def _verdict(item: Item, view: ClusterView) -> Finding | str | None:
     """Return what is wrong with an object on this cluster, or a note; None where nothing is to be said."""
-    manifest, served = item.manifest, around.served
+    manifest, served = item.manifest, view.served
     if _is_namespace(item):
         name = manifest["metadata"]["name"]
         what = f"makes the Namespace {name}, but all Namespaces stand in the Application `namespaces`"
         fix = "turn it off with values, or name it in the component"
-        return None if name in around.namespaces else Finding(message=item.told(what), fix=fix)
+        return None if name in view.namespaces else Finding(message=item.told(what), fix=fix)
     if served.takes(manifest):
         return None
-    what, here = f"{called(manifest)} is of {manifest['apiVersion']}", f"Kubernetes {around.kubernetes}"
+    what, here = f"{called(manifest)} is of {manifest['apiVersion']}", f"Kubernetes {view.kubernetes}"
     if served.ours(group_of(manifest["apiVersion"])):
         fix = "take a version of the chart for this Kubernetes"
         return Finding(message=item.told(f"{what}, which {here} does not serve"), fix=fix)
-    if around.complete:
+    if view.complete:
         fix = "turn the object off with values, or have the component with its CRD"
         what += f", which {here} with this cluster's CRDs does not serve"
         return Finding(message=item.told(what), fix=fix)
     return item.told(f"{what}, and no CRD that is vendored here serves it")
 
 
-def _placed(item: Item, namespace: str, around: Around) -> Item:
+def _placed(item: Item, namespace: str, view: ClusterView) -> Item:
     """Return an object in the namespace it belongs to."""
-    scope = around.served.namespaced(item.manifest["apiVersion"], item.manifest["kind"])
+    scope = view.served.namespaced(item.manifest["apiVersion"], item.manifest["kind"])
     manifest = _subjects(_into(item.manifest, namespace, namespaced=scope), namespace)
     return Item(manifest, item.origin, item.source)
 

@@ -11,12 +11,12 @@ from generator.errors import UsageError
 from generator.layout.lock import Lock, key
 from generator.layout.upstream import Inputs, State, Upstream, brings, inputs, state
 from generator.model.cluster import Cluster
-from generator.repository.standing import intact, on_disk, vendored, vendored_names
+from generator.repository.vendored import intact, on_disk, vendored, vendored_names
 from generator.spec.near import near
 from generator.upstream.findings import Place
 
 
-class Site(Struct, frozen=True):
+class ClusterSite(Struct, frozen=True):
     """A cluster, all that is installed on it, and the state of what comes from upstream."""
 
     cluster: Cluster
@@ -29,7 +29,7 @@ class Site(Struct, frozen=True):
         return all(settings.managed for settings in self.cluster.components.values())
 
 
-class Target(Struct, frozen=True):
+class Task(Struct, frozen=True):
     """One component to inflate, and why: `state` is what stands now."""
 
     cluster: Cluster
@@ -48,19 +48,19 @@ def needed(component: Component) -> set[str]:
     return {*(key(release.chart) for release in component.releases), *component.manifests}
 
 
-def sites(root: Path, clusters: Iterable[Cluster], lock: Lock) -> list[Site]:
+def sites(root: Path, clusters: Iterable[Cluster], lock: Lock) -> list[ClusterSite]:
     """Return what is installed on these clusters, once all of it is vendored. What is damaged, or made of what the lock
     does not name, counts as stale.
     """
     return [_site(root, cluster, lock) for cluster in clusters]
 
 
-def _site(root: Path, cluster: Cluster, lock: Lock) -> Site:
+def _site(root: Path, cluster: Cluster, lock: Lock) -> ClusterSite:
     bringing = [one.name for one in compose(cluster) if brings(one)]
     components = compose(cluster, bringing)
     known = vendored(on_disk(root), cluster.name, vendored_names(root, cluster.name))
     states = {one.name: _state(root, cluster, one, known.get(one.name), lock) for one in components if brings(one)}
-    return Site(cluster, components, states)
+    return ClusterSite(cluster, components, states)
 
 
 def _state(root: Path, cluster: Cluster, component: Component, known: Upstream | None, lock: Lock) -> State:
@@ -71,7 +71,7 @@ def _state(root: Path, cluster: Cluster, component: Component, known: Upstream |
     return "vendored" if named and intact(root, cluster.name, component.name, known.found) else "stale"
 
 
-def targets(found: Sequence[Site], wanted: Sequence[str], *, everything: bool) -> list[Target]:
+def tasks(found: Sequence[ClusterSite], wanted: Sequence[str], *, everything: bool) -> list[Task]:
     """Return what is to be inflated: of the components `wanted`, or all; only what is not vendored or stale, unless it
     was named or `everything` is to be done again. Raises UsageError for a name that no cluster has.
     """
@@ -82,7 +82,7 @@ def targets(found: Sequence[Site], wanted: Sequence[str], *, everything: bool) -
             hint = f"did you mean {meant}?" if meant else f"there are {', '.join(sorted(known)) or 'none'}"
             raise UsageError(f"{name}: no cluster has a component of this name with a chart or manifest; {hint}")
     return [
-        Target(site.cluster, one, inputs(site.cluster, one), site.states[one.name])
+        Task(site.cluster, one, inputs(site.cluster, one), site.states[one.name])
         for site in found
         for one in site.components
         if one.name in site.states

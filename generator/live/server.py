@@ -15,7 +15,7 @@ from generator.live.dryrun import Server, dry_run, server
 from generator.rules.judging import Answers
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class ServerAnswers(Struct, frozen=True, kw_only=True):
     """Which server was asked, where it is, what it said, and how many seconds that took."""
 
     server: Server
@@ -25,7 +25,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-def ask_server(built: Built, kubeconfig: Path | None, context: str | None) -> Asked:
+def ask_server(built: Built, kubeconfig: Path | None, context: str | None) -> ServerAnswers:
     """Ask the server of a kubeconfig's context, or a throw-away one. Raises UsageError when a program or file is
     missing, or where there is no talking to the server.
     """
@@ -36,7 +36,7 @@ def ask_server(built: Built, kubeconfig: Path | None, context: str | None) -> As
         found = server(api)
         answers = dry_run(built, api)
         away, host = api.throw_away, api.host
-    return Asked(server=found, host=host, throw_away=away, answers=answers, seconds=monotonic() - begun)
+    return ServerAnswers(server=found, host=host, throw_away=away, answers=answers, seconds=monotonic() - begun)
 
 
 @contextmanager
