@@ -36,7 +36,7 @@ def lets_go(built: Built) -> Iterator[Finding]:
     right="# replicas: 2\nspec: {minAvailable: 1}\n",
     severity=Severity.WARNING,
 )
-def single(built: Built) -> Iterator[Finding]:
+def single_pod(built: Built) -> Iterator[Finding]:
     """With one replica a budget does not keep the service up, it only stops the drain of the node that has it."""
     for budget, _, copies in covered(built):
         if copies == 1 and allowed(budget, copies) <= 0:
@@ -50,7 +50,7 @@ def single(built: Built) -> Iterator[Finding]:
     wrong="# two budgets\nselector: {matchLabels: {app: web}}\n",
     right="# one budget\nselector: {matchLabels: {app: web}}\n",
 )
-def alone(built: Built) -> Iterator[Finding]:
+def one_budget(built: Built) -> Iterator[Finding]:
     """The API server answers every eviction of a pod with two budgets by an error, so that its node cannot be
     drained.
     """
