@@ -32,7 +32,7 @@ def lets_go(built: Built) -> Iterator[Finding]:
 
 
 @rule("GEN-PDB-002", "a single pod has no budget that keeps it", severity=Severity.WARNING)
-def single(built: Built) -> Iterator[Finding]:
+def single_pod(built: Built) -> Iterator[Finding]:
     """With one replica a budget does not keep the service up, it only stops the drain of the node that has it.
 
     Wrong:
@@ -49,7 +49,7 @@ def single(built: Built) -> Iterator[Finding]:
 
 
 @rule("GEN-PDB-003", "one budget for a pod")
-def alone(built: Built) -> Iterator[Finding]:
+def one_budget(built: Built) -> Iterator[Finding]:
     """The API server answers every eviction of a pod with two budgets by an error, so that its node cannot be
     drained.
 

@@ -5,7 +5,7 @@ from manifests import found, manifest, reached, workload
 
 from generator.rules import budgets
 
-LETS_GO, SINGLE, ALONE = budgets.lets_go, budgets.single, budgets.alone
+LETS_GO, SINGLE, ALONE = budgets.lets_go, budgets.single_pod, budgets.one_budget
 ALL = {"matchLabels": {"app": "x"}}
 
 
