@@ -3,7 +3,7 @@
 
 Run as `python tools/real.py [NAME ...]`. Each lies in the cache ($XDG_CACHE_HOME or ~/.cache, then gen/bin) as
 NAME-VERSION/NAME, and NAME leads there. Go's own caches are used and kept, so that a build that was stopped goes on.
-On two cores and with nothing cached all of it takes about twenty minutes.
+On two cores and with nothing cached all of it takes about half an hour.
 """
 
 import fcntl
@@ -36,6 +36,8 @@ class Program(NamedTuple):
     how: Callable[["Program", str, Path], None]
     beside: tuple[str, ...] = ()
     """Modules, with versions, for those that its module replaces by folders of its own."""
+    chart: str = ""
+    """A folder of its module that is kept as `chart` beside the program."""
 
     @property
     def target(self) -> Path:
@@ -72,6 +74,16 @@ def wrapped(program: Program, go: str, work: Path) -> None:
     stamps = {"gitVersion": program.version, "gitMajor": major, "gitMinor": minor}
     flags = " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in stamps.items())
     _run([go, "build", "-o", str(work / program.name), "-ldflags", flags, program.package], work, GOFLAGS="-mod=mod")
+    if program.chart:
+        _copy(Path(found["Dir"]) / program.chart, program.target.with_name("chart"))
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a folder; the cache of Go's modules, where it comes from, lets nobody write."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target)
+    for path in (target, *target.rglob("*")):
+        path.chmod(path.stat().st_mode | 0o200)
 
 
 _REPLACE = r"^(?:replace)?\s*(\S+) => (\S.*?)\s*$"
@@ -89,6 +101,7 @@ MINIO, MC = "github.com/minio/minio", "github.com/minio/mc"
 HELM, REGISTRY = "helm.sh/helm/v3", "github.com/distribution/distribution/v3"
 KWOK, KUEUE, VOLCANO = "sigs.k8s.io/kwok", "sigs.k8s.io/kueue", "volcano.sh/volcano"
 APIS = ("volcano.sh/apis@v1.14.0",)
+VOLCANO_CHART = "installer/helm/chart/volcano"
 PROGRAMS = (
     Program("helm", HELM, "v3.19.0", f"{HELM}/cmd/helm", stamped),
     Program("registry", REGISTRY, "v3.0.0", f"{REGISTRY}/cmd/registry", go_install),
@@ -99,8 +112,8 @@ PROGRAMS = (
     Program("kube-controller-manager", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kube-controller-manager", wrapped),
     Program("kube-scheduler", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kube-scheduler", wrapped),
     Program("kwok", KWOK, "v0.7.0", f"{KWOK}/cmd/kwok", go_install),
-    Program("kueue", KUEUE, "v0.18.3", f"{KUEUE}/cmd/kueue", wrapped),
-    Program("vc-scheduler", VOLCANO, "v1.14.1", f"{VOLCANO}/cmd/scheduler", wrapped, APIS),
+    Program("kueue", KUEUE, "v0.18.3", f"{KUEUE}/cmd/kueue", wrapped, chart="charts/kueue"),
+    Program("vc-scheduler", VOLCANO, "v1.14.1", f"{VOLCANO}/cmd/scheduler", wrapped, APIS, VOLCANO_CHART),
     Program("vc-controller-manager", VOLCANO, "v1.14.1", f"{VOLCANO}/cmd/controller-manager", wrapped, APIS),
     Program("kubeadm", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kubeadm", wrapped),
 )
@@ -125,11 +138,12 @@ def build(program: Program, go: str) -> None:
 
 def missing(programs: tuple[Program, ...]) -> list[Program]:
     """Return the programs that are not in the cache in their version."""
-    return [one for one in programs if not os.access(one.target, os.X_OK) or not _leads(BIN / one.name, one.target)]
+    return [one for one in programs if not _whole(one)]
 
 
-def _leads(link: Path, target: Path) -> bool:
-    return link.resolve() == target.resolve()
+def _whole(program: Program) -> bool:
+    chart = not program.chart or program.target.with_name("chart").exists()
+    return chart and os.access(program.target, os.X_OK) and (BIN / program.name).resolve() == program.target.resolve()
 
 
 def _run(command: list[str], work: Path, **env: str) -> str:

@@ -1,0 +1,72 @@
+"""What Argo CD would apply: a rendered repository's overlays, with charts that lie in the cache instead of the network.
+
+Nothing else is put in the way of Kustomize and Helm, so that a chart that does not take its values fails here.
+"""
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from apiserver import programs
+
+from tools import need_kustomize
+
+Object = dict[str, Any]
+CHARTS = {"kueue": "kueue", "volcano": "vc-scheduler"}
+"""Charts, by the program beside which `tools/real.py` keeps them."""
+
+
+class Rendered:
+    """Components of a cluster in a copy of a rendered repository. All are built at once, beside what else is done."""
+
+    def __init__(self, repository: Path, cluster: str, folder: Path, components: tuple[str, ...]) -> None:
+        for name in ("base", f"overlays/{cluster}"):
+            shutil.copytree(repository / name, folder / name)
+        self.builds = {name: Build(folder / "overlays" / cluster / name) for name in components}
+
+    def objects(self, component: str) -> list[Object]:
+        """Return what a component consists of."""
+        return self.builds[component].objects()
+
+    def stop(self) -> None:
+        """End what still runs."""
+        for one in self.builds.values():
+            one.process.kill()
+            one.process.wait()
+
+
+class Build:
+    """Kustomize at work on a folder."""
+
+    def __init__(self, overlay: Path) -> None:
+        _place(overlay / "releases")
+        (helm,) = programs("helm")
+        command = [*need_kustomize(), "--enable-helm", f"--helm-command={helm}", str(overlay)]
+        self.out, self.err = overlay / "objects.out", overlay / "errors.out"
+        with self.out.open("wb") as out, self.err.open("wb") as err:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+
+    def objects(self) -> list[Object]:
+        """Return what was built, once it is; the test fails with Kustomize's words where it could not be."""
+        assert self.process.wait(300) == 0, self.err.read_text()
+        return [one for one in yaml.load_all(self.out.read_bytes(), yaml.CSafeLoader) if one]
+
+
+def _place(releases: Path) -> None:
+    """Put charts where Kustomize looks before it asks the network."""
+    file = releases / "kustomization.yaml"
+    wanted = yaml.safe_load(file.read_bytes()).get("helmCharts", []) if file.exists() else []
+    for chart in wanted:
+        target = releases / "charts" / f"{chart['name']}-{chart['version']}" / chart["name"]
+        shutil.copytree(_chart(chart["name"]), target, dirs_exist_ok=True)
+
+
+def _chart(name: str) -> Path:
+    (program,) = programs(CHARTS[name])
+    folder = Path(program).resolve().parent / "chart"
+    if not folder.exists():
+        pytest.fail(f"no chart beside {program}: run `python tools/real.py {CHARTS[name]}`")
+    return folder
