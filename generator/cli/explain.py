@@ -24,7 +24,10 @@ def command(code: str, path: str | None, directory: Path) -> None:
     if path is None:
         if not code.upper().startswith("GEN-"):
             raise UsageError(f"`{code}` is not a code; for a value say where: gen explain {code} kubernetes.podCIDR")
-        _show(_known(code.upper()))
+        explained = _known(code.upper())
+        if not explained.text:
+            raise UsageError("explanations are docstrings, which this Python leaves out: run gen without -OO")
+        _show(explained)
         return
     from generator.repository.origin import origin  # noqa: PLC0415 - the other half of this verb
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from generator.components.argo_cd.access import NAMESPACE
 from generator.components.component import NAMESPACES, Component, Ignore, Manifest, Tier, protect
 from generator.layout.files import Files, corner, document, kustomization, objects
 from generator.layout.upstream import Upstream, home
@@ -98,7 +99,7 @@ def application(  # noqa: PLR0913, PLR0917 - the fields of one object
         "kind": "Application",
         "metadata": {
             "name": name,
-            "namespace": "argocd",
+            "namespace": NAMESPACE,
             "labels": {**cluster.labels, "gen.internal/cluster": cluster.name},
             "annotations": {
                 "argocd.argoproj.io/sync-wave": str(wave),
@@ -141,7 +142,7 @@ def root(cluster: Cluster) -> Manifest:
 
     Only what changed is applied: otherwise one child that is not healthy, a node being down, would hold all others.
     """
-    made = application(cluster, ROOT, ROOT, 0, "argocd", [f"clusters/{cluster.name}/argocd"])
+    made = application(cluster, ROOT, ROOT, 0, NAMESPACE, [f"clusters/{cluster.name}/argocd"])
     made["spec"]["syncPolicy"]["syncOptions"].append("ApplyOutOfSyncOnly=true")
     return made
 
@@ -150,7 +151,7 @@ def projects(cluster: Cluster, components: Sequence[Component], known: Mapping[s
     """Return a project for each tier in use, one for the namespaces, one for the root, and the closed default."""
     tiers = [tier for tier in Tier if any(component.tier == tier for component in components)]
     return [
-        _project(cluster, ROOT, "Applications and projects, nothing else", {"argocd"}, set(), ROOT_KINDS),
+        _project(cluster, ROOT, "Applications and projects, nothing else", {NAMESPACE}, set(), ROOT_KINDS),
         _project(cluster, NAMESPACES, "all Namespaces", {"default"}, {"/Namespace"}),
         *(_tier(cluster, tier, [c for c in components if c.tier == tier], known) for tier in tiers),
         _app_project(
@@ -166,7 +167,7 @@ def projects(cluster: Cluster, components: Sequence[Component], known: Mapping[s
 
 
 def _app_project(name: str, spec: Manifest) -> Manifest:
-    metadata = {"name": name, "namespace": "argocd", "annotations": FIRST}
+    metadata = {"name": name, "namespace": NAMESPACE, "annotations": FIRST}
     return {"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject", "metadata": metadata, "spec": spec}
 
 

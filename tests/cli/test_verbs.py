@@ -508,3 +508,14 @@ def test_output_is_plain_when_piped(repository: Path) -> None:
     )
     assert "\x1b" not in done.stdout
     assert yaml.safe_load((repository / "gen.lock").read_text())["gen"]
+
+
+def test_explanations_that_python_left_out_are_said_to_be_missing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-OO", "-m", "generator", "explain", "GEN-NET-004"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "run gen without -OO" in done.stderr

@@ -11,9 +11,10 @@ from generator.components.ceph_cluster import ceph_cluster
 from generator.components.component import Component
 from generator.components.minio import minio
 from generator.components.minio.layout import SERVICE
+from generator.components.rook_ceph import NAMESPACE
 from generator.components.workflows import DEFINITION as WORKFLOWS
 from generator.components.workflows import workflows
-from generator.components.workflows.backup import NAMESPACE, workflow_template
+from generator.components.workflows.backup import workflow_template
 from generator.model.cluster import Cluster
 from generator.model.storage import Encryption
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
 from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.common import CLUSTER_ROLES, UNWATCHED, WEBHOOKS, class_owner, exposed
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
@@ -226,7 +227,7 @@ def monitors(cluster: Cluster) -> Iterator[Manifest]:
     """Watch Argo CD, whose Services carry a port named metrics and whose NetworkPolicies let everybody scrape, and Argo
     Workflows, with the backups' own metric of their last success.
     """
-    yield monitor("argo-cd", "argocd", {"app.kubernetes.io/part-of": "argocd"})
+    yield monitor("argo-cd", ARGO_CD, {"app.kubernetes.io/part-of": "argocd"})
     if cluster.backups:
         yield monitor("argo-workflows", ARGO, {"app": "workflow-controller"})
 

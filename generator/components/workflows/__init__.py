@@ -9,6 +9,7 @@ from generator.components.definition import Definition
 from generator.components.issuers import signed
 from generator.components.minio.settings import user_secret
 from generator.components.minio.versions import VERSIONS as MINIO_VERSIONS
+from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
 from generator.components.workflows import backup
 from generator.model.cluster import Backup, Cluster
@@ -64,7 +65,7 @@ def schedules(cluster: Cluster) -> Iterator[Manifest]:
             url = f"https://{{}}:{port['securePort']}" if "securePort" in port else f"http://{{}}:{port['port']}"
             arguments = {
                 "name": item.name,
-                "source-url": url.format(f"{rgw_service(store)}.{backup.NAMESPACE}.svc"),
+                "source-url": url.format(f"{rgw_service(store)}.{NAMESPACE}.svc"),
                 "source-bucket": item.source.bucket,
                 "source-secret": f"rook-ceph-object-user-{store.name}-{backup_reader(store)}",
                 "target-bucket": item.target.bucket,
@@ -80,7 +81,7 @@ def schedule(item: Backup, arguments: dict[str, str]) -> Manifest:
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "CronWorkflow",
-        "metadata": {"name": f"backup-{item.name}", "namespace": backup.NAMESPACE, "labels": backup.LABELS},
+        "metadata": {"name": f"backup-{item.name}", "namespace": NAMESPACE, "labels": backup.LABELS},
         "spec": {
             "schedules": [item.schedule],
             "timezone": "Etc/UTC",
@@ -103,7 +104,7 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     users = {user.name: user for item in cluster.backups if (user := writer(cluster, item))}
     return (
         *(writer_secret(user) for user in users.values()),
-        signed("backup-client", backup.NAMESPACE, "workflows"),
+        signed("backup-client", NAMESPACE, "workflows"),
     )
 
 
@@ -111,7 +112,7 @@ def writer_secret(user: ObjectUser) -> Secret:
     """Return the keys of a MinIO user, a second time: Secrets do not reach across namespaces."""
     return Secret(
         name=user_secret(user.name),
-        namespace=backup.NAMESPACE,
+        namespace=NAMESPACE,
         keys=("accessKey", "secretKey"),
         source="generated",
         loss="outage",

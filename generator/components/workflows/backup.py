@@ -4,9 +4,9 @@ from functools import cache
 
 from generator.components.component import Manifest
 from generator.components.minio.versions import VERSIONS as MINIO
+from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects, read_text
 
-NAMESPACE = "rook-ceph"
 LABELS = {"app.kubernetes.io/name": "backup", "app.kubernetes.io/part-of": "workflows"}
 CLIENT_IMAGE = MINIO.known[0].images["client"]
 
