@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Members = Callable[[str], Member]
 
 pytest_plugins = ["apiserver", "twin.fixtures"]
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.twin
 
 TRAINING = "gpu-training"
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"

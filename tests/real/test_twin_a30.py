@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from twin.team import Member
 
 pytest_plugins = ["apiserver", "twin.fixtures"]
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.twin
 
 NEVER = 5.0
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from twin.team import Member
 
 pytest_plugins = ["apiserver", "twin.fixtures"]
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.twin
 
 Object = dict[str, Any]
 Form = Callable[["Member"], Object]

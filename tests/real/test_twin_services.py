@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Members = Callable[[str], Member]
 
 pytest_plugins = ["apiserver", "twin.fixtures"]
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.twin
 
 TRAINING, INFERENCE = "gpu-training", "gpu-inference"
 NEVER = 5.0

@@ -230,6 +230,7 @@ def test_update_moves_an_older_version_in_the_cluster_file(
     definition = Definition(name="csi-nfs", make=csi_nfs, versions=versions)
     monkeypatch.setattr("generator.components.CATALOGUE", {"csi-nfs": definition})
     monkeypatch.setattr("generator.upstream.update.CATALOGUE", {"csi-nfs": definition})
+    monkeypatch.setattr("generator.checks.versions.CATALOGUE", {"csi-nfs": definition})
     file = "clusters/one/cluster.yaml"
     world.put(file, (world.root / file).read_text() + '  components:\n    csi-nfs: {version: "1.0.0"}   # why\n')
     world.gen("vendor")
