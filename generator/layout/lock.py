@@ -19,6 +19,11 @@ class Lock(Struct, frozen=True, kw_only=True):
     manifests: Mapping[str, str] = {}
     images: Mapping[str, str] = {}
 
+    @property
+    def sources(self) -> frozenset[str]:
+        """The charts and manifests that are locked, by the names that the lock gives them."""
+        return frozenset({*self.charts, *self.manifests})
+
 
 def key(chart: Chart) -> str:
     """Return how a chart is named in the lock: by its own repository, whatever mirror it came through."""

@@ -67,7 +67,7 @@ def _state(root: Path, cluster: Cluster, component: Component, known: Upstream |
     found = state(cluster, component, known, lock)
     if found != "vendored" or known is None:
         return found
-    named = needed(component) <= {*lock.charts, *lock.manifests}
+    named = needed(component) <= lock.sources
     return "vendored" if named and intact(root, cluster.name, component.name, known.found) else "stale"
 
 

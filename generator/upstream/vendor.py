@@ -33,7 +33,7 @@ NOTHING = FileLayout({}, ())
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """What `gen vendor` was options for. `components`: only these, whatever their state. `check`: inflate all of it
+    """What `gen vendor` is to do. `components`: only these, whatever their state. `check`: inflate all of it
     again from what is locked, and write nothing. `cluster_files`: changed ones, by path, to be written with the rest.
     """
 
@@ -94,7 +94,7 @@ def vendor(
     lock = locked(on_disk(root))
     found = sites(root, [one.cluster for one in loaded if one.cluster], lock)
     wanted = tasks(found, options.components, everything=options.check)
-    unlocked = [(one, name) for one in wanted for name in needed(one.component) - {*lock.charts, *lock.manifests}]
+    unlocked = [(one, name) for one in wanted for name in sorted(needed(one.component) - lock.sources)]
     # What is checked is checked against the lock: what it does not name is not worth a download.
     todo = [one for one in wanted if one not in [task for task, _ in unlocked]] if options.check else wanted
     made, new = gather(todo, lock, options.how, tell)
@@ -141,7 +141,7 @@ def _unused(root: Path, found: Sequence[ClusterSite], lock: Lock) -> frozenset[s
     if not {site.cluster.name for site in found} >= set(names(root)):
         return frozenset()
     used = {name for site in found for one in site.components for name in needed(one)}
-    return frozenset({*lock.charts, *lock.manifests} - used)
+    return lock.sources - used
 
 
 def _both(lock: Lock, new: Lock) -> Lock:
