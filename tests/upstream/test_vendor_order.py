@@ -1,9 +1,9 @@
 """`gen vendor`: what it tells without a program or a server."""
 
 import pytest
+from reference import ROOT
 
 from generator.cli import run
-from tests.reference import ROOT
 
 
 def test_what_is_not_locked_is_told_in_one_order(capsys: pytest.CaptureFixture[str]) -> None:
