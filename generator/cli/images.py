@@ -77,9 +77,9 @@ def command(  # noqa: PLR0913 - the verb's options
         return _lock(root, found, listed, lock)
     found, failed = with_sizes(found, listed, _progress) if sizes else (found, {})
     if not only_check:
-        _show(found, listed, output)
+        _show(found, listed, output, root)
     show_answers(failed)
-    show_totals(found, sum(len(each.unreadable) for each in listed), locked=bool(lock))
+    show_totals(found, sum(each.unreadable for each in listed), locked=bool(lock))
     show_clusters(listed)
     return int(bool(failed) or any(each.wrong for each in listed))
 
@@ -128,11 +128,11 @@ def _render(root: Path, digests: Mapping[str, str], unused: Sequence[str]) -> in
     return int(outcome.refused)
 
 
-def _show(found: Sequence[Image], listed: Sequence[ClusterImages], output: str) -> None:
+def _show(found: Sequence[Image], listed: Sequence[ClusterImages], output: str, root: Path) -> None:
     if output == "table":
         table(found)
     elif output == "json":
-        show_json(image_data(found, listed))
+        show_json(image_data(found, listed, root))
     elif output == "cyclonedx":
         show_json(sbom(listed[0].cluster.name, found, timestamp=_time()))
     else:
