@@ -17,7 +17,7 @@ from generator.repository.locate import Locator
 from generator.upstream.cluster_images import ClusterImages
 from generator.upstream.image_exports import skopeo
 from generator.upstream.images import Image, Use
-from generator.upstream.registry import Answer
+from generator.upstream.registry import ImageAnswer
 
 
 def table(found: Sequence[Image]) -> None:
@@ -86,7 +86,7 @@ def _show_by_tag(found: Sequence[Image]) -> None:
         click.echo(f"by tag: {reason}: {', '.join(those)}", err=True)
 
 
-def show_answers(failed: Mapping[str, Answer]) -> None:
+def show_answers(failed: Mapping[str, ImageAnswer]) -> None:
     """Say why images are not known: once for what they have in common."""
     by_error: dict[str, list[str]] = {}
     for name, answer in failed.items():

@@ -12,7 +12,7 @@ from generator.cli.image_output import image_data, lists, show_answers, show_clu
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings, summary
 from generator.errors import UsageError
-from generator.layout.lock import LOCK, Lock
+from generator.layout.lock import LOCK, LockFile
 from generator.model.plural import plural
 from generator.repository.cluster_files import load, names
 from generator.repository.hand_edits import refusals
@@ -118,7 +118,7 @@ def _render(root: Path, digests: Mapping[str, str], unused: Sequence[str]) -> in
         loaded,
         dry_run=False,
         waiting=lambda text: click.echo(text, err=True),
-        fresh=VendoredChange(lock=Lock(images=digests), unused=frozenset(unused)),
+        fresh=VendoredChange(lock=LockFile(images=digests), unused=frozenset(unused)),
     )
     for text in refusals(outcome.edits):
         click.secho(text, err=True)
