@@ -16,7 +16,7 @@ from generator.model.plural import plural
 from generator.repository.locate import Locator
 from generator.upstream.cluster_images import ClusterImages
 from generator.upstream.image_exports import skopeo
-from generator.upstream.images import Image, Use
+from generator.upstream.image_list import Image, Use
 from generator.upstream.registry import ImageAnswer
 
 

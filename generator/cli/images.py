@@ -21,7 +21,7 @@ from generator.repository.vendored import locked, on_disk
 from generator.upstream.cluster_images import ClusterImages, cluster_images
 from generator.upstream.image_digests import forgotten, new_digests, with_sizes
 from generator.upstream.image_exports import sbom
-from generator.upstream.images import Image, merged
+from generator.upstream.image_list import Image, merged
 
 
 @click.command("images")

@@ -17,7 +17,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Severity
 from generator.repository.vendored import locked, on_disk, vendored, vendored_names
 from generator.rules.images import RULES, legible, mirrored
-from generator.upstream.images import Image, Use, images
+from generator.upstream.image_list import Image, Use, images
 
 
 class ClusterImages(Struct, frozen=True, kw_only=True):

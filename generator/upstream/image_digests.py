@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from generator.layout.image_references import rewrite
 from generator.upstream.cluster_images import ClusterImages
-from generator.upstream.images import Image
+from generator.upstream.image_list import Image
 from generator.upstream.registry import ImageAnswer, ask
 
 Progress = Callable[[int, int], None]

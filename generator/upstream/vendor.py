@@ -24,10 +24,10 @@ from generator.upstream.component_files import (
 from generator.upstream.component_objects import ComponentObjects
 from generator.upstream.findings import Place
 from generator.upstream.gather import gather
-from generator.upstream.hand_edits import Comparison, edited
 from generator.upstream.tasks import ClusterSite, Task, needed, sites, tasks
 from generator.upstream.vendored_files import on_disk as read_holder
 from generator.upstream.vendored_files import read
+from generator.upstream.vendored_hand_edits import Comparison, edited
 
 NOTHING = FileLayout({}, ())
 

@@ -16,7 +16,7 @@ from generator.layout.files import document, kustomization, objects
 from generator.layout.mirror import shared_images
 from generator.layout.upstream import Found, brings, files, folder
 from generator.repository.cluster_files import load
-from generator.upstream.images import Image, Use, merged
+from generator.upstream.image_list import Image, Use, merged
 from tools import need_kustomize
 
 MIRROR = "mirror.example.org/k8s"

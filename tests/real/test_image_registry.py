@@ -18,7 +18,7 @@ from validation.clusters import CLUSTERS, variation
 
 from generator.cli import run
 from generator.components import compose
-from generator.components.kubeadm.images import KUBE_VIP, bootstrap_images
+from generator.components.kubeadm.bootstrap_images import KUBE_VIP, bootstrap_images
 from generator.layout.bootstrap import bootstrap
 from generator.layout.files import document, kustomization, objects
 from generator.layout.image_references import split

@@ -11,7 +11,7 @@ from packageurl import PackageURL
 from referencing import Registry, Resource
 
 from generator.upstream.image_exports import purl, sbom
-from generator.upstream.images import Image, Use
+from generator.upstream.image_list import Image, Use
 
 DIGEST = f"sha256:{'a' * 64}"
 USE = Use(cluster="c", component="zabbix", file="f", applied="postgres:16")

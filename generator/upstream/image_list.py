@@ -7,7 +7,7 @@ from msgspec import Struct, field, structs
 from generator.build.objects import Built, Object
 from generator.build.unreadable_images import named_images
 from generator.components import CATALOGUE
-from generator.components.kubeadm.images import bootstrap_images
+from generator.components.kubeadm.bootstrap_images import bootstrap_images
 from generator.layout.image_fields import has_system_added
 from generator.layout.image_references import has_tag_or_digest, is_of_site, rewrite, split, upstream_name
 from generator.model.cluster import Cluster
