@@ -49,8 +49,9 @@ def on_disk(root: Path) -> Read:
 
     def content(path: str) -> bytes | None:
         try:
-            return with_line_feeds((root / path).read_bytes())
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            # Whatever else stands there, as a named pipe that would be waited for, is none of gen's files.
+            return with_line_feeds((root / path).read_bytes()) if (root / path).is_file() else None
+        except FileNotFoundError:
             return None
         except OSError as error:
             raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
