@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from generator.components.component import Manifest, Release
 from generator.model.finding import Finding
-from generator.upstream.documents import Document
+from generator.upstream.documents import SourcedDocument
 
 HOOK = "helm.sh/hook"
 TESTS = frozenset({"test", "test-success", "test-failure"})
@@ -43,7 +43,7 @@ class Part(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
 
 
-def split(documents: Iterable[Document], origin: str, release: Release | None = None) -> Part:
+def split(documents: Iterable[SourcedDocument], origin: str, release: Release | None = None) -> Part:
     """Return the objects of a chart's documents, or of an upstream manifest's, which has no `release`: there, a Secret
     without data is kept as it is, and any other is wrong. So is a source without any object: it did not come whole.
     """

@@ -8,7 +8,7 @@ from msgspec import Struct
 from generator.components import compose
 from generator.components.component import Component
 from generator.errors import UsageError
-from generator.layout.lock import Lock, key
+from generator.layout.lock import LockFile, key
 from generator.layout.upstream import Inputs, State, Upstream, brings, inputs, state
 from generator.model.cluster import Cluster
 from generator.repository.vendored import intact, on_disk, vendored, vendored_names
@@ -48,14 +48,14 @@ def needed(component: Component) -> set[str]:
     return {*(key(release.chart) for release in component.releases), *component.manifests}
 
 
-def sites(root: Path, clusters: Iterable[Cluster], lock: Lock) -> list[ClusterSite]:
+def sites(root: Path, clusters: Iterable[Cluster], lock: LockFile) -> list[ClusterSite]:
     """Return what is installed on these clusters, once all of it is vendored. What is damaged, or made of what the lock
     does not name, counts as stale.
     """
     return [_site(root, cluster, lock) for cluster in clusters]
 
 
-def _site(root: Path, cluster: Cluster, lock: Lock) -> ClusterSite:
+def _site(root: Path, cluster: Cluster, lock: LockFile) -> ClusterSite:
     bringing = [one.name for one in compose(cluster) if brings(one)]
     components = compose(cluster, bringing)
     known = vendored(on_disk(root), cluster.name, vendored_names(root, cluster.name))
@@ -63,7 +63,7 @@ def _site(root: Path, cluster: Cluster, lock: Lock) -> ClusterSite:
     return ClusterSite(cluster, components, states)
 
 
-def _state(root: Path, cluster: Cluster, component: Component, known: Upstream | None, lock: Lock) -> State:
+def _state(root: Path, cluster: Cluster, component: Component, known: Upstream | None, lock: LockFile) -> State:
     found = state(cluster, component, known, lock)
     if found != "vendored" or known is None:
         return found

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from generator.layout.files import Files
-from generator.layout.lock import Lock
+from generator.layout.lock import LockFile
 from generator.layout.upstream import DEFINITION, State, crds, folder
 from generator.model.finding import Finding
 from generator.repository.cluster_files import Loaded, names
@@ -24,10 +24,10 @@ from generator.upstream.component_files import (
 from generator.upstream.component_objects import ComponentObjects
 from generator.upstream.findings import Place
 from generator.upstream.gather import gather
-from generator.upstream.hand_edits import Comparison, edited
 from generator.upstream.tasks import ClusterSite, Task, needed, sites, tasks
 from generator.upstream.vendored_files import on_disk as read_holder
 from generator.upstream.vendored_files import read
+from generator.upstream.vendored_hand_edits import Comparison, edited
 
 NOTHING = FileLayout({}, ())
 
@@ -136,7 +136,7 @@ def _write(
     )
 
 
-def _unused(root: Path, found: Sequence[ClusterSite], lock: Lock) -> frozenset[str]:
+def _unused(root: Path, found: Sequence[ClusterSite], lock: LockFile) -> frozenset[str]:
     """Return what gen.lock names and no cluster needs; nothing where some clusters were left out."""
     if not {site.cluster.name for site in found} >= set(names(root)):
         return frozenset()
@@ -144,9 +144,9 @@ def _unused(root: Path, found: Sequence[ClusterSite], lock: Lock) -> frozenset[s
     return lock.sources - used
 
 
-def _both(lock: Lock, new: Lock) -> Lock:
+def _both(lock: LockFile, new: LockFile) -> LockFile:
     """Return the lock as it stood, with what it did not name."""
-    return Lock(charts={**new.charts, **lock.charts}, manifests={**new.manifests, **lock.manifests})
+    return LockFile(charts={**new.charts, **lock.charts}, manifests={**new.manifests, **lock.manifests})
 
 
 def _unlocked(name: str) -> Finding:

@@ -7,7 +7,7 @@ one fails for containers that are not root, and NCCL falls back to TCP in silenc
 
 from generator.components.common import proxy_variables
 from generator.components.component import Manifest
-from generator.components.kubeadm.images import sandbox
+from generator.components.kubeadm.bootstrap_images import sandbox
 from generator.components.static import read_folder, read_text
 from generator.model.cluster import Cluster
 from generator.model.nodes import Network

@@ -7,10 +7,10 @@ from generator.components.component import Component, Manifest, Namespace, Secre
 from generator.components.definition import ALL_NODES, Definition
 from generator.components.issuers import signed
 from generator.components.static import read_objects
-from generator.components.zabbix.access import policies
 from generator.components.zabbix.agents import agent_map, agents
 from generator.components.zabbix.database import DATABASE, stateful_set
 from generator.components.zabbix.names import AGENTS, NAMESPACE, TOKEN
+from generator.components.zabbix.network import policies
 from generator.components.zabbix.server import ingress, proxy_set, server, web
 from generator.components.zabbix.settings import host_maps, script_map, settings_map, template_map, used_media
 from generator.components.zabbix.setup import configure_job
