@@ -32,6 +32,30 @@ def test_a_component_lives_only_where_it_says(cluster: Cluster) -> None:
             assert spaces <= set(CATALOGUE[component.name].namespaces), component.name
 
 
+@pytest.mark.parametrize(
+    ("storage_class", "owner"),
+    [
+        (None, "ceph-cluster"),
+        ("rbd-nvme", "ceph-cluster"),
+        ("shared-fast", "ceph-cluster"),
+        ("scratch-nvme", "scratch"),
+        ("nfs", "csi-nfs"),
+        ("minio-local", "minio"),
+        ("brought-by-the-site", None),
+    ],
+)
+def test_what_makes_the_class_of_a_volume_comes_first(storage_class: str | None, owner: str | None) -> None:
+    with_nfs = everything()[2]
+    assert with_nfs.monitoring.zabbix
+    settings = structs.replace(with_nfs.monitoring.zabbix, storage_class=storage_class)
+    prometheus = Prometheus(storage_class=storage_class)
+    monitoring = structs.replace(with_nfs.monitoring, zabbix=settings, prometheus=prometheus)
+    made = {one.name: one for one in compose(structs.replace(with_nfs, monitoring=monitoring))}
+    makers = {"ceph-cluster", "scratch", "csi-nfs", "minio"}
+    for name in ("zabbix", "kube-prometheus-stack"):
+        assert makers & set(made[name].needs) == ({owner} if owner else set()), name
+
+
 def test_hosts_come_in_the_order_of_the_file() -> None:
     ml50 = load("ml50")
     prometheus = Prometheus(host="grafana.ml50.example.org")

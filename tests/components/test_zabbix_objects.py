@@ -200,7 +200,8 @@ def test_the_database_s_class(ml50: Cluster, a30: Cluster) -> None:
 
 
 def test_needs_are_of_this_cluster(ml50: Cluster) -> None:
-    assert set(made(ml50).needs) == {"cilium", "ceph-cluster", "issuers"}
+    assert set(made(ml50).needs) == {"cilium", "issuers"}
+    assert made(ml50).storage_classes == ("rbd-nvme",)
     bare = with_zabbix(structs.replace(ml50, storage=structs.replace(ml50.storage, ceph=None)), host=None)
     assert set(made(bare).needs) == {"cilium"}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
 from generator.components.argo_workflows import NAMESPACE as ARGO
-from generator.components.common import CLUSTER_ROLES, UNWATCHED, WEBHOOKS, class_owner, exposed
+from generator.components.common import CLUSTER_ROLES, UNWATCHED, WEBHOOKS, exposed
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import ALL_NODES, Definition, Version, Versions
 from generator.components.issuers import ISSUER, signed
@@ -59,19 +59,14 @@ def kube_prometheus_stack(cluster: Cluster) -> Component:
         base=read_objects("kube_prometheus_stack/dashboards-role.yaml"),
         objects=tuple(monitors(cluster)),
         releases=(Release(version.chart("kube-prometheus-stack"), RELEASE, NAMESPACE, values(cluster, settings)),),
-        needs=needs(cluster, settings),
+        needs=("prometheus-crds", "issuers"),
+        storage_classes=(settings.storage_class,) if has_volume(cluster, settings) else (),
         secrets=secrets(cluster, settings),
         ignore=injected_ca(*WEBHOOKS),
         # Services that select kubeadm's static pods, and the operator's own Service of the kubelets.
         reach=("kube-system",),
         kinds=(*WEBHOOKS, *CLUSTER_ROLES),
     )
-
-
-def needs(cluster: Cluster, settings: Prometheus) -> tuple[str, ...]:
-    """Return what must be there first: a volume that waits for its storage would hold the wave for ever."""
-    storage = class_owner(cluster, settings.storage_class) if has_volume(cluster, settings) else ()
-    return ("prometheus-crds", "issuers", *storage)
 
 
 def has_volume(cluster: Cluster, settings: Prometheus) -> bool:
