@@ -3,10 +3,11 @@
 from generator.model.cluster import Cluster
 
 # Labels that kubeadm puts on nodes (bootstrap) and components select by. `.internal` is reserved for private use.
-POOL = "gen.internal/pool"
-CEPH = "gen.internal/ceph"
-OBJECTS = "gen.internal/objects"
-SCRATCH = "gen.internal/scratch"
+OWN_LABELS = "gen.internal"
+POOL = f"{OWN_LABELS}/pool"
+CEPH = f"{OWN_LABELS}/ceph"
+OBJECTS = f"{OWN_LABELS}/objects"
+SCRATCH = f"{OWN_LABELS}/scratch"
 RACK = "topology.rook.io/rack"
 # Before every name that the site's identity provider gives: without it, a group of its own called `system:masters`
 # would rule the cluster.
@@ -15,6 +16,7 @@ DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 """The annotation of the storage class that claims get which name none."""
 API_PORT = 6443
 """Where the API server listens on each control-plane node."""
+SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 # Argo CD goes on without waiting for an object with this annotation.
 IGNORE_HEALTH = "argocd.argoproj.io/ignore-healthcheck"
 # On an Ingress: an ingress controller that publishes no address would hold the wave for ever.

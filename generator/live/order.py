@@ -3,6 +3,7 @@
 import re
 
 from generator.build.objects import ROOT, Built, Object
+from generator.components.common import SYNC_WAVE
 from generator.model.fields import dig
 from generator.rules.providers import waves
 
@@ -20,5 +21,5 @@ def in_order(built: Built) -> list[Object]:
 
 
 def _wave(one: Object) -> int:
-    wave = dig(one.manifest, "metadata", "annotations", "argocd.argoproj.io/sync-wave")
+    wave = dig(one.manifest, "metadata", "annotations", SYNC_WAVE)
     return int(wave) if isinstance(wave, str) and re.fullmatch("-?[0-9]{1,9}", wave) else 0

@@ -28,6 +28,8 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "tigera-operator"
+# It gives nodes addresses in blocks of this prefix length (facts: network-gpu 3).
+BLOCK = 26
 REGISTRY = "quay.io"
 # A VXLAN header over IPv4, in bytes; over IPv6 it is 20 more.
 OVERHEAD, OVERHEAD6 = 50, 70
@@ -93,7 +95,7 @@ def network(cluster: Cluster) -> Manifest:
         "hostPorts": "Enabled",
         "multiInterfaceMode": "None",
         "nodeAddressAutodetectionV4": {"kubernetes": "NodeInternalIP"},
-        "ipPools": [pool("default-ipv4-ippool", kubernetes.pod_cidr, 26)],
+        "ipPools": [pool("default-ipv4-ippool", kubernetes.pod_cidr, BLOCK)],
     }
     if kubernetes.pod_cidr6:
         settings["nodeAddressAutodetectionV6"] = {"kubernetes": "NodeInternalIP"}

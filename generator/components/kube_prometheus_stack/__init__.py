@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
+from generator.components.argo_cd.access import PART as OF_ARGO_CD
+from generator.components.argo_workflows import CONTROLLER
 from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.common import CLUSTER_ROLES, UNWATCHED, WEBHOOKS, exposed
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
@@ -34,6 +36,8 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "monitoring"
+SCRAPERS = {"app.kubernetes.io/name": "prometheus"}
+"""Labels of Prometheus' own pods, which read metrics everywhere."""
 # node-exporter needs the host: alone in a namespace, so that the others need not be privileged.
 EXPORTER = "node-exporter"
 RELEASE = "kube-prometheus-stack"
@@ -219,12 +223,10 @@ def secrets(cluster: Cluster, settings: Prometheus) -> tuple[Secret, ...]:
 
 
 def monitors(cluster: Cluster) -> Iterator[Manifest]:
-    """Watch Argo CD, whose Services carry a port named metrics and whose NetworkPolicies let everybody scrape, and Argo
-    Workflows, with the backups' own metric of their last success.
-    """
-    yield monitor("argo-cd", ARGO_CD, {"app.kubernetes.io/part-of": "argocd"})
+    """Watch Argo CD, and Argo Workflows with the backups' own metric of their last success."""
+    yield monitor("argo-cd", ARGO_CD, OF_ARGO_CD)
     if cluster.backups:
-        yield monitor("argo-workflows", ARGO, {"app": "workflow-controller"})
+        yield monitor("argo-workflows", ARGO, CONTROLLER)
 
 
 def monitor(name: str, namespace: str, labels: dict[str, str]) -> Manifest:
