@@ -8,6 +8,7 @@ from generator.components.definition import ALL_NODES, Definition, OperatorImage
 from generator.components.operated import Api
 from generator.components.static import read_objects, read_text
 from generator.model.cluster import Cluster
+from generator.model.mirror import at_mirror
 
 VERSIONS = Versions(
     "calico",
@@ -69,7 +70,7 @@ def installation(cluster: Cluster) -> Manifest:
     """Return what the operator installs."""
     spec = {
         "variant": "Calico",
-        **({"registry": cluster.site.pulled(f"{REGISTRY}/")} if cluster.site.images else {}),
+        **({"registry": at_mirror(f"{REGISTRY}/", cluster.site.images)} if cluster.site.images else {}),
         "cni": {"type": "Calico", "ipam": {"type": "Calico"}},
         "calicoNetwork": network(cluster),
         "controlPlaneReplicas": replicas(cluster),
