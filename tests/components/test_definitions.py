@@ -16,6 +16,19 @@ from generator.model.storage import Nfs
 WORDS = {"calico", "cilium", "minio", "scratch", "workflows", "zabbix"}
 
 
+# What is about one component by its nature, or about keys of the cluster file that are one component's.
+ABOUT_ONE = {
+    "build/pods.py": {"argo_workflows"},
+    "build/workflow_pods.py": {"argo_workflows"},
+    "checks/networks.py": {"calico"},
+    "checks/site.py": {"cilium"},
+    "checks/tiers.py": {"ceph_cluster", "minio"},
+    "layout/argocd.py": {"argo_cd"},
+    "rules/argo_cd.py": {"argo_cd", "cilium", "load_balancer"},
+    "rules/queues.py": {"gpu_operator", "kueue", "tenants", "volcano"},
+}
+
+
 def everything() -> list[Cluster]:
     ml50, a30 = load("ml50"), load("a30-bench")
     shared = Nfs(server="nas.example.org", share="/export")
@@ -76,3 +89,15 @@ def test_nothing_else_names_a_component() -> None:
             found = {node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant)}
             named |= {(place, name) for name in found & (CATALOGUE.keys() - WORDS)}
     assert not named
+
+
+def test_only_what_is_about_a_component_imports_it() -> None:
+    folders = {name.replace("-", "_") for name in CATALOGUE}
+    found: dict[str, set[str]] = {}
+    for file in (ROOT / "generator").rglob("*.py"):
+        place = file.relative_to(ROOT / "generator").as_posix()
+        if not place.startswith("components/"):
+            nodes = (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom))
+            modules = {(node.module or "").removeprefix("generator.components.").split(".")[0] for node in nodes}
+            found |= {place: modules & folders} if modules & folders else {}
+    assert found == ABOUT_ONE
