@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from generator.checks.places import entries, human, suggest
+from generator.checks.places import entries, human
 from generator.model.capacity import Share, flavor_capacity, quota_share
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule, warning
 from generator.model.teams import Quota
+from generator.spec.near import suggest
 
 
 class TeamQuota(NamedTuple):

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from generator.build.kinds import CRD, Kinds
 from generator.build.objects import ROOT, Built, Object
+from generator.components.common import SYNC_WAVE
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.api import RENEW, Answer, ApiConnection, Request
@@ -180,5 +181,5 @@ def in_order(built: Built) -> list[Object]:
 
 
 def _wave(one: Object) -> int:
-    wave = dig(one.manifest, "metadata", "annotations", "argocd.argoproj.io/sync-wave")
+    wave = dig(one.manifest, "metadata", "annotations", SYNC_WAVE)
     return int(wave) if isinstance(wave, str) and re.fullmatch("-?[0-9]{1,9}", wave) else 0

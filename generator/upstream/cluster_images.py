@@ -11,10 +11,11 @@ from generator.build.applications import build
 from generator.build.objects import Built
 from generator.build.unreadable_images import unreadable_images
 from generator.components import compose
-from generator.layout.image_references import is_below, rewrite
+from generator.layout.image_references import rewrite
 from generator.layout.upstream import brings, state
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Severity
+from generator.model.mirror import is_below
 from generator.repository.vendored import locked, on_disk, vendored, vendored_names
 from generator.rules.images import RULES, legible, mirrored
 from generator.upstream.image_list import Image, Use, images
