@@ -13,7 +13,7 @@ from generator.components.zabbix.database import DATABASE, stateful_set
 from generator.components.zabbix.names import AGENTS, NAMESPACE, TOKEN
 from generator.components.zabbix.server import ingress, proxy_set, server, web
 from generator.components.zabbix.settings import host_maps, script_map, settings_map, template_map, used_media
-from generator.components.zabbix.setup import configure_job
+from generator.components.zabbix.setup import configure_job, password_job
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
@@ -58,6 +58,7 @@ def manifests(cluster: Cluster, settings: Zabbix) -> tuple[Manifest, ...]:
         *((ingress(cluster, settings),) if exposed(cluster, settings.host) else ()),
         *maps,
         settings_map(cluster, settings),
+        password_job(cluster),
         configure_job(cluster, settings, [made["metadata"]["name"] for made in maps]),
     )
 
@@ -81,7 +82,7 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             source="generated",
             loss="harmless",
             rotate="change the password of the user Admin in Zabbix first, then replace it",
-            readers=("zabbix-configure",),
+            readers=("zabbix-password", "zabbix-configure"),
         ),
         Secret(
             name=TOKEN,
