@@ -110,7 +110,7 @@ def test_a_big_cluster_s_hosts_are_split(ml50: Cluster) -> None:
     machines = tuple(structs.replace(ml50.machines[4], name=f"gpu-node-{number}") for number in range(1500))
     cluster = structs.replace(ml50, machines=machines)
     maps = [one for one in of_kind(cluster, "ConfigMap") if "hosts" in one["metadata"]["name"]]
-    assert sum(len(one["data"]) for one in maps) == 1501
+    assert sum(len(one["data"]) for one in maps) == 1502
     assert max(len(json.dumps(one)) for one in maps) < LIMIT
     sources = pods(cluster)["zabbix-configure"]["volumes"][3]["projected"]["sources"]
     assert [one["configMap"]["name"] for one in sources] == [one["metadata"]["name"] for one in maps]
@@ -233,6 +233,25 @@ def test_agents_reach_the_proxy_and_the_proxy_the_api_server(ml50: Cluster, a30:
     allowed = {block["ipBlock"]["cidr"] for block in policy["spec"]["ingress"][0]["from"]}
     assert allowed == {f"{machine.address}/32" for machine in plain.machines}
     assert {"protocol": "TCP", "port": 6443} in policy["spec"]["egress"][-1]["ports"]
+
+
+@pytest.mark.parametrize(
+    ("mattermost", "ports"),
+    [
+        ("https://chat.example.org", [443]),
+        ("https://chat.example.org:8065/base", [443, 8065]),
+        ("http://chat.example.org", [80, 443]),
+    ],
+)
+def test_alerts_reach_the_port_of_their_address(ml50: Cluster, mattermost: str, ports: list[int]) -> None:
+    (policy,) = of_kind(with_zabbix(ml50, mattermost=mattermost), "NetworkPolicy", "zabbix-server")
+    (outside,) = (rule for rule in policy["spec"]["egress"] if "ipBlock" in rule["to"][0])
+    assert [one["port"] for one in outside["ports"]] == ports
+
+
+def test_without_alerts_the_server_reaches_nobody_outside(ml50: Cluster) -> None:
+    (policy,) = of_kind(with_zabbix(ml50, alerts=()), "NetworkPolicy", "zabbix-server")
+    assert not [rule for rule in policy["spec"]["egress"] if "ipBlock" in rule["to"][0]]
 
 
 def waves(cluster: Cluster) -> dict[tuple[str, str], int]:

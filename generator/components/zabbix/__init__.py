@@ -54,7 +54,7 @@ def manifests(cluster: Cluster, settings: Zabbix) -> tuple[Manifest, ...]:
         proxy_set(cluster),
         agents(cluster),
         *(read_objects("zabbix/gpu-service.yaml") if cluster.gpu_nodes else ()),
-        *policies(cluster),
+        *policies(cluster, settings),
         *((ingress(cluster, settings),) if exposed(cluster, settings.host) else ()),
         *maps,
         settings_map(cluster, settings),
