@@ -107,11 +107,14 @@ def ceph_raw(machine: Machine, device_class: str) -> int:
 
 
 def ceph_usable(cluster: Cluster, pool: CephPool) -> Quantity:
-    """Return the bytes a pool can hold if it has its disk class to itself, with the largest host lost and
+    """Return the bytes a pool can hold if it has its disk class to itself, with the largest host or rack lost and
     rebuilt on the others without passing nearfull (facts: storage 3).
     """
-    sizes = sorted(ceph_raw(machine, pool.device_class) for machine in cluster.ceph_hosts)
-    raw = sum(sizes[:-1])
+    sizes: dict[str, int] = {}
+    for machine in cluster.ceph_hosts:
+        domain = (machine.rack or machine.name) if pool.failure_domain == "rack" else machine.name
+        sizes[domain] = sizes.get(domain, 0) + ceph_raw(machine, pool.device_class)
+    raw = sum(sorted(sizes.values())[:-1])
     if pool.erasure:
         data, coding = pool.erasure.data, pool.erasure.coding
         raw = raw * data // (data + coding)

@@ -87,7 +87,9 @@ class Ceph(Section, frozen=True, kw_only=True):
 
 
 class Lock(Section, frozen=True, kw_only=True):
-    """S3 object lock in COMPLIANCE mode (GOVERNANCE can be bypassed): nobody deletes a version for `days`."""
+    """S3 object lock in COMPLIANCE mode (GOVERNANCE can be bypassed): nobody deletes a version for `days` from when it
+    was written.
+    """
 
     days: Days
 

@@ -247,7 +247,7 @@ def test_services_and_budget_select_the_servers_and_not_the_setup(ml50: Cluster)
     labels, setup = server(ml50)["template"]["metadata"]["labels"], job["spec"]["template"]["metadata"]["labels"]
     selectors = [one["spec"]["selector"] for one in of_kind(ml50, "Service")]
     selectors += [one["spec"]["selector"]["matchLabels"] for one in of_kind(ml50, "PodDisruptionBudget")]
-    assert len(selectors) == 4
+    assert len(selectors) == 3
     for selector in selectors:
         assert selector.items() <= labels.items()
         assert not selector.items() <= setup.items()
@@ -314,6 +314,12 @@ def test_nobody_reaches_the_console_and_the_servers_reach_only_each_other(ml50: 
     for policy_ in policies.values():
         beyond = [rule for rule in policy_["egress"] if {port["port"] for port in rule["ports"]} != {53}]
         assert [list(rule["to"][0]) for rule in beyond] == [["podSelector"]]
+
+
+def test_what_a_service_offers_is_open(ml50: Cluster) -> None:
+    (policy,) = (one["spec"] for one in of_kind(ml50, "NetworkPolicy") if one["metadata"]["name"] == "minio")
+    opened = {port["port"] for rule in policy["ingress"] for port in rule["ports"]}
+    assert {port["port"] for one in of_kind(ml50, "Service") for port in one["spec"]["ports"]} <= opened
 
 
 def test_ingress_only_with_a_class_and_a_name(ml50: Cluster) -> None:

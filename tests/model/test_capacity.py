@@ -121,6 +121,13 @@ def test_what_ceph_can_hold_leaves_out_the_largest_host_and_stops_before_nearful
     assert ceph_usable(ml50, structs.replace(pool, device_class="ssd")).value == 0
 
 
+def test_by_rack_the_largest_rack_is_left_out(ml50: Cluster) -> None:
+    hosts = ml50.ceph_hosts
+    by_rack = CephPool(name="x", device_class="nvme", failure_domain="rack")
+    # Seven racks of four hosts.
+    assert ceph_usable(ml50, by_rack).value == int(ceph_raw(hosts[0], "nvme") * 24 // 3 * 0.85)
+
+
 def test_without_ceph_there_are_no_hosts(ml50: Cluster) -> None:
     without = structs.replace(ml50, storage=Storage())
     assert without.ceph_hosts == ()

@@ -23,7 +23,10 @@ def configure_job(cluster: Cluster, settings: Zabbix, hosts: list[str]) -> Manif
 
 def password_job(cluster: Cluster) -> Manifest:
     """Return the Job that replaces the default password: it needs nothing but its own Secret."""
-    folders = {"script": [_map("zabbix-configure-script")], "secrets": [_secret("zabbix-admin", "password", "password")]}
+    folders = {
+        "script": [_map("zabbix-configure-script")],
+        "secrets": [_secret("zabbix-admin", "password", "password")],
+    }
     return job(PASSWORD, PASSWORD_SET, script(cluster, folders, "password"))
 
 
