@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 from generator.checks.places import entries, suggest
 from generator.checks.tiers import default_classes, storage_classes
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
-from generator.model.monitoring import Alert
+from generator.model.monitoring import Alert, http_port
 from generator.model.rule import rule, warning
 
 ZABBIX: Path = ("monitoring", "zabbix")
@@ -98,18 +97,9 @@ def mattermost_address(cluster: Cluster) -> Iterator[Finding]:
         at, alert = first
         message = f"alerts go to Mattermost ({alert.channel}), and zabbix.mattermost is not given"
         yield Finding(at=(*at, "via"), also=ZABBIX, message=message, fix="mattermost: https://<its host>")
-    if zabbix and zabbix.mattermost and not _spoken(zabbix.mattermost):
+    if zabbix and zabbix.mattermost and not http_port(zabbix.mattermost):
         message = f"{zabbix.mattermost} is not where Mattermost answers: alerts go there by HTTP"
         yield Finding(at=(*ZABBIX, "mattermost"), message=message, fix="mattermost: https://<its host>:<its port>")
-
-
-def _spoken(url: str) -> bool:
-    """Tell whether an address is one of HTTP, with a host and a port from 1 on."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
 
 
 @rule("GEN-MON-005", "channels as the service takes them")

@@ -96,6 +96,10 @@ def remove_claims(plane: "Plane") -> None:
     eventually("the claims are gone", lambda: not plane.items(CLAIMS))
 
 
+def phases(plane: "Plane") -> set[str]:
+    return {one["status"]["phase"] for one in plane.items(VOLUMES)}
+
+
 @pytest.fixture(scope="module")
 def bindings(plane: "Plane", ml50: Cluster) -> list[dict[str, str]]:
     """Return each claim's volume at the first installation; after the claims were deleted and made again in another
@@ -107,8 +111,7 @@ def bindings(plane: "Plane", ml50: Cluster) -> list[dict[str, str]]:
     claims = claims_of(ml50)
     found = [bind(plane, claims)]
     remove_claims(plane)
-    phases = lambda: {one["status"]["phase"] for one in plane.items(VOLUMES)}  # noqa: E731
-    eventually("the volumes are released", lambda: phases() == {"Released"})
+    eventually("the volumes are released", lambda: phases(plane) == {"Released"})
     for volume in volumes:
         # As docs/operations.md says.
         path = f"{VOLUMES}/{volume['metadata']['name']}"

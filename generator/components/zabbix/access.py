@@ -1,7 +1,6 @@
 """Who may talk to whom."""
 
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.common import API_PORT
@@ -15,7 +14,7 @@ from generator.components.zabbix.database import DATABASE
 from generator.components.zabbix.names import labels, metadata
 from generator.components.zabbix.server import PROXY, SERVER, WEB
 from generator.model.cluster import Cluster
-from generator.model.monitoring import Zabbix
+from generator.model.monitoring import Zabbix, http_port
 
 CEPH_PORT = 9283
 
@@ -60,11 +59,9 @@ def outside(cluster: Cluster, settings: Zabbix) -> list[Manifest]:
 
 def media_ports(settings: Zabbix) -> list[int]:
     """Return the ports that alerts go to: Slack's own, and that of Mattermost's address."""
-    ports = {"slack": 443}
-    if settings.mattermost:
-        address = urlsplit(settings.mattermost)
-        ports["mattermost"] = address.port or {"http": 80}.get(address.scheme, 443)
-    return sorted({ports[alert.via] for alert in settings.alerts if alert.via in ports})
+    ports = {"slack": 443, "mattermost": http_port(settings.mattermost or "")}
+    used = {ports[alert.via] for alert in settings.alerts}
+    return sorted(port for port in used if port)
 
 
 def part(name: str, **rules: list[Manifest]) -> Manifest:
