@@ -52,7 +52,9 @@ def pods() -> list[Manifest]:
     """Count pods that wait, and pods that failed."""
     waiting = "min(/@/kube.pods.pending,30m)>{$KUBE.PENDING.MAX}"
     many = trigger("Many pods have waited for 30 minutes", waiting, "WARNING")
-    return [{**phase("Pending"), "triggers": [many]}, phase("Failed")]
+    # It answers, and does not let us read.
+    silent = trigger("No data on pods for 10 minutes", "nodata(/@/kube.pods.pending,10m)=1", "HIGH")
+    return [{**phase("Pending"), "triggers": [many, silent]}, phase("Failed")]
 
 
 def phase(name: str) -> Manifest:
