@@ -39,8 +39,8 @@ from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
     backups, buckets, ceph, ceph_monitors, ceph_pools, claims, disks, fabric, kubernetes, links, load_balancer,
-    monitoring, networks, nodes, objects, pools, ports, quotas, schedules, scratch, secrets, server_pools, servers, site,
-    teams, versions, volumes,
+    monitoring, networks, nodes, objects, pools, ports, quotas, schedules, scratch, secrets, server_pools, servers,
+    site, teams, versions, volumes,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

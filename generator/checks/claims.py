@@ -9,7 +9,6 @@ from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 from generator.model.rule import rule, warning
-from generator.model.storage import CephPool
 from generator.model.teams import Team
 
 # Shares are in millionths.
@@ -64,10 +63,10 @@ def claims_fit(cluster: Cluster) -> Iterator[Finding]:
 
 def _classes(cluster: Cluster) -> dict[str, dict[str, int]]:
     """Return for each class of disks the storage classes on it, with the bytes each could hold alone."""
-    pools: list[tuple[str, CephPool]] = [(block_class(pool), pool) for _, pool in block_pools(cluster)]
-    pools += [(file_class(each, pool), pool) for _, each in filesystems(cluster) for pool in each.data]
+    blocks = [(block_class(pool), pool) for _, pool in block_pools(cluster)]
+    files = [(file_class(each, pool), pool) for _, each in filesystems(cluster) for pool in each.data]
     found: dict[str, dict[str, int]] = {}
-    for name, pool in pools:
+    for name, pool in (*blocks, *files):
         if usable := ceph_usable(cluster, pool).value:
             found.setdefault(pool.device_class, {})[name] = usable
     return found

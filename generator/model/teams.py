@@ -34,8 +34,8 @@ class Quota(Section, frozen=True, kw_only=True):
 
 class Team(Section, frozen=True, kw_only=True):
     """A team has a namespace of its name, a queue, and quotas by pool. `storage` bounds its volume claims, and
-    `storage_classes` those of each class it names. `security` is its Pod Security level. `queueing` is Kueue's strategy: `StrictFIFO` lets nobody pass
-    a big job that waits.
+    `storage_classes` those of each class it names. `security` is its Pod Security level. `queueing` is Kueue's
+    strategy: `StrictFIFO` lets nobody pass a big job that waits.
     """
 
     name: Annotated[

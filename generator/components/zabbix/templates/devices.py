@@ -99,8 +99,8 @@ def gpu_load() -> list[Manifest]:
 
 def gpu_faults() -> list[Manifest]:
     """Return a GPU's errors. The exporter tells the last XID until the driver is loaded again: a later one of a program
-    hides that of the device, so a person ends the problem. Memory errors are told as rows that were remapped: that field
-    is in the exporter's default set, the ECC counters are not.
+    hides that of the device, so a person ends the problem. Memory errors are told as rows that were remapped: that
+    field is in the exporter's default set, the ECC counters are not.
     """
     item = "/@/gpu.xid[{#GPU}]"
     device = " or ".join(f"last({item})={code}" for code in DEVICE_XIDS)
