@@ -270,5 +270,5 @@ def backups(plan: Plan) -> list[Value]:
     if not (plan.ceph and plan.objects and plan.draw(st.booleans())):
         return []
     source, target = {"store": "store", "bucket": "datasets"}, {"bucket": "copies"}
-    amounts = {"keepDays": 3, "size": "2T", "dailyChange": "10G"}
+    amounts = {"keepDays": 3, "size": "2T", "dailyChange": "10G", "changes": "rewritten"}
     return [{"name": "nightly", "from": source, "to": target, "schedule": "0 17 * * *", **amounts}]

@@ -12,6 +12,10 @@ from generator.model.rule import rule, warning
 from generator.model.storage import Bucket, ObjectUser
 from generator.spec.near import suggest
 
+# In days: as long as it takes to buy drives.
+_YEAR = 365
+_ENDLESS = 2**80
+
 
 class Target(NamedTuple):
     """A backup whose bucket in MinIO exists: where both stand."""
@@ -102,7 +106,8 @@ def target_known(cluster: Cluster) -> Iterator[Finding]:
 @warning("GEN-BKP-004", "copies that nobody can delete")
 def target_locked(cluster: Cluster) -> Iterator[Finding]:
     """Who breaks into the cluster deletes the backups first. Only a lock withstands that, and a bucket can have one
-    only from the moment it is made.
+    only from the moment it is made. It counts from the day on which an object was copied: what has not changed for
+    longer than `days` is no longer held by it.
 
     Wrong:
         - {name: datasets-backup}
@@ -194,6 +199,35 @@ def room_in_bucket(cluster: Cluster) -> Iterator[Finding]:
             message = f"backup {backup.name} needs {human(room)} ({sum_}), and its bucket takes {bucket.quota.human()}"
             fix = f"quota: {-(-room // 10**9)}G, or fewer days"
             yield Finding(at=(*at, "size"), also=(*also, "quota"), message=message, fix=fix)
+
+
+@warning("GEN-BKP-019", "copies of what was deleted have room for a year")
+def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
+    """A backup never deletes: an object that was deleted in the source stays in the target, and no rule of the bucket
+    ends it. Where each day's changes are under new keys, as with checkpoints that are numbered, the target grows by
+    them until it is full, and then no backup works any more.
+
+    Wrong:
+        - {name: copies, quota: 200T}
+        # and
+        size: 100T
+        dailyChange: 8T
+    Right:
+        # jobs write over their former checkpoints
+        size: 100T
+        dailyChange: 8T
+        changes: rewritten
+    """
+    usable = objects_usable(cluster).value
+    for at, backup, bucket, also in _targets(cluster):
+        most = min(each for each in (bucket.quota and bucket.quota.value, usable, _ENDLESS) if each)
+        change = backup.daily_change.value
+        days = (most - backup.size.value) // change if change else _YEAR
+        if backup.changes == "new-keys" and 0 <= days < _YEAR:
+            grows = f"{backup.daily_change.human()} of new keys a day"
+            message = f"{grows} fill bucket {bucket.name} ({human(most)}) in {days} days: no copy is ever deleted"
+            fix = "changes: rewritten if keys are written over, else more room"
+            yield Finding(at=(*at, "dailyChange"), also=also, message=message, fix=fix)
 
 
 @rule("GEN-BKP-012", "old versions do not outlive their use")

@@ -113,6 +113,26 @@ def chunks_heal(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "erasure"), also=(*CEPH, "pools"), message=message, fix=fix)
 
 
+@warning("GEN-CEPH-035", "copies in racks of their own where there are enough")
+def racks_used(cluster: Cluster) -> Iterator[Finding]:
+    """By `host`, several copies or chunks of the same data may lie in one rack: with its switch or its power gone, that
+    data is neither read nor written until it is back. Where there are as many racks as copies, Ceph can part them.
+
+    Wrong:
+        - {name: bulk, deviceClass: hdd, erasure: {data: 4, coding: 2}}
+        # and 28 hosts in seven racks
+    Right:
+        - {name: bulk, deviceClass: hdd, erasure: {data: 4, coding: 2}, failureDomain: rack}
+    """
+    for name, at, pool, _ in ceph_pools(cluster):
+        hosts = [host for host in cluster.ceph_hosts if ceph_raw(host, pool.device_class)]
+        racks = {host.rack for host in hosts}
+        apart = pool.erasure.data + pool.erasure.coding if pool.erasure else pool.replicas
+        if pool.failure_domain == "host" and None not in racks and apart <= len(racks) < len(hosts):
+            message = f"{name} keeps {apart} parts apart by host, and {len(hosts)} hosts are in {len(racks)} racks"
+            yield Finding(at=at, message=message, fix="failureDomain: rack")
+
+
 @rule("GEN-CEPH-025", "disks of the pool's class")
 def class_present(cluster: Cluster) -> Iterator[Finding]:
     """A pool lies on disks of one class; without such disks it is never ready, and all that waits for it waits.

@@ -7,7 +7,7 @@ from generator.checks.places import entries
 from generator.checks.tiers import default_classes, storage_classes
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
-from generator.model.monitoring import Alert
+from generator.model.monitoring import Alert, http_port
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
 
@@ -83,7 +83,8 @@ def class_known(cluster: Cluster) -> Iterator[Finding]:
 
 @rule("GEN-MON-004", "Mattermost has an address")
 def mattermost_address(cluster: Cluster) -> Iterator[Finding]:
-    """Mattermost runs at your site, so Zabbix must be told where.
+    """Mattermost runs at your site, so Zabbix must be told where: by HTTP, on a port that is one. Only that port is
+    opened for it.
 
     Wrong:
         alerts: [{via: mattermost, channel: ops/#alerts}]
@@ -97,6 +98,9 @@ def mattermost_address(cluster: Cluster) -> Iterator[Finding]:
         at, alert = first
         message = f"alerts go to Mattermost ({alert.channel}), and zabbix.mattermost is not given"
         yield Finding(at=(*at, "via"), also=ZABBIX, message=message, fix="mattermost: https://<its host>")
+    if zabbix and zabbix.mattermost and not http_port(zabbix.mattermost):
+        message = f"{zabbix.mattermost} is not where Mattermost answers: alerts go there by HTTP"
+        yield Finding(at=(*ZABBIX, "mattermost"), message=message, fix="mattermost: https://<its host>:<its port>")
 
 
 @rule("GEN-MON-005", "channels as the service takes them")

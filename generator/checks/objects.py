@@ -1,62 +1,24 @@
-"""Rules about MinIO's nodes, drives and image."""
+"""Rules about MinIO's drives and images, and about its quotas."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator
 
 from generator.checks.places import by_place, hardware_path, human
-from generator.checks.tiers import OBJECTS, buckets, disks, idle_disks
+from generator.checks.tiers import OBJECTS, buckets, disks, idle_disks, server_pools
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
-from generator.spec.near import suggest
 
 POOL: Path = (*OBJECTS, "pool")
 # Nobody may pull from these any more (facts: storage 0).
 _GONE = re.compile(r"(docker\.io/|index\.docker\.io/)?minio/|quay\.io/minio/")
 
 
-def _machines(cluster: Cluster) -> tuple[Machine, ...]:
-    return cluster.in_pools(cluster.storage.objects.pool) if cluster.storage.objects else ()
-
-
 def _drives(machine: Machine) -> int:
     return sum(disk.count for disk in machine.disks_for("objects"))
-
-
-@rule("GEN-OBJ-001", "MinIO's pool of nodes exists")
-def pool_known(cluster: Cluster) -> Iterator[Finding]:
-    """MinIO takes the disks with `use: objects` of this pool's nodes.
-
-    Wrong:
-        objects: {pool: nass}
-    Right:
-        objects: {pool: nas}
-    """
-    objects = cluster.storage.objects
-    if objects and objects.pool not in cluster.pools:
-        fix = suggest(objects.pool, cluster.pools, f"one of {', '.join(cluster.pools)}")
-        yield Finding(at=POOL, also=("pools",), message=f"there is no pool {objects.pool}", fix=fix)
-
-
-@rule("GEN-OBJ-002", "MinIO has four nodes")
-def four_nodes(cluster: Cluster) -> Iterator[Finding]:
-    """With four nodes and half of each erasure set as parity, two lost nodes lose no data and reads go on; writes
-    stop until three are there. Three nodes keep data through one loss only. Nodes cannot be added one by one later:
-    MinIO grows by whole groups.
-
-    Wrong:
-        # three nodes in the pool of storage.objects
-    Right:
-        # four nodes in the pool of storage.objects
-    """
-    objects, count = cluster.storage.objects, len(_machines(cluster))
-    if objects and objects.pool in cluster.pools and count != 4:
-        message = f"MinIO runs on 4 nodes, and pool {objects.pool} has {count}"
-        fix = f"{'add' if count < 4 else 'take away'} {abs(4 - count)}, so that two lost nodes lose no data"
-        yield Finding(at=POOL, also=("pools", objects.pool), message=message, fix=fix)
 
 
 @rule("GEN-OBJ-003", "as many drives on each node of MinIO")
@@ -69,36 +31,38 @@ def drives_alike(cluster: Cluster) -> Iterator[Finding]:
     Right:
         # nas-1 to nas-4 with 16 drives
     """
-    machines = _machines(cluster)
-    usual = next((count for count, _ in Counter(_drives(machine) for machine in machines).most_common(1)), 0)
-    for machine in machines:
-        if 0 < (count := _drives(machine)) != usual > 0:
-            message = f"{machine.name} has {count} drives for MinIO, and other nodes have {usual}"
-            at = hardware_path(cluster, machine, "disks")
-            yield Finding(at=at, also=POOL, message=message, fix=f"have {usual}")
+    for place, pool in server_pools(cluster):
+        machines = cluster.in_pools(pool)
+        usual = next((count for count, _ in Counter(_drives(machine) for machine in machines).most_common(1)), 0)
+        for machine in machines:
+            if 0 < (count := _drives(machine)) != usual > 0:
+                message = f"{machine.name} has {count} drives for MinIO, and other nodes have {usual}"
+                at = hardware_path(cluster, machine, "disks")
+                yield Finding(at=at, also=place, message=message, fix=f"have {usual}")
 
 
 @warning("GEN-OBJ-004", "MinIO's drives are of one size")
 def sizes_alike(cluster: Cluster) -> Iterator[Finding]:
-    """MinIO uses as much of each drive as its smallest one has.
+    """MinIO uses as much of each drive as the smallest one of its server pool has.
 
     Wrong:
         disks: [{use: objects, size: 24T, ...}, {use: objects, size: 20T, ...}]
     Right:
         disks: [{use: objects, size: 24T, count: 16, ...}]
     """
-    pool = cluster.storage.objects.pool if cluster.storage.objects else ""
-    drives = [(at, disk) for at, disk, machines in disks(cluster) if disk.use == "objects" and machines[0].pool == pool]
-    smallest = min((disk.size for _, disk in drives), default=None)
-    for at, disk in drives:
-        if smallest and disk.size > smallest:
-            message = f"of this drive's {disk.size} MinIO uses {smallest}: its smallest drive has no more"
-            yield Finding(at=(*at, "size"), message=message, fix="use drives of one size")
+    found = [placed for placed in disks(cluster) if placed.disk.use == "objects"]
+    for _, pool in server_pools(cluster):
+        drives = [(at, disk) for at, disk, machines in found if machines[0].pool == pool]
+        smallest = min((disk.size for _, disk in drives), default=None)
+        for at, disk in drives:
+            if smallest and disk.size > smallest:
+                message = f"of this drive's {disk.size} MinIO uses {smallest}: its smallest drive has no more"
+                yield Finding(at=(*at, "size"), message=message, fix="use drives of one size")
 
 
 @rule("GEN-OBJ-005", "MinIO's nodes have drives for it")
 def drives_present(cluster: Cluster) -> Iterator[Finding]:
-    """MinIO is laid out over the drives of its four nodes; with none on one of them there is nothing to lay out.
+    """MinIO is laid out over the drives of all its nodes; with none on one of them there is nothing to lay out.
 
     Wrong:
         objects: {pool: nas}
@@ -106,11 +70,12 @@ def drives_present(cluster: Cluster) -> Iterator[Finding]:
     Right:
         disks: [{use: objects, model: ST24000NM000H-3KS103, count: 16, size: 24T, class: hdd}]
     """
-    without = [machine for machine in _machines(cluster) if not _drives(machine)]
-    for at, (first, *_) in by_place(cluster, without, "disks").items():
-        where = at if first.hardware.disks else at[:-1]
-        message = f"{first.name} has no disks with `use: objects`"
-        yield Finding(at=where, also=POOL, message=message, fix="add them to `disks`")
+    for place, pool in server_pools(cluster):
+        without = [machine for machine in cluster.in_pools(pool) if not _drives(machine)]
+        for at, (first, *_) in by_place(cluster, without, "disks").items():
+            where = at if first.hardware.disks else at[:-1]
+            message = f"{first.name} has no disks with `use: objects`"
+            yield Finding(at=where, also=place, message=message, fix="add them to `disks`")
 
 
 @rule("GEN-OBJ-006", "copies apart from what they are copies of")
@@ -126,11 +91,12 @@ def apart_from_ceph(cluster: Cluster) -> Iterator[Finding]:
         # and
         objects: {pool: nas}
     """
-    ceph, objects = cluster.storage.ceph, cluster.storage.objects
-    if ceph and objects and objects.pool in ceph.pools:
-        also = ("storage", "ceph", "pools", ceph.pools.index(objects.pool))
-        message = f"pool {objects.pool} holds both Ceph and MinIO"
-        yield Finding(at=POOL, also=also, message=message, fix="give MinIO four nodes of its own")
+    ceph = cluster.storage.ceph
+    for at, pool in server_pools(cluster):
+        if ceph and pool in ceph.pools:
+            also = ("storage", "ceph", "pools", ceph.pools.index(pool))
+            message = f"pool {pool} holds both Ceph and MinIO"
+            yield Finding(at=at, also=also, message=message, fix="give MinIO four nodes of its own")
 
 
 def _images(cluster: Cluster) -> Iterator[tuple[str, Path]]:
@@ -171,7 +137,7 @@ def images_available(cluster: Cluster) -> Iterator[Finding]:
 
 @warning("GEN-OBJ-009", "disks for MinIO are used")
 def disks_used(cluster: Cluster) -> Iterator[Finding]:
-    """Only the pool that `storage.objects` names gives its disks; others stay empty.
+    """Only the pools that `storage.objects` names give their disks; others stay empty.
 
     Wrong:
         disks: [{use: objects, ...}]   # in pool cpu
@@ -181,29 +147,33 @@ def disks_used(cluster: Cluster) -> Iterator[Finding]:
         disks: [{use: objects, ...}]   # in pool nas
     """
     objects = cluster.storage.objects
-    why = f"storage.objects is on pool {objects.pool}" if objects else "there is no storage.objects"
-    fix = "remove them, or use them otherwise" if objects else "add storage.objects"
-    for at, _ in idle_disks(cluster, "objects", (objects.pool,) if objects else ()):
+    pools = objects.pools if objects else ()
+    why = f"storage.objects is on pool {' and '.join(pools)}" if objects else "there is no storage.objects"
+    fix = "remove them, use them otherwise, or name the pool in `expansions`" if objects else "add storage.objects"
+    for at, _ in idle_disks(cluster, "objects", pools):
         message, also = f"nobody uses disks for objects: {why}", POOL if objects else None
         yield Finding(at=at, also=also, message=message, fix=fix)
 
 
 @warning("GEN-OBJ-010", "MinIO's nodes in several racks")
 def racks(cluster: Cluster) -> Iterator[Finding]:
-    """Two nodes may be lost, not three: a rack with three of four takes the data with it.
+    """Half of a server pool's nodes may be lost, and no more: with four of them, a rack with three takes the data with
+    it.
 
     Wrong:
         # nas-1 to nas-3 in rack r11, nas-4 in rack r12
     Right:
         # nas-1 and nas-2 in rack r11, nas-3 and nas-4 in rack r12
     """
-    machines = [machine for machine in _machines(cluster) if machine.rack]
     others = {machine.rack for machine in cluster.machines if machine.rack}
-    for rack, count in Counter(machine.rack for machine in machines).items():
-        if count > 2 and len(others) > 1:
-            last = [machine for machine in machines if machine.rack == rack][-1]
-            message = f"{count} of MinIO's {len(_machines(cluster))} nodes are in rack {rack}"
-            yield Finding(at=("nodes", last.index, "rack"), message=message, fix="two at most in one rack")
+    for _, pool in server_pools(cluster):
+        machines = cluster.in_pools(pool)
+        most = max(2, len(machines) // 2)
+        for rack, count in Counter(machine.rack for machine in machines if machine.rack).items():
+            if count > most and len(others) > 1:
+                last = [machine for machine in machines if machine.rack == rack][-1]
+                message = f"{count} of the {len(machines)} nodes of MinIO's pool {pool} are in rack {rack}"
+                yield Finding(at=("nodes", last.index, "rack"), message=message, fix=f"{most} at most in one rack")
 
 
 @rule("GEN-OBJ-011", "quotas that the drives can hold")

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from contextlib import suppress
 
-from generator.checks.cron import Schedule, parse
 from generator.checks.places import entries, given_twice
 from generator.model.cluster import Backup, Cluster
+from generator.model.cron import Schedule, parse
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule, warning
 

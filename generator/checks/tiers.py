@@ -79,6 +79,12 @@ def object_stores(cluster: Cluster) -> list[tuple[Path, CephObjectStore]]:
     return entries(ceph.object_stores if ceph else (), *CEPH, "objectStores")
 
 
+def server_pools(cluster: Cluster) -> list[tuple[Path, str]]:
+    """Return the node pools that MinIO is on, each with the place that names it."""
+    objects = cluster.storage.objects
+    return [((*OBJECTS, "pool"), objects.pool), *entries(objects.expansions, *OBJECTS, "expansions")] if objects else []
+
+
 def buckets(cluster: Cluster) -> list[tuple[Path, Bucket]]:
     """Return MinIO's buckets, each with its place."""
     objects = cluster.storage.objects

@@ -58,7 +58,11 @@ def values(cluster: Cluster, ceph: Ceph) -> Manifest:
                 "imageSet": {"name": "rook-csi-operator-image-set-configmap"},
                 "clusterName": cluster.name,
                 "nodePlugin": {**node, "priorityClassName": "system-node-critical", "resources": node_resources()},
-                "controllerPlugin": {**controller, "priorityClassName": "system-cluster-critical"},
+                "controllerPlugin": {
+                    **controller,
+                    "priorityClassName": "system-cluster-critical",
+                    "resources": controller_resources(),
+                },
             },
         },
         "drivers": {
@@ -91,6 +95,26 @@ def node_resources() -> Manifest:
         "registrar": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
         "logRotator": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
     }
+
+
+def controller_resources() -> Manifest:
+    """Return requests and limits of what makes, attaches, grows and snapshots volumes for the whole cluster: without
+    any it is the first to be ended on a full node, and no volume is mounted any more.
+    """
+    sidecar = {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}}
+    plugin = {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}}
+    # All that the chart knows: it writes null for those that are left out.
+    sidecars = (
+        "addons",
+        "attacher",
+        "liveness",
+        "logRotator",
+        "omapGenerator",
+        "provisioner",
+        "resizer",
+        "snapshotter",
+    )
+    return {"plugin": plugin, **dict.fromkeys(sidecars, sidecar)}
 
 
 def csi_driver(manifest: Manifest) -> Iterator[Made]:

@@ -107,11 +107,14 @@ def ceph_raw(machine: Machine, device_class: str) -> int:
 
 
 def ceph_usable(cluster: Cluster, pool: CephPool) -> Quantity:
-    """Return the bytes a pool can hold if it has its disk class to itself, with the largest host lost and
+    """Return the bytes a pool can hold if it has its disk class to itself, with the largest host or rack lost and
     rebuilt on the others without passing nearfull (facts: storage 3).
     """
-    sizes = sorted(ceph_raw(machine, pool.device_class) for machine in cluster.ceph_hosts)
-    raw = sum(sizes[:-1])
+    sizes: dict[str, int] = {}
+    for machine in cluster.ceph_hosts:
+        domain = (machine.rack or machine.name) if pool.failure_domain == "rack" else machine.name
+        sizes[domain] = sizes.get(domain, 0) + ceph_raw(machine, pool.device_class)
+    raw = sum(sorted(sizes.values())[:-1])
     if pool.erasure:
         data, coding = pool.erasure.data, pool.erasure.coding
         raw = raw * data // (data + coding)
@@ -129,13 +132,16 @@ class ErasureSet(Struct, frozen=True, kw_only=True):
 
 
 def erasure_set(nodes: int, drives_per_node: int) -> ErasureSet | None:
-    """Return MinIO's layout with half of each set as parity, so that two lost nodes of four lose no data; None
-    where no size between 2 and 16 divides the drives and is the same on every node.
+    """Return the layout of one of MinIO's server pools with half of each set as parity, so that two lost nodes of
+    four lose no data; None where no size between 2 and 16 divides the drives and lies alike on all nodes.
 
-    Facts (storage 6): the largest symmetric size up to 16 wins; for four nodes 4, 8, 12 or 16.
+    Facts (storage 6): the largest symmetric size up to 16 wins; for four nodes 4, 8, 12 or 16. Beyond 16 nodes a set
+    takes one drive of each of some nodes (MinIO's `possibleSetCountsWithSymmetry`).
     """
     total = nodes * drives_per_node
-    fitting = [size for size in range(2, 17) if total % size == 0 and size % nodes == 0]
+    fitting = [
+        size for size in range(2, 17) if total % size == 0 and not (size % nodes if size >= nodes else nodes % size)
+    ]
     if not fitting:
         return None
     size = max(fitting)
@@ -143,10 +149,10 @@ def erasure_set(nodes: int, drives_per_node: int) -> ErasureSet | None:
 
 
 def objects_usable(cluster: Cluster) -> Quantity:
-    """Return the bytes that MinIO can hold: half of its drives' size, each counted as the smallest one."""
-    machines = cluster.in_pools(cluster.storage.objects.pool) if cluster.storage.objects else ()
-    disks = [disk for machine in machines for disk in machine.disks_for("objects")]
-    if not disks:
-        return Quantity.of(0)
-    smallest = min(disk.size.value for disk in disks)
-    return Quantity.of(smallest * sum(disk.count for disk in disks) // 2, binary=True)
+    """Return the bytes that MinIO can hold: half of its drives' size, each counted as the smallest one of its pool."""
+    objects, total = cluster.storage.objects, 0
+    for pool in objects.pools if objects else ():
+        disks = [disk for machine in cluster.in_pools(pool) for disk in machine.disks_for("objects")]
+        smallest = min((disk.size.value for disk in disks), default=0)
+        total += smallest * sum(disk.count for disk in disks)
+    return Quantity.of(total // 2, binary=True)

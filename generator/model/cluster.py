@@ -152,7 +152,9 @@ class BackupTarget(Section, frozen=True, kw_only=True):
 
 class Backup(Section, frozen=True, kw_only=True):
     """Copy a bucket on a schedule (UTC), and check the copy. `size` is how much the source may hold and
-    `daily_change` how much of it is rewritten a day: both decide how much room the target needs for `keep_days`.
+    `daily_change` how much of it changes a day: both decide how much room the target needs for `keep_days`. What is
+    deleted in the source stays in the target: where changes are `new-keys` it grows until it is full, where they are
+    `rewritten` old versions go.
     """
 
     name: Name
@@ -162,6 +164,7 @@ class Backup(Section, frozen=True, kw_only=True):
     keep_days: Annotated[int, Meta(ge=1, le=3650)] = 30
     size: Quantity
     daily_change: Quantity
+    changes: Literal["new-keys", "rewritten"] = "new-keys"
     suspended: bool = False
 
 

@@ -1,11 +1,23 @@
 """Monitoring in the cluster file: Zabbix, Prometheus, and who is told."""
 
+import re
 from typing import Literal
 
 from msgspec import field
 
 from generator.model.base import Duration, Host, Name, Positive, Section, Url
 from generator.model.quantity import Quantity
+
+_HTTP = re.compile(r"(https?)://(?:[^/?#@]*@)?(?:\[[0-9A-Fa-f:.]+\]|[^:/?#@\[\]]+)(?::([0-9]{1,5}))?(?:[/?#].*)?")
+
+
+def http_port(url: str) -> int | None:
+    """Return the port of an address of HTTP; None where it is no such address, or its port is none."""
+    found = _HTTP.fullmatch(url)
+    if not found:
+        return None
+    port = int(found[2]) if found[2] else {"http": 80, "https": 443}[found[1]]
+    return port if 0 < port < 2**16 else None
 
 
 class Alert(Section, frozen=True, kw_only=True):

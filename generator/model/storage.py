@@ -87,7 +87,9 @@ class Ceph(Section, frozen=True, kw_only=True):
 
 
 class Lock(Section, frozen=True, kw_only=True):
-    """S3 object lock in COMPLIANCE mode (GOVERNANCE can be bypassed): nobody deletes a version for `days`."""
+    """S3 object lock in COMPLIANCE mode (GOVERNANCE can be bypassed): nobody deletes a version for `days` from when it
+    was written.
+    """
 
     days: Days
 
@@ -111,11 +113,13 @@ class ObjectUser(Section, frozen=True, kw_only=True):
 
 
 class Objects(Section, frozen=True, kw_only=True):
-    """Tier 3: MinIO on the disks with `use: objects` of one `pool`, four nodes. `image` and `client_image`
-    carry a digest; `host` is the name users reach it by.
+    """Tier 3: MinIO on the disks with `use: objects` of a `pool` of four or more nodes, whose order in the file is
+    that of MinIO's servers. It grows by whole pools: `expansions` are added at the end and never moved or taken out.
+    `image` and `client_image` carry a digest; `host` is the name users reach it by.
     """
 
     pool: Name
+    expansions: tuple[Name, ...] = ()
     image: str | None = None
     client_image: str | None = None
     host: Host | None = None
@@ -123,6 +127,11 @@ class Objects(Section, frozen=True, kw_only=True):
     encryption: bool = False
     buckets: tuple[Bucket, ...] = ()
     users: tuple[ObjectUser, ...] = ()
+
+    @property
+    def pools(self) -> tuple[str, ...]:
+        """The node pools that MinIO is on, each a server pool of its own, in the order in which they came."""
+        return (self.pool, *self.expansions)
 
 
 class Nfs(Section, frozen=True, kw_only=True):

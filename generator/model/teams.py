@@ -33,9 +33,9 @@ class Quota(Section, frozen=True, kw_only=True):
 
 
 class Team(Section, frozen=True, kw_only=True):
-    """A team has a namespace of its name, a queue, and quotas by pool. `storage` bounds its volume claims.
-    `security` is its Pod Security level. `queueing` is Kueue's strategy: `StrictFIFO` lets nobody pass
-    a big job that waits.
+    """A team has a namespace of its name, a queue, and quotas by pool. `storage` bounds its volume claims, and
+    `storage_classes` those of each class it names. `security` is its Pod Security level. `queueing` is Kueue's
+    strategy: `StrictFIFO` lets nobody pass a big job that waits.
     """
 
     name: Annotated[
@@ -49,6 +49,7 @@ class Team(Section, frozen=True, kw_only=True):
     quotas: dict[Name, Quota] = field(default_factory=dict)
     members: tuple[Member, ...] = ()
     storage: Quantity | None = None
+    storage_classes: dict[Name, Quantity] = field(default_factory=dict)
     security: Literal["baseline", "restricted", "privileged"] = "baseline"
     queueing: Literal["BestEffortFIFO", "StrictFIFO"] = "BestEffortFIFO"
 

@@ -1,7 +1,7 @@
 from typing import Any
 
 from msgspec import structs
-from storage_schemas import unknown_values
+from storage_schemas import problems, unknown_values
 
 from generator.components.ceph_csi_drivers import DEFINITION as CEPH_CSI_DRIVERS
 from generator.components.ceph_csi_drivers import ceph_csi_drivers
@@ -39,6 +39,7 @@ def test_the_drivers_values_exist_in_the_chart(ml50: Cluster) -> None:
     # Read by the templates, though the values file does not list them.
     free = (
         "operatorConfig.driverSpecDefaults.nodePlugin.resources",
+        "operatorConfig.driverSpecDefaults.controllerPlugin.resources",
         "operatorConfig.driverSpecDefaults.controllerPlugin.priorityClassName",
         "drivers.cephfs.kernelMountOptions",
     )
@@ -79,6 +80,20 @@ def test_both_drivers_take_snapshots_and_have_a_spare_controller(ml50: Cluster) 
         driver = drivers(ml50)["drivers"][name]
         assert driver["snapshotPolicy"] == "volumeSnapshot"
         assert driver["controllerPlugin"]["replicas"] == 2
+
+
+def test_no_container_of_the_controllers_is_the_first_to_be_ended(ml50: Cluster) -> None:
+    defaults = drivers(ml50)["operatorConfig"]["driverSpecDefaults"]
+    config = {
+        "apiVersion": "csi.ceph.io/v1",
+        "kind": "OperatorConfig",
+        "metadata": {"name": "ceph-csi-operator-config", "namespace": "rook-ceph"},
+        "spec": {"driverSpecDefaults": defaults},
+    }
+    assert problems(config) == []
+    given = defaults["controllerPlugin"]["resources"]
+    assert given.keys() >= {"plugin", "provisioner", "attacher", "resizer", "snapshotter", "omapGenerator"}
+    assert all(one["requests"]["memory"] and one["limits"]["memory"] for one in given.values())
 
 
 def test_kernel_clients_speak_the_new_protocol(ml50: Cluster) -> None:

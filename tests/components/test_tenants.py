@@ -11,8 +11,9 @@ from generator.components.component import Component, Manifest
 from generator.components.kueue import TEAM
 from generator.components.queues import BATCH, queues
 from generator.components.tenants import DEFINITION as TENANTS
-from generator.components.tenants import tenants
+from generator.components.tenants import quota, tenants
 from generator.model.cluster import Cluster
+from generator.model.quantity import Quantity
 from generator.model.storage import Storage
 from generator.model.teams import Member, Team
 
@@ -257,3 +258,10 @@ def test_the_priorities_that_rules_allow_are_those_that_exist(ml50: Cluster) -> 
 
 def test_no_teams_no_tenants(ml50: Cluster) -> None:
     assert not TENANTS.wanted(structs.replace(ml50, teams=()))
+
+
+def test_a_bound_of_a_class_is_one_of_the_quota(ml50: Cluster) -> None:
+    vision = structs.replace(ml50.teams[0], storage=None, storage_classes={"rbd-nvme": Quantity.parse("30Ti")})
+    hard = quota(vision)["spec"]["hard"]
+    assert hard["rbd-nvme.storageclass.storage.k8s.io/requests.storage"] == "30Ti"
+    assert "requests.storage" not in hard

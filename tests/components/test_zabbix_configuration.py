@@ -111,6 +111,28 @@ def test_a_host_has_what_its_node_has(ml50: Cluster, a30: Cluster) -> None:
     assert linked(structs.replace(ml50, backups=()), "gen backups") == set()
 
 
+def test_the_server_itself_watches_that_the_proxy_comes(ml50: Cluster) -> None:
+    watched = {name: one["hosts"][0] for name, one in exported(hosts(ml50)).items()}
+    monitoring = watched.pop("ml50-monitoring.json")
+    assert "proxy" not in monitoring
+    assert monitoring["macros"] == [{"macro": "{$PROXY}", "value": "ml50-proxy"}]
+    assert {one["proxy"]["name"] for one in watched.values()} == {"ml50-proxy"}
+
+
+def test_every_backup_that_runs_is_missed_after_two_of_its_intervals(ml50: Cluster) -> None:
+    nightly, other = ml50.backups
+    weekly = structs.replace(other, name="weekly", schedule="0 3 * * 0")
+    resting = structs.replace(other, name="resting", suspended=True)
+    cluster = structs.replace(ml50, backups=(nightly, weekly, resting))
+    (host,) = exported(hosts(cluster))["ml50-cluster.json"]["hosts"]
+    triggers = {one["key"]: one["triggers"][0]["expression"] for one in host["items"]}
+    assert triggers.keys() == {"backup.last[datasets]", "backup.last[weekly]"}
+    for key, days in (("backup.last[datasets]", 2), ("backup.last[weekly]", 14)):
+        age = days * 86400
+        item = f"/ml50-cluster/{key}"
+        assert triggers[key] == f"now()-last({item})>{age} or nodata({item},{age}s)=1"
+
+
 def test_racks_and_pools_are_tags(ml50: Cluster) -> None:
     bare = tuple(with_hardware(structs.replace(machine, rack=None), gpu=None) for machine in ml50.machines)
     for machines, wanted in ((ml50.machines, {"pool", "rack", "gpu"}), (bare, {"pool"})):

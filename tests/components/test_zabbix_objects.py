@@ -111,7 +111,7 @@ def test_a_big_cluster_s_hosts_are_split(ml50: Cluster) -> None:
     machines = tuple(structs.replace(ml50.machines[4], name=f"gpu-node-{number}") for number in range(1500))
     cluster = structs.replace(ml50, machines=machines)
     maps = [one for one in of_kind(cluster, "ConfigMap") if "hosts" in one["metadata"]["name"]]
-    assert sum(len(one["data"]) for one in maps) == 1501
+    assert sum(len(one["data"]) for one in maps) == 1502
     assert max(len(json.dumps(one)) for one in maps) < LIMIT
     sources = pods(cluster)["zabbix-configure"]["volumes"][3]["projected"]["sources"]
     assert [one["configMap"]["name"] for one in sources] == [one["metadata"]["name"] for one in maps]
@@ -239,12 +239,64 @@ def test_agents_reach_the_proxy_and_the_proxy_the_api_server(ml50: Cluster, a30:
     assert {"protocol": "TCP", "port": 6443} in policy["spec"]["egress"][-1]["ports"]
 
 
-def test_the_job_is_made_again_at_every_sync(ml50: Cluster) -> None:
-    (job,) = of_kind(ml50, "Job")
-    assert job["metadata"]["annotations"] == {
-        "argocd.argoproj.io/hook": "PostSync",
-        "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation",
-    }
+@pytest.mark.parametrize(
+    ("mattermost", "ports"),
+    [
+        ("https://chat.example.org", [443]),
+        ("https://chat.example.org:8065/base", [443, 8065]),
+        ("http://chat.example.org", [80, 443]),
+    ],
+)
+def test_alerts_reach_the_port_of_their_address(ml50: Cluster, mattermost: str, ports: list[int]) -> None:
+    (policy,) = of_kind(with_zabbix(ml50, mattermost=mattermost), "NetworkPolicy", "zabbix-server")
+    (outside,) = (rule for rule in policy["spec"]["egress"] if "ipBlock" in rule["to"][0])
+    assert [one["port"] for one in outside["ports"]] == ports
+
+
+def test_without_alerts_the_server_reaches_nobody_outside(ml50: Cluster) -> None:
+    (policy,) = of_kind(with_zabbix(ml50, alerts=()), "NetworkPolicy", "zabbix-server")
+    assert not [rule for rule in policy["spec"]["egress"] if "ipBlock" in rule["to"][0]]
+
+
+def waves(cluster: Cluster) -> dict[tuple[str, str], int]:
+    annotations = {(one["kind"], one["metadata"]["name"]): one["metadata"] for one in everything(cluster)}
+    wave = "argocd.argoproj.io/sync-wave"
+    return {name: int(one.get("annotations", {}).get(wave, "0")) for name, one in annotations.items()}
+
+
+def test_nobody_comes_in_before_the_default_password_is_replaced(ml50: Cluster) -> None:
+    order = waves(ml50)
+    password = order["Job", "zabbix-password"]
+    assert order["Deployment", "zabbix-web"] < password < order["Ingress", "zabbix-web"]
+    specs = {one["metadata"]["name"]: one["spec"] for one in of_kind(ml50, "NetworkPolicy")}
+    web = {name: spec for name, spec in specs.items() if spec["podSelector"] == specs["zabbix-web"]["podSelector"]}
+    for name, spec in web.items():
+        names = [peer["podSelector"]["matchLabels"] for rule in spec["ingress"] for peer in rule.get("from", ())]
+        if order["NetworkPolicy", name] <= password:
+            assert names == [{"app.kubernetes.io/name": "zabbix-configure"}]
+    assert [order["NetworkPolicy", name] > password for name in web] == [False, True]
+
+
+def test_the_password_waits_for_no_other_secret_and_nothing_for_a_token(ml50: Cluster) -> None:
+    assert secrets_in(pods(ml50)["zabbix-password"]) == [("zabbix-admin", "password")]
+    sources = pods(ml50)["zabbix-configure"]["volumes"][-1]["projected"]["sources"]
+    optional = {one["secret"]["name"]: one["secret"].get("optional", False) for one in sources}
+    assert optional == {
+        "zabbix-admin": False, "zabbix-reader-token": False, "zabbix-mattermost": True, "zabbix-slack": True,
+    }  # fmt: skip
+
+
+def test_a_node_that_is_down_holds_nothing_but_the_agents(ml50: Cluster) -> None:
+    order = waves(ml50)
+    agents = order.pop(("DaemonSet", "zabbix-agent"))
+    assert max(order.values()) < agents
+
+
+def test_the_jobs_are_made_again_at_every_sync(ml50: Cluster) -> None:
+    for job in of_kind(ml50, "Job"):
+        annotations = job["metadata"]["annotations"]
+        assert annotations["argocd.argoproj.io/hook"] == "Sync"
+        assert annotations["argocd.argoproj.io/hook-delete-policy"] == "BeforeHookCreation"
 
 
 def test_the_script_s_folders_are_not_inside_each_other(ml50: Cluster) -> None:

@@ -121,6 +121,13 @@ def test_what_ceph_can_hold_leaves_out_the_largest_host_and_stops_before_nearful
     assert ceph_usable(ml50, structs.replace(pool, device_class="ssd")).value == 0
 
 
+def test_by_rack_the_largest_rack_is_left_out(ml50: Cluster) -> None:
+    hosts = ml50.ceph_hosts
+    by_rack = CephPool(name="x", device_class="nvme", failure_domain="rack")
+    # Seven racks of four hosts.
+    assert ceph_usable(ml50, by_rack).value == int(ceph_raw(hosts[0], "nvme") * 24 // 3 * 0.85)
+
+
 def test_without_ceph_there_are_no_hosts(ml50: Cluster) -> None:
     without = structs.replace(ml50, storage=Storage())
     assert without.ceph_hosts == ()
@@ -137,7 +144,11 @@ def test_without_ceph_there_are_no_hosts(ml50: Cluster) -> None:
         (4, 6, ErasureSet(drives=12, sets=2, parity=6)),
         (4, 16, ErasureSet(drives=16, sets=4, parity=8)),
         (4, 5, ErasureSet(drives=4, sets=5, parity=2)),
+        (5, 4, ErasureSet(drives=10, sets=2, parity=5)),
         (17, 1, None),
+        # More nodes than a set has drives: each set takes one drive of some nodes.
+        (20, 4, ErasureSet(drives=10, sets=8, parity=5)),
+        (32, 2, ErasureSet(drives=16, sets=4, parity=8)),
         (1, 1, None),
     ],
 )
@@ -165,3 +176,14 @@ def test_every_drive_of_minio_counts_as_the_smallest(ml50: Cluster) -> None:
 def test_without_minio_nothing_is_held(ml50: Cluster) -> None:
     assert objects_usable(structs.replace(ml50, storage=Storage())).value == 0
     assert objects_usable(structs.replace(ml50, machines=())).value == 0
+
+
+def test_each_pool_of_minio_counts_with_its_own_smallest_drive(ml50: Cluster) -> None:
+    objects, machines = ml50.storage.objects, ml50.in_pools("nas")
+    assert objects
+    small = tuple(structs.replace(disk, size=Quantity.of(10**12)) for disk in machines[0].hardware.disks)
+    more = tuple(structs.replace(with_hardware(machine, disks=small), pool="nas-2") for machine in machines)
+    storage = structs.replace(ml50.storage, objects=structs.replace(objects, expansions=("nas-2",)))
+    grown = structs.replace(ml50, machines=(*ml50.machines, *more), storage=storage)
+    drives = sum(disk.count for machine in more for disk in machine.hardware.disks)
+    assert objects_usable(grown).value == objects_usable(ml50).value + drives * 10**12 // 2

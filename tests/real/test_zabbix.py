@@ -62,7 +62,7 @@ class Zabbix(NamedTuple):
         for name, text in files.items():
             (self.folder / folder / name).write_text(text)
 
-    def run(self, **env: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Run the script with the files that are there."""
         self.write(".", {"configure.py": read_text("zabbix/configure.py.txt")})
         places = {
@@ -71,7 +71,7 @@ class Zabbix(NamedTuple):
             "SECRETS": str(self.folder / "secrets"),
             "WAIT": "10",
         }
-        command = [sys.executable, "-I", "-B", str(self.folder / "configure.py")]
+        command = [sys.executable, "-I", "-B", str(self.folder / "configure.py"), *words]
         return subprocess.run(command, env=places | env, capture_output=True, text=True, check=False, timeout=300)
 
     def get(self, kind: str, **params: object) -> list[dict[str, Any]]:
@@ -92,8 +92,19 @@ def running() -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def first(running: Site, ml50: Cluster, tmp_path_factory: pytest.TempPathFactory) -> str:
+def password(running: Site, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """Take the first step on a new Zabbix, with nothing but the script and one secret."""
+    zabbix_ = Zabbix(running, tmp_path_factory.mktemp("password"))
+    zabbix_.write("secrets", {"password": SECRETS["password"]})
+    return zabbix_.run("password")
+
+
+@pytest.fixture(scope="module")
+def first(
+    running: Site, password: subprocess.CompletedProcess[str], ml50: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> str:
     """Configure a new Zabbix once, and return what the script said."""
+    assert password.returncode == 0, password.stderr
     done = Zabbix(running, tmp_path_factory.mktemp("first")).configure(ml50)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -162,9 +173,13 @@ def test_tokens_can_be_read_by_nobody(site: Zabbix, first: str) -> None:
     assert not [secret for secret in SECRETS.values() if secret in exported]
 
 
-def test_the_default_password_is_gone(site: Zabbix) -> None:
+def test_the_default_password_is_gone_after_the_first_step(
+    running: Site, password: subprocess.CompletedProcess[str]
+) -> None:
+    assert password.stdout == "user Admin: the default password is replaced\ndone\n", password.stderr
+    assert running.login(SECRETS["password"])
     with pytest.raises(AssertionError, match="name or password"):
-        site.site.login(DEFAULT_PASSWORD)
+        running.login(DEFAULT_PASSWORD)
 
 
 def test_channels_cannot_log_in(site: Zabbix) -> None:
@@ -276,6 +291,23 @@ def test_a_wrong_password_is_one_line_without_it(site: Zabbix, ml50: Cluster) ->
     assert done.stderr.count("\n") == 1
     assert "user.login" in done.stderr
     assert "another-Password" not in done.stdout + done.stderr
+
+
+def test_an_absent_token_is_told_after_all_else_is_set(site: Zabbix, ml50: Cluster) -> None:
+    assert site.configure(ml50).returncode == 0
+    (site.folder / "secrets" / "slack").unlink()
+    (one,) = site.get("host", filter={"host": "cpu-01"})
+    site.do("host.delete", [one["hostid"]])
+    done = site.run()
+    assert (done.returncode, done.stderr) == (
+        1,
+        "zabbix-configure: all is set but for alerts by Slack: there is no Secret with the token\n",
+    )
+    assert "cpu-01" in {one["host"] for one in site.get("host")}
+    # Not in silence: the alerts stay, with the token that was set before.
+    assert sum(one["name"].startswith("gen/ml50: slack") for one in site.get("action")) == 2
+    (site.folder / "secrets" / "kubernetes").unlink()
+    assert "kubernetes" in site.run().stderr
 
 
 def test_it_gives_up_on_a_frontend_that_is_not_there(site: Zabbix, ml50: Cluster) -> None:

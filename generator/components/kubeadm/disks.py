@@ -29,7 +29,7 @@ def _lines(storage: Storage, machine: Machine) -> Iterator[str]:
     if scratch:
         for number, name in _numbered(machine, "scratch"):
             yield f"{scratch.filesystem} {scratch.host_dir}/disk-{number} 0 {name}"
-    if objects and machine.pool == objects.pool:
+    if objects and machine.pool in objects.pools:
         for number, name in _numbered(machine, "objects"):
             yield f"xfs {objects.host_dir}/drive-{number} {MINIO_GROUP} {name}"
 

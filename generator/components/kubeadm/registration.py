@@ -51,7 +51,7 @@ def node_labels(cluster: Cluster, machine: Machine) -> dict[str, str]:
     storage = cluster.storage
     roles = {
         CEPH: storage.ceph is not None and machine.pool in storage.ceph.pools and machine.disks_for("ceph"),
-        OBJECTS: storage.objects is not None and machine.pool == storage.objects.pool,
+        OBJECTS: storage.objects is not None and machine.pool in storage.objects.pools,
         SCRATCH: storage.scratch is not None and machine.disks_for("scratch"),
     }
     return {

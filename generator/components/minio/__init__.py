@@ -20,7 +20,7 @@ from generator.model.storage import Objects
 
 def minio(cluster: Cluster) -> Component:
     """Install MinIO, or a build of it that speaks the same. With four nodes it reads with two of them lost, and
-    writes with one lost; no setting gives writes with two lost (facts: storage 6).
+    writes with one lost; no setting gives writes with two of four lost (facts: storage 6).
     """
     objects = cluster.storage.objects
     layout = layout_of(cluster)
@@ -34,15 +34,15 @@ def minio(cluster: Cluster) -> Component:
         namespaces=(Namespace(NAMESPACE),),
         base=(*read_objects("minio/base.yaml"), storage_class(), setup_script()),
         objects=(
-            *volumes(objects, layout),
-            stateful_set(cluster, objects, layout),
+            *(volume for pool in layout for volume in volumes(objects, pool)),
+            *(stateful_set(cluster, objects, pool, layout) for pool in layout),
             *access(cluster, objects),
             settings(objects),
             setup_job(cluster, objects),
         ),
         needs=("issuers", *prometheus_crds(cluster)),
         secrets=secrets(objects),
-        # Binding writes the claim into the volume.
+        # Binding writes the claim's id into the volume. One that is bound is left alone, whatever the file says later.
         ignore=(Ignore(group="", kind="PersistentVolume", pointers=("/spec/claimRef",)),),
     )
 
@@ -92,9 +92,9 @@ DEFINITION = Definition(
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
     hosts=hosts,
-    notes="A plain StatefulSet, one pod on each NAS node, the same number of drives on each. Half of every erasure "
-    "set is parity: with two of four nodes lost nothing is lost and reads go on, but writes stop; no setting "
-    "gives writes with two nodes lost. Servers are replaced by hand and together (`OnDelete`), because they "
-    "refuse to talk to another version. The images are a maintained fork, named by digest; "
-    "`storage.objects.image` takes any build that speaks the same.",
+    notes="A plain StatefulSet for each pool of nodes, one pod on each node, the same number of drives on each. Half "
+    "of every erasure set is parity: with two of four nodes lost nothing is lost and reads go on, but writes stop; no "
+    "setting gives writes with two of four lost. Each volume is kept for one drive of one server. Servers are replaced "
+    "by hand and together (`OnDelete`), because they refuse to talk to another version. The images are a maintained "
+    "fork, named by digest; `storage.objects.image` takes any build that speaks the same.",
 )

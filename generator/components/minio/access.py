@@ -24,7 +24,7 @@ def access(cluster: Cluster, objects: Objects) -> Iterator[Manifest]:
 def certificate(cluster: Cluster, objects: Objects) -> Manifest:
     """Return the certificate of all servers: clients and the servers themselves check it."""
     domain = cluster.kubernetes.dns_domain
-    names = [f"*.minio-hl.{NAMESPACE}.svc.{domain}", SERVICE, f"{SERVICE}.{domain}", f"minio-console.{NAMESPACE}.svc"]
+    names = [f"*.minio-hl.{NAMESPACE}.svc.{domain}", SERVICE, f"{SERVICE}.{domain}"]
     return {
         "apiVersion": "cert-manager.io/v1",
         "kind": "Certificate",

@@ -2,7 +2,16 @@
 
 from generator.components.common import OBJECTS
 from generator.components.component import Manifest, protect
-from generator.components.minio.layout import CONSOLE_PORT, LABELS, NAMESPACE, PORT, STORAGE_CLASS, Layout, metadata
+from generator.components.minio.layout import (
+    CONSOLE_PORT,
+    LABELS,
+    NAMESPACE,
+    PORT,
+    STORAGE_CLASS,
+    ServerPool,
+    claim_name,
+    metadata,
+)
 from generator.components.minio.versions import VERSIONS
 from generator.components.parts import UNPRIVILEGED, from_secret, pod_security, tolerations
 from generator.model.capacity import allocatable
@@ -19,33 +28,39 @@ CERTIFICATES = [
 ]
 
 
-def stateful_set(cluster: Cluster, objects: Objects, layout: Layout) -> Manifest:
-    """Return the servers. All start at once and are replaced only by hand and together: they wait for each other,
-    and refuse to talk to another binary (facts: storage 5.4, 7).
+def stateful_set(cluster: Cluster, objects: Objects, pool: ServerPool, layout: tuple[ServerPool, ...]) -> Manifest:
+    """Return the servers of one server pool. All start at once and are replaced only by hand and together: they wait
+    for each other, and refuse to talk to another binary (facts: storage 5.4, 7).
     """
+    labels = pool_labels(pool)
     return protect(
         {
             "apiVersion": "apps/v1",
             "kind": "StatefulSet",
-            "metadata": metadata("minio"),
+            "metadata": metadata(pool.name),
             "spec": {
                 "serviceName": "minio-hl",
-                "replicas": len(layout.machines),
+                "replicas": len(pool.machines),
                 "podManagementPolicy": "Parallel",
                 "updateStrategy": {"type": "OnDelete"},
                 "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
-                "selector": {"matchLabels": LABELS},
-                "template": {"metadata": {"labels": LABELS}, "spec": pod(cluster, objects, layout)},
-                "volumeClaimTemplates": [claim(number, layout.size) for number in range(layout.drives)],
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": pod(cluster, objects, pool, layout)},
+                "volumeClaimTemplates": [claim(number, pool.size) for number in range(pool.drives)],
             },
         }
     )
 
 
-def pod(cluster: Cluster, objects: Objects, layout: Layout) -> Manifest:
+def pool_labels(pool: ServerPool) -> dict[str, str]:
+    """Return what selects one server pool. The first one's can never change: a StatefulSet's selector is immutable."""
+    return LABELS if pool.name == "minio" else {**LABELS, "gen.internal/server-pool": pool.name}
+
+
+def pod(cluster: Cluster, objects: Objects, pool: ServerPool, layout: tuple[ServerPool, ...]) -> Manifest:
     """Return the pod, one on each node of the pool."""
     apart = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": LABELS}}
-    tolerated = tolerations(layout.machines)
+    tolerated = tolerations(pool.machines)
     return {
         "serviceAccountName": "minio",
         "automountServiceAccountToken": False,
@@ -56,7 +71,7 @@ def pod(cluster: Cluster, objects: Objects, layout: Layout) -> Manifest:
         **({"tolerations": tolerated} if tolerated else {}),
         "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}},
         "securityContext": POD_SECURITY,
-        "containers": [container(cluster, objects, layout)],
+        "containers": [container(cluster, objects, pool, layout)],
         "volumes": [
             {"name": "tmp", "emptyDir": {}},
             {"name": "certs", "secret": {"secretName": "minio-tls", "items": CERTIFICATES}},
@@ -64,41 +79,47 @@ def pod(cluster: Cluster, objects: Objects, layout: Layout) -> Manifest:
     }
 
 
-def container(cluster: Cluster, objects: Objects, layout: Layout) -> Manifest:
-    """Return the server. Its arguments are the same on every pod; the three dots are MinIO's own pattern."""
-    hosts = f"minio-{{0...{len(layout.machines) - 1}}}.minio-hl.{NAMESPACE}.svc.{cluster.kubernetes.dns_domain}"
-    drives = f"/export-{{0...{layout.drives - 1}}}" if layout.drives > 1 else "/export-0"
+def endpoints(cluster: Cluster, pool: ServerPool) -> str:
+    """Return a server pool's drives as MinIO's own pattern, with its three dots."""
+    hosts = f"{pool.name}-{{0...{len(pool.machines) - 1}}}.minio-hl.{NAMESPACE}.svc.{cluster.kubernetes.dns_domain}"
+    drives = f"/export-{{0...{pool.drives - 1}}}" if pool.drives > 1 else "/export-0"
+    return f"https://{hosts}:{PORT}{drives}"
+
+
+def container(cluster: Cluster, objects: Objects, pool: ServerPool, layout: tuple[ServerPool, ...]) -> Manifest:
+    """Return the server. Its arguments are the same on every pod of every server pool."""
+    exports = [claim_name(number) for number in range(pool.drives)]
     return {
         "name": "minio",
         "image": objects.image or VERSIONS.of(cluster).images["server"],
         "args": [
             "server",
-            f"https://{hosts}:{PORT}{drives}",
+            *(endpoints(cluster, each) for each in layout),
             "--certs-dir=/etc/minio/certs",
             f"--address=:{PORT}",
             f"--console-address=:{CONSOLE_PORT}",
         ],
-        "env": environment(cluster, objects, layout),
+        "env": environment(cluster, objects, pool),
         "ports": [
             {"name": "https-api", "containerPort": PORT},
             {"name": "https-console", "containerPort": CONSOLE_PORT},
         ],
         **probes(),
-        "resources": resources(cluster, layout),
+        "resources": resources(cluster, pool),
         "securityContext": UNPRIVILEGED,
         "volumeMounts": [
-            *({"name": f"export-{number}", "mountPath": f"/export-{number}"} for number in range(layout.drives)),
+            *({"name": export, "mountPath": f"/{export}"} for export in exports),
             {"name": "certs", "mountPath": "/etc/minio/certs", "readOnly": True},
             {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108  # a volume of the pod's own
         ],
     }
 
 
-def environment(cluster: Cluster, objects: Objects, layout: Layout) -> list[Manifest]:
+def environment(cluster: Cluster, objects: Objects, pool: ServerPool) -> list[Manifest]:
     """Return the settings. Half of every set is parity, also for clients that ask for less: what the default leaves
     is lost with two nodes. It counts only for what is written afterwards, so it is there from the first start.
     """
-    parity = f"EC:{layout.parity}"
+    parity = f"EC:{pool.parity}"
     settings: list[Manifest] = [
         from_secret("MINIO_ROOT_USER", "minio-root", "rootUser"),
         from_secret("MINIO_ROOT_PASSWORD", "minio-root", "rootPassword"),
@@ -134,9 +155,9 @@ def probes() -> Manifest:
     }
 
 
-def resources(cluster: Cluster, layout: Layout) -> Manifest:
+def resources(cluster: Cluster, pool: ServerPool) -> Manifest:
     """Return half of what the smallest node can give: the kernel's page cache uses the rest."""
-    shares = [allocatable(machine, cluster) for machine in layout.machines]
+    shares = [allocatable(machine, cluster) for machine in pool.machines]
     cpu = Quantity.of(min(share.milli_cpu for share in shares) // 2000)
     memory = Quantity.of(min(share.memory for share in shares) // 2 // 2**30 * 2**30, binary=True)
     return {"requests": {"cpu": str(cpu), "memory": str(memory)}, "limits": {"memory": str(memory)}}
@@ -149,7 +170,7 @@ def claim(number: int, size: str) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": f"export-{number}"},
+        "metadata": {"name": claim_name(number)},
         "spec": {
             "accessModes": ["ReadWriteOnce"],
             "resources": {"requests": {"storage": size}},

@@ -56,6 +56,10 @@ def quota(team: Team) -> Manifest:
         "services.loadbalancers": "0",
         "services.nodeports": "0",
         **({"requests.storage": str(team.storage)} if team.storage is not None else {}),
+        **{
+            f"{name}.storageclass.storage.k8s.io/requests.storage": str(size)
+            for name, size in team.storage_classes.items()
+        },
     }
     return {
         "apiVersion": "v1",

@@ -3,7 +3,16 @@
 from generator.components.component import Manifest
 from generator.components.parts import pod_security
 from generator.components.static import read_text
-from generator.components.zabbix.names import AGENTS, NAMESPACE, WRITABLE_CONTAINER, labels, metadata, pod
+from generator.components.zabbix.names import (
+    AGENTS,
+    NAMESPACE,
+    WITH_AGENTS,
+    WRITABLE_CONTAINER,
+    labels,
+    metadata,
+    pod,
+    wave,
+)
 from generator.components.zabbix.server import PROXY
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
@@ -23,7 +32,7 @@ def agents(cluster: Cluster) -> Manifest:
     return {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
-        "metadata": metadata(AGENT, namespace=AGENTS),
+        "metadata": metadata(AGENT, namespace=AGENTS, annotations=wave(WITH_AGENTS)),
         "spec": {
             "selector": {"matchLabels": labels(AGENT)},
             "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}},

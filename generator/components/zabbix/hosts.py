@@ -9,10 +9,12 @@ from generator.components.rook_ceph import METRICS_PORT as CEPH_PORT
 from generator.components.rook_ceph import METRICS_SERVICE as CEPH_SERVICE
 from generator.components.zabbix.export import document, identity
 from generator.components.zabbix.templates.devices import GPU, INFINIBAND
-from generator.components.zabbix.templates.kubernetes import BACKUPS, KUBERNETES
+from generator.components.zabbix.templates.kubernetes import BACKUPS, KUBERNETES, backup
+from generator.components.zabbix.templates.monitoring import MONITORING
 from generator.components.zabbix.templates.node import NODE
 from generator.components.zabbix.templates.storage import CEPH, MINIO
 from generator.model.cluster import Cluster
+from generator.model.cron import parse
 from generator.model.nodes import Machine
 
 
@@ -34,7 +36,7 @@ def whole(cluster: Cluster) -> str:
 def hosts(cluster: Cluster) -> dict[str, str]:
     """Return the hosts as export files, one each, so that two added nodes merge."""
     made = {machine.name: node(cluster, machine) for machine in cluster.machines}
-    made[whole(cluster)] = services(cluster)
+    made |= {host["host"]: host for host in (services(cluster), monitoring(cluster))}
     return {f"{name}.json": document(groups=_groups(one), hosts=[one]) for name, one in made.items()}
 
 
@@ -73,7 +75,19 @@ def services(cluster: Cluster) -> Manifest:
     if cluster.backups:
         linked.append(BACKUPS)
         macros["{$ARGO.URL}"] = f"http://{ARGO_SERVICE}.{domain}:{ARGO_PORT}/metrics"
-    return host(cluster, whole(cluster), linked, macros)
+    items = [backup(whole(cluster), name, age) for name, age in backup_ages(cluster).items()]
+    return host(cluster, whole(cluster), linked, macros, **({"items": items} if items else {}))
+
+
+def backup_ages(cluster: Cluster) -> dict[str, int]:
+    """Return how old the newest good copy of each backup that runs may be, in seconds: two of its intervals."""
+    return {one.name: 2 * parse(one.schedule).longest_gap for one in cluster.backups if not one.suspended}
+
+
+def monitoring(cluster: Cluster) -> Manifest:
+    """Return the host that the server watches itself: when the proxy is away, no other host has problems."""
+    made = host(cluster, f"{cluster.name}-monitoring", [MONITORING], {"{$PROXY}": proxy(cluster)})
+    return {key: value for key, value in made.items() if key != "proxy"}
 
 
 def host(cluster: Cluster, name: str, linked: list[str], macros: dict[str, str], **more: list[Manifest]) -> Manifest:

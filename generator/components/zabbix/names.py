@@ -11,6 +11,10 @@ AGENTS = "zabbix-agent"
 # The Secret that Kubernetes fills with a token to read the state of the cluster.
 TOKEN = "zabbix-reader-token"  # noqa: S105  # a name
 
+# The order of a sync after servers and database are healthy. Nobody may come in while the default password holds, and
+# a node that is down, whose agent never becomes ready, must hold nothing else.
+PASSWORD_SET, OPEN, CONFIGURED, WITH_AGENTS = range(1, 5)
+
 # The user of Zabbix's own images.
 POD_SECURITY = pod_security(1997, runAsGroup=1995, fsGroup=1995)
 # Zabbix's images write their configuration files when they start.
@@ -25,6 +29,11 @@ def labels(part: str) -> dict[str, str]:
 def metadata(part: str, name: str = "", namespace: str = NAMESPACE, **more: Manifest) -> Manifest:
     """Return the metadata of an object of one part; its name is the part's unless told."""
     return {"name": name or part, "namespace": namespace, "labels": labels(part), **more}
+
+
+def wave(number: int, **annotations: str) -> dict[str, str]:
+    """Return the annotations of what Argo CD makes only when all of lower waves is there and healthy."""
+    return {"argocd.argoproj.io/sync-wave": str(number), **annotations}
 
 
 def workload(kind: str, part: str, spec: Manifest, **more: Any) -> Manifest:

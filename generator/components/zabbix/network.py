@@ -16,14 +16,15 @@ from generator.components.zabbix.database import DATABASE
 from generator.components.zabbix.names import labels, metadata
 from generator.components.zabbix.server import PROXY, SERVER, WEB
 from generator.model.cluster import Cluster
+from generator.model.monitoring import Zabbix, http_port
 
 
-def policies(cluster: Cluster) -> Iterator[Manifest]:
+def policies(cluster: Cluster, settings: Zabbix) -> Iterator[Manifest]:
     """Yield a policy for each part; what is not said here is closed. The proxy meets nodes, which Calico knows by
     address and Cilium by name.
     """
     yield from read_objects("zabbix/policies.yaml")
-    calls = [{"to": pods(DATABASE), "ports": [tcp(5432)]}, outside(cluster)]
+    calls = [{"to": pods(DATABASE), "ports": [tcp(5432)]}, *outside(cluster, settings)]
     yield part(SERVER, ingress=[{"from": pods(PROXY, WEB), "ports": [tcp(10051)]}], egress=calls)
     if cluster.networks.cni == "cilium":
         yield part(PROXY, egress=services())
@@ -49,10 +50,18 @@ def hosts(cluster: Cluster) -> Manifest:
     return {"to": blocks, "ports": [tcp(API_PORT), tcp(CEPH_PORT)]}
 
 
-def outside(cluster: Cluster) -> Manifest:
-    """Let alerts out, to everything but pods and Services."""
+def outside(cluster: Cluster, settings: Zabbix) -> list[Manifest]:
+    """Let alerts out to where they are sent, but not to pods and Services."""
     inside = [str(cluster.kubernetes.pod_cidr), str(cluster.kubernetes.service_cidr)]
-    return {"to": [{"ipBlock": {"cidr": "0.0.0.0/0", "except": inside}}], "ports": [tcp(80), tcp(443)]}
+    ports = [tcp(port) for port in media_ports(settings)]
+    return [{"to": [{"ipBlock": {"cidr": "0.0.0.0/0", "except": inside}}], "ports": ports}] if ports else []
+
+
+def media_ports(settings: Zabbix) -> list[int]:
+    """Return the ports that alerts go to: Slack's own, and that of Mattermost's address."""
+    ports = {"slack": 443, "mattermost": http_port(settings.mattermost or "")}
+    used = {ports[alert.via] for alert in settings.alerts}
+    return sorted(port for port in used if port)
 
 
 def part(name: str, **rules: list[Manifest]) -> Manifest:

@@ -5,7 +5,7 @@ from generator.components.component import Manifest
 from generator.components.issuers import ISSUER
 from generator.components.zabbix.database import DATABASE, credentials
 from generator.components.zabbix.hosts import proxy
-from generator.components.zabbix.names import POD_SECURITY, WRITABLE_CONTAINER, metadata, pod, workload
+from generator.components.zabbix.names import OPEN, POD_SECURITY, WRITABLE_CONTAINER, metadata, pod, wave, workload
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
@@ -108,11 +108,12 @@ def proxy_set(cluster: Cluster) -> Manifest:
 
 def ingress(cluster: Cluster, settings: Zabbix) -> Manifest:
     """Return the way in from outside; cert-manager reads the annotation and makes the certificate."""
+    annotations = {**UNWATCHED, "cert-manager.io/cluster-issuer": ISSUER}
     backend = {"service": {"name": WEB, "port": {"name": "http"}}}
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",
-        "metadata": metadata(WEB, annotations={**UNWATCHED, "cert-manager.io/cluster-issuer": ISSUER}),
+        "metadata": metadata(WEB, annotations=wave(OPEN, **annotations)),
         "spec": {
             "ingressClassName": cluster.site.ingress_class,
             "tls": [{"hosts": [settings.host], "secretName": "zabbix-tls"}],

@@ -1,8 +1,8 @@
-"""The Job that brings Zabbix to what the cluster file says."""
+"""The Jobs that bring Zabbix to what the cluster file says: first the password, then everything else."""
 
 from generator.components.component import Manifest
 from generator.components.parts import UNPRIVILEGED, pod_security
-from generator.components.zabbix.names import TOKEN, labels, metadata, pod
+from generator.components.zabbix.names import CONFIGURED, PASSWORD_SET, TOKEN, labels, metadata, pod, wave
 from generator.components.zabbix.server import WEB
 from generator.components.zabbix.settings import used_media
 from generator.components.zabbix.versions import VERSIONS
@@ -10,40 +10,52 @@ from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 
 CONFIGURE = "zabbix-configure"
+PASSWORD = "zabbix-password"  # noqa: S105  # a name
 CONFIGURATION = "/etc/zabbix-configure"
 SECRETS = "/run/zabbix-configure"
 USER = 65534
 
 
 def configure_job(cluster: Cluster, settings: Zabbix, hosts: list[str]) -> Manifest:
-    """Return the Job, run by Argo CD after each sync once all parts are healthy. The last one stays, for its log,
-    until the next sync. `hosts` are the ConfigMaps with hosts.
+    """Return the Job that sets everything. `hosts` are the ConfigMaps with hosts."""
+    return job(CONFIGURE, CONFIGURED, script(cluster, folders_of(settings, hosts)))
+
+
+def password_job(cluster: Cluster) -> Manifest:
+    """Return the Job that replaces the default password: it needs nothing but its own Secret."""
+    folders = {
+        "script": [_map("zabbix-configure-script")],
+        "secrets": [_secret("zabbix-admin", "password", "password")],
+    }
+    return job(PASSWORD, PASSWORD_SET, script(cluster, folders, "password"))
+
+
+def job(name: str, number: int, spec: Manifest) -> Manifest:
+    """Return a Job that Argo CD runs in each sync, in its turn. The last one stays, for its log, until the next sync.
+    Both are one part to network policies: they talk to the frontend.
     """
     hook = {
-        "argocd.argoproj.io/hook": "PostSync",
+        "argocd.argoproj.io/hook": "Sync",
         "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation",
     }
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": metadata(CONFIGURE, annotations=hook),
+        "metadata": metadata(CONFIGURE, name, annotations=wave(number, **hook)),
         "spec": {
             "backoffLimit": 3,
             "activeDeadlineSeconds": 3600,
-            "template": {
-                "metadata": {"labels": labels(CONFIGURE)},
-                "spec": script(cluster, folders_of(settings, hosts)),
-            },
+            "template": {"metadata": {"labels": labels(CONFIGURE)}, "spec": spec},
         },
     }
 
 
-def script(cluster: Cluster, folders: dict[str, list[Manifest]]) -> Manifest:
+def script(cluster: Cluster, folders: dict[str, list[Manifest]], *words: str) -> Manifest:
     """Return the pod: Python with its standard library, and the script."""
     container = {
         "name": "configure",
         "image": VERSIONS.of(cluster).images["python"],
-        "command": ["python3", "-u", "-B", f"{CONFIGURATION}/script/configure.py"],
+        "command": ["python3", "-u", "-B", f"{CONFIGURATION}/script/configure.py", *words],
         "env": [
             {"name": "ZABBIX_API", "value": f"http://{WEB}:8080"},
             {"name": "CONFIGURATION", "value": CONFIGURATION},
@@ -71,7 +83,8 @@ def folders_of(settings: Zabbix, hosts: list[str]) -> dict[str, list[Manifest]]:
         "secrets": [
             _secret("zabbix-admin", "password", "password"),
             _secret(TOKEN, "token", "kubernetes"),
-            *(_secret(f"zabbix-{name}", "token", name) for name in used_media(settings)),
+            # One that is not there yet must not keep all the rest from being set; the script tells of it.
+            *(_secret(f"zabbix-{name}", "token", name, optional=True) for name in used_media(settings)),
         ],
     }
 
@@ -80,5 +93,5 @@ def _map(name: str) -> Manifest:
     return {"configMap": {"name": name}}
 
 
-def _secret(name: str, key: str, path: str) -> Manifest:
-    return {"secret": {"name": name, "items": [{"key": key, "path": path}]}}
+def _secret(name: str, key: str, path: str, **more: bool) -> Manifest:
+    return {"secret": {"name": name, "items": [{"key": key, "path": path}], **more}}

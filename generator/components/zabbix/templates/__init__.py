@@ -6,10 +6,11 @@ from generator.components.component import Manifest
 from generator.components.zabbix.export import GROUP, document, identity
 from generator.components.zabbix.templates.devices import gpu, infiniband
 from generator.components.zabbix.templates.kubernetes import backups, kubernetes
+from generator.components.zabbix.templates.monitoring import monitoring
 from generator.components.zabbix.templates.node import node
 from generator.components.zabbix.templates.storage import ceph, minio
 
-MADE = (node, gpu, infiniband, ceph, minio, kubernetes, backups)
+MADE = (node, gpu, infiniband, ceph, minio, kubernetes, backups, monitoring)
 
 
 @cache

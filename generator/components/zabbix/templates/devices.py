@@ -29,6 +29,8 @@ FOUND = (step("PROMETHEUS_TO_JSON", "DCGM_FI_DEV_GPU_TEMP"), step("JAVASCRIPT", 
 LENGTH = step("JSONPATH", "$.length()")
 # XIDs that speak of the device, not of the program on it (NVIDIA's catalogue of XID errors).
 DEVICE_XIDS = (48, 62, 63, 64, 74, 79, 92, 95, 119, 120)
+# What happened does not end by itself: a person looks at it, and closes it.
+CLOSED = {"recovery_mode": "NONE", "manual_close": "YES"}
 COUNTERS = {
     "symbol_error": "symbol errors",
     "link_error_recovery": "recoveries of the link",
@@ -96,18 +98,20 @@ def gpu_load() -> list[Manifest]:
 
 
 def gpu_faults() -> list[Manifest]:
-    """Return a GPU's errors. The exporter tells the last XID until the driver is loaded again. Memory errors are told
-    as rows that were remapped: that field is in the exporter's default set, the ECC counters are not.
+    """Return a GPU's errors. The exporter tells the last XID until the driver is loaded again: a later one of a program
+    hides that of the device, so a person ends the problem. Memory errors are told as rows that were remapped: that
+    field is in the exporter's default set, the ECC counters are not.
     """
-    last = "last(/@/gpu.xid[{#GPU}])"
-    device = " or ".join(f"{last}={code}" for code in DEVICE_XIDS)
-    changed = f"change(/@/gpu.xid[{{#GPU}}])<>0 and {last}>0"
+    item = "/@/gpu.xid[{#GPU}]"
+    device = " or ".join(f"last({item})={code}" for code in DEVICE_XIDS)
+    # The very first value counts as new, too.
+    new = f"(change({item})<>0 or count({item},1h)=1)"
     xids = [
-        trigger("GPU {#GPU}: fault of the device (XID {ITEM.LASTVALUE1})", device, "HIGH"),
-        trigger("GPU {#GPU}: XID {ITEM.LASTVALUE1}", changed, "INFO", manual_close="YES"),
+        trigger("GPU {#GPU}: fault of the device (XID {ITEM.LASTVALUE1})", f"({device}) and {new}", "HIGH", **CLOSED),
+        trigger("GPU {#GPU}: XID {ITEM.LASTVALUE1}", f"last({item})>0 and {new}", "INFO", manual_close="YES"),
     ]
     more, failed = "change(/@/gpu.rows.uncorrectable[{#GPU}])>0", "last(/@/gpu.rows.failure[{#GPU}])>0"
-    lost = [trigger("GPU {#GPU}: uncorrectable memory error", more, "AVERAGE", manual_close="YES")]
+    lost = [trigger("GPU {#GPU}: uncorrectable memory error", more, "AVERAGE", **CLOSED)]
     worn = [trigger("GPU {#GPU}: memory can no longer be repaired", failed, "HIGH")]
     rows = "memory rows remapped after"
     return [
@@ -117,7 +121,6 @@ def gpu_faults() -> list[Manifest]:
         ),
         of_gpu("rows.correctable", f"{rows} correctable errors", "CORRECTABLE_REMAPPED_ROWS"),
         of_gpu("rows.failure", "memory rows could not be remapped", "ROW_REMAP_FAILURE", trigger_prototypes=worn),
-        of_gpu("ecc.uncorrectable", "uncorrectable ECC errors since the driver was loaded", "ECC_DBE_VOL_TOTAL"),
         of_gpu("pcie.replays", "PCIe replays", "PCIE_REPLAY_COUNTER"),
     ]
 
@@ -125,7 +128,8 @@ def gpu_faults() -> list[Manifest]:
 def infiniband() -> Manifest:
     """Return the template of a node with InfiniBand: one reading of all ports' counters."""
     missing = trigger("InfiniBand ports are missing", "max(/@/infiniband.count,5m)<{$IB.PORTS}", "HIGH")
-    count = dependent("infiniband.ports", "infiniband.count", "Ports", LENGTH, triggers=[missing])
+    silent = trigger("No InfiniBand counters for 15 minutes", "nodata(/@/infiniband.count,15m)=1", "WARNING")
+    count = dependent("infiniband.ports", "infiniband.count", "Ports", LENGTH, triggers=[missing, silent])
     return template(
         INFINIBAND,
         "InfiniBand ports, as the kernel tells of them",

@@ -16,6 +16,7 @@ from generator.components.zabbix.export import (
 
 KUBERNETES = "gen Kubernetes"
 BACKUPS = "gen backups"
+BACKUP_METRICS = "backup.metrics"
 
 # Names and labels only: the pods of a whole cluster are many megabytes otherwise.
 LEAN = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
@@ -51,7 +52,9 @@ def pods() -> list[Manifest]:
     """Count pods that wait, and pods that failed."""
     waiting = "min(/@/kube.pods.pending,30m)>{$KUBE.PENDING.MAX}"
     many = trigger("Many pods have waited for 30 minutes", waiting, "WARNING")
-    return [{**phase("Pending"), "triggers": [many]}, phase("Failed")]
+    # It answers, and does not let us read.
+    silent = trigger("No data on pods for 10 minutes", "nodata(/@/kube.pods.pending,10m)=1", "HIGH")
+    return [{**phase("Pending"), "triggers": [many, silent]}, phase("Failed")]
 
 
 def phase(name: str) -> Manifest:
@@ -91,31 +94,27 @@ def of_node(key: str, name: str, field: str, *triggers: Manifest, **more: str) -
 
 
 def backups() -> Manifest:
-    """Return the backups' freshness: Argo Workflows tells when each last succeeded."""
-    metric = "argo_workflows_backup_last_success_seconds"
-    key = "backup.last[{#BACKUP}]"
-    old = trigger("Backup {#BACKUP} is too old", f"now()-last(/@/{key})>{{$BACKUP.AGE.MAX}}", "HIGH")
-    last = dependent(
-        "backup.metrics",
-        key,
-        "Backup {#BACKUP}: newest good one",
-        prometheus(f'{metric}{{backup="{{#BACKUP}}"}}', "max"),
-        units="unixtime",
-        trigger_prototypes=[old],
-    )
+    """Return what tells of all backups at once; each backup is an item of the cluster's own host."""
     return template(
         BACKUPS,
         "Backups, as Argo Workflows tells of them",
-        macros={"{$ARGO.URL}": "", "{$BACKUP.AGE.MAX}": "36h"},
-        items=[http("backup.metrics", "Argo Workflows", "{$ARGO.URL}")],
-        discovery_rules=[
-            discovery(
-                "backup.discovery",
-                "Backups",
-                master="backup.metrics",
-                steps=[step("PROMETHEUS_TO_JSON", metric)],
-                lld_macro_paths=lld(BACKUP="$.labels.backup"),
-                item_prototypes=[last],
-            )
-        ],
+        macros={"{$ARGO.URL}": ""},
+        items=[http(BACKUP_METRICS, "Argo Workflows", "{$ARGO.URL}")],
+    )
+
+
+def backup(host: str, name: str, age: int) -> Manifest:
+    """Return the item of one backup: when the newest good one began. What never worked has no value, and a controller
+    that was started anew tells nothing until the next run: neither may be silent for longer than `age` seconds.
+    """
+    key = f"backup.last[{name}]"
+    old = f"now()-last(/{host}/{key})>{age} or nodata(/{host}/{key},{age}s)=1"
+    metric = f'argo_workflows_backup_last_success_seconds{{backup="{name}"}}'
+    return dependent(
+        BACKUP_METRICS,
+        key,
+        f"Backup {name}: newest good one",
+        prometheus(metric, "max"),
+        units="unixtime",
+        triggers=[trigger(f"Backup {name} is too old, or there never was one", old, "HIGH")],
     )

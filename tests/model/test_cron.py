@@ -2,7 +2,7 @@
 
 import pytest
 
-from generator.checks.cron import parse
+from generator.model.cron import parse
 
 EVERY_HOUR = frozenset(range(24))
 
@@ -93,3 +93,23 @@ def test_a_day_that_no_month_has_never_comes(text: str, *, never: bool) -> None:
 def test_two_schedules_meet_where_they_share_a_minute(one: str, other: str, *, meets: bool) -> None:
     assert parse(one).meets(parse(other)) is meets
     assert parse(other).meets(parse(one)) is meets
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("0 17 * * *", 24),
+        ("*/20 * * * *", 1 / 3),
+        ("0 6,18 * * *", 12),
+        ("0 1,2 * * *", 23),
+        ("0 3 * * 0", 7 * 24),
+        ("0 3 * * mon-fri", 3 * 24),
+        ("30 4 1 * *", 31 * 24),
+        # In either set where both limit: the 1st, and every Sunday.
+        ("0 3 1 * 0", 7 * 24),
+        ("0 0 29 2 *", (3 * 365 + 366) * 24),
+        ("0 0 30 2 *", 0),
+    ],
+)
+def test_the_longest_time_between_two_starts(text: str, hours: float) -> None:
+    assert parse(text).longest_gap == hours * 3600

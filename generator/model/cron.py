@@ -1,6 +1,8 @@
 """Schedules in the form of cron, as the workflow controller reads them."""
 
 import re
+from datetime import date
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -14,6 +16,8 @@ FIELDS: tuple[tuple[str, int, int, dict[str, int]], ...] = (
     ("month", 1, 12, {name: number for number, name in enumerate(MONTHS, 1)}),
     ("day of the week", 0, 6, {name: number for number, name in enumerate(WEEKDAYS)}),
 )
+# Any leap year's first day.
+_FIRST = date(2024, 1, 1).toordinal()
 LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -42,6 +46,22 @@ class Schedule(Struct, frozen=True):
     def never(self) -> bool:
         """Whether there is no such day, as the 30th of February."""
         return self.any_weekday and all(min(self.days) > LONGEST[month - 1] for month in self.months)
+
+    @property
+    def longest_gap(self) -> int:
+        """The longest time between two starts, in seconds; 0 where there are none. Eight years hold every case but a
+        29th of February around 2100.
+        """
+        days = [day for day in range(_FIRST, _FIRST + 8 * 366) if self._on(date.fromordinal(day))]
+        times = sorted(hour * 60 + minute for hour in self.hours for minute in self.minutes)
+        nights = [(later - day) * 1440 + times[0] - times[-1] for day, later in pairwise(days)]
+        return 60 * max([*nights, *(later - time for time, later in pairwise(times))]) if nights else 0
+
+    def _on(self, day: date) -> bool:
+        """Whether something starts on this day."""
+        within = day.day in self.days, (day.weekday() + 1) % 7 in self.weekdays
+        limited = not (self.any_day or self.any_weekday)
+        return day.month in self.months and (any(within) if limited else all(within))
 
     def meets(self, other: "Schedule") -> bool:
         """Whether both start at the same minute on some day."""

@@ -1,0 +1,279 @@
+"""MinIO's volumes on a real control plane, and real MinIO servers on drives that lie as the claims were bound."""
+
+import contextlib
+import json
+import random
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+from msgspec import structs
+from reference import with_hardware
+
+from generator.components.minio import minio
+from generator.model.cluster import Cluster
+
+if TYPE_CHECKING:
+    from twin.plane import Plane
+
+    from generator.process import Program
+
+pytest_plugins = ["apiserver"]
+pytestmark = pytest.mark.real
+
+SERVERS, DRIVES = 4, 2
+ROOT = {"MINIO_ROOT_USER": "rootuser", "MINIO_ROOT_PASSWORD": "rootpassword"}
+CLAIMS = "/api/v1/namespaces/minio/persistentvolumeclaims"
+VOLUMES = "/api/v1/persistentvolumes"
+PATIENCE = 60.0
+
+
+def few_drives(cluster: Cluster) -> Cluster:
+    """Return the cluster with as many drives on each NAS node as a test needs."""
+    machines = []
+    for machine in cluster.machines:
+        disks = tuple(structs.replace(disk, count=DRIVES) for disk in machine.hardware.disks)
+        machines.append(with_hardware(machine, disks=disks) if machine.pool == "nas" else machine)
+    return structs.replace(cluster, machines=tuple(machines))
+
+
+def objects(cluster: Cluster, *kinds: str) -> list[dict[str, Any]]:
+    component = minio(few_drives(cluster))
+    return [one for one in (*component.base, *component.objects) if one["kind"] in kinds]
+
+
+def claims_of(cluster: Cluster) -> list[dict[str, Any]]:
+    """Return the claims as the StatefulSet's controller makes them."""
+    (servers,) = objects(cluster, "StatefulSet")
+    return [
+        {
+            **{key: template[key] for key in ("apiVersion", "kind", "spec")},
+            "metadata": {"namespace": "minio", "name": f"{template['metadata']['name']}-minio-{number}"},
+        }
+        for number in range(servers["spec"]["replicas"])
+        for template in servers["spec"]["volumeClaimTemplates"]
+    ]
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Plane"]:
+    from twin.plane import plane
+
+    with plane(tmp_path_factory.mktemp("plane")) as running:
+        running.namespace("minio")
+        yield running
+
+
+def eventually(what: str, check: Any) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if check():
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"{what}: not within {PATIENCE:g} s")
+
+
+def bound(plane: "Plane") -> dict[str, str]:
+    """Return each claim's volume."""
+    found = {one["metadata"]["name"]: one for one in plane.items(CLAIMS)}
+    return {name: one["spec"]["volumeName"] for name, one in found.items() if one["status"].get("phase") == "Bound"}
+
+
+def bind(plane: "Plane", claims: list[dict[str, Any]]) -> dict[str, str]:
+    for claim in claims:
+        assert plane.create(claim, dry=False)[0] == 201
+    eventually("every claim is bound", lambda: len(bound(plane)) == len(claims))
+    return bound(plane)
+
+
+def remove_claims(plane: "Plane") -> None:
+    plane.request("DELETE", CLAIMS)
+    eventually("the claims are gone", lambda: not plane.items(CLAIMS))
+
+
+def phases(plane: "Plane") -> set[str]:
+    return {one["status"]["phase"] for one in plane.items(VOLUMES)}
+
+
+@pytest.fixture(scope="module")
+def bindings(plane: "Plane", ml50: Cluster) -> list[dict[str, str]]:
+    """Return each claim's volume at the first installation; after the claims were deleted and made again in another
+    order; and on a new cluster, whose volumes come from Git once more.
+    """
+    shuffled, volumes = random.Random(4), objects(ml50, "PersistentVolume")
+    for made in (*objects(ml50, "StorageClass"), *volumes):
+        plane.apply(made)
+    claims = claims_of(ml50)
+    found = [bind(plane, claims)]
+    remove_claims(plane)
+    eventually("the volumes are released", lambda: phases(plane) == {"Released"})
+    for volume in volumes:
+        # As docs/operations.md says.
+        path = f"{VOLUMES}/{volume['metadata']['name']}"
+        held = plane.get(path)
+        del held["spec"]["claimRef"]["uid"]
+        assert plane.request("PUT", path, held)[0] == 200
+    shuffled.shuffle(claims)
+    found.append(bind(plane, claims))
+    remove_claims(plane)
+    for volume in volumes:
+        plane.request("DELETE", f"{VOLUMES}/{volume['metadata']['name']}")
+    eventually("the volumes are gone", lambda: not plane.items(VOLUMES))
+    shuffled.shuffle(volumes)
+    shuffled.shuffle(claims)
+    for volume in volumes:
+        plane.apply(volume)
+    found.append(bind(plane, claims))
+    return found
+
+
+def test_claims_find_their_own_drives_in_whatever_order_they_are_made(bindings: list[dict[str, str]]) -> None:
+    own = {
+        f"export-{drive}-minio-{server}": f"minio-nas-{server + 1}-{drive}"
+        for server in range(SERVERS)
+        for drive in range(DRIVES)
+    }
+    assert bindings == [own, own, own]
+
+
+class Store(NamedTuple):
+    """Servers of one MinIO, on loopback ports of their own, and the client."""
+
+    folder: Path
+    ports: list[int]
+    server: str
+    mc: str
+
+    def mount(self, binding: dict[str, str]) -> None:
+        """Lay the drives, which are called by their volumes, where the pods would see them."""
+        note = self.folder / "placed.json"
+        for volume, place in json.loads(note.read_text()).items() if note.exists() else ():
+            Path(place).rename(self.folder / volume)
+        placed = {volume: self.place(*claim.partition("-minio-")[::2]) for claim, volume in binding.items()}
+        for volume, place in placed.items():
+            (self.folder / volume).mkdir(exist_ok=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / volume).rename(place)
+        note.write_text(json.dumps({volume: str(place) for volume, place in placed.items()}))
+
+    def place(self, export: str, number: int | str) -> Path:
+        return self.folder / "pods" / f"minio-{number}" / export
+
+    def drives(self) -> list[str]:
+        return [
+            f"http://127.0.0.1:{port}{self.place(f'export-{drive}', number)}"
+            for number, port in enumerate(self.ports)
+            for drive in range(DRIVES)
+        ]
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[list["Program"]]:
+        """Run all servers, with the parity of the component."""
+        from generator.process import background
+
+        parity = f"EC:{SERVERS * DRIVES // 2}"
+        # The drives lie on the machine's own disk.
+        env = {**ROOT, "MINIO_CI_CD": "1", "MINIO_STORAGE_CLASS_STANDARD": parity, "MINIO_STORAGE_CLASS_RRS": parity}
+        words = [f"{key}={value}" for key, value in env.items()]
+        with ExitStack() as stack:
+            processes = []
+            for number, port in enumerate(self.ports):
+                own = self.folder / f"server-{number}"
+                own.mkdir(exist_ok=True)
+                # In a container MinIO takes no loopback address for its own, unless it is told.
+                local = f"_MINIO_SERVER_LOCAL=127.0.0.1:{port}"
+                command = [
+                    "/usr/bin/env",
+                    *words,
+                    local,
+                    self.server,
+                    "server",
+                    f"--address=127.0.0.1:{port}",
+                    "--json",
+                ]
+                processes.append(stack.enter_context(background(own, [*command, *self.drives()])))
+            yield processes
+
+    def client(self, *words: str, through: int = 0, text: str = "") -> subprocess.CompletedProcess[str]:
+        login = ":".join(ROOT.values())
+        env = {"HOME": str(self.folder), "MC_HOST_s": f"http://{login}@127.0.0.1:{self.ports[through]}"}
+        return subprocess.run(
+            [self.mc, *words], env=env, input=text, capture_output=True, text=True, check=False, timeout=60
+        )
+
+    def ready(self, seconds: float, *options: str) -> bool:
+        try:
+            env = {"HOME": str(self.folder), "MC_HOST_s": f"http://rootuser:rootpassword@127.0.0.1:{self.ports[0]}"}
+            subprocess.run([self.mc, "ready", "s", *options], env=env, capture_output=True, check=True, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def all_read(self, through: int = 0) -> bool:
+        return all(self.client("cat", f"s/data/{name}", through=through).stdout == name * 1000 for name in NAMES)
+
+
+NAMES = ["one", "two", "three", "four"]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    from apiserver import programs
+
+    from generator.live.apiserver import free_ports
+
+    server, client = programs("minio", "mc")
+    return Store(tmp_path, list(free_ports(SERVERS)), server, client)
+
+
+def fill(store: Store, binding: dict[str, str]) -> None:
+    store.mount(binding)
+    with store.running():
+        assert store.ready(PATIENCE)
+        assert store.client("mb", "s/data").returncode == 0
+        for name in NAMES:
+            assert store.client("pipe", f"s/data/{name}", text=name * 1000).returncode == 0
+
+
+def test_full_drives_are_taken_back_after_the_claims_were_made_again(
+    store: Store, bindings: list[dict[str, str]]
+) -> None:
+    first, *again = bindings
+    fill(store, first)
+    for binding in again:
+        store.mount(binding)
+        with store.running():
+            assert store.ready(PATIENCE)
+            assert store.all_read()
+
+
+def test_drives_in_another_order_are_refused(store: Store, bindings: list[dict[str, str]]) -> None:
+    """The fault itself: what any order of binding would do."""
+    first = bindings[0]
+    fill(store, first)
+    store.mount(dict(zip(first, reversed(first.values()), strict=True)))
+    with store.running():
+        assert not store.ready(15)
+    logs = "".join(file.read_text() for file in store.folder.glob("server-*/*.log"))
+    assert "unexpected drive ordering" in logs
+
+
+def test_with_two_of_four_servers_gone_everything_is_read_and_nothing_written(
+    store: Store, bindings: list[dict[str, str]]
+) -> None:
+    from generator.process import stop
+
+    fill(store, bindings[0])
+    with store.running() as servers:
+        assert store.ready(PATIENCE)
+        for server in servers[2:]:
+            stop(server)
+        shutil.rmtree(store.folder / "pods" / "minio-2")
+        shutil.rmtree(store.folder / "pods" / "minio-3")
+        eventually("all is read with two servers lost for good", lambda: store.all_read() and store.all_read(1))
+        assert store.client("pipe", "s/data/five", text="x").returncode != 0
