@@ -95,13 +95,20 @@ def released(built: Built) -> dict[str, set[str]]:
 
 
 def goes(project: dict[str, Any], spec: dict[str, Any], space: str) -> bool:
-    """Tell whether a project lets an Application go to a namespace."""
+    """Tell whether a project lets an Application go to a namespace. One that a pattern with `!` names is closed, and
+    such a pattern allows all others.
+    """
     wanted = mapping(spec.get("destination"))
+    allowed = False
     for place in map(mapping, sequence(project.get("destinations"))):
         same = any(place.get(key) in ("*", wanted.get(key)) for key in ("server", "name") if wanted.get(key))
-        if same and fnmatchcase(space, str(place.get("namespace"))):
-            return True
-    return False
+        pattern = str(place.get("namespace", ""))
+        denies = pattern.startswith("!")
+        matches = fnmatchcase(space, pattern.removeprefix("!"))
+        if same and denies and matches:
+            return False
+        allowed = allowed or (same and denies != matches)
+    return allowed
 
 
 def refused(one: Object, project: dict[str, Any], spec: dict[str, Any]) -> Iterator[Finding]:
