@@ -255,6 +255,19 @@ def _empty(value: Any, at: str = "") -> Iterator[str]:
         yield from _empty(one, f"{at}/{key}")
 
 
+def test_definitions_are_protected_before_they_are_vendored(ml50: Cluster) -> None:
+    tree = lay_out(ml50)
+    crd = {"group": "apiextensions.k8s.io", "kind": "CustomResourceDefinition"}
+    for one in compose(ml50):
+        path = f"overlays/ml50/{one.name}/releases/kustomization.yaml"
+        if path in tree.files:
+            patches = read(tree, path).get("patches", [])
+            assert [patch["target"] for patch in patches] == [crd] * (f"{crd['group']}/{crd['kind']}" in one.kinds)
+            for patch in patches:
+                annotations = yaml.safe_load(patch["patch"])["metadata"]["annotations"]
+                assert annotations["argocd.argoproj.io/sync-options"] == "Prune=false,Delete=false"
+
+
 def test_manual_components_and_ordered_tiers_do_not_move_by_themselves(ml50: Cluster) -> None:
     cluster = structs.replace(
         with_settings(ml50, "kueue", sync="manual"), gitops=structs.replace(ml50.gitops, ordered=("storage",))

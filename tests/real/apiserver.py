@@ -69,7 +69,13 @@ class ApiServer:
         self.used = time.monotonic()
 
     def request(
-        self, method: str, path: str, body: object = None, *, by: Identity | None = None, patch: str = "apply-patch+yaml"
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        by: Identity | None = None,
+        patch: str = "apply-patch+yaml",
     ) -> tuple[int, Any]:
         """Return the status and what was answered, read as JSON where it is JSON. `patch` is the kind of a PATCH."""
         kind = f"application/{patch}" if method == "PATCH" else "application/json"

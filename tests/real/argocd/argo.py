@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from twin.plane import Plane, last_words
 
 from argocd.programs import NAMESPACE
 from argocd.repository import Repository
 from generator.live.apiserver import tries
-from twin.plane import Plane, last_words
 
 Object = dict[str, Any]
 APPLICATIONS = f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/applications"

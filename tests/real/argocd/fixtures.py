@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 import yaml
+from twin.kueue import kueue
+from twin.nodes import nodes
+from twin.plane import Plane, plane
+from twin.rendered import Build
 
 from argocd.argo import PATIENCE, Argo, health, phase, sync, wave
 from argocd.gitserver import serving
 from argocd.programs import NAMESPACE, argo_cd
 from argocd.repository import WITHOUT_SERVERS, Repository
-from twin.kueue import kueue
-from twin.nodes import nodes
-from twin.plane import Plane, plane
-from twin.rendered import Build
 
 Object = dict[str, Any]
 SMALL = Path(__file__).parent / "cluster.yaml"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from apiserver import programs
+from twin.plane import Plane, listens, running
 
 from generator.live.apiserver import free_ports
-from twin.plane import Plane, listens, running
 
 NAMESPACE = "argocd"
 FLAGS = {
@@ -93,6 +93,8 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def _flags(api: Plane) -> list[str]:
     data = api.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps/argocd-cmd-params-cm")["data"]
-    unknown = {key for key, value in data.items() if key not in NOT_HERE and (key not in FLAGS or FLAGS[key][1] != value)}
+    unknown = {
+        key for key, value in data.items() if key not in NOT_HERE and (key not in FLAGS or FLAGS[key][1] != value)
+    }
     assert not unknown, f"say in FLAGS what these stand for: {unknown}"
     return [FLAGS[key][0] for key in data if key in FLAGS]

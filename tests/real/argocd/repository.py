@@ -12,7 +12,6 @@ from typing import Any
 import yaml
 from apiserver import programs
 from reference import ROOT
-
 from twin.rendered import CHARTS, place
 
 Object = dict[str, Any]
@@ -99,7 +98,9 @@ def _bring(releases: Path) -> None:
 
 def _git(folder: Path, *words: str) -> str:
     names = ("GIT_AUTHOR", "GIT_COMMITTER")
-    env = {key: value for name in names for key, value in ((f"{name}_NAME", "test"), (f"{name}_EMAIL", "test@example.org"))}
+    env = {
+        key: value for name in names for key, value in ((f"{name}_NAME", "test"), (f"{name}_EMAIL", "test@example.org"))
+    }
     done = subprocess.run(
         ["git", *words], cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, check=False
     )
