@@ -236,9 +236,9 @@ def patching(built: Built) -> Iterator[Finding]:
 
 @rule("GEN-ARGO-007", "definitions do not leave before their objects")
 def defined(built: Built) -> Iterator[Finding]:
-    """A CRD that a component brings, or brought, and that is no longer rendered takes all objects of its kind along when
-    it goes, whatever protects these: all CephClusters, say. gen protects CRDs from being pruned; to turn them off
-    while objects of their kinds are rendered is still a mistake, and on a new cluster these objects are refused.
+    """A CRD that a component brings and that is no longer rendered takes all objects of its kind along when it goes,
+    whatever protects these: all CephClusters, say. gen protects CRDs from being pruned; to turn them off while
+    objects of their kinds are rendered is still a mistake, and on a new cluster these objects are refused.
 
     Wrong:
         components: {rook-ceph: {values: {crds: {enabled: false}}}}

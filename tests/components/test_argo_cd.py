@@ -297,6 +297,10 @@ PROGRESSING = {"status": "Progressing"}
             application(health=PROGRESSING | {"lastTransitionTime": ago(31)}),
         ),
         (
+            application(health={"status": "Unknown", "lastTransitionTime": ago(4)}, sync={"status": "Unknown"}),
+            application(health={"status": "Unknown", "lastTransitionTime": ago(6)}, sync={"status": "Unknown"}),
+        ),
+        (
             application(sync=None) | {"metadata": {"creationTimestamp": ago(29)}},
             application(sync=None) | {"metadata": {"creationTimestamp": ago(31)}},
         ),

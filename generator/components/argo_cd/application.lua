@@ -4,12 +4,13 @@
 local os = require("os")
 local RETRIES = 5 -- with the pauses between them some five minutes
 local PATIENCE = 30 * 60 -- seconds: the longest installation that goes well, Ceph's, takes less
+local UNREADABLE = 5 * 60 -- seconds that a Git server or a project may be in the way
 
 local function verdict(status, message) return {status = status, message = message or ""} end
 
-local function waiting(message, since)
+local function waiting(message, since, patience)
   -- Argo CD's `os.date` writes a given time in the zone of its container, whatever is asked: so there and back.
-  local limit = os.date("%Y-%m-%dT%H:%M:%SZ", os.time(os.date("!*t")) - PATIENCE)
+  local limit = os.date("%Y-%m-%dT%H:%M:%SZ", os.time(os.date("!*t")) - (patience or PATIENCE))
   if since ~= nil and since < limit then
     return verdict("Degraded", message .. " since " .. since)
   end
@@ -20,6 +21,12 @@ local function own_health()
   local st = obj.status
   if st == nil or st.health == nil or st.sync == nil then
     return waiting("waiting for status", obj.metadata.creationTimestamp)
+  end
+
+  -- What cannot be built, or what its project refuses, has no verdict, and may never be compared.
+  if st.health.status == "Unknown" then
+    local condition = (st.conditions or {})[1] or {}
+    return waiting(condition.message or "health not known", st.health.lastTransitionTime, UNREADABLE)
   end
 
   -- On an update the old verdict stands until the controller has looked at the new spec. Only what is always written
@@ -48,9 +55,9 @@ local function own_health()
     local never = operation == nil and obj.metadata.creationTimestamp or nil
     return waiting("sync status " .. tostring(st.sync.status), never)
   end
-  -- Missing and Unknown would be left out of the parent's health.
+  -- Missing would be left out of the parent's health.
   local health = st.health.status
-  if health == nil or health == "Missing" or health == "Unknown" or health == "Progressing" then
+  if health == nil or health == "Missing" or health == "Progressing" then
     return waiting(st.health.message or "health " .. tostring(health), st.health.lastTransitionTime)
   end
   return verdict(health, st.health.message)

@@ -1,5 +1,5 @@
-"""A repository as `gen render` makes it, and what of it Argo CD sees: charts come from the cache instead of the network,
-and those that are not there are left out.
+"""A repository as `gen render` makes it, and what of it Argo CD sees: charts come from the cache instead of the
+network, and those that are not there are left out.
 """
 
 import os
@@ -97,12 +97,7 @@ def _bring(releases: Path) -> None:
 
 
 def _git(folder: Path, *words: str) -> str:
-    names = ("GIT_AUTHOR", "GIT_COMMITTER")
-    env = {
-        key: value for name in names for key, value in ((f"{name}_NAME", "test"), (f"{name}_EMAIL", "test@example.org"))
-    }
-    done = subprocess.run(
-        ["git", *words], cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, check=False
-    )
+    author = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    done = subprocess.run(["git", *author, *words], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
