@@ -1,10 +1,14 @@
 """What a test sees of a running Argo CD, and does to it."""
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from twin.plane import Plane, last_words
 
 from argocd.programs import NAMESPACE
@@ -47,7 +51,7 @@ class Argo:
         for name in names:
             self.annotate(name, refresh="hard" if hard else "normal")
         for name in names:
-            self.until(f"{name} is refreshed", lambda one=name: not _asked(self.application(one)))
+            self.until(f"{name} is refreshed", partial(self._refreshed, name))
 
     def push(self) -> str:
         """Render, publish, and tell Argo CD of it, as a webhook would; return the commit."""
@@ -56,6 +60,24 @@ class Argo:
         for name in self.applications():
             self.annotate(name, refresh="normal")
         return revision
+
+    def corner(self, folder: Path, name: str, manifest: Object) -> contextlib.AbstractContextManager[None]:
+        """Have an object of a person's own in a folder `custom` as long as the block, once it is pushed."""
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(manifest))
+        return edited(folder / "kustomization.yaml", "resources", f"{name}.yaml")
+
+    def beside(self, component: str, manifest: Object) -> contextlib.AbstractContextManager[None]:
+        """Have an object of a person's own in a component."""
+        return self.corner(self.repository.overlay(component) / "custom", "extra", manifest)
+
+    def patched(self, kind: str, name: str, operation: Object) -> contextlib.AbstractContextManager[None]:
+        """Have an Application or project changed."""
+        patch = {"target": {"kind": kind, "name": name}, "patch": yaml.safe_dump([operation])}
+        return edited(self.repository.applications / "custom" / "kustomization.yaml", "patches", patch)
+
+    def touched(self, name: str) -> contextlib.AbstractContextManager[None]:
+        """Have an Application changed in a way that means nothing, so that root's next sync has it in its wave."""
+        return self.patched("Application", name, {"op": "add", "path": "/metadata/labels/touched", "value": "yes"})
 
     def until(self, what: str, check: Callable[[], object], patience: float = PATIENCE) -> None:
         """Wait until something holds; the test fails with the state of all Applications."""
@@ -66,12 +88,31 @@ class Argo:
         """Wait until Applications are applied, those of a revision where one is named."""
         for name in names:
             what = f"{name} is synced at {revision or 'any revision'}"
-            self.until(what, lambda one=name: synced(self.application(one), revision))
+            self.until(what, partial(self._settled, name, revision))
+
+    def _refreshed(self, name: str) -> bool:
+        return "argocd.argoproj.io/refresh" not in self.application(name)["metadata"].get("annotations", {})
+
+    def _settled(self, name: str, revision: str) -> bool:
+        return synced(self.application(name), revision)
 
     def told(self) -> str:
         """Return the state of all Applications in words, and the last ones of the controller."""
         lines = [f"{name}: {described(one)}" for name, one in self.applications().items()]
         return "\n".join([*lines, last_words(self.api.address.folder / "application-controller", 12)])
+
+
+@contextlib.contextmanager
+def edited(file: Path, key: str, *items: object) -> Iterator[None]:
+    """Have a kustomization's list longer as long as the block."""
+    before = file.read_text()
+    content = yaml.safe_load(before)
+    content[key] = [*content.get(key, []), *items]
+    file.write_text(yaml.safe_dump(content))
+    try:
+        yield
+    finally:
+        file.write_text(before)
 
 
 def _slowly(patience: float) -> Any:
@@ -80,14 +121,15 @@ def _slowly(patience: float) -> Any:
         time.sleep(0.3)
 
 
-def _asked(application: Object) -> bool:
-    return "argocd.argoproj.io/refresh" in application["metadata"].get("annotations", {})
-
-
 def phase(application: Object) -> tuple[str, str]:
     """Return how an Application's last sync stands, and what is said of it."""
     state = application.get("status", {}).get("operationState", {})
     return state.get("phase", ""), state.get("message", "")
+
+
+def retries(application: Object) -> int:
+    """Return how often an Application's sync was tried again."""
+    return int(application.get("status", {}).get("operationState", {}).get("retryCount", 0))
 
 
 def sync(application: Object) -> str:

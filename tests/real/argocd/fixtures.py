@@ -17,7 +17,8 @@ from twin.rendered import Build
 from argocd.argo import PATIENCE, Argo, health, phase, sync, wave
 from argocd.gitserver import serving
 from argocd.programs import NAMESPACE, argo_cd
-from argocd.repository import WITHOUT_SERVERS, Repository
+from argocd.repository import Repository
+from generator.components.argo_cd.settings import application_health
 
 Object = dict[str, Any]
 SMALL = Path(__file__).parent / "cluster.yaml"
@@ -47,26 +48,23 @@ class Installation:
 
     def finish(self) -> None:
         """Wait until all Applications that are expected are there and applied."""
-        wanted = {file.stem.removeprefix("application-") for file in self._files()} | {"root"}
+        files = self.argo.repository.applications.glob("application-*.yaml")
+        wanted = {file.stem.removeprefix("application-") for file in files} | {"root"}
         self.argo.until(f"{sorted(wanted)} are synced", lambda: self.look() == wanted, 2 * PATIENCE)
-
-    def _files(self) -> list[Path]:
-        repository = self.argo.repository
-        return sorted((repository.tree / "clusters" / repository.cluster / "argocd").glob("application-*.yaml"))
 
     def look(self) -> set[str]:
         """Take down who comes before those are well that it waits for; return who is synced."""
         found = self.argo.applications()
         for name in found.keys() - self.waves.keys() - {"root"}:
             self.waves[name] = wave(found[name])
-            self.too_early += [f"{name} before {other}" for other in self._unwell(found, self.waves[name])]
+            self.too_early += [f"{name} before {other}" for other in self.unwell(found, self.waves[name])]
         if not self.kueue and all(map(self.argo.api.get, STARTS_FROM)):
             self.kueue = True
             self.stack.enter_context(kueue(self.argo.api))
         return {name for name, one in found.items() if sync(one) == "Synced" and phase(one)[0] == "Succeeded"}
 
     @staticmethod
-    def _unwell(found: dict[str, Object], before: int) -> list[str]:
+    def unwell(found: dict[str, Object], before: int) -> list[str]:
         """Name the Applications of earlier waves that another one needs and that are not well."""
         earlier = {name: one for name, one in found.items() if name != "root" and wave(one) < before and gates(one)}
         return [name for name, one in earlier.items() if (sync(one), health(one)) != ("Synced", "Healthy")]
@@ -103,12 +101,28 @@ def apply(api: Plane, manifest: Object) -> None:
 
 
 def prepared(repository: Repository) -> None:
-    """Render, and leave out what nobody serves here."""
+    """Render, leave out what nobody serves here, and be less patient than on a real cluster."""
     repository.render()
-    for component in ("kueue",):
-        with (repository.overlay(component) / "custom" / "kustomization.yaml").open("a") as file:
-            file.write(WITHOUT_SERVERS)
+    nobody_answers = {"target": {"kind": "APIService"}, "patch": yaml.safe_dump({"$patch": "delete", **ANY_API})}
+    patch(repository.overlay("kueue"), nobody_answers)
+    health = application_health().replace("30 * 60", "60").replace("5 * 60", "10")
+    replaced = [{"op": "replace", "path": f"/data/{HEALTH}", "value": health}]
+    patch(repository.overlay("argo-cd"), {"target": {"name": "argocd-cm"}, "patch": yaml.safe_dump(replaced)})
+    backoff = {"duration": "2s", "factor": 1, "maxDuration": "2s"}
+    often = [{"op": "replace", "path": "/spec/syncPolicy/retry/backoff", "value": backoff}]
+    patch(repository.applications, {"target": {"kind": "Application"}, "patch": yaml.safe_dump(often)})
     repository.publish()
+
+
+def patch(folder: Path, added: Object) -> None:
+    """Add a patch to a user's corner."""
+    file = folder / "custom" / "kustomization.yaml"
+    content = yaml.safe_load(file.read_bytes())
+    file.write_text(yaml.safe_dump(content | {"patches": [*content.get("patches", []), added]}))
+
+
+HEALTH = "resource.customizations.health.argoproj.io_Application"
+ANY_API = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "any"}}
 
 
 @contextlib.contextmanager

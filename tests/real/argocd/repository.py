@@ -19,17 +19,6 @@ BARE = "clusters.git"
 INSTALLS = {"/manifests/install.yaml": "install.yaml", "/manifests/ha/install.yaml": "ha-install.yaml"}
 """Manifests of Argo CD by the end of their address, as they lie beside the program."""
 
-WITHOUT_SERVERS = """\
-patches:
-- target: {kind: APIService}
-  patch: |
-    $patch: delete
-    apiVersion: apiregistration.k8s.io/v1
-    kind: APIService
-    metadata: {name: any}
-"""
-"""For a user's corner: nobody answers for Kueue's APIService here, and it would never be healthy."""
-
 
 class Repository:
     """One cluster's repository: `tree` is what gen and people write, `published` what is pushed."""
@@ -63,6 +52,11 @@ class Repository:
         command = [sys.executable, "-P", "-m", "generator", "render"]
         done = subprocess.run(command, cwd=self.tree, env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+    @property
+    def applications(self) -> Path:
+        """Where the Applications stand."""
+        return self.file.parent / "argocd"
 
     def overlay(self, component: str) -> Path:
         """Where a component's overlay stands among what people write."""
