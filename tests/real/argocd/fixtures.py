@@ -1,6 +1,7 @@
 """A small cluster that Argo CD has installed, for a session."""
 
 import contextlib
+import re
 import tempfile
 from collections.abc import Iterator
 from functools import partial
@@ -14,17 +15,15 @@ from twin.nodes import nodes
 from twin.plane import Plane, plane
 from twin.rendered import Build
 
-from argocd.argo import PATIENCE, Argo, health, phase, sync, wave
+from argocd.argo import PATIENCE, Argo, health, sync, synced, wave
 from argocd.gitserver import serving
+from argocd.kinds import definitions, wanted
 from argocd.programs import NAMESPACE, argo_cd
 from argocd.repository import Repository
 from generator.components.argo_cd.settings import application_health
 
 Object = dict[str, Any]
 SMALL = Path(__file__).parent / "cluster.yaml"
-FOREIGN = ("cert-manager/v1.21.1/crds",)
-"""Kinds that somebody else installs on the small cluster."""
-
 CLUSTER_WIDE = {"Namespace", "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"}
 KUEUE = "/api/v1/namespaces/kueue-system"
 STARTS_FROM = (
@@ -46,14 +45,24 @@ class Installation:
         self.too_early: list[str] = []
         self.kueue = False
 
-    def finish(self) -> None:
-        """Wait until all Applications that are expected are there and applied."""
+    @property
+    def expected(self) -> set[str]:
+        """The names of the Applications that root is to make."""
         files = self.argo.repository.applications.glob("application-*.yaml")
-        wanted = {file.stem.removeprefix("application-") for file in files} | {"root"}
-        self.argo.until(f"{sorted(wanted)} are synced", lambda: self.look() == wanted, 2 * PATIENCE)
+        return {file.stem.removeprefix("application-") for file in files}
 
-    def look(self) -> set[str]:
-        """Take down who comes before those are well that it waits for; return who is synced."""
+    def finish(self, *, healthy: bool = True) -> None:
+        """Wait until all Applications are there and applied, and healthy where another one waits for them."""
+        everybody = self.expected | {"root"}
+
+        def done() -> bool:
+            found = self.look()
+            return everybody == {name for name, one in found.items() if synced(one) and (not healthy or fine(one))}
+
+        self.argo.until(f"{sorted(everybody)} are synced", done, 3 * PATIENCE)
+
+    def look(self) -> dict[str, Object]:
+        """Take down who comes before those are well that it waits for; return all who are there."""
         found = self.argo.applications()
         for name in found.keys() - self.waves.keys() - {"root"}:
             self.waves[name] = wave(found[name])
@@ -61,7 +70,7 @@ class Installation:
         if not self.kueue and all(map(self.argo.api.get, STARTS_FROM)):
             self.kueue = True
             self.stack.enter_context(kueue(self.argo.api))
-        return {name for name, one in found.items() if sync(one) == "Synced" and phase(one)[0] == "Succeeded"}
+        return found
 
     @staticmethod
     def unwell(found: dict[str, Object], before: int) -> list[str]:
@@ -75,11 +84,21 @@ def gates(application: Object) -> bool:
     return "argocd.argoproj.io/ignore-healthcheck" not in application["metadata"]["annotations"]
 
 
+def fine(application: Object) -> bool:
+    """Tell whether an Application is healthy, or nothing waits for it."""
+    return health(application) == "Healthy" or not gates(application)
+
+
 def bootstrap(api: Plane, repository: Repository) -> None:
-    """Apply what the bootstrap README says, up to Argo CD."""
-    for component in ("namespaces", "argo-cd"):
-        for one in Build(repository.published / "overlays" / repository.cluster / component).objects():
-            apply(api, one)
+    """Apply what the bootstrap README says, up to Argo CD. CRDs of others come before their time: while it runs, Argo
+    CD reads all kinds anew for each of them, some minutes long.
+    """
+    overlays = repository.published / "overlays" / repository.cluster
+    builds = [(name, Build(overlays / name)) for name in ("namespaces", "argo-cd", "kueue", "volcano")]
+    for name, build in builds:
+        for one in build.objects():
+            if name in {"namespaces", "argo-cd"} or one["kind"] == "CustomResourceDefinition":
+                apply(api, one)
 
 
 def begin(api: Plane, repository: Repository) -> None:
@@ -96,16 +115,19 @@ def apply(api: Plane, manifest: Object) -> None:
     path = f"{api.path(manifest, named=True)}?fieldManager=argocd-controller&force=true"
     status, answer = api.request("PATCH", path, manifest)
     assert status in {200, 201}, answer
-    if manifest["kind"] == "CustomResourceDefinition":
+    if manifest["kind"] == "CustomResourceDefinition" and manifest["spec"]["group"] == "argoproj.io":
         api.wait(manifest["metadata"]["name"], partial(api.established, manifest))
 
 
-def prepared(repository: Repository) -> None:
+def prepared(repository: Repository, impatience: dict[str, int]) -> None:
     """Render, leave out what nobody serves here, and be less patient than on a real cluster."""
     repository.render()
     nobody_answers = {"target": {"kind": "APIService"}, "patch": yaml.safe_dump({"$patch": "delete", **ANY_API})}
     patch(repository.overlay("kueue"), nobody_answers)
-    health = application_health().replace("30 * 60", "60").replace("5 * 60", "10")
+    health = application_health()
+    for name, seconds in impatience.items():
+        health, count = re.subn(rf"^local {name} = [\d *]+", f"local {name} = {seconds} ", health, flags=re.MULTILINE)
+        assert count == 1, name
     replaced = [{"op": "replace", "path": f"/data/{HEALTH}", "value": health}]
     patch(repository.overlay("argo-cd"), {"target": {"name": "argocd-cm"}, "patch": yaml.safe_dump(replaced)})
     backoff = {"duration": "2s", "factor": 1, "maxDuration": "2s"}
@@ -126,15 +148,18 @@ ANY_API = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "met
 
 
 @contextlib.contextmanager
-def installing(cluster: str, text: str, *foreign: str) -> Iterator[Installation]:
-    """Let Argo CD install a cluster from nothing; begins when root is applied."""
+def installing(cluster: str, text: str, **impatience: int) -> Iterator[Installation]:
+    """Let Argo CD install a cluster from nothing; begins when root is applied. `impatience` are other figures for the
+    health of Applications.
+    """
     with tempfile.TemporaryDirectory(prefix="argo-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)
         port = stack.enter_context(serving(folder / "git"))
         repository = Repository(folder, cluster, text, port)
-        prepared(repository)
+        prepared(repository, impatience)
         api = stack.enter_context(plane(folder))
-        api.install(*foreign)
+        for one in definitions(wanted(repository.written)):
+            api.apply(one)
         for one in nodes(repository.tree, cluster):
             assert api.create(one, dry=False) == (201, "")
         bootstrap(api, repository)
@@ -146,7 +171,7 @@ def installing(cluster: str, text: str, *foreign: str) -> Iterator[Installation]
 @pytest.fixture(scope="session")
 def small() -> Iterator[Installation]:
     """The small cluster, all of it installed. What a test changes it takes back."""
-    with installing("small", SMALL.read_text(), *FOREIGN) as installation:
+    with installing("small", SMALL.read_text(), UNREADABLE=20) as installation:
         installation.finish()
         yield installation
 

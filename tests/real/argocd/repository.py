@@ -58,6 +58,11 @@ class Repository:
         """Where the Applications stand."""
         return self.file.parent / "argocd"
 
+    @property
+    def written(self) -> list[Path]:
+        """The folders of the objects that gen itself writes."""
+        return [self.tree / "overlays" / self.cluster, self.tree / "base"]
+
     def overlay(self, component: str) -> Path:
         """Where a component's overlay stands among what people write."""
         return self.tree / "overlays" / self.cluster / component
