@@ -108,11 +108,11 @@ def binding(namespace: str) -> Object:
 def test_a_broken_leaf_does_not_hold_root(argo: "Argo") -> None:
     from argocd.argo import retries
 
-    with argo.beside("volcano", UNSERVED), argo.touched("volcano"), later(argo, "vision"):
+    with argo.beside("issuers", unserved("cert-manager")), argo.touched("issuers"), later(argo, "vision"):
         argo.push()
         argo.until("the late Application is made", lambda: "late" in argo.applications())
-        assert retries(argo.application("volcano")) < RETRIES
-        argo.until("Volcano does not get through", lambda: retries(argo.application("volcano")) > RETRIES)
+        assert retries(argo.application("issuers")) < RETRIES
+        argo.until("the issuers do not get through", lambda: retries(argo.application("issuers")) > RETRIES)
     recovered(argo)
 
 
@@ -120,10 +120,10 @@ def test_a_broken_component_that_others_need_holds_root_for_a_while_and_git_mend
     """The control of the test above, and what came of root's waiting for ever."""
     from argocd.argo import retries
 
-    with argo.beside("kueue", UNSERVED), argo.touched("kueue"), later(argo, "vision"):
+    with argo.beside("queues", unserved("kueue-system")), argo.touched("queues"), later(argo, "vision"):
         argo.push()
-        argo.until("root goes on without Kueue", lambda: "late" in argo.applications())
-        assert retries(argo.application("kueue")) >= RETRIES
+        argo.until("root goes on without the queues", lambda: "late" in argo.applications())
+        assert retries(argo.application("queues")) >= RETRIES
     recovered(argo)
 
 
@@ -141,7 +141,9 @@ def test_a_project_and_an_application_that_were_wrong_are_mended_by_git_alone(ar
     recovered(argo)
 
 
-UNSERVED = {"apiVersion": "example.org/v1", "kind": "Unserved", "metadata": {"name": "x", "namespace": "kueue-system"}}
+def unserved(namespace: str) -> Object:
+    """Return an object of a kind that nobody serves."""
+    return {"apiVersion": "example.org/v1", "kind": "Unserved", "metadata": {"name": "x", "namespace": namespace}}
 
 
 def later(argo: "Argo", namespace: str) -> Any:

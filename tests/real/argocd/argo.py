@@ -143,9 +143,9 @@ def health(application: Object) -> str:
 
 
 def synced(application: Object, revision: str = "") -> bool:
-    """Tell whether all is applied, and nothing is under way."""
+    """Tell whether all is applied, and nothing is under way; what holds nothing never has a sync."""
     seen = application.get("status", {}).get("sync", {}).get("revision", "")
-    return sync(application) == "Synced" and phase(application)[0] == "Succeeded" and revision in {"", seen}
+    return sync(application) == "Synced" and phase(application)[0] in {"", "Succeeded"} and revision in {"", seen}
 
 
 def wave(application: Object) -> int:

@@ -158,11 +158,12 @@ def installing(cluster: str, text: str, **impatience: int) -> Iterator[Installat
         repository = Repository(folder, cluster, text, port)
         prepared(repository, impatience)
         api = stack.enter_context(plane(folder))
-        for one in definitions(wanted(repository.written)):
-            api.apply(one)
         for one in nodes(repository.tree, cluster):
             assert api.create(one, dry=False) == (201, "")
         bootstrap(api, repository)
+        for one in definitions(wanted(repository.written)):
+            if api.get(api.path(one, named=True)) is None:
+                api.apply(one)
         stack.enter_context(argo_cd(api))
         begin(api, repository)
         yield Installation(Argo(api, repository), stack)
