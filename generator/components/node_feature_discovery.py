@@ -45,7 +45,8 @@ def node_feature_discovery(cluster: Cluster) -> Component:
 
 def values(cluster: Cluster) -> Manifest:
     """Return the chart's values. The operators know only labels made of the vendor alone, of these PCI classes
-    (network and display controllers). The clean-up Job would strip every label with the Application.
+    (network and display controllers). The clean-up Job would strip every label with the Application. The chart writes
+    a priority of the worker's own beside the common one, and the same key twice is no YAML to Kustomize.
     """
     control_plane = tolerations(cluster.control_plane)
     devices = {"deviceClassWhitelist": ["02", "0200", "0207", "0300", "0302"], "deviceLabelFields": ["vendor"]}
@@ -56,7 +57,6 @@ def values(cluster: Cluster) -> Manifest:
         "gc": {"tolerations": control_plane},
         "worker": {
             "config": {"sources": {"pci": devices}},
-            "priorityClassName": "system-node-critical",
             "tolerations": tolerations(cluster.machines),
         },
     }

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from generator.components import offered
-from generator.components.component import Component, Manifest, Patch, Release
+from generator.components.common import CRD
+from generator.components.component import Component, Manifest, Patch, Release, protect
 from generator.layout.emit import emit
 from generator.layout.files import Files, component_file, corner, document, kustomization, objects
 from generator.layout.mirror import (
@@ -93,7 +94,16 @@ def releases(folder: str, cluster: Cluster, component: Component, source: str) -
     charts = [_chart(release, cluster) for release in component.releases]
     files = {f"{folder}/{release.name}.yaml": document(release.values, source) for release in component.releases}
     content = kustomization(component.manifests, charts=charts)
+    if CRD in component.kinds:
+        content["patches"] = [_protecting(CRD)]
     return {f"{folder}/kustomization.yaml": document(content, source), **files}
+
+
+def _protecting(kind: str) -> Manifest:
+    """Return a patch that protects all objects of a kind ("group/Kind"), as vendoring does with CRDs."""
+    group, name = kind.rsplit("/", 1)
+    any_one = protect({"apiVersion": f"{group}/v1", "kind": name, "metadata": {"name": "any"}})
+    return {"target": {"group": group, "kind": name}, "patch": emit(any_one)}
 
 
 def _chart(release: Release, cluster: Cluster) -> Manifest:

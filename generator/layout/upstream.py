@@ -79,13 +79,13 @@ def crds(component: str, version: str) -> str:
     return f"base/{component}/{version}/crds"
 
 
-def home(component: Component) -> str:
-    """Return where objects without a namespace of their own would go."""
+def home(component: Component) -> str | None:
+    """Return where objects without a namespace of their own would go, None where the component has no place at all."""
     manifests = [*component.base, *component.objects]
     manifests += [template for operation in component.operations for template in operation.templates]
     spaces = [space.name for space in component.namespaces] + [release.namespace for release in component.releases]
     spaces += [space for one in manifests if (space := one["metadata"].get("namespace"))]
-    return spaces[0] if spaces else "default"
+    return spaces[0] if spaces else None
 
 
 def inputs(cluster: Cluster, component: Component) -> Inputs:
@@ -94,7 +94,7 @@ def inputs(cluster: Cluster, component: Component) -> Inputs:
         helm=HELM,
         kubernetes=cluster.kubernetes.version,
         apis=offered(cluster),
-        namespace=home(component),
+        namespace=home(component) or "default",
         releases=component.releases,
         manifests=component.manifests,
     )

@@ -9,6 +9,12 @@ class CycleError(ValueError):
     """Components need each other in a circle; the text names it."""
 
 
+def needed(components: Sequence[Component]) -> set[str]:
+    """Return the components that another one needs. All others hold up nobody."""
+    names = {component.name for component in components}
+    return {need for component in components for need in _needs(component, names)}
+
+
 def waves(components: Sequence[Component]) -> dict[str, int]:
     """Return each component's sync wave: 1 where nothing is needed (the namespaces come in wave 0), else one more than
     the latest of what it needs. Raises CycleError; KeyError for a need that no component bears the name of.

@@ -7,9 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 from generator.build.go_yaml import UnreadableError
+from generator.build.kinds import CRD, defined_kind
 from generator.build.manifests import documents
 from generator.build.objects import Built, Object, TargetedPatch, targets_object
-from generator.components import compose
+from generator.components import CATALOGUE, compose
 from generator.components.argo_cd.settings import EXCLUDED
 from generator.components.cilium import INGRESS_CLASS
 from generator.components.common import IGNORE_HEALTH
@@ -94,13 +95,20 @@ def released(built: Built) -> dict[str, set[str]]:
 
 
 def goes(project: dict[str, Any], spec: dict[str, Any], space: str) -> bool:
-    """Tell whether a project lets an Application go to a namespace."""
+    """Tell whether a project lets an Application go to a namespace. One that a pattern with `!` names is closed, and
+    such a pattern allows all others.
+    """
     wanted = mapping(spec.get("destination"))
+    allowed = False
     for place in map(mapping, sequence(project.get("destinations"))):
         same = any(place.get(key) in ("*", wanted.get(key)) for key in ("server", "name") if wanted.get(key))
-        if same and fnmatchcase(space, str(place.get("namespace"))):
-            return True
-    return False
+        pattern = str(place.get("namespace", ""))
+        denies = pattern.startswith("!")
+        matches = fnmatchcase(space, pattern.removeprefix("!"))
+        if same and denies and matches:
+            return False
+        allowed = allowed or (same and denies != matches)
+    return allowed
 
 
 def refused(one: Object, project: dict[str, Any], spec: dict[str, Any]) -> Iterator[Finding]:
@@ -223,6 +231,43 @@ def patching(built: Built) -> Iterator[Finding]:
             message = f"the patch matches no object of {patch.component}: {told}"
             fix = "correct the target, or remove the patch"
             yield where.finding(message, "patches", patch.index, "target", fix=fix)
+
+
+@rule("GEN-ARGO-007", "definitions do not leave before their objects")
+def defined(built: Built) -> Iterator[Finding]:
+    """A CRD that a component brings and that is no longer rendered takes all objects of its kind along when it goes,
+    whatever protects these: all CephClusters, say. gen protects CRDs from being pruned; to turn them off while
+    objects of their kinds are rendered is still a mistake, and on a new cluster these objects are refused.
+
+    Wrong:
+        components: {rook-ceph: {values: {crds: {enabled: false}}}}
+    Right:
+        components: {rook-ceph: {}}
+    """
+    here = {defined_kind(one.manifest) for one in built.of(CRD)}
+    makers = _makers(built)
+    told: set[tuple[str, str]] = set()
+    for one in built.objects:
+        kind = (one.group, one.kind)
+        maker = makers.get(kind) or makers.get((one.group, ""))
+        if maker and kind not in here | told:
+            told.add(kind)
+            message = f"the CRD of {one.kind} ({one.group}), which {maker} brings, is not rendered"
+            yield one.finding(message, "kind", fix=f"let {maker} bring it: look at its values, run `gen vendor`")
+
+
+def _makers(built: Built) -> dict[tuple[str, str], str]:
+    """Return the components of the cluster whose charts and manifests bring CRDs, by group and kind, or by the group
+    alone. What is not vendored is not seen.
+    """
+    seen = {one.name for one in compose(built.cluster)} - {*built.unseen} if built.cluster else set()
+    found = [(one.name, api) for one in CATALOGUE.values() for api in one.apis]
+    return {
+        (api.group, kind): name
+        for name, api in found
+        if name in seen and not api.by_operator
+        for kind in api.kinds or ("",)
+    }
 
 
 def unproven(built: Built) -> int:

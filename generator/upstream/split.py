@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from generator.components.common import SYNC_WAVE
-from generator.components.component import Manifest, Release
+from generator.components.component import Manifest, Release, protect
 from generator.model.finding import Finding
 from generator.upstream.documents import SourcedDocument
 
@@ -118,7 +118,8 @@ class _Work:
             return
         item = structs.replace(item, manifest=_without_nulls(value))
         if item.manifest["kind"] == "CustomResourceDefinition":
-            self._definitions.append(structs.replace(item, manifest=_unhooked(item.manifest)))
+            # With a CRD all objects of its kind go, whatever protects these.
+            self._definitions.append(structs.replace(item, manifest=protect(_unhooked(item.manifest))))
             return
         found = self._decided(item) if HOOK in _annotations(item.manifest) else item.manifest
         if found and found["kind"] == "Secret":

@@ -55,6 +55,13 @@ def test_labels_are_those_the_operators_look_for(ml50: Cluster) -> None:
     assert values(ml50)["master"]["config"]["extraLabelNs"] == ["nvidia.com"]
 
 
+def test_there_is_one_priority(ml50: Cluster) -> None:
+    """The chart writes the worker's own beside the common one: the same key twice, which Kustomize refuses."""
+    given = values(ml50)
+    assert given["priorityClassName"]
+    assert not [part for part in ("master", "gc", "worker") if "priorityClassName" in given.get(part, {})]
+
+
 def test_labels_stay_when_the_application_goes(ml50: Cluster) -> None:
     assert values(ml50)["postDeleteCleanup"] is False
 

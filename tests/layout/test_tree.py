@@ -1,6 +1,7 @@
 """Where everything goes: overlays, bases, Applications, projects, namespaces."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -208,9 +209,63 @@ def test_projects_allow_what_their_components_write_and_no_more(ml50: Cluster) -
     assert not spaces & {"*", "argocd", "kueue-system", "vision"}
     closed = read(tree, "clusters/ml50/argocd/appproject-default.yaml")["spec"]
     assert closed["sourceRepos"] == []
-    assert closed["destinations"] == []
+    assert closed["destinations"] == closed["clusterResourceWhitelist"] == []
+    every = [read(tree, path) for path in tree.files if path.startswith("clusters/ml50/argocd/appproject-")]
+    assert "default" not in {each.get("namespace") for one in every for each in one["spec"]["destinations"]}
     only = read(tree, "clusters/ml50/argocd/appproject-root.yaml")["spec"]["namespaceResourceWhitelist"]
     assert {entry["kind"] for entry in only} == {"Application", "AppProject"}
+
+
+def test_the_tenants_project_does_not_depend_on_the_list_of_teams(ml50: Cluster) -> None:
+    path = "clusters/ml50/argocd/appproject-tenants.yaml"
+    one_less = structs.replace(ml50, teams=ml50.teams[1:])
+    assert read(lay_out(ml50), path)["spec"] == read(lay_out(one_less), path)["spec"]
+    spaces = {entry["namespace"] for entry in read(lay_out(ml50), path)["spec"]["destinations"]}
+    assert {"*", "!default", "!kube-*", "!argocd", "!rook-ceph", "!kueue-system"} <= spaces
+    assert not {team.name for team in ml50.teams} & {space.removeprefix("!") for space in spaces}
+
+
+def test_only_what_another_component_needs_holds_up_a_wave(ml50: Cluster) -> None:
+    tree = lay_out(ml50)
+    components = compose(ml50)
+    needs = {need for one in components for need in one.needs}
+    needs |= {secret.by for one in components for secret in one.secrets if secret.by and secret.by != one.name}
+    assert {"cilium", "kueue", "rook-ceph", "cert-manager"} <= needs
+    for name in (*(one.name for one in components), "namespaces", "root"):
+        folder = "bootstrap" if name == "root" else "argocd"
+        annotations = read(tree, f"clusters/ml50/{folder}/application-{name}.yaml")["metadata"]["annotations"]
+        left_out = annotations.get("argocd.argoproj.io/ignore-healthcheck") == "true"
+        assert left_out == (name not in needs and name not in {"namespaces", "root"}), name
+
+
+def test_no_field_of_an_application_is_empty(ml50: Cluster, a30: Cluster) -> None:
+    """Argo CD leaves empty fields out when it writes an Application, and root would put them back for ever."""
+    for cluster in (ml50, a30):
+        tree = lay_out(cluster)
+        for path in tree.files:
+            if path.startswith(f"clusters/{cluster.name}/argocd/application-"):
+                assert not list(_empty(read(tree, path)["spec"])), path
+
+
+def _empty(value: Any, at: str = "") -> Iterator[str]:
+    if value in ("", None, [], {}):
+        yield at
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in items:
+        yield from _empty(one, f"{at}/{key}")
+
+
+def test_definitions_are_protected_before_they_are_vendored(ml50: Cluster) -> None:
+    tree = lay_out(ml50)
+    crd = {"group": "apiextensions.k8s.io", "kind": "CustomResourceDefinition"}
+    for one in compose(ml50):
+        path = f"overlays/ml50/{one.name}/releases/kustomization.yaml"
+        if path in tree.files:
+            patches = read(tree, path).get("patches", [])
+            assert [patch["target"] for patch in patches] == [crd] * (f"{crd['group']}/{crd['kind']}" in one.kinds)
+            for patch in patches:
+                annotations = yaml.safe_load(patch["patch"])["metadata"]["annotations"]
+                assert annotations["argocd.argoproj.io/sync-options"] == "Prune=false,Delete=false"
 
 
 def test_manual_components_and_ordered_tiers_do_not_move_by_themselves(ml50: Cluster) -> None:
@@ -265,8 +320,10 @@ def test_a_component_without_a_namespace_goes_where_its_objects_go(ml50: Cluster
     files = argocd(ml50, [component("x", objects=(configmap("m", "elsewhere"),)), component("y")])
     home = yaml.safe_load(files["clusters/ml50/argocd/application-x.yaml"])["spec"]["destination"]["namespace"]
     assert home == "elsewhere"
-    home = yaml.safe_load(files["clusters/ml50/argocd/application-y.yaml"])["spec"]["destination"]["namespace"]
-    assert home == "default"
+    nowhere = yaml.safe_load(files["clusters/ml50/argocd/application-y.yaml"])["spec"]["destination"]
+    assert nowhere == {"server": "https://kubernetes.default.svc"}
+    allowed = yaml.safe_load(files[f"clusters/ml50/argocd/appproject-{component('y').tier.value}.yaml"])["spec"]
+    assert nowhere in allowed["destinations"]
     spaced = component("z", namespaces=(Namespace("own"),))
     files = argocd(ml50, [spaced])
     assert yaml.safe_load(files["clusters/ml50/argocd/application-z.yaml"])["spec"]["destination"]["namespace"] == "own"

@@ -68,9 +68,17 @@ class ApiServer:
         self.connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=PATIENCE, context=tls)
         self.used = time.monotonic()
 
-    def request(self, method: str, path: str, body: object = None, *, by: Identity | None = None) -> tuple[int, Any]:
-        """Return the status and what was answered, read as JSON where it is JSON."""
-        kind = "application/apply-patch+yaml" if method == "PATCH" else "application/json"
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        by: Identity | None = None,
+        patch: str = "apply-patch+yaml",
+    ) -> tuple[int, Any]:
+        """Return the status and what was answered, read as JSON where it is JSON. `patch` is the kind of a PATCH."""
+        kind = f"application/{patch}" if method == "PATCH" else "application/json"
         # The server closes what is idle for long: between two test files minutes may pass.
         if time.monotonic() - self.used > IDLE:
             self.connection.close()

@@ -64,7 +64,9 @@ def text(problem: Finding) -> str:
 POD = ("spec", "template", "spec")
 MAIN = (*POD, "containers", 0)
 MINIO, CEPH, QUEUE = "StatefulSet minio", "CephCluster rook-ceph", "ClusterQueue vision"
-RGW, APP, ROLE = "Certificate rgw-datasets-tls", "Application minio", "RoleBinding gen-sync"
+RGW, APP = "Certificate rgw-datasets-tls", "Application minio"
+SERVER = "https://kubernetes.default.svc"
+NOT_VISION = [{"server": SERVER, "namespace": space} for space in ("*", "!vision")]
 INGRESS, BACKUP, DRIVE = "Ingress argocd-server", "WorkflowTemplate backup", "PersistentVolume minio-nas-1-0"
 CRON, NIGHTLY, ANY = "workflowSpec", "CronWorkflow backup-datasets", {"matchLabels": {"x": "y"}}
 ISSUER = ("metadata", "annotations", "cert-manager.io/cluster-issuer")
@@ -122,6 +124,7 @@ BROKEN: list[tuple[str, str, Change, str | None]] = [
     ("GEN-SEL-006", MINIO, put(*MAIN, "livenessProbe", to={"tcpSocket": {"port": "x"}}), "asks for port x"),
     ("GEN-ARGO-002", APP, put("spec", "source", "repoURL", to="x"), "does not allow the repository x"),
     ("GEN-ARGO-002", APP, put("spec", "destination", "namespace", to="x"), "does not allow the namespace x"),
+    ("GEN-ARGO-002", "AppProject tenants", put("spec", "destinations", to=NOT_VISION), "the namespace vision"),
     ("GEN-ARGO-002", "AppProject storage", put("spec", "clusterResourceWhitelist", to=[]), "the kind StorageClass"),
     ("GEN-ARGO-002", "AppProject root", put("spec", "namespaceResourceWhitelist", to=[]), "the kind Application"),
     (

@@ -46,7 +46,6 @@ def argo_cd(cluster: Cluster, others: tuple[Component, ...], *, enable_helm: boo
         summary="Argo CD: applies this repository",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="restricted"),),
-        base=read_objects("argo_cd/syncer.yaml"),
         objects=(*ingress(cluster), *budgets),
         manifests=(available if cluster.gitops.high_availability else single,),
         patches=patches(cluster, others, enable_helm=enable_helm),

@@ -1,6 +1,6 @@
 """Who reaches Argo CD, and with which Secrets."""
 
-from generator.components.argo_cd.settings import has_admin
+from generator.components.argo_cd.settings import has_admin, login
 from generator.components.common import UNWATCHED, exposed
 from generator.components.component import Manifest, Secret
 from generator.components.issuers import ISSUER, signed
@@ -53,7 +53,7 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     ]
     if has_admin(cluster):
         made.append(own_secret("argocd-initial-admin-secret", "password", change))
-    if cluster.site.oidc:
+    if login(cluster):
         rotate = "make a new one at the identity provider, replace the value"
         made.append(given("argocd-oidc", ("clientSecret",), rotate, PART))
     if exposed(cluster, cluster.gitops.host):

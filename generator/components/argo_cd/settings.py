@@ -33,14 +33,19 @@ def settings(cluster: Cluster) -> dict[str, str]:
     }
     if cluster.gitops.host:
         data["url"] = f"https://{cluster.gitops.host}"
-    if cluster.site.oidc:
-        data["oidc.config"] = oidc(cluster.site.oidc)
+    if provider := login(cluster):
+        data["oidc.config"] = oidc(provider)
     return data
+
+
+def login(cluster: Cluster) -> Oidc | None:
+    """Return the site's provider where people can log in by it: it sends them back to Argo CD's own address."""
+    return cluster.site.oidc if cluster.gitops.host else None
 
 
 def has_admin(cluster: Cluster) -> bool:
     """Return whether the built-in account `admin` is needed: nobody could come in by the site's provider."""
-    return not (cluster.site.oidc and cluster.gitops.admins and cluster.gitops.host)
+    return not (login(cluster) and cluster.gitops.admins)
 
 
 def health_checks(others: tuple[Component, ...]) -> dict[str, str]:
@@ -74,8 +79,8 @@ def rights(cluster: Cluster) -> dict[str, str]:
     quoted = (group.replace('"', '""') for group in cluster.gitops.admins)
     lines = [f'g, "{group}", role:admin' for group in quoted]
     data = {"policy.default": "", "policy.csv": "".join(f"{line}\n" for line in lines)}
-    if cluster.site.oidc:
-        data["scopes"] = json.dumps([cluster.site.oidc.groups_claim])
+    if provider := login(cluster):
+        data["scopes"] = json.dumps([provider.groups_claim])
     return data
 
 

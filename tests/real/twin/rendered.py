@@ -42,7 +42,7 @@ class Build:
     """Kustomize at work on a folder."""
 
     def __init__(self, overlay: Path) -> None:
-        _place(overlay / "releases")
+        place(overlay / "releases")
         (helm,) = programs("helm")
         command = [*need_kustomize(), "--enable-helm", f"--helm-command={helm}", str(overlay)]
         self.out, self.err = overlay / "objects.out", overlay / "errors.out"
@@ -55,7 +55,7 @@ class Build:
         return [one for one in yaml.load_all(self.out.read_bytes(), yaml.CSafeLoader) if one]
 
 
-def _place(releases: Path) -> None:
+def place(releases: Path) -> None:
     """Put charts where Kustomize looks before it asks the network."""
     file = releases / "kustomization.yaml"
     wanted = yaml.safe_load(file.read_bytes()).get("helmCharts", []) if file.exists() else []

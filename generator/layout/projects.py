@@ -1,0 +1,124 @@
+"""Argo CD's projects: what the Applications of a tier may write, and where."""
+
+from collections.abc import Mapping, Sequence
+
+from generator.components.argo_cd.access import NAMESPACE
+from generator.components.common import SYNC_WAVE
+from generator.components.component import NAMESPACES, Component, Manifest, Tier
+from generator.layout.upstream import Upstream, home
+from generator.model.cluster import Cluster
+
+SERVER = "https://kubernetes.default.svc"
+ROOT = "root"
+ROOT_KINDS = [{"group": "argoproj.io", "kind": "Application"}, {"group": "argoproj.io", "kind": "AppProject"}]
+FIRST = {SYNC_WAVE: "-1"}
+
+
+def projects(cluster: Cluster, components: Sequence[Component], known: Mapping[str, Upstream]) -> list[Manifest]:
+    """Return a project for each tier in use, one for the namespaces, one for the root, and the closed default."""
+    by_tier = {tier: [component for component in components if component.tier == tier] for tier in Tier}
+    places = {tier: _places(found, known) for tier, found in by_tier.items() if found}
+    if Tier.TENANTS in places:
+        places[Tier.TENANTS] = _all_but(set().union(*(places[tier] for tier in places if tier != Tier.TENANTS)))
+    return [
+        _project(cluster, ROOT, "Applications and projects, nothing else", {NAMESPACE}, set(), ROOT_KINDS),
+        _project(cluster, NAMESPACES, "all Namespaces", {None}, {"/Namespace"}),
+        *(
+            _project(cluster, tier.value, _named(by_tier[tier]), spaces, _kinds(by_tier[tier], known))
+            for tier, spaces in places.items()
+        ),
+        _closed(),
+    ]
+
+
+def _closed() -> Manifest:
+    """Return the project of Applications that name none. Argo CD's server makes it open; what is not named here stays
+    as it made it.
+    """
+    spec = {
+        "description": "closed",
+        "sourceRepos": [],
+        "destinations": [],
+        "clusterResourceWhitelist": [],
+        "namespaceResourceBlacklist": [{"group": "*", "kind": "*"}],
+    }
+    return _app_project("default", spec)
+
+
+def _app_project(name: str, spec: Manifest) -> Manifest:
+    metadata = {"name": name, "namespace": NAMESPACE, "annotations": FIRST}
+    return {"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject", "metadata": metadata, "spec": spec}
+
+
+def _named(components: Sequence[Component]) -> str:
+    return ", ".join(sorted(component.name for component in components))
+
+
+def _places(components: Sequence[Component], known: Mapping[str, Upstream]) -> set[str | None]:
+    """Return the namespaces that components write to; None stands for what is in no namespace."""
+    found: set[str | None] = {home(component) for component in components}
+    for component in components:
+        found |= {*_brought(component, known)[0], *(space.name for space in component.namespaces)}
+        found |= {space for one in own_manifests(component) if (space := one["metadata"].get("namespace"))}
+    return found
+
+
+def _all_but(taken: set[str | None]) -> set[str | None]:
+    """Return all namespaces less the platform's. A list of the teams would race with what it allows: a team's
+    destination would go in the same commit as its objects, which then could not be pruned any more and stay, rights
+    included.
+    """
+    return {"*", "!default", "!kube-*", *(f"!{space}" for space in taken if space and not space.startswith("kube-"))}
+
+
+def _kinds(components: Sequence[Component], known: Mapping[str, Upstream]) -> set[str]:
+    """Return the cluster-scoped kinds that components write."""
+    found: set[str] = set()
+    for component in components:
+        own = (_kind(one) for one in own_manifests(component) if "namespace" not in one["metadata"])
+        found |= {*_brought(component, known)[1], *own}
+    return found
+
+
+def destination(namespace: str | None) -> Manifest:
+    """Return a place: this cluster, and a namespace or none at all."""
+    return {"server": SERVER, **({"namespace": namespace} if namespace else {})}
+
+
+def _brought(component: Component, known: Mapping[str, Upstream]) -> tuple[set[str], set[str]]:
+    """Return the namespaces and cluster-scoped kinds that charts and manifests write to: as found, or, before they
+    are vendored, as the component states.
+    """
+    if component.name in known:
+        found = known[component.name].found
+        return set(found.namespaces), set(found.kinds)
+    return {*component.reach, *(release.namespace for release in component.releases)}, set(component.kinds)
+
+
+def _project(  # noqa: PLR0913, PLR0917 - the fields of one object
+    cluster: Cluster,
+    name: str,
+    description: str,
+    namespaces: set[str | None],
+    kinds: set[str],
+    only: Sequence[Manifest] = (),
+) -> Manifest:
+    cluster_kinds = [dict(zip(("group", "kind"), kind.rsplit("/", 1), strict=True)) for kind in sorted(kinds)]
+    spec = {
+        "description": description,
+        "sourceRepos": [cluster.repository.url],
+        "destinations": [destination(space) for space in sorted(namespaces, key=lambda space: space or "")],
+        "clusterResourceWhitelist": cluster_kinds,
+        **({"namespaceResourceWhitelist": list(only)} if only else {}),
+    }
+    return _app_project(name, spec)
+
+
+def _kind(manifest: Manifest) -> str:
+    return f"{manifest['apiVersion'].rpartition('/')[0]}/{manifest['kind']}"
+
+
+def own_manifests(component: Component) -> list[Manifest]:
+    """Return what the component itself writes, charts and upstream manifests apart."""
+    templates = [template for operation in component.operations for template in operation.templates]
+    return [*component.base, *component.objects, *templates]
