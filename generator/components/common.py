@@ -13,6 +13,8 @@ RACK = "topology.rook.io/rack"
 OIDC_PREFIX = "oidc:"
 API_PORT = 6443
 """Where the API server listens on each control-plane node."""
+SITE_CA = "/etc/kubernetes/site-ca.crt"
+"""Where each node has the certificate of the site's CA, if the file gives one."""
 # On an Ingress: an ingress controller that publishes no address would hold the wave for ever.
 UNWATCHED = {"argocd.argoproj.io/ignore-healthcheck": "true"}
 # Kinds for `Component.kinds` that many charts bring.

@@ -11,8 +11,19 @@ here=$(cd "$(dirname "$0")" && pwd)
 echo "1. files for every node, then those of pool $pool"
 cp -R "$here/all/." /
 # A pool with nothing of its own has no folder.
-if [ -d "$here/$pool" ]; then cp -R "$here/$pool/." /; fi
+if [ -d "$here/pools/$pool" ]; then cp -R "$here/pools/$pool/." /; fi
 mkdir -p /etc/kubernetes/patches /etc/containerd/conf.d /etc/containerd/certs.d
+
+if [ -f /etc/kubernetes/site-ca.crt ]; then
+  echo "   trust the site's CA"
+  if command -v update-ca-certificates >/dev/null 2>&1; then
+    cp /etc/kubernetes/site-ca.crt /usr/local/share/ca-certificates/gen-site-ca.crt
+    update-ca-certificates >/dev/null
+  else
+    cp /etc/kubernetes/site-ca.crt /etc/pki/ca-trust/source/anchors/gen-site-ca.crt
+    update-ca-trust
+  fi
+fi
 
 echo "2. kernel modules and settings"
 for list in /etc/modules-load.d/kubernetes.conf /etc/modules-load.d/infiniband.conf /etc/modules-load.d/ceph.conf; do
@@ -26,7 +37,9 @@ sysctl --quiet --system
 
 echo "3. swap off, now and at the next start"
 swapoff -a
-sed -i.before-gen -E '/^[^#].*[[:space:]]swap[[:space:]]/s/^/# gen: /' /etc/fstab
+# As it was before the first run.
+[ -e /etc/fstab.before-gen ] || cp -p /etc/fstab /etc/fstab.before-gen
+sed -i -E '/^[^#].*[[:space:]]swap[[:space:]]/s/^/# gen: /' /etc/fstab
 
 if [ -f /etc/modules-load.d/infiniband.conf ] && command -v rdma >/dev/null 2>&1; then
   echo "4. HCAs shared between network namespaces (the device plugin needs it)"
@@ -34,6 +47,13 @@ if [ -f /etc/modules-load.d/infiniband.conf ] && command -v rdma >/dev/null 2>&1
 fi
 
 echo "5. services"
+# The format of the file and its drop-ins depends on containerd's version: what it makes of them must be what is meant.
+for wanted in pause: /etc/containerd/certs.d 'SystemdCgroup = true'; do
+  containerd config dump | grep -q "$wanted" && continue
+  echo "prepare.sh: containerd does not take over \`$wanted\` from /etc/containerd/config.toml: look for a drop-in of" \
+    "another format in /etc/containerd/conf.d, or a version other than 1.7, 2.2 or newer. It was not restarted." >&2
+  exit 1
+done
 systemctl daemon-reload
 systemctl enable --now containerd
 systemctl restart containerd
