@@ -155,3 +155,15 @@ def test_a_path_that_leads_out_is_a_mistake_of_ours(tmp_path: Path, path: str) -
     with pytest.raises(ValueError, match="no path within a repository"):
         plan(tmp_path, {path: b"x"}, {}, Owned())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_script_without_its_run_bit_is_to_change(tmp_path: Path) -> None:
+    put(tmp_path, "base/notes")
+    script, wanted = tmp_path / "base/run.sh", {"base/run.sh": b"#!/bin/sh\n", "base/notes": b"base/notes"}
+    script.write_bytes(b"#!/bin/sh\n")
+    assert kinds(plan(tmp_path, wanted, {}, OWNED)) == {"base/run.sh": "update"}
+    script.chmod(0o755)
+    assert kinds(plan(tmp_path, wanted, {}, OWNED)) == {}
+    # Whether other files could be run is nobody's business here.
+    (tmp_path / "base/notes").chmod(0o755)
+    assert kinds(plan(tmp_path, wanted, {}, OWNED)) == {}

@@ -10,6 +10,7 @@ act=${2:-}
 # Elsewhere in tests only.
 dev=${GEN_DEV:-/dev/disk}
 fstab=${GEN_FSTAB:-/etc/fstab}
+proc=${GEN_PROC:-/proc}
 failed=0
 plan=$(mktemp)
 trap 'rm -f "$plan"' EXIT
@@ -44,7 +45,7 @@ candidates() { # kind name: the disks that may be meant
 used_by() { # disk: who uses it, empty where nobody is known to
   lsblk --noheadings --raw --output MAJ:MIN,TYPE,UUID "$1" 2>/dev/null | while read -r number type uuid; do
     # Mounts of any process: those of pods are in namespaces of their own.
-    grep -hs " $number " /proc/1/mountinfo /proc/[0-9]*/mountinfo | awk 'NR == 1 { print "mounted at " $5 }'
+    grep -hs " $number " "$proc"/1/mountinfo "$proc"/[0-9]*/mountinfo | awk 'NR == 1 { print "mounted at " $5 }'
     [ -z "$uuid" ] || grep "^[^#]*$uuid" "$fstab" || true
     case $type in disk | part | loop) ;; *) echo "part of $type" ;; esac
   done | head -n 1
