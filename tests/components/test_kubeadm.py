@@ -452,24 +452,3 @@ def test_the_secrets_commands_run(tmp_path: Path, a30: Cluster) -> None:
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "argocd/repository/type").read_text() == "git"
     assert len((tmp_path / "monitoring/grafana-admin/password").read_text()) == 48
-
-
-def audited(user: str, verb: str, resource: str) -> str:
-    """Return the level at which the policy writes a request down, as the API server matches rules."""
-    plural, _, below = resource.partition("/")
-    for rule in read_objects("kubeadm/audit-policy.yaml")[0]["rules"]:
-        named = [each for group in rule.get("resources", ()) for each in group["resources"]]
-        kinds = {resource, f"*/{below}" if below else plural, *(() if below else (plural,))}
-        if "nonResourceURLs" in rule or (named and not kinds & set(named)):
-            continue
-        if ("users" in rule and user not in rule["users"]) or ("verbs" in rule and verb not in rule["verbs"]):
-            continue
-        return str(rule["level"])
-    raise AssertionError
-
-
-@pytest.mark.parametrize("resource", ["pods/exec", "pods/attach", "pods/portforward", "services/proxy", "nodes/proxy"])
-def test_a_way_into_a_pod_is_written_down(resource: str) -> None:
-    assert audited("ann", "get", resource) == "Metadata"
-    assert audited("ann", "get", "pods") == "None"
-    assert audited("ann", "create", "pods") == "Metadata"

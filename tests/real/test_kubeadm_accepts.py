@@ -50,6 +50,18 @@ def test_every_file_is_valid(kubeadm: str, tmp_path: Path, name: str) -> None:
     assert {path: answer for path, answer in found.items() if answer} == {}
 
 
+CA = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
+
+
+@pytest.mark.parametrize("pods", ["fd00:1::/40", "fd00:1::/56", "fd00:1::/64", "fd00:1::/112"])
+def test_a_second_family_and_a_ca_of_the_site_are_valid(kubeadm: str, tmp_path: Path, pods: str) -> None:
+    families = {"podCIDR6": pods, "serviceCIDR6": "fd00:2::/112"}
+    changes = {"kubernetes": families, "networks": {"node": {"cidr6": "fd00:3::/64"}}, "site": {"ca": CA}}
+    made = bootstrap(variation("ml50", changes))["clusters/ml50/bootstrap/kubeadm/init.yaml"].decode()
+    assert "oidc-ca-file" in made
+    assert said(kubeadm, tmp_path, made) == ""
+
+
 @pytest.mark.parametrize(
     ("old", "new", "answer"),
     [
