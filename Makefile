@@ -32,6 +32,7 @@ test: $(READY)
 
 test-real: $(READY)
 	$(BIN)/python tools/real.py helm registry mc etcd minio kube-apiserver kubeadm >/dev/null
+	$(BIN)/python tools/containerd_loader.py >/dev/null
 	$(BIN)/python -m pytest -q -m real --cov --cov-append --cov-report=
 
 # Not yet among what CI runs: it takes the machine for itself.

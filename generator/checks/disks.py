@@ -107,8 +107,8 @@ def _wrong(field: str, text: str) -> tuple[str, str] | None:
         return "has the folder before the name", f"{field}: {text[folder.end() :]}"
     if field != "model" and _PARTITION.search(text):
         return "is a partition", f"{field}: {_PARTITION.sub('', text)}"
-    if not re.fullmatch(r"[^\s/]+", text):
-        name = re.sub(r"\s+", "_", text.strip().rpartition("/")[2])
+    if not re.fullmatch(r"[\w.:+,=@-]+", text, re.ASCII):
+        name = re.sub(r"[^\w.:+,=@-]+", "_", text.strip().rpartition("/")[2], flags=re.ASCII).strip("_")
         return "is no name in /dev/disk", name or "`ls -l /dev/disk/by-id`"
     return None
 

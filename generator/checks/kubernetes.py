@@ -1,16 +1,17 @@
 """Rules about the control plane: its nodes, its endpoint, etcd."""
 
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from generator.checks.places import ENDPOINT, addresses, claims, endpoint_address, free_address, is_host
+from generator.checks.scratch import SYSTEM
+from generator.components.common import API_PORT
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.quantity import Quantity
 from generator.model.rule import rule, warning
 
-# What listens on every control-plane node beside the API server (kubeadm's defaults).
-PORTS = {2379: "etcd", 2380: "etcd", 2381: "etcd", 10250: "the kubelet", 10257: "kube-controller-manager"}
-PORTS |= {10256: "kube-proxy", 10259: "kube-scheduler"}
+USUAL = PurePosixPath("/var/lib/etcd")
 
 
 @rule("GEN-K8S-001", "there is a control plane")
@@ -111,25 +112,25 @@ def endpoint_of_its_own(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix)
 
 
-@rule("GEN-K8S-006", "the endpoint's port is free on control-plane nodes")
+@rule("GEN-K8S-006", "the endpoint's port leads to the API server")
 def endpoint_port(cluster: Cluster) -> Iterator[Finding]:
-    """The API server listens on this port beside etcd, the kubelet and the ports of services (30000 to 32767).
+    """kube-vip and keepalived move an address and no port, and the API server listens on 6443: only a load balancer
+    outside may have another port.
 
     Wrong:
-        endpoint: {address: "10.10.0.10:10250", by: kube-vip}
+        endpoint: {address: "10.10.0.10:8443", by: kube-vip}
     Right:
         endpoint: {address: "10.10.0.10:6443", by: kube-vip}
     """
-    endpoint = cluster.kubernetes.endpoint
-    port = endpoint.port
-    taken = (
-        ""
-        if endpoint.by == "external"
-        else PORTS.get(port, "services of type NodePort" if 30000 <= port <= 32767 else "")
-    )
-    if taken or not 1 <= port <= 65535:
-        message = f"port {port} belongs to {taken}" if taken else f"{port} is not a port (1 to 65535)"
-        yield Finding(at=ENDPOINT, message=message, fix=f"{endpoint.host}:6443")
+    endpoint, own = cluster.kubernetes.endpoint, {machine.address for machine in cluster.control_plane}
+    is_node = endpoint.by != "external" or endpoint_address(cluster) in own
+    message = ""
+    if is_node and endpoint.port != API_PORT:
+        message = f"nothing listens on port {endpoint.port}: the API server has {API_PORT}"
+    elif not 1 <= endpoint.port <= 65535:
+        message = f"{endpoint.port} is not a port (1 to 65535)"
+    if message:
+        yield Finding(at=ENDPOINT, message=message, fix=f"{endpoint.host}:{API_PORT}")
 
 
 @warning("GEN-K8S-007", "several control-plane nodes behind one address")
@@ -236,3 +237,21 @@ def some_node_untainted(cluster: Cluster) -> Iterator[Finding]:
         pool = next(iter(cluster.control_plane), cluster.machines[0]).pool
         fix = f"`taints: []` in pool {pool}, or workers without taints"
         yield Finding(at=("pools",), key=True, message="every node has a taint that keeps pods off", fix=fix)
+
+
+@rule("GEN-K8S-012", "etcd has a folder of its own")
+def etcd_folder(cluster: Cluster) -> Iterator[Finding]:
+    """Kubeadm makes the folder etcd's alone and empties it on `kubeadm reset`; scratch wipes what lies below its own.
+
+    Wrong:
+        etcd: {dataDir: /var/lib}
+    Right:
+        etcd: {dataDir: /var/lib/etcd}
+    """
+    folder = PurePosixPath(cluster.kubernetes.etcd.data_dir)
+    tiers = (cluster.storage.scratch, cluster.storage.objects)
+    others = {PurePosixPath(tier.host_dir) for tier in tiers if tier} | set(map(PurePosixPath, SYSTEM)) - {USUAL}
+    taken = [other for other in sorted(others) if folder.is_relative_to(other) or other.is_relative_to(folder)]
+    if taken:
+        message = f"etcd's dataDir {folder} shares its place with {taken[0]}"
+        yield Finding(at=("kubernetes", "etcd", "dataDir"), message=message, fix=f"dataDir: {USUAL}")

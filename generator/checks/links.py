@@ -195,3 +195,25 @@ def interface_in_one_network(cluster: Cluster) -> Iterator[Finding]:
         if network.interface and not network.vlan
     )
     yield from given_twice(items, "{} carries two networks", "name another interface, or give the network its `vlan`")
+
+
+@rule("GEN-NET-039", "a tagged interface is named after what carries it")
+def vlan_named(cluster: Cluster) -> Iterator[Finding]:
+    """`interface` names the tagged interface itself: its name says which one carries it (Linux' own way), so that the
+    files for nodes are complete.
+
+    Wrong:
+        storage: {cidr: 10.20.0.0/22, interface: bond0, vlan: 20}
+    Right:
+        storage: {cidr: 10.20.0.0/22, interface: bond0.20, vlan: 20}
+    """
+    networks = cluster.networks.declared
+    for name, at, network in overrides(cluster):
+        whole = networks.get(name, network)
+        interface, vlan = network.interface or whole.interface, network.vlan or whole.vlan
+        own = network.interface or network.vlan
+        if own and interface and vlan and not (interface.endswith(f".{vlan}") and interface.rpartition(".")[0]):
+            key = "interface" if network.interface else "vlan"
+            message = f"VLAN {vlan} of the {name} network is on {interface}, which names no tagged interface"
+            fix = f"interface: {interface.partition('.')[0]}.{vlan}"
+            yield Finding(at=(*at, key), message=message, fix=fix)

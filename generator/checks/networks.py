@@ -7,6 +7,7 @@ from generator.checks.places import (
     ENDPOINT,
     POD,
     Block,
+    Cidr,
     blocks,
     endpoint_address,
     entries,
@@ -111,13 +112,23 @@ def slice_for_every_node(cluster: Cluster) -> Iterator[Finding]:
     Right:
         podCIDR: 10.244.0.0/22
     """
-    cidr, mask, count = cluster.kubernetes.pod_cidr, cluster.kubernetes.node_mask, len(cluster.nodes)
-    slices = 2 ** (mask - cidr.prefixlen) if mask >= cidr.prefixlen else 0
-    if slices < max(count, 1):
-        prefix = max(8, mask - max(0, count - 1).bit_length())
+    cidr, mask, count = cluster.kubernetes.pod_cidr, cluster.kubernetes.node_mask, max(len(cluster.nodes), 1)
+    slices = slice_count(cidr, mask)
+    if slices < count:
+        prefix = max(8, mask - (count - 1).bit_length())
         free = free_network(cluster, prefix, str(cidr.network_address), besides=POD)
         message = f"podCIDR {cidr} has {slices} slices of /{mask} for {count} nodes"
         yield Finding(at=POD, also=("nodes",), message=message, fix=f"{free or f'/{prefix}'} has enough")
+    cidr6, mask6 = cluster.kubernetes.pod_cidr6, cluster.kubernetes.node_mask6
+    if cidr6 and mask6 and (slices := slice_count(cidr6, mask6)) < count:
+        message = f"podCIDR6 {cidr6} has {slices} slices of /{mask6} for {count} nodes"
+        fix = f"{cidr6.supernet(new_prefix=min(cidr6.prefixlen, 56))} has enough"
+        yield Finding(at=("kubernetes", "podCIDR6"), also=("nodes",), message=message, fix=fix)
+
+
+def slice_count(cidr: Cidr, mask: int) -> int:
+    """Return how many slices with this prefix length a network has."""
+    return 2 ** (mask - cidr.prefixlen) if mask >= cidr.prefixlen else 0
 
 
 @rule("GEN-NET-008", "at most 16 bits between pod network and node slices")

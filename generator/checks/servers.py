@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from generator.checks.places import entries, given_twice
+from generator.components.node_text import is_pem
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule, warning
@@ -179,9 +180,10 @@ def no_proxy_entries(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=f"`{entry}` is not one name or network", fix=", ".join(parts))
 
 
-@rule("GEN-SITE-018", "the Git server's CA is a certificate")
+@rule("GEN-SITE-018", "a CA is a certificate")
 def ca_is_pem(cluster: Cluster) -> Iterator[Finding]:
-    """Argo CD takes the certificate's text (PEM), and no name of a file.
+    """Argo CD and the nodes take the certificate's text (PEM), and no name of a file. Nothing else stands beside it: a
+    key would be in Git for ever.
 
     Wrong:
         git: {ca: /etc/ssl/site-ca.pem}
@@ -192,8 +194,8 @@ def ca_is_pem(cluster: Cluster) -> Iterator[Finding]:
             ...
             -----END CERTIFICATE-----
     """
-    ca = cluster.site.git.ca
     marks = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
-    if ca is not None and not (ca.lstrip().startswith(marks[0]) and ca.rstrip().endswith(marks[1])):
-        message = "site.git.ca is not a PEM certificate"
-        yield Finding(at=("site", "git", "ca"), message=message, fix=f"the text from {marks[0]} to {marks[1]}")
+    for at, ca in ((("site", "ca"), cluster.site.ca), (("site", "git", "ca"), cluster.site.git.ca)):
+        if ca is not None and not is_pem(ca):
+            message = f"{'.'.join(at)} is not a PEM certificate"
+            yield Finding(at=at, message=message, fix=f"only the text from {marks[0]} to {marks[1]}")

@@ -209,3 +209,26 @@ def timezone_named(cluster: Cluster) -> Iterator[Finding]:
         example = "as in Asia/Seoul or Etc/UTC"
         fix = suggest(area, AREAS, example, f"{{}}/{rest}") if rest else example
         yield Finding(at=("site", "timezone"), message=f"`{zone}` is not a timezone's name", fix=fix)
+
+
+@rule("GEN-SITE-030", "GPU drivers come from inside, too")
+def drivers_inside(cluster: Cluster) -> Iterator[Finding]:
+    """Where images come from a mirror, because nodes do not reach the outside, the driver's container does not either:
+    it downloads packages for the kernel when it starts, and no GPU comes up. Precompiled drivers, packages from a
+    server of the site, or drivers of the nodes' own system need nothing from outside.
+
+    Wrong:
+        site: {images: harbor.example.org/mirror}
+        # and pools with `gpu`
+    Right:
+        components:
+          gpu-operator: {values: {driver: {usePrecompiled: true, version: '595'}}}
+    """
+    driver = cluster.settings("gpu-operator").values.get("driver")
+    said = driver if isinstance(driver, dict) else {}
+    settled = said.get("enabled") is False or said.get("usePrecompiled") or said.get("repoConfig")
+    ways_out = cluster.site.proxy or settled or not cluster.settings("gpu-operator").managed
+    if cluster.site.images and cluster.gpu_nodes and not ways_out:
+        message = f"images come from {cluster.site.images}, and GPU drivers still download packages from outside"
+        fix = "set driver.usePrecompiled, driver.repoConfig or `driver.enabled: false` in the values of gpu-operator"
+        yield Finding(at=("site", "images"), message=message, fix=fix)

@@ -79,9 +79,8 @@ def addressing(cluster: Cluster) -> Manifest:
         "clusterPoolIPv4MaskSize": kubernetes.node_mask,
     }
     if kubernetes.pod_cidr6:
-        # At most 16 bits below the network: Cilium's allocator holds no more slices.
         operator["clusterPoolIPv6PodCIDRList"] = [str(kubernetes.pod_cidr6)]
-        operator["clusterPoolIPv6MaskSize"] = min(kubernetes.pod_cidr6.prefixlen + 16, 120)
+        operator["clusterPoolIPv6MaskSize"] = kubernetes.node_mask6
     return {
         "ipam": {"mode": "cluster-pool", "operator": operator},
         "ipv4": {"enabled": True},
@@ -153,11 +152,15 @@ def workloads(cluster: Cluster) -> Manifest:
     No ServiceMonitors here: their CRD comes with Prometheus, and Prometheus comes after the network.
     """
     watched = {"prometheus": {"enabled": cluster.monitoring.prometheus is not None}}
+    # Programs read their ConfigMap at their start: without a new one, a change would be Synced and without effect.
+    # Pods keep their connections meanwhile; two nodes at a time are without new ones for some seconds.
     return {
         **watched,
         "resources": resources("100m", "512Mi", "2Gi"),
-        "envoy": {"resources": resources("50m", "128Mi", "1Gi")},
+        "rollOutCiliumPods": True,
+        "envoy": {"rollOutPods": True, "resources": resources("50m", "128Mi", "1Gi")},
         "operator": {
+            "rollOutPods": True,
             # Replicas refuse to share a node.
             "replicas": replicas(cluster),
             "podDisruptionBudget": {"enabled": replicas(cluster) > 1},
@@ -174,7 +177,7 @@ def hubble() -> Manifest:
     return {
         "enabled": True,
         "tls": {"enabled": True, "auto": {"enabled": True, "method": "cronJob", "certValidityDuration": 1095}},
-        "relay": {"enabled": True, "resources": resources("10m", "64Mi", "512Mi")},
+        "relay": {"enabled": True, "rollOutPods": True, "resources": resources("10m", "64Mi", "512Mi")},
         "ui": {"enabled": False},
     }
 

@@ -19,6 +19,8 @@ API_PORT = 6443
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 # Argo CD goes on without waiting for an object with this annotation.
 IGNORE_HEALTH = "argocd.argoproj.io/ignore-healthcheck"
+SITE_CA = "/etc/kubernetes/site-ca.crt"
+"""Where each node has the certificate of the site's CA, if the file gives one."""
 # On an Ingress: an ingress controller that publishes no address would hold the wave for ever.
 UNWATCHED = {IGNORE_HEALTH: "true"}
 # Kinds for `Component.kinds` that many charts bring.

@@ -66,7 +66,8 @@ class Secret(Struct, frozen=True, kw_only=True):
 
     `source`: `given` by a person, `generated` at bootstrap, made `in-cluster` by the component `by`, or `external`.
     `loss`: what is lost with it. `rotate`: how to replace it. `readers`: who mounts it. `labels` must be on it, and
-    `copy_of` is the Secret ("namespace/name") that must hold the same values, where there is one.
+    `copy_of` is the Secret ("namespace/name") that must hold the same values, where there is one. `known` are values
+    that are no secret, by key; generated ones are random bytes in the `form` that the readers take.
     """
 
     name: str
@@ -79,6 +80,8 @@ class Secret(Struct, frozen=True, kw_only=True):
     by: str | None = None
     labels: dict[str, str] = {}
     copy_of: str | None = None
+    known: dict[str, str] = {}
+    form: Literal["hex", "base64"] = "hex"
 
 
 class Health(Struct, frozen=True):

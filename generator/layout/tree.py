@@ -48,7 +48,8 @@ def lay_out(cluster: Cluster, known: Known = NOTHING) -> Tree:
         files |= base(component) | overlay(cluster, component, upstream.get(component.name), known.lock.images)
         once |= custom(cluster.name, component)
     files |= namespaces(cluster, components) | argocd(cluster, components, upstream)
-    files |= bootstrap(cluster, known.lock.images) | _root(cluster) | _secrets(cluster, components)
+    secrets = (secret for component in components for secret in component.secrets)
+    files |= bootstrap(cluster, known.lock.images, secrets) | _root(cluster) | _secrets(cluster, components)
     states = {one.name: state(cluster, one, upstream.get(one.name), known.lock) for one in components if brings(one)}
     held = {
         place

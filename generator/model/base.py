@@ -42,6 +42,20 @@ Label = Annotated[
         description="the value of a Kubernetes label",
     ),
 ]
+# What would begin another line, or another file, wherever the text is written.
+ONE_LINE = rf"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*{_END}"
+Line = Annotated[str, Meta(pattern=ONE_LINE, description="text on one line")]
+Interface = Annotated[
+    str,
+    Meta(
+        # The kernel takes 15 bytes; `all` and `default` are folders of its settings, and systemd takes no bare number.
+        pattern=rf"^(?!(all|default)$)[A-Za-z][A-Za-z0-9_.-]{{0,14}}{_END}",
+        description="a network interface as the kernel names it: up to 15 letters, digits, - _ and .",
+    ),
+]
+Folder = Annotated[
+    str, Meta(pattern=rf"^(/[A-Za-z0-9_-]+)+{_END}", description="an absolute path of letters, digits, - and _")
+]
 Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Mtu = Annotated[int, Meta(ge=1280, le=65520)]
 Vlan = Annotated[int, Meta(ge=1, le=4094)]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
-from generator.model.base import DNS_LABEL, Host, Label, Name, Section, Url
+from generator.model.base import DNS_LABEL, ONE_LINE, Folder, Host, Label, Line, Name, Section, Url
 from generator.model.monitoring import Monitoring
 from generator.model.nodes import Fabric, Machine, Networks, Node, Pool
 from generator.model.quantity import Quantity
@@ -15,7 +15,7 @@ from generator.model.teams import Scheduling, Team
 
 # Container runtimes take a first part without a dot or a port for a path on Docker Hub.
 REGISTRY = r"^([a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?|[a-z0-9-]+:[0-9]+)(/[a-z0-9._-]+)*$(?!\n)"
-Cron = Annotated[str, Meta(description="five fields of cron, in UTC, quoted")]
+Cron = Annotated[str, Meta(pattern=ONE_LINE, description="five fields of cron, in UTC, quoted")]
 
 
 class Repository(Section, frozen=True, kw_only=True):
@@ -30,21 +30,23 @@ class Proxy(Section, frozen=True, kw_only=True):
 
     http: Url
     https: Url | None = None
-    no_proxy: tuple[str, ...] = ()
+    no_proxy: tuple[Line, ...] = ()
 
 
 class Git(Section, frozen=True, kw_only=True):
-    """What Argo CD needs to trust the Git server: `ca` is a PEM certificate, `known_hosts` its SSH host keys."""
+    """What Argo CD needs to trust the Git server: `ca` is a PEM certificate (else `site.ca`), `known_hosts` its SSH
+    host keys.
+    """
 
     ca: str | None = None
-    known_hosts: tuple[str, ...] = ()
+    known_hosts: tuple[Line, ...] = ()
 
 
 class Mirror(Section, frozen=True, kw_only=True):
     """A registry and what serves its images here; nodes are told (containerd), images can be rewritten."""
 
-    registry: str
-    mirror: str
+    registry: Line
+    mirror: Line
 
 
 class Issuer(Section, frozen=True, kw_only=True):
@@ -60,21 +62,23 @@ class Oidc(Section, frozen=True, kw_only=True):
     """The site's identity provider, for Kubernetes and Argo CD."""
 
     issuer: Url
-    client: str
-    groups_claim: str = "groups"
+    client: Line
+    groups_claim: Line = "groups"
 
 
 class Site(Section, frozen=True, kw_only=True):
-    """What surrounds the cluster. `charts` is a mirror for Helm charts (HTTP or OCI), `manifests` one for files
+    """What surrounds the cluster. `ca` is the certificate of the site's own CA (PEM): nodes, containerd, the API server
+    and Argo CD trust what it signed. `charts` is a mirror for Helm charts (HTTP or OCI), `manifests` one for files
     (`https://host/path` becomes `<manifests>/host/path`). `images` is a registry, and a
     path in it, that every image is taken from instead of its own (`docker.io/a/b` becomes `<images>/docker.io/a/b`).
     """
 
     domain: Host
-    timezone: str = "Etc/UTC"
+    timezone: Line = "Etc/UTC"
     dns: tuple[IPv4Address, ...] = ()
     ntp: tuple[Host, ...] = ()
     proxy: Proxy | None = None
+    ca: str | None = None
     git: Git = field(default_factory=Git)
     mirrors: tuple[Mirror, ...] = ()
     charts: Url | None = None
@@ -108,7 +112,7 @@ class Etcd(Section, frozen=True, kw_only=True):
     """etcd on the control-plane nodes; `quota` bounds its database."""
 
     quota: Quantity = field(default_factory=lambda: Quantity.parse("8Gi"))
-    data_dir: str = "/var/lib/etcd"
+    data_dir: Folder = "/var/lib/etcd"
 
 
 class Reserved(Section, frozen=True, kw_only=True):
@@ -135,6 +139,11 @@ class Kubernetes(Section, frozen=True, kw_only=True):
     encryption: Literal["secretbox", "aescbc", "none"] = "secretbox"
     etcd: Etcd = field(default_factory=Etcd)
     reserved: Reserved = field(default_factory=Reserved)
+
+    @property
+    def node_mask6(self) -> int | None:
+        """The size of each node's slice of `pod_cidr6`: at most 16 bits below it, for no allocator counts more."""
+        return min(self.pod_cidr6.prefixlen + 16, 120) if self.pod_cidr6 else None
 
 
 class BackupSource(Section, frozen=True, kw_only=True):
@@ -176,7 +185,7 @@ class Gitops(Section, frozen=True, kw_only=True):
     host: Host | None = None
     high_availability: bool = True
     ordered: tuple[Literal["network", "storage", "gpu"], ...] = ()
-    admins: tuple[str, ...] = ()
+    admins: tuple[Line, ...] = ()
 
 
 class Adopt(Section, frozen=True, kw_only=True):
@@ -191,7 +200,7 @@ class ComponentSettings(Section, frozen=True, kw_only=True):
     `managed: false` where somebody else installs it, `sync` where it must not move by itself.
     """
 
-    version: str | None = None
+    version: Line | None = None
     values: dict[str, Any] = field(default_factory=dict)
     managed: bool = True
     adopt: Adopt | None = None
@@ -204,7 +213,7 @@ class Waiver(Section, frozen=True, kw_only=True):
     """
 
     code: Annotated[str, Meta(pattern=r"^GEN-[A-Z]+-[0-9]{3}$(?!\n)")]
-    on: str | None = None
+    on: Line | None = None
     reason: Annotated[str, Meta(pattern=r"\S.{8,}\S", description="a sentence: what makes it right for now")]
     owner: Annotated[str, Meta(pattern=r"\S", description="a person or a team")]
     expires: Annotated[
@@ -243,7 +252,7 @@ class Metadata(Section, frozen=True, kw_only=True):
             description="a DNS label: small letters, digits and hyphens, up to 32 characters",
         ),
     ]
-    labels: dict[str, Label] = field(default_factory=dict)
+    labels: dict[Line, Label] = field(default_factory=dict)
 
 
 class ClusterFile(Section, frozen=True, kw_only=True):

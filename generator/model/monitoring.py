@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import field
 
-from generator.model.base import Duration, Host, Name, Positive, Section, Url
+from generator.model.base import Duration, Host, Line, Name, Positive, Section, Url
 from generator.model.quantity import Quantity
 
 _HTTP = re.compile(r"(https?)://(?:[^/?#@]*@)?(?:\[[0-9A-Fa-f:.]+\]|[^:/?#@\[\]]+)(?::([0-9]{1,5}))?(?:[/?#].*)?")
@@ -24,7 +24,7 @@ class Alert(Section, frozen=True, kw_only=True):
     """Who is told of a problem of at least `severity`: at once, or `after` a while if nobody acknowledged it."""
 
     via: Literal["slack", "mattermost"]
-    channel: str
+    channel: Line
     severity: Literal["information", "warning", "average", "high", "disaster"] = "warning"
     after: Duration | None = None
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from generator.model.base import Label, Mtu, Name, Positive, Section, Vlan
+from generator.model.base import Interface, Label, Line, Mtu, Name, Positive, Section, Vlan
 from generator.model.quantity import Quantity
 from generator.model.text import AddressRange, Port, Taint
 
@@ -15,10 +15,10 @@ Kernel = Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$(?!\n)", descr
 class NetworkOverride(Section, frozen=True, kw_only=True):
     """What differs from the cluster's network on one pool or node."""
 
-    interface: str | None = None
+    interface: Interface | None = None
     mtu: Mtu | None = None
     vlan: Vlan | None = None
-    bond: tuple[str, ...] = ()
+    bond: tuple[Interface, ...] = ()
     gateway: IPv4Address | None = None
 
 
@@ -114,9 +114,9 @@ class Disk(Section, frozen=True, kw_only=True):
     use: Literal["ceph", "objects", "scratch"]
     size: Quantity
     class_: Literal["hdd", "ssd", "nvme"] = field(name="class", default="nvme")
-    id: str | None = None
-    path: str | None = None
-    model: str | None = None
+    id: Line | None = None
+    path: Line | None = None
+    model: Line | None = None
     count: Positive = 1
 
 
@@ -126,7 +126,7 @@ class HardwareOverride(Section, frozen=True, kw_only=True):
     cpu: Positive | None = None
     memory: Quantity | None = None
     gpu: Gpu | None = None
-    hcas: tuple[str, ...] | None = None
+    hcas: tuple[Line, ...] | None = None
     disks: tuple[Disk, ...] | None = None
 
 
@@ -137,7 +137,7 @@ class Hardware(HardwareOverride, frozen=True, kw_only=True):
 
     cpu: Positive
     memory: Quantity
-    hcas: tuple[str, ...] = ()
+    hcas: tuple[Line, ...] = ()
     disks: tuple[Disk, ...] = ()
 
 
@@ -146,7 +146,7 @@ class Overridable(Section, frozen=True, kw_only=True):
     None: a node's own value replaces its pool's, and `Machine` has the one that counts.
     """
 
-    labels: dict[str, Label] = field(default_factory=dict)
+    labels: dict[Line, Label] = field(default_factory=dict)
     taints: tuple[Taint, ...] | None = None
     networks: dict[Literal["node", "storage", "ipoib", "bmc"], NetworkOverride] = field(default_factory=dict)
     kernel: Kernel | None = None
@@ -175,7 +175,7 @@ class Node(Overridable, frozen=True, kw_only=False):
     addresses: dict[Literal["storage", "ipoib", "bmc"], IPv4Address] = field(default_factory=dict)
     mac: Annotated[str, Meta(pattern=r"^([0-9a-f]{2}:){5}[0-9a-f]{2}$(?!\n)")] | None = None
     rack: Name | None = None
-    fabric: dict[str, Port] = field(default_factory=dict)
+    fabric: dict[Line, Port] = field(default_factory=dict)
     hardware: HardwareOverride | None = None
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from generator.model.base import Host, Name, Positive, Section
+from generator.model.base import Folder, Host, Line, Name, Positive, Section
 from generator.model.quantity import Quantity
 
 BucketName = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$(?!\n)", description="an S3 bucket name")]
@@ -17,7 +17,7 @@ class Scratch(Section, frozen=True, kw_only=True):
     """
 
     storage_class: Name = "scratch-nvme"
-    host_dir: Annotated[str, Meta(pattern=r"^/[A-Za-z0-9/_-]+$(?!\n)")] = "/mnt/scratch"
+    host_dir: Folder = "/mnt/scratch"
     filesystem: Literal["xfs", "ext4"] = "xfs"
 
 
@@ -120,10 +120,10 @@ class Objects(Section, frozen=True, kw_only=True):
 
     pool: Name
     expansions: tuple[Name, ...] = ()
-    image: str | None = None
-    client_image: str | None = None
+    image: Line | None = None
+    client_image: Line | None = None
     host: Host | None = None
-    host_dir: Annotated[str, Meta(pattern=r"^/[A-Za-z0-9/_-]+$(?!\n)")] = "/mnt/minio"
+    host_dir: Folder = "/mnt/minio"
     encryption: bool = False
     buckets: tuple[Bucket, ...] = ()
     users: tuple[ObjectUser, ...] = ()

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from generator.model.base import DNS_LABEL, Name, Section
+from generator.model.base import DNS_LABEL, Line, Name, Section
 from generator.model.quantity import Quantity
 
 Priority = Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
@@ -14,8 +14,8 @@ Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 class Member(Section, frozen=True, kw_only=True):
     """A group or a user of the site's identity provider."""
 
-    group: str | None = None
-    user: str | None = None
+    group: Line | None = None
+    user: Line | None = None
     role: Literal["member", "viewer"] = "member"
 
 

@@ -66,7 +66,10 @@ def hand_edits(root: Path, plan: Plan, render_at: RenderAt, *, version: str, dis
     doubtful = [
         change
         for change in plan.changes
-        if change.old and not _within(change.path, discard) and not record.knows(change.path, change.old)
+        if change.old
+        and change.old != change.new
+        and not _within(change.path, discard)
+        and not record.knows(change.path, change.old)
     ]
     place = locate(root)
     if not doubtful:

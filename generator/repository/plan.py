@@ -42,7 +42,9 @@ class Owned(Struct, frozen=True, kw_only=True):
 
 
 class Change(Struct, frozen=True):
-    """One file that is to change; None is a file that does not exist."""
+    """One file that is to change; None is a file that does not exist. A script that only lacks its run bit has the same
+    content before and after.
+    """
 
     path: str
     old: bytes | None
@@ -77,6 +79,11 @@ class _Found(Struct):
     walked: set[str] = set()
 
 
+def runs(content: bytes) -> bool:
+    """Tell whether a file is a script, which is written so that it can be run."""
+    return content.startswith(b"#!")
+
+
 def plan(root: Path, tree: Tree, once: Tree, owned: Owned) -> Plan:
     """Compare `tree` with what stands below `root`.
 
@@ -104,7 +111,7 @@ def _rendered(base: str, tree: Tree) -> Iterator[Change]:
         if _LEADS_OUT.search(path):
             raise ValueError(f"{path}: no path within a repository")
         old = _read(base, path, len(new))
-        if old != new:
+        if old != new or (runs(new) and not os.access(f"{base}/{path}", os.X_OK)):
             yield Change(path, old, new)
 
 

@@ -117,7 +117,11 @@ def render(  # noqa: PLR0913 - what a render may be told
 
 def _converted(found: Plan) -> Iterator[str]:
     """Say which files differ only because Git converted them."""
-    paths = [each.path for each in found.changes if each.old and each.new and same(each.old, each.new)]
+    paths = [
+        each.path
+        for each in found.changes
+        if each.old and each.new and each.old != each.new and same(each.old, each.new)
+    ]
     if paths:
         yield (
             f"{several(paths)}: only the line endings differ, which Git converts (core.autocrlf): with "

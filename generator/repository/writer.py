@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from generator.errors import UsageError
-from generator.repository.plan import Change, Plan
+from generator.repository.plan import Change, Plan, runs
 from generator.repository.record import Record
 from generator.repository.write_lock import WriteLock
 
@@ -129,12 +129,15 @@ class _Work:
         temporary = f"{folder}{slash}.gen-{self._count}~"
         self._count += 1
         self._staged[path] = temporary
+        script = runs(content)
         file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666, dir_fd=self._root)
         try:
             while content:
                 content = content[os.write(file, content) :]
-            if replaces:
-                os.fchmod(file, stat.S_IMODE(os.stat(path, dir_fd=self._root).st_mode))
+            standing = os.stat(path, dir_fd=self._root) if replaces else os.fstat(file)
+            mode = stat.S_IMODE(standing.st_mode)
+            # Whoever may read a script may run it.
+            os.fchmod(file, mode | (mode & 0o444) >> 2 if script else mode)
         finally:
             os.close(file)
 

@@ -51,8 +51,8 @@ def test_check_shows_every_mistake_with_its_place(repository: Path, capsys: pyte
     edit(repository, "address: 129.254.202.252", "address: 129.254.202.253")
     assert run(["check", "-C", str(repository)]) == 1
     out = capsys.readouterr().out
-    assert "cluster.yaml:24:18 error GEN-NET-005: serviceCIDR 10.96.0.0/16 overlaps podCIDR 10.96.0.0/16" in out
-    assert "   24 |     serviceCIDR: 10.96.0.0/16\n      |                  ^^^^^^^^^^^^ also: line 23" in out
+    assert "cluster.yaml:24:18 error GEN-NET-005: serviceCIDR 10.96.0.0/12 overlaps podCIDR 10.96.0.0/16" in out
+    assert "   24 |     serviceCIDR: 10.96.0.0/12\n      |                  ^^^^^^^^^^^^ also: line 23" in out
     assert "fix: 129.254.202.254 is free" in out
     assert "2 errors" in out
 

@@ -163,7 +163,8 @@ def test_argo_cd_reaches_directly_what_nodes_do_and_its_own_parts(ml50: Cluster)
     site = with_site(ml50, proxy=Proxy(http="http://proxy:3128", https="http://other:3128", no_proxy=("git.corp",)))
     patch = next(each for each in argo_cd(site, ()).patches if each.target["name"] == "argocd-repo-server")
     own = {op["value"]["name"]: op["value"]["value"] for op in patch.operations if op["path"].endswith("/env/-")}
-    text = str(node_files(site)["node/all/etc/systemd/system/containerd.service.d/proxy.conf"])
+    files = dict[str, object](node_files(site).items())
+    text = str(files["node/all/etc/systemd/system/containerd.service.d/proxy.conf"])
     nodes = dict(line.removeprefix('Environment="')[:-1].split("=", 1) for line in text.splitlines()[1:])
     parts = own["NO_PROXY"].removeprefix(nodes["NO_PROXY"])
     assert own == {**nodes, "NO_PROXY": nodes["NO_PROXY"] + parts}

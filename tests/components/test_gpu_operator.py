@@ -6,7 +6,7 @@ from generator.components.component import Component, Manifest
 from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
 from generator.components.gpu_operator import gpu_operator
 from generator.components.static import read_text
-from generator.model.cluster import Cluster
+from generator.model.cluster import Cluster, Proxy
 from generator.model.nodes import Machine, Mig
 from generator.model.text import Taint
 
@@ -60,11 +60,21 @@ def test_every_taint_of_gpu_nodes_is_tolerated(ml50: Cluster) -> None:
     }
 
 
-def test_a_new_driver_waits_for_jobs(ml50: Cluster) -> None:
-    policy = values(ml50)["driver"]["upgradePolicy"]
-    assert policy["maxParallelUpgrades"] == policy["maxUnavailable"] == 1
-    assert policy["waitForCompletion"] == {"podSelector": "batch.kubernetes.io/job-name", "timeoutSeconds": 0}
-    assert policy["drain"] == {"enable": False}
+def test_no_driver_is_changed_under_running_jobs(ml50: Cluster) -> None:
+    # The operator would evict pod by pod, and leave nodes cordoned where a pod has an emptyDir.
+    assert values(ml50)["driver"]["upgradePolicy"] == {"autoUpgrade": False}
+
+
+def test_the_toolkit_reads_containerds_file_and_not_its_newest_format(ml50: Cluster) -> None:
+    assert values(ml50)["toolkit"]["env"] == [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}]
+
+
+def test_the_driver_downloads_through_the_proxy(ml50: Cluster) -> None:
+    assert "env" not in values(ml50)["driver"]
+    site = structs.replace(ml50.site, proxy=Proxy(http="http://proxy.example.org:3128"))
+    env = {one["name"]: one["value"] for one in values(structs.replace(ml50, site=site))["driver"]["env"]}
+    assert env["HTTPS_PROXY"] == "http://proxy.example.org:3128"
+    assert ".svc" in env["NO_PROXY"]
 
 
 def test_memory_is_shared_with_nics_without_peermem(ml50: Cluster) -> None:

@@ -1,7 +1,7 @@
 """The bootstrap folder: what kubeadm reads, what nodes get, and the scripts in it."""
 
+import json
 import os
-import shutil
 import subprocess
 from ipaddress import IPv6Address, IPv6Network
 from pathlib import Path
@@ -11,20 +11,38 @@ import yaml
 from msgspec import structs
 from reference import with_hardware
 
-from generator.components.common import CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH
-from generator.components.kubeadm.disks import disk_scripts
-from generator.components.kubeadm.endpoint import endpoint_files
-from generator.components.kubeadm.init import init_documents, join_document
-from generator.components.kubeadm.node import node_files
+from generator.components import compose
+from generator.components.argo_cd.settings import settings
+from generator.components.common import CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH, SITE_CA
+from generator.components.kubeadm.disks import disk_scripts as scripts_by_place
+from generator.components.kubeadm.endpoint import endpoint_files as endpoint_by_place
+from generator.components.kubeadm.init import init_documents, join_document, upgrade_document
+from generator.components.kubeadm.interfaces import interface_files
+from generator.components.kubeadm.labels import label_files
+from generator.components.kubeadm.node import node_files as files_by_place
 from generator.components.kubeadm.registration import node_labels, registration
+from generator.components.kubeadm.secrets import secret_commands
 from generator.components.kubeadm.steps import steps
+from generator.components.node_text import Place
 from generator.components.static import read_objects
 from generator.layout.bootstrap import bootstrap
 from generator.model.cluster import Cluster, Endpoint, Mirror, Oidc, Proxy
-from generator.model.nodes import NetworkOverride
+from generator.model.nodes import Network
 from generator.model.text import Taint
 
 SCRIPTS = Path(__file__).parent.parent.parent / "generator/components/kubeadm"
+
+
+def node_files(cluster: Cluster) -> dict[str, object]:
+    return dict(files_by_place(cluster).items())
+
+
+def disk_scripts(cluster: Cluster) -> dict[str, str]:
+    return dict(scripts_by_place(cluster).items())
+
+
+def endpoint_files(cluster: Cluster) -> dict[str, object]:
+    return dict(endpoint_by_place(cluster).items())
 
 
 def kinds(cluster: Cluster) -> dict[str, dict]:  # type: ignore[type-arg]
@@ -112,6 +130,14 @@ def test_a_node_with_two_families_registers_both(ml50: Cluster) -> None:
     assert named(registration(ml50, machine).document["kubeletExtraArgs"])["node-ip"] == "10.10.0.11,fd00::1"
 
 
+def test_files_of_a_pool_are_its_own_whatever_its_name(ml50: Cluster) -> None:
+    pools = {("all" if name == "gpu-training" else name): pool for name, pool in ml50.pools.items()}
+    machines = tuple(structs.replace(one, pool="all") if one.pool == "gpu-training" else one for one in ml50.machines)
+    files = node_files(structs.replace(ml50, pools=pools, machines=machines))
+    assert not [path for path in files if path.startswith("node/all/") and "kubelet" in path and "patches" in path]
+    assert [path for path in files if path.startswith("node/pools/all/") and "patches" in path]
+
+
 def test_no_taints_means_none(a30: Cluster) -> None:
     # Without `taints: []` kubeadm would put its own.
     assert kinds(a30)["InitConfiguration"]["nodeRegistration"]["taints"] == []
@@ -150,7 +176,7 @@ def test_keepalived_alone_has_no_peers(a30: Cluster) -> None:
 @pytest.mark.parametrize("by", ["kube-vip", "keepalived", "external"])
 def test_the_steps_fit_the_endpoint(ml50: Cluster, by: str) -> None:
     text = steps(endpoint(ml50, by))
-    assert ("super-admin.conf" in text) == (by == "kube-vip")
+    assert ("path: /etc/kubernetes/super-admin.conf" in text) == (by == "kube-vip")
     assert ("systemctl enable --now keepalived" in text) == (by == "keepalived")
     numbers = [int(line.split(".")[0][3:]) for line in text.splitlines() if line.startswith("## ")]
     assert numbers == list(range(1, len(numbers) + 1))
@@ -161,8 +187,16 @@ def test_the_steps_name_only_files_that_are_there(ml50: Cluster) -> None:
     folder = "clusters/ml50/bootstrap/"
     text = files[f"{folder}README.md"].decode()
     words = {word.strip("`;,.()") for word in text.split()}
-    mentioned = {word for word in words if word.startswith(("node/", "kubeadm/", "endpoint/")) and "$(" not in word}
-    assert {"node/prepare.sh", "kubeadm/init.yaml", "node/disks/mount.sh", "endpoint/kube-vip.yaml"} <= mentioned
+    mentioned = {
+        word for word in words if word.startswith(("node/", "nodes/", "kubeadm/", "endpoint/")) and "$(" not in word
+    }
+    assert {
+        "node/prepare.sh",
+        "kubeadm/init.yaml",
+        "node/disks/mount.sh",
+        "nodes/label.sh",
+        "kubeadm/upgrade.yaml",
+    } <= mentioned
     assert {word for word in mentioned if f"{folder}{word}" not in files} == set()
 
 
@@ -174,8 +208,8 @@ def test_every_file_says_what_to_edit(ml50: Cluster) -> None:
 
 def test_infiniband_modules_only_where_there_are_hcas(ml50: Cluster, a30: Cluster) -> None:
     files = node_files(ml50)
-    assert "ib_ipoib" in str(files["node/gpu-training/etc/modules-load.d/infiniband.conf"])
-    assert "node/cpu/etc/modules-load.d/infiniband.conf" not in files
+    assert "ib_ipoib" in str(files["node/pools/gpu-training/etc/modules-load.d/infiniband.conf"])
+    assert "node/pools/cpu/etc/modules-load.d/infiniband.conf" not in files
     assert not [path for path in node_files(a30) if "infiniband" in path]
     assert not [path for path in node_files(a30) if "ceph.conf" in path]
 
@@ -208,29 +242,51 @@ def test_mirrors_and_proxy_reach_the_nodes(ml50: Cluster) -> None:
     assert not [path for path in node_files(ml50) if "proxy" in path]
 
 
-def test_bonds_and_vlans_become_files(ml50: Cluster) -> None:
-    machines = tuple(
-        structs.replace(
-            machine,
-            networks={
-                "node": structs.replace(machine.networks["node"], interface="bond0", bond=("eno1", "eno3")),
-                "storage": structs.replace(machine.networks["storage"], interface="bond0.20", vlan=20),
-            },
-        )
-        for machine in ml50.machines
+def with_networks(cluster: Cluster, **networks: Network) -> Cluster:
+    machines = tuple(structs.replace(one, networks={**one.networks, **networks}) for one in cluster.machines)
+    return structs.replace(cluster, machines=machines)
+
+
+def test_bonds_and_vlans_become_complete_files_that_nothing_copies(ml50: Cluster) -> None:
+    node, storage = ml50.networks.node, ml50.networks.storage
+    assert storage
+    bonded = with_networks(
+        ml50,
+        node=structs.replace(node, interface="bond0", bond=("eno1", "eno3"), mtu=1500),
+        storage=structs.replace(storage, interface="bond0.20", vlan=20, mtu=9000),
     )
-    files = node_files(structs.replace(ml50, machines=machines))
-    assert "Kind=bond" in str(files["node/cpu/etc/systemd/network/20-bond0.netdev"])
-    assert "Bond=bond0" in str(files["node/cpu/etc/systemd/network/30-eno3.network"])
-    assert "Id=20" in str(files["node/cpu/etc/systemd/network/25-bond0.20.netdev"])
-    assert NetworkOverride().bond == ()
+    files: dict[str, str] = {path: str(text) for path, text in interface_files(bonded).items()}
+    assert {path.rpartition("/")[2] for path in files if path.startswith("network/cpu-01/")} == {
+        "20-bond0.netdev", "30-bond0.network", "30-eno1.network", "30-eno3.network", "20-bond0.20.netdev",
+        "30-bond0.20.network",
+    }  # fmt: skip
+    bond = files["network/cpu-01/30-bond0.network"]
+    for line in ("Address=10.10.0.131/22", "Gateway=10.10.0.1", "DNS=10.10.0.2", "VLAN=bond0.20", "MTUBytes=9000"):
+        assert f"\n{line}\n" in bond, line
+    assert "Bond=bond0\n" in files["network/cpu-01/30-eno3.network"]
+    assert "Kind=bond" in files["network/cpu-01/20-bond0.netdev"]
+    assert "Id=20" in files["network/cpu-01/20-bond0.20.netdev"]
+    assert "Address=10.20.0.131/22" in files["network/cpu-01/30-bond0.20.network"]
+    assert "sudo cp network/$(hostname -s)/*" in steps(bonded)
+    # What prepare.sh copies lies below node/.
+    assert not [path for path in bootstrap(bonded) if "/node/" in path and "systemd/network" in path]
+    assert interface_files(ml50) == {}
+
+
+def test_a_tagged_bond_lies_on_the_bond(ml50: Cluster) -> None:
+    node = structs.replace(ml50.networks.node, interface="bond0.10", bond=("eno1", "eno3"), vlan=10)
+    files: dict[str, str] = {path: str(text) for path, text in interface_files(with_networks(ml50, node=node)).items()}
+    assert "Name=bond0\nKind=bond" in files["network/cp-1/20-bond0.netdev"]
+    assert "Bond=bond0\n" in files["network/cp-1/30-eno1.network"]
+    assert "VLAN=bond0.10\n" in files["network/cp-1/30-bond0.network"]
+    assert "Address=10.10.0.11/22" in files["network/cp-1/30-bond0.10.network"]
 
 
 def test_disks_are_named_stably(ml50: Cluster, a30: Cluster) -> None:
     lists = disk_scripts(ml50)
     nas = lists["node/disks/nas-1.list"].splitlines()
-    assert nas[0] == "xfs /mnt/minio/drive-0 1000 model ST24000NM000H-3KS103 1"
-    assert nas[15] == "xfs /mnt/minio/drive-15 1000 model ST24000NM000H-3KS103 16"
+    assert nas[0] == "xfs /mnt/minio/drive-0 1000 model ST24000NM000H-3KS103"
+    assert nas[15] == "xfs /mnt/minio/drive-15 1000 model ST24000NM000H-3KS103"
     assert "node/disks/cpu-01.list" not in lists
     assert set(disk_scripts(a30)) == {f"node/disks/{name}" for name in ("jw1.list", "jw2.list", "jw3.list", "mount.sh")}
     disk = ml50.machines[40].hardware.disks[0]
@@ -267,62 +323,6 @@ def run(script: str, *arguments: str, env: dict[str, str] | None = None) -> subp
     )
 
 
-@pytest.fixture
-def disks(tmp_path: Path) -> Path:
-    """A folder that looks like /dev/disk, with empty files for disks."""
-    names = tmp_path / "dev/by-id"
-    names.mkdir(parents=True)
-    for serial in ("B2", "A1"):
-        (tmp_path / serial).write_bytes(b"\0" * 2**20)
-        (names / f"nvme-MODEL_{serial}").symlink_to(tmp_path / serial)
-        (names / f"nvme-MODEL_{serial}_1").symlink_to(tmp_path / serial)
-        (names / f"nvme-MODEL_{serial}-part1").symlink_to(tmp_path / serial)
-    return tmp_path
-
-
-def mount(disks: Path, lines: str, *more: str) -> subprocess.CompletedProcess[str]:
-    (disks / "node.list").write_text(lines)
-    fstab = disks / "fstab"
-    fstab.touch()
-    return run(
-        "mount.sh", str(disks / "node.list"), *more, env={"GEN_DEV": str(disks / "dev"), "GEN_FSTAB": str(fstab)}
-    )
-
-
-def test_mount_takes_whole_disks_in_the_order_of_their_serials(disks: Path) -> None:
-    done = mount(disks, "# one\nxfs /mnt/x-0 0 model MODEL 1\nxfs /mnt/x-1 0 model MODEL 2\n")
-    assert done.returncode == 0, done.stderr
-    assert f"/mnt/x-0: mkfs.xfs on {disks}/dev/by-id/nvme-MODEL_A1\n" in done.stdout
-    assert f"/mnt/x-1: mkfs.xfs on {disks}/dev/by-id/nvme-MODEL_B2\n" in done.stdout
-    assert "dry run" in done.stdout
-
-
-def test_mount_never_touches_a_disk_that_holds_something(disks: Path) -> None:
-    if shutil.which("mkfs.ext4") is None:
-        pytest.skip("mkfs.ext4 is not installed")
-    subprocess.run(["mkfs.ext4", "-q", str(disks / "A1")], check=True)
-    before = (disks / "A1").read_bytes()
-    done = mount(disks, "xfs /mnt/x-0 0 model MODEL 1\nxfs /mnt/x-1 0 model MODEL 2\n", "--yes")
-    assert done.returncode == 1
-    assert "is not empty; nothing is done to it" in done.stderr
-    assert (disks / "A1").read_bytes() == before
-    assert (disks / "B2").read_bytes() == b"\0" * 2**20
-    assert (disks / "fstab").read_text() == ""
-
-
-def test_mount_names_a_missing_disk_and_skips_what_is_done(disks: Path) -> None:
-    done = mount(
-        disks, "xfs /mnt/x-0 0 model MODEL 3\nxfs /mnt/x-1 0 id nvme-nope\nxfs /mnt/x-2 0 path pci-nope\n", "--yes"
-    )
-    assert done.returncode == 1
-    assert done.stderr.count("no disk") == 3
-    (disks / "fstab").write_text("UUID=1 /mnt/x-0 xfs defaults 0 2\n")
-    (disks / "node.list").write_text("xfs /mnt/x-0 0 model MODEL 1\n")
-    again = mount(disks, "xfs /mnt/x-0 0 model MODEL 1\n")
-    assert again.returncode == 0
-    assert "is in" in again.stdout
-
-
 def test_the_key_script_refuses_unknown_providers() -> None:
     done = run("encryption-key.sh", "rot13")
     assert done.returncode == 1
@@ -332,3 +332,123 @@ def test_the_key_script_refuses_unknown_providers() -> None:
 def test_the_documents_are_yaml_a_reader_reads_alike(ml50: Cluster) -> None:
     text = bootstrap(ml50)["clusters/ml50/bootstrap/kubeadm/init.yaml"].decode()
     assert list(yaml.safe_load_all(text)) == init_documents(ml50)
+
+
+def test_the_upgrade_keeps_the_patches_of_gpu_nodes(ml50: Cluster) -> None:
+    document = upgrade_document(ml50)
+    assert document["apply"]["patches"] == document["node"]["patches"] == {"directory": "/etc/kubernetes/patches"}
+    assert document["apply"]["kubernetesVersion"] == "v1.35.3"
+
+
+def test_every_eviction_signal_is_named(ml50: Cluster) -> None:
+    # pkg/kubelet/eviction/defaults_linux.go: one that is left out beside others is off.
+    signals = {"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree"}
+    kubelet = kinds(ml50)["KubeletConfiguration"]
+    assert set(kubelet["evictionHard"]) == signals
+    assert "imageMinimumGCAge" not in kubelet
+
+
+def test_etcd_tells_its_metrics_on_one_address(ml50: Cluster, a30: Cluster) -> None:
+    etcd = kinds(a30)["ClusterConfiguration"]["etcd"]["local"]
+    assert named(etcd["extraArgs"])["listen-metrics-urls"] == "http://129.254.202.251:2381"
+    assert "2381" in steps(a30)
+    assert "2381" not in steps(ml50)
+
+
+@pytest.mark.parametrize(("pods", "mask"), [("fd00:1::/40", "56"), ("fd00:1::/56", "72"), ("fd00:1::/112", "120")])
+def test_slices_of_the_second_family_fit_it(ml50: Cluster, pods: str, mask: str) -> None:
+    dual = structs.replace(ml50.kubernetes, pod_cidr6=IPv6Network(pods, strict=False))
+    masks = named(
+        kinds(structs.replace(ml50, kubernetes=dual))["ClusterConfiguration"]["controllerManager"]["extraArgs"]
+    )
+    assert masks["node-cidr-mask-size-ipv6"] == mask
+
+
+PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
+
+
+def test_one_ca_of_the_site_is_trusted_by_all(ml50: Cluster) -> None:
+    mirrors = (Mirror(registry="quay.io", mirror="https://harbor.example.org"),)
+    cluster = structs.replace(ml50, site=structs.replace(ml50.site, ca=PEM, mirrors=mirrors))
+    server = kinds(cluster)["ClusterConfiguration"]["apiServer"]
+    assert named(server["extraArgs"])["oidc-ca-file"] == "/etc/kubernetes/site-ca.crt"
+    mounted = next(volume for volume in server["extraVolumes"] if volume["name"] == "site-ca")
+    assert (mounted["mountPath"], mounted["readOnly"], mounted["pathType"]) == (SITE_CA, True, "File")
+    files = node_files(cluster)
+    assert files["node/all/etc/kubernetes/site-ca.crt"] == f"{PEM}\n"
+    assert 'ca = "/etc/kubernetes/site-ca.crt"' in str(files["node/all/etc/containerd/certs.d/quay.io/hosts.toml"])
+    assert "ca = " not in str(node_files(structs.replace(cluster, site=structs.replace(cluster.site, ca=None))))
+    assert json.loads(settings(cluster)["oidc.config"])["rootCA"] == PEM
+    assert "rootCA" not in settings(ml50)["oidc.config"]
+
+
+def test_labels_and_taints_are_set_on_nodes_that_have_joined(ml50: Cluster) -> None:
+    lines = str(label_files(ml50)[Place("nodes", "labels.list")]).splitlines()
+    training = [line for line in lines if line.split()[1] == "gpu-01"]
+    assert training == [
+        f"label gpu-01 {POOL}=gpu-training {SCRATCH}=true {RACK}=r1 {CEPH}- {OBJECTS}-",
+        "taint gpu-01 nvidia.com/gpu=present:NoSchedule",
+    ]
+    assert {line.split()[1] for line in lines} == {machine.name for machine in ml50.machines}
+
+
+def test_the_label_script_sets_each_line_and_tells_of_nodes_that_are_not_there(tmp_path: Path) -> None:
+    fake = tmp_path / "kubectl"
+    fake.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/calls\n[ "$3" != gone ]\n')
+    fake.chmod(0o755)
+    (tmp_path / "list").write_text("# comment\nlabel n1 a=b c-\ntaint gone x=y:NoSchedule\nlabel n2 a=\n")
+    done = run("label.sh", str(tmp_path / "list"), env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert done.returncode == 1
+    assert "join them" in done.stderr
+    assert (tmp_path / "calls").read_text().splitlines() == [
+        "label node n1 --overwrite a=b c-",
+        "taint node gone --overwrite x=y:NoSchedule",
+        "label node n2 --overwrite a=",
+    ]
+
+
+@pytest.mark.parametrize("name", ["ml50", "a30"])
+def test_each_secret_has_its_complete_command(request: pytest.FixtureRequest, name: str) -> None:
+    cluster: Cluster = request.getfixturevalue(name)
+    secrets = [secret for component in compose(cluster) for secret in component.secrets]
+    text = steps(cluster, secrets)
+    commands = [line for line in text.splitlines() if " create secret generic " in line]
+    wanted = [secret for secret in secrets if secret.source in ("given", "generated")]
+    assert {tuple(line.split()[i] for i in (2, 6)) for line in commands} == {(s.namespace, s.name) for s in wanted}
+    assert len(commands) == len(wanted)
+    for secret in wanted:
+        (line,) = (line for line in commands if line.split()[2:7:4] == [secret.namespace, secret.name])
+        assert all(f" --from-file={key}=" in line for key in secret.keys)
+        for key, value in secret.labels.items():
+            assert f"kubectl -n {secret.namespace} label secret {secret.name} {key}={value}" in text
+
+
+def test_a_copied_secret_takes_the_files_of_the_first(ml50: Cluster) -> None:
+    secrets = [secret for component in compose(ml50) for secret in component.secrets]
+    lines = str(secret_commands(reversed(secrets))).splitlines()
+    first, second = (
+        next(n for n, line in enumerate(lines) if f"-n {namespace} create secret generic minio-user-backup" in line)
+        for namespace in ("minio", "rook-ceph")
+    )
+    assert first < second
+    assert "=minio/minio-user-backup-writer/secretKey" in lines[second]
+
+
+def test_the_secrets_commands_run(tmp_path: Path, a30: Cluster) -> None:
+    """With a kubectl that only keeps its arguments: every file named is there once the given ones are."""
+    secrets = [secret for component in compose(a30) for secret in component.secrets]
+    fake = tmp_path / "kubectl"
+    fake.write_text('#!/bin/sh\nfor a; do case $a in --from-file=*) [ -s "${a##*=}" ] || exit 1 ;; esac; done\n')
+    fake.chmod(0o755)
+    for given in ("argocd/repository", "argocd/argocd-oidc", "monitoring/alertmanager-config"):
+        (tmp_path / given).mkdir(parents=True)
+    for file in ("repository/username", "repository/password", "argocd-oidc/clientSecret"):
+        (tmp_path / "argocd" / file).write_text("x")
+    (tmp_path / "monitoring/alertmanager-config/alertmanager.yaml").write_text("x")
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    script = str(secret_commands(secrets))
+    for _ in range(2):
+        done = subprocess.run(["sh", "-eu", "-c", script], cwd=tmp_path, env=env, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "argocd/repository/type").read_text() == "git"
+    assert len((tmp_path / "monitoring/grafana-admin/password").read_text()) == 48

@@ -45,8 +45,21 @@ def files(name: str) -> dict[str, str]:
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_every_file_is_valid(kubeadm: str, tmp_path: Path, name: str) -> None:
     found = {path: said(kubeadm, tmp_path, text) for path, text in files(name).items()}
-    assert len(found) == len(variation(name, {}).nodes)
+    # One for each node, and one for upgrades.
+    assert len(found) == len(variation(name, {}).nodes) + 1
     assert {path: answer for path, answer in found.items() if answer} == {}
+
+
+CA = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
+
+
+@pytest.mark.parametrize("pods", ["fd00:1::/40", "fd00:1::/56", "fd00:1::/64", "fd00:1::/112"])
+def test_a_second_family_and_a_ca_of_the_site_are_valid(kubeadm: str, tmp_path: Path, pods: str) -> None:
+    families = {"podCIDR6": pods, "serviceCIDR6": "fd00:2::/112"}
+    changes = {"kubernetes": families, "networks": {"node": {"cidr6": "fd00:3::/64"}}, "site": {"ca": CA}}
+    made = bootstrap(variation("ml50", changes))["clusters/ml50/bootstrap/kubeadm/init.yaml"].decode()
+    assert "oidc-ca-file" in made
+    assert said(kubeadm, tmp_path, made) == ""
 
 
 @pytest.mark.parametrize(

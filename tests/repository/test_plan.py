@@ -172,3 +172,15 @@ def test_a_pipe_in_a_files_place_is_refused_and_not_waited_for(tmp_path: Path) -
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_a_script_without_its_run_bit_is_to_change(tmp_path: Path) -> None:
+    put(tmp_path, "base/notes")
+    script, wanted = tmp_path / "base/run.sh", {"base/run.sh": b"#!/bin/sh\n", "base/notes": b"base/notes"}
+    script.write_bytes(b"#!/bin/sh\n")
+    assert kinds(plan(tmp_path, wanted, {}, OWNED)) == {"base/run.sh": "update"}
+    script.chmod(0o755)
+    assert kinds(plan(tmp_path, wanted, {}, OWNED)) == {}
+    # Whether other files could be run is nobody's business here.
+    (tmp_path / "base/notes").chmod(0o755)
+    assert kinds(plan(tmp_path, wanted, {}, OWNED)) == {}

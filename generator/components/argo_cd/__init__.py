@@ -76,8 +76,8 @@ def patches(cluster: Cluster, others: tuple[Component, ...], *, enable_helm: boo
     ]
     if git.known_hosts:
         made.append(adding("ConfigMap", "argocd-ssh-known-hosts-cm", {"/data": known}))
-    if git.ca:
-        made.append(adding("ConfigMap", "argocd-tls-certs-cm", {"/data": {git_host(cluster.repository.url): git.ca}}))
+    if trusted := git.ca or cluster.site.ca:
+        made.append(adding("ConfigMap", "argocd-tls-certs-cm", {"/data": {git_host(cluster.repository.url): trusted}}))
     return (*made, *workloads(cluster))
 
 

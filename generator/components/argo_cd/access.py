@@ -1,5 +1,7 @@
 """Who reaches Argo CD, and with which Secrets."""
 
+from msgspec import structs
+
 from generator.components.argo_cd.settings import has_admin, login
 from generator.components.common import UNWATCHED, exposed
 from generator.components.component import Manifest, Secret
@@ -65,11 +67,14 @@ def repository(cluster: Cluster) -> Secret:
     """Return the key to the Git repository, of the kind that its URL asks for."""
     ssh = cluster.repository.url.startswith("ssh://") or "://" not in cluster.repository.url
     login = ("sshPrivateKey",) if ssh else ("username", "password")
-    return given(
-        "repository",
-        ("type", "url", *login),
-        "replace the value; it counts at once. `type` is git",
-        {"argocd.argoproj.io/secret-type": "repository"},
+    return structs.replace(
+        given(
+            "repository",
+            ("type", "url", *login),
+            "replace the value; it counts at once. `type` is git",
+            {"argocd.argoproj.io/secret-type": "repository"},
+        ),
+        known={"type": "git", "url": cluster.repository.url},
     )
 
 

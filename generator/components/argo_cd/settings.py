@@ -3,6 +3,7 @@
 import json
 
 from generator.components.component import Component
+from generator.components.node_text import Csv
 from generator.components.static import read_text
 from generator.model.cluster import Cluster, Oidc
 
@@ -34,7 +35,7 @@ def settings(cluster: Cluster) -> dict[str, str]:
     if cluster.gitops.host:
         data["url"] = f"https://{cluster.gitops.host}"
     if provider := login(cluster):
-        data["oidc.config"] = oidc(provider)
+        data["oidc.config"] = oidc(provider, cluster.site.ca)
     return data
 
 
@@ -60,8 +61,10 @@ def application_health() -> str:
     return read_text("argo_cd/application.lua")
 
 
-def oidc(provider: Oidc) -> str:
-    """Return how people log in; the client's secret stays in argocd-oidc."""
+def oidc(provider: Oidc, authority: str | None) -> str:
+    """Return how people log in; the client's secret stays in argocd-oidc. `authority` is the CA that signed the
+    provider's certificate, where the site has one of its own.
+    """
     return json.dumps(
         {
             "name": "site",
@@ -70,14 +73,14 @@ def oidc(provider: Oidc) -> str:
             "clientSecret": "$argocd-oidc:clientSecret",
             "requestedScopes": ["openid", "profile", "email", provider.groups_claim],
             "requestedIDTokenClaims": {provider.groups_claim: {"essential": True}},
+            **({"rootCA": authority} if authority else {}),
         },
     )
 
 
 def rights(cluster: Cluster) -> dict[str, str]:
     """Return who may what: the file's admins everything, others nothing."""
-    quoted = (group.replace('"', '""') for group in cluster.gitops.admins)
-    lines = [f'g, "{group}", role:admin' for group in quoted]
+    lines = [f"g, {Csv(group)}, role:admin" for group in cluster.gitops.admins]
     data = {"policy.default": "", "policy.csv": "".join(f"{line}\n" for line in lines)}
     if provider := login(cluster):
         data["scopes"] = json.dumps([provider.groups_claim])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds
+from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, proxy_variables
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, ImageJoining, Version, Versions
 from generator.components.node_feature_discovery import feature_rule
@@ -36,6 +36,10 @@ SLICES = {"A30": 4}
 MOST_SLICES = 7
 # The API server fills these in, and the chart never writes them.
 FILLED_IN = ("/spec/cdi/default", "/spec/hostPaths/kubeletRootDir")
+
+# The toolkit's drop-in repeats the CRI section of what it reads. `containerd config dump`, its default, prints the
+# newest format, and a drop-in newer than our file stops containerd (2.3) or hides the file's own section (2.0 to 2.2).
+TOOLKIT = [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}]
 
 
 def gpu_operator(cluster: Cluster) -> Component:
@@ -76,8 +80,8 @@ def values(cluster: Cluster) -> Manifest:
         "cdi": {"enabled": True, "nriPluginEnabled": False},
         "operator": {"upgradeCRD": False, "cleanupCRD": False, "tolerations": tolerations(cluster.control_plane)},
         "daemonsets": {"tolerations": tolerations(cluster.gpu_nodes)},
-        "driver": driver(),
-        "toolkit": {"enabled": True},
+        "driver": driver(cluster),
+        "toolkit": {"enabled": True, "env": TOOLKIT},
         **mig(cluster.gpu_nodes),
         "dcgm": {"enabled": False},
         "dcgmExporter": exporter(prometheus=cluster.monitoring.prometheus is not None),
@@ -87,23 +91,22 @@ def values(cluster: Cluster) -> Manifest:
     }
 
 
-def driver() -> Manifest:
-    """Open kernel modules, so that NICs reach GPU memory by DMA-BUF and no peermem module is needed.
+def driver(cluster: Cluster) -> Manifest:
+    """Open kernel modules, so that NICs reach GPU memory by DMA-BUF and no peermem module is needed. The container
+    downloads packages at its start, through the site's proxy if there is one.
 
-    A new driver takes one node at a time and waits until the Jobs on it are done; the node is cordoned meanwhile.
+    A new driver waits on each node until its pod is deleted. By itself the operator would evict jobs pod by pod, which
+    breaks gangs, and knows only some of their kinds: `waitForCompletion` takes one label, and pods with an emptyDir
+    (/dev/shm) stop the upgrade with the node cordoned.
     """
+    variables = [{"name": name, "value": value} for name, value in proxy_variables(cluster).items()]
     return {
         "enabled": True,
         "kernelModuleType": "open",
         "rdma": {"enabled": False, "useHostMofed": False},
         "nvidiaDriverCRD": {"enabled": False},
-        "upgradePolicy": {
-            "autoUpgrade": True,
-            "maxParallelUpgrades": 1,
-            "maxUnavailable": 1,
-            "waitForCompletion": {"podSelector": "batch.kubernetes.io/job-name", "timeoutSeconds": 0},
-            "drain": {"enable": False},
-        },
+        "upgradePolicy": {"autoUpgrade": False},
+        **({"env": variables} if variables else {}),
     }
 
 
@@ -202,9 +205,10 @@ DEFINITION = Definition(
     resources=(GPU, MIG),
     offers=offers,
     node_labels=(VENDOR,),
-    notes="Open kernel modules, so that network cards reach GPU memory by DMA-BUF. A new driver takes one node at a "
-    "time and waits for the Jobs on it. For drivers that come with the nodes' system set `driver.enabled: "
-    "false` in the component's values. MIG profiles are set by NodeFeatureRules, which label the nodes of a "
-    "pool.",
+    notes="Open kernel modules, so that network cards reach GPU memory by DMA-BUF. A new driver waits on each node "
+    "until its driver pod is deleted: empty the node of jobs first. The toolkit's drop-in for containerd repeats what "
+    "config.toml said when it ran: after a change there, restart its pods. For drivers that come with the nodes' "
+    "system set `driver.enabled: false` in the component's values. MIG profiles are set by NodeFeatureRules, which "
+    "label the nodes of a pool.",
     image_joining=JOINING,
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.components.static import read_text
+from generator.components.node_text import Place, Template, Text, Word, joined, static
 from generator.model.cluster import Cluster
 from generator.model.nodes import Disk, Machine
 from generator.model.storage import Storage
@@ -10,37 +10,39 @@ from generator.model.storage import Storage
 MINIO_GROUP = 1000
 
 
-def disk_scripts(cluster: Cluster) -> dict[str, str]:
+LINE = Template("{filesystem} {mount} {group} {kind} {name}\n")
+
+
+def disk_scripts(cluster: Cluster) -> dict[Place, Text]:
     """Return `node/disks/mount.sh` and, for each node with such disks, the list that it reads: one line a disk, with
-    filesystem, mount point, the group that may write, and how to find it.
+    filesystem, mount point, the group that may write, and how to find it: by id, by path, or any of its model.
     """
     found = {}
     for machine in cluster.machines:
-        if lines := list(_lines(cluster.storage, machine)):
-            found[f"node/disks/{machine.name}.list"] = "".join(f"{line}\n" for line in lines)
+        if lines := joined(_lines(cluster.storage, machine)):
+            found[Place("node", "disks", f"{machine.name}.list")] = lines
     if found:
-        found["node/disks/mount.sh"] = read_text("kubeadm/mount.sh")
+        found[Place("node", "disks", "mount.sh")] = static("kubeadm/mount.sh")
     return found
 
 
-def _lines(storage: Storage, machine: Machine) -> Iterator[str]:
-    """Yield a node's lines; a `model` line stands for the n-th disk of that model by its serial number."""
+def _lines(storage: Storage, machine: Machine) -> Iterator[Text]:
+    """Yield a node's lines."""
     scratch, objects = storage.scratch, storage.objects
     if scratch:
-        for number, name in _numbered(machine, "scratch"):
-            yield f"{scratch.filesystem} {scratch.host_dir}/disk-{number} 0 {name}"
+        for number, disk in _numbered(machine, "scratch"):
+            yield _line(scratch.filesystem, f"{scratch.host_dir}/disk-{number}", 0, disk)
     if objects and machine.pool in objects.pools:
-        for number, name in _numbered(machine, "objects"):
-            yield f"xfs {objects.host_dir}/drive-{number} {MINIO_GROUP} {name}"
+        for number, disk in _numbered(machine, "objects"):
+            yield _line("xfs", f"{objects.host_dir}/drive-{number}", MINIO_GROUP, disk)
 
 
-def _numbered(machine: Machine, use: str) -> Iterator[tuple[int, str]]:
-    return enumerate(_named(disk, index) for disk in machine.disks_for(use) for index in range(disk.count))
+def _numbered(machine: Machine, use: str) -> Iterator[tuple[int, Disk]]:
+    return enumerate(disk for disk in machine.disks_for(use) for _ in range(disk.count))
 
 
-def _named(disk: Disk, index: int) -> str:
-    if disk.id:
-        return f"id {disk.id}"
-    if disk.path:
-        return f"path {disk.path}"
-    return f"model {disk.model} {index + 1}"
+def _line(filesystem: str, mount: str, group: int, disk: Disk) -> Text:
+    kind, name = next((kind, name) for kind in ("id", "path", "model") if (name := getattr(disk, kind)) is not None)
+    return Text(
+        LINE, filesystem=Word(filesystem), mount=Word(mount), group=Word(group), kind=Word(kind), name=Word(name)
+    )

@@ -2,21 +2,22 @@
 
 from generator.components.component import Manifest
 from generator.components.kubeadm.bootstrap_images import KUBE_VIP
+from generator.components.node_text import Place, Template, Text, Word, joined, template
 from generator.components.parts import resources
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 
 
-def endpoint_files(cluster: Cluster) -> dict[str, Manifest | str]:
+def endpoint_files(cluster: Cluster) -> dict[Place, Manifest | Text]:
     """Return files by name: a static pod for kube-vip, keepalived's configuration for each node, or nothing where a
     load balancer outside holds the address.
     """
     by = cluster.kubernetes.endpoint.by
     if by == "kube-vip":
-        return {"endpoint/kube-vip.yaml": kube_vip(cluster)}
+        return {Place("endpoint", "kube-vip.yaml"): kube_vip(cluster)}
     if by == "keepalived":
         return {
-            f"endpoint/keepalived-{machine.name}.conf": keepalived(cluster, machine, 100 - rank)
+            Place("endpoint", f"keepalived-{machine.name}.conf"): keepalived(cluster, machine, 100 - rank)
             for rank, machine in enumerate(cluster.control_plane)
         }
     return {}
@@ -70,34 +71,24 @@ def environment(cluster: Cluster) -> dict[str, str]:
     }
 
 
-def keepalived(cluster: Cluster, machine: Machine, priority: int) -> str:
+UNICAST = Template("    unicast_src_ip {address}\n    unicast_peer {\n{peers}    }\n")
+PEER = Template("        {address}\n")
+
+
+def keepalived(cluster: Cluster, machine: Machine, priority: int) -> Text:
     """Return one node's configuration. It holds the address only while the node's own API server answers, and needs no
     password: VRRP's is sent in clear and protects nothing.
     """
-    address, port = cluster.kubernetes.endpoint.host, cluster.kubernetes.endpoint.port
-    router = int(address.rpartition(".")[2]) or 255
-    peers = "\n".join(f"        {other.address}" for other in cluster.control_plane if other.name != machine.name)
-    unicast = f"    unicast_src_ip {machine.address}\n    unicast_peer {{\n{peers}\n    }}\n" if peers else ""
-    return f"""\
-vrrp_script apiserver {{
-    script "/usr/bin/curl --silent --fail --insecure --max-time 2 https://127.0.0.1:{port}/readyz"
-    interval 3
-    fall 3
-    rise 2
-}}
-
-vrrp_instance kubernetes {{
-    state BACKUP
-    nopreempt
-    interface {machine.networks["node"].interface}
-    virtual_router_id {router}
-    priority {priority}
-    advert_int 1
-{unicast}    virtual_ipaddress {{
-        {address}/{machine.networks["node"].cidr.prefixlen}
-    }}
-    track_script {{
-        apiserver
-    }}
-}}
-"""
+    endpoint, network = cluster.kubernetes.endpoint, machine.networks["node"]
+    others = (other for other in cluster.control_plane if other.name != machine.name)
+    peers = joined(Text(PEER, address=Word(other.address)) for other in others)
+    unicast = Text(UNICAST, address=Word(machine.address), peers=peers) if peers else peers
+    return Text(
+        template("kubeadm/keepalived.conf"),
+        port=Word(endpoint.port),
+        interface=Word(network.interface),
+        router=Word(int(endpoint.host.rpartition(".")[2]) or 255),
+        priority=Word(priority),
+        unicast=unicast,
+        address=Word(f"{endpoint.host}/{network.cidr.prefixlen}"),
+    )

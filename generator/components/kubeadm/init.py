@@ -1,6 +1,6 @@
 """kubeadm's own files, `kubeadm.k8s.io/v1beta4`: arguments are lists of name and value (facts: network-gpu 10)."""
 
-from generator.components.common import API_PORT, OIDC_PREFIX
+from generator.components.common import API_PORT, OIDC_PREFIX, SITE_CA
 from generator.components.component import Manifest
 from generator.components.kubeadm.bootstrap_images import mirrored
 from generator.components.kubeadm.registration import arguments, registration
@@ -51,6 +51,19 @@ def join_document(cluster: Cluster, machine: Machine) -> Manifest:
     }
 
 
+def upgrade_document(cluster: Cluster) -> Manifest:
+    """Return what `kubeadm upgrade` reads. Without `patches` it would write the kubelet's shared configuration over
+    that of GPU nodes, whose kubelet then refuses the state file of its CPU manager.
+    """
+    patches = {"patches": {"directory": PATCHES}}
+    return {
+        "apiVersion": API,
+        "kind": "UpgradeConfiguration",
+        "apply": {"kubernetesVersion": f"v{cluster.kubernetes.version}", **patches},
+        "node": patches,
+    }
+
+
 def api_endpoint(machine: Machine) -> Manifest:
     """Return where a node's API server listens."""
     return {"advertiseAddress": str(machine.address), "bindPort": API_PORT}
@@ -64,7 +77,7 @@ def cluster_configuration(cluster: Cluster) -> Manifest:
         "quota-backend-bytes": str(settings.etcd.quota.value),
         "auto-compaction-mode": "periodic",
         "auto-compaction-retention": "1h",
-        **scraped(cluster, "listen-metrics-urls", f"http://{ANY}:2381"),
+        **scraped(cluster, "listen-metrics-urls", f"http://{_metrics_address(cluster)}:2381"),
     }
     return {
         "apiVersion": API,
@@ -91,6 +104,11 @@ def _both(network: object, second: object | None) -> str:
     return f"{network},{second}" if second else str(network)
 
 
+def _metrics_address(cluster: Cluster) -> str:
+    """Return where etcd tells its metrics, to whoever asks: one node's address, or any where several share the file."""
+    return str(cluster.control_plane[0].address) if len(cluster.control_plane) == 1 else ANY
+
+
 def scraped(cluster: Cluster, name: str = "bind-address", value: str = ANY) -> dict[str, str]:
     """Return the argument that opens a part's metrics where somebody reads them: otherwise they stay on loopback."""
     return {name: value} if cluster.monitoring.prometheus else {}
@@ -98,8 +116,8 @@ def scraped(cluster: Cluster, name: str = "bind-address", value: str = ANY) -> d
 
 def controller_manager(cluster: Cluster) -> dict[str, str]:
     """Return the size of each node's slice of the pod network, under the name that fits one family or two."""
-    mask, name = str(cluster.kubernetes.node_mask), "node-cidr-mask-size"
-    masks = {f"{name}-ipv4": mask, f"{name}-ipv6": "64"} if cluster.kubernetes.pod_cidr6 else {name: mask}
+    mask, mask6, name = cluster.kubernetes.node_mask, cluster.kubernetes.node_mask6, "node-cidr-mask-size"
+    masks = {f"{name}-ipv4": str(mask), f"{name}-ipv6": str(mask6)} if mask6 else {name: str(mask)}
     return {**scraped(cluster), **masks}
 
 
@@ -123,6 +141,9 @@ def api_server(cluster: Cluster) -> Manifest:
             "oidc-groups-claim": oidc.groups_claim,
             "oidc-groups-prefix": OIDC_PREFIX,
         }
+        if cluster.site.ca:
+            named |= {"oidc-ca-file": SITE_CA}
+            volumes.append({**_volume("site-ca", SITE_CA, read_only=True), "pathType": "File"})
     names = [
         cluster.kubernetes.endpoint.host,
         *(str(machine.address) for machine in cluster.control_plane),
@@ -147,10 +168,16 @@ def kubelet_configuration(cluster: Cluster) -> Manifest:
         "clusterDomain": settings.dns_domain,
         "maxPods": settings.max_pods,
         "systemReserved": {"cpu": str(settings.reserved.cpu), "memory": str(settings.reserved.memory)},
-        "evictionHard": {"memory.available": "1Gi", "nodefs.available": "10%", "imagefs.available": "15%"},
+        # Every signal: those that are left out here are off (kubelet, `mergeDefaultEvictionSettings`).
+        "evictionHard": {
+            "memory.available": "1Gi",
+            "nodefs.available": "10%",
+            "nodefs.inodesFree": "5%",
+            "imagefs.available": "15%",
+            "imagefs.inodesFree": "5%",
+        },
         "shutdownGracePeriod": "60s",
         "shutdownGracePeriodCriticalPods": "20s",
-        "imageMinimumGCAge": "24h",
         "protectKernelDefaults": True,
         # Serving certificates signed by the cluster would each have to be approved by somebody (kubeadm 1602).
         "serverTLSBootstrap": False,

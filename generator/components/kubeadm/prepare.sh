@@ -4,17 +4,31 @@ set -eu
 
 pool=${1:?usage: ./prepare.sh POOL}
 here=$(cd "$(dirname "$0")" && pwd)
+# Elsewhere in tests only.
+root=${GEN_ROOT:-}
 [ "$(id -u)" = 0 ] || { echo "prepare.sh: must run as root" >&2; exit 1; }
 [ -d "$here/all" ] || { echo "prepare.sh: $here/all is missing: copy the whole folder \`node\` to this node" >&2; exit 1; }
 
 echo "1. files for every node, then those of pool $pool"
-cp -R "$here/all/." /
+cp -R "$here/all/." "$root/"
 # A pool with nothing of its own has no folder.
-if [ -d "$here/$pool" ]; then cp -R "$here/$pool/." /; fi
-mkdir -p /etc/kubernetes/patches /etc/containerd/conf.d /etc/containerd/certs.d
+if [ -d "$here/pools/$pool" ]; then cp -R "$here/pools/$pool/." "$root/"; fi
+mkdir -p "$root/etc/kubernetes/patches" "$root/etc/containerd/conf.d" "$root/etc/containerd/certs.d"
+
+if [ -f "$root/etc/kubernetes/site-ca.crt" ]; then
+  echo "   trust the site's CA"
+  if command -v update-ca-certificates >/dev/null 2>&1; then
+    cp "$root/etc/kubernetes/site-ca.crt" "$root/usr/local/share/ca-certificates/gen-site-ca.crt"
+    update-ca-certificates >/dev/null
+  else
+    cp "$root/etc/kubernetes/site-ca.crt" "$root/etc/pki/ca-trust/source/anchors/gen-site-ca.crt"
+    update-ca-trust
+  fi
+fi
 
 echo "2. kernel modules and settings"
-for list in /etc/modules-load.d/kubernetes.conf /etc/modules-load.d/infiniband.conf /etc/modules-load.d/ceph.conf; do
+for list in kubernetes infiniband ceph; do
+  list=$root/etc/modules-load.d/$list.conf
   [ -f "$list" ] || continue
   while read -r module; do
     case $module in '' | '#'*) continue ;; esac
@@ -25,18 +39,27 @@ sysctl --quiet --system
 
 echo "3. swap off, now and at the next start"
 swapoff -a
-sed -i.before-gen -E '/^[^#].*[[:space:]]swap[[:space:]]/s/^/# gen: /' /etc/fstab
+# As it was before the first run.
+[ -e "$root/etc/fstab.before-gen" ] || cp -p "$root/etc/fstab" "$root/etc/fstab.before-gen"
+sed -i -E '/^[^#].*[[:space:]]swap[[:space:]]/s/^/# gen: /' "$root/etc/fstab"
 
-if [ -f /etc/modules-load.d/infiniband.conf ] && command -v rdma >/dev/null 2>&1; then
+if [ -f "$root/etc/modules-load.d/infiniband.conf" ] && command -v rdma >/dev/null 2>&1; then
   echo "4. HCAs shared between network namespaces (the device plugin needs it)"
   rdma system show | grep -q 'netns shared' || rdma system set netns shared
 fi
 
 echo "5. services"
+# The format of the file and its drop-ins depends on containerd's version: what it makes of them must be what is meant.
+for wanted in pause: /etc/containerd/certs.d 'SystemdCgroup = true'; do
+  containerd config dump | grep -q "$wanted" && continue
+  echo "prepare.sh: containerd does not take over \`$wanted\` from /etc/containerd/config.toml: look for a drop-in of" \
+    "another format in /etc/containerd/conf.d, or a version other than 1.7, 2.2 or newer. It was not restarted." >&2
+  exit 1
+done
 systemctl daemon-reload
 systemctl enable --now containerd
 systemctl restart containerd
 systemctl enable kubelet
-if [ -d /etc/chrony/sources.d ] && command -v chronyc >/dev/null 2>&1; then chronyc reload sources; fi
+if [ -d "$root/etc/chrony/sources.d" ] && command -v chronyc >/dev/null 2>&1; then chronyc reload sources; fi
 
 echo "ready: $(hostname) as a node of pool $pool"

@@ -74,6 +74,8 @@ def generated(
         loss=loss,
         rotate=rotate,
         readers=readers,
+        # The one key is 32 bytes for the encryption of objects; the others are names and passwords.
+        form="base64" if loss == "data" else "hex",
     )
 
 

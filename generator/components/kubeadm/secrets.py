@@ -1,0 +1,66 @@
+"""The commands that make the Secrets which no component makes."""
+
+from collections.abc import Iterable, Iterator
+
+from generator.components.component import Secret
+from generator.components.node_text import Escaped, Shell, Template, Text, Word, joined
+
+HEAD = Template("\n# {namespace}/{name}, read by {readers}; with it lost: {loss}{mine}\nmkdir -p {namespace}/{name}\n")
+MINE = Template("; first put here: {files}")
+KNOWN = Template("printf %s {value} >{file}\n")
+# Nothing that is there already is made again. 24 random bytes in hex, or 32 in base64.
+RANDOM = {
+    "hex": Template("[ -s {file} ] || openssl rand -hex 24 | tr -d '\\n' >{file}\n"),
+    "base64": Template("[ -s {file} ] || openssl rand -base64 32 | tr -d '\\n' >{file}\n"),
+}
+CREATE = Template("kubectl -n {namespace} create secret generic {name}{files}\n")
+FROM_FILE = Template(" --from-file={key}={file}")
+LABEL = Template("kubectl -n {namespace} label secret {name} {label}\n")
+FILE = Template("{folder}/{key}")
+
+
+def secret_commands(secrets: Iterable[Secret]) -> Text:
+    """Return the commands, for a folder of one's own: a file for each value, then the Secret of them. Those that are
+    copied come first, so that both hold the same.
+    """
+    made = [secret for secret in secrets if secret.source in {"given", "generated"}]
+    return joined(_commands(secret) for secret in sorted(made, key=lambda secret: secret.copy_of is not None))
+
+
+def _commands(secret: Secret) -> Text:
+    return joined((_head(secret), *_values(secret), _create(secret), *_labels(secret)))
+
+
+def _where(secret: Secret) -> dict[str, Escaped]:
+    return {"namespace": Word(secret.namespace), "name": Word(secret.name)}
+
+
+def _file(secret: Secret, key: str) -> Text:
+    folder = secret.copy_of or f"{secret.namespace}/{secret.name}"
+    return Text(FILE, folder=Word(folder), key=Word(key))
+
+
+def _head(secret: Secret) -> Text:
+    readers = joined((Word(reader) for reader in secret.readers), ", ")
+    mine = [_file(secret, key) for key in secret.keys if secret.source == "given" and key not in secret.known]
+    first = Text(MINE, files=joined(mine, ", ")) if mine else joined(())
+    return Text(HEAD, readers=readers, loss=Word(secret.loss), mine=first, **_where(secret))
+
+
+def _values(secret: Secret) -> Iterator[Text]:
+    for key in secret.keys:
+        file = _file(secret, key)
+        if key in secret.known:
+            yield Text(KNOWN, value=Shell(secret.known[key]), file=file)
+        elif secret.source == "generated" and not secret.copy_of:
+            yield Text(RANDOM[secret.form], file=file)
+
+
+def _create(secret: Secret) -> Text:
+    files = joined(Text(FROM_FILE, key=Word(key), file=_file(secret, key)) for key in secret.keys)
+    return Text(CREATE, files=files, **_where(secret))
+
+
+def _labels(secret: Secret) -> Iterator[Text]:
+    for key, value in secret.labels.items():
+        yield Text(LABEL, label=Word(f"{key}={value}"), **_where(secret))
