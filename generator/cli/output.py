@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from generator.model.finding import Finding, Position, Severity, dotted
+from generator.model.finding import Edit, Finding, Position, Severity, dotted
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded
+from generator.spec.document import from_the_top
 
 if TYPE_CHECKING:
     from generator.repository.locate import Located
@@ -128,4 +129,11 @@ def data(one: "Located") -> dict[str, object]:
         **({"path": dotted(finding.at)} if pointed else {}),
         **({"also": {"line": also.line, "column": also.column}} if also else {}),
         **({"fix": finding.fix} if finding.fix else {}),
+        **({"edits": [_edit(each) for each in finding.edits]} if finding.edits else {}),
     }
+
+
+def _edit(edit: Edit) -> dict[str, object]:
+    """Return a change for JSON, with its path from the beginning of the file."""
+    path = from_the_top(edit.at)
+    return {"do": edit.do, "path": path, **({} if edit.do == "remove" else {"value": edit.value})}

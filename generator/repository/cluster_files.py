@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 from generator.checks import check, check_together
 from generator.errors import UsageError
 from generator.model.cluster import Cluster, cluster_file
-from generator.model.finding import Finding, Severity
+from generator.model.finding import Finding, Severity, put
 from generator.model.rule import Explained
 from generator.repository.parallel import spread
 from generator.spec.decode import decode
@@ -112,7 +112,8 @@ def _misplaced(cluster: Cluster, name: str) -> Iterable[Finding]:
     if cluster.name != name:
         message = f"the cluster is called {cluster.name}, its folder {name}"
         fix = f"call it {name}, or move the file to {cluster_file(cluster.name)}"
-        yield MISNAMED.complete(Finding(at=("metadata", "name"), message=message, fix=fix))
+        at = ("metadata", "name")
+        yield MISNAMED.complete(Finding(at=at, message=message, fix=fix, edits=put(at, name)))
 
 
 def _ordered(document: Document, findings: Iterable[Finding]) -> tuple[Finding, ...]:

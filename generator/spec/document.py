@@ -78,6 +78,11 @@ class Lines:
         return code.complete(Finding(message=printable(message), fix=printable(fix), at=at, also=other))
 
 
+def from_the_top(at: Path) -> Path:
+    """Return a finding's path as one from the beginning of the file."""
+    return at if not at or at[0] in BESIDE_SPEC else ("spec", *at)
+
+
 def line_start(text: str, offset: int) -> int:
     """Return where the line of a character begins."""
     return text.rfind("\n", 0, offset) + 1
@@ -152,7 +157,7 @@ class Document:
     def _place(self, at: Path | Position, *, key: bool = False) -> Position:
         if isinstance(at, Position):
             return at
-        return self.position(at if not at or at[0] in BESIDE_SPEC else ("spec", *at), key=key)
+        return self.position(from_the_top(at), key=key)
 
 
 def _extent(node: Node) -> Span:

@@ -116,7 +116,7 @@ def test_a_wrong_file_has_exactly_the_findings_it_names(file: Path) -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_finding_shows_text_says_what_and_how_to_mend_it(file: Path) -> None:
     loaded = examine(file.read_bytes(), "f", "lab")
-    assert len(set(loaded.findings)) == len(loaded.findings)
+    assert len({repr(each) for each in loaded.findings}) == len(loaded.findings)
     for finding in loaded.findings:
         at, _ = loaded.document.locate(finding)
         assert at.end > at.column
