@@ -1,22 +1,17 @@
 """Rules about what surrounds the cluster: names, name servers, clocks, issuer."""
 
-import re
+import pathlib
 from collections.abc import Iterator
+from functools import cache
 
 from msgspec import Struct
 
-from generator.checks.places import entries, listed_twice, repeats
+from generator.checks.places import entries, listed_twice, meant, repeats, suggest
 from generator.components import CATALOGUE
 from generator.components.cilium import INGRESS_CLASS
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put, remove
 from generator.model.rule import rule, warning
-from generator.spec.near import near
-
-AREAS = frozenset({
-    "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Canada", "Europe", "Etc", "Indian",
-    "Pacific", "US",
-})  # fmt: skip
 
 
 def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
@@ -200,18 +195,27 @@ def domain_outside_cluster(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=("site", "domain"), also=also, message=message, fix=fix, edits=edits)
 
 
-@warning("GEN-SITE-017", "a timezone by its IANA name")
+@cache
+def _zones() -> frozenset[str]:
+    """Return the names of the IANA time zone database, as the package `tzdata` has them."""
+    import tzdata  # noqa: PLC0415 - for its folder alone
+
+    return frozenset(pathlib.Path(tzdata.__path__[0], "zones").read_text().split())
+
+
+@rule("GEN-SITE-017", "a timezone by its IANA name")
 def timezone_named(cluster: Cluster) -> Iterator[Finding]:
-    """Abbreviations mean several zones, and programs fall back to UTC without a word.
+    """Abbreviations mean several zones, and programs fall back to UTC without a word; some take a name that is none for
+    a file to read.
 
     Wrong:
         timezone: KST
     Right:
         timezone: Asia/Seoul
     """
-    zone = cluster.site.timezone
-    area, slash, rest = zone.partition("/")
-    if zone != "UTC" and not (area in AREAS and slash and re.fullmatch(r"[\w+-]+(/[\w+-]+)*", rest)):
-        meant = near(area, AREAS)
-        fix = f"did you mean {meant}/{rest}?" if meant and rest else "as in Asia/Seoul or Etc/UTC"
-        yield Finding(at=("site", "timezone"), message=f"`{zone}` is not a timezone's name", fix=fix)
+    zone, at = cluster.site.timezone, ("site", "timezone")
+    if zone not in _zones():
+        # Sorted, so that of equally near ones always the same is meant.
+        known = sorted(_zones())
+        fix, message = suggest(zone, known, "as in Asia/Seoul or Etc/UTC"), f"`{zone}` is not a timezone's name"
+        yield Finding(at=at, message=message, fix=fix, edits=meant(at, zone, known))

@@ -129,7 +129,7 @@ class _Teller:
             steps, UNREADABLE_VALUE, f"{named(steps)}: {message}", "write a value of the kind it asks for"
         )
 
-    def _finding(
+    def _finding(  # noqa: PLR0913 - what makes a finding
         self, at: Path, code: Explained, message: str, fix: str, *, key: bool = False, edits: tuple[Edit, ...] = ()
     ) -> Finding:
         inside = _inside_spec(at)
