@@ -1,6 +1,7 @@
 """A repository's cluster files: read, decoded and checked, without writing anything."""
 
 from collections.abc import Iterable, Sequence
+from operator import eq
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -8,11 +9,12 @@ from msgspec import Struct, structs
 from generator.checks import check, check_together
 from generator.errors import UsageError
 from generator.model.cluster import Cluster, cluster_file
-from generator.model.finding import Finding, Severity, put
+from generator.model.finding import Finding, Position, Severity, put
+from generator.model.finding import Path as Steps
 from generator.model.rule import Explained
 from generator.repository.parallel import spread
-from generator.spec.decode import decode
-from generator.spec.document import Document
+from generator.spec.decode import decode, decode_rest
+from generator.spec.document import Document, from_the_top
 from generator.spec.reader import read
 
 MISNAMED = Explained(
@@ -103,9 +105,37 @@ def examine(content: bytes, file: str, name: str) -> Loaded:
     if not isinstance(decoded, Cluster):
         places = {document.locate(finding)[0] for finding in document.findings}
         new = [finding for finding in decoded if document.locate(finding)[0] not in places]
-        return Loaded(name, document, None, _ordered(document, [*document.findings, *new]))
+        return Loaded(
+            name, document, None, _ordered(document, [*document.findings, *new, *_of_the_rest(document, new)])
+        )
     findings = [*document.findings, *check(decoded), *_misplaced(decoded, name)]
     return Loaded(name, document, decoded, _ordered(document, findings))
+
+
+def _of_the_rest(document: Document, mistakes: list[Finding]) -> list[Finding]:
+    """Return what the rules find in a file with mistakes: only of values that are given, as what is missing may be what
+    was left out, and not where they look at the place of a mistake.
+    """
+    found = decode_rest(document, mistakes)
+    if not found:
+        return []
+    cluster, places = found
+    return [each for each in check(cluster) if _is_given(document, each) and not _looks_at(each, places)]
+
+
+def _is_given(document: Document, finding: Finding) -> bool:
+    at = finding.at
+    return not isinstance(at, Position) and not finding.key and document.raw(from_the_top(at)) is not None
+
+
+def _looks_at(finding: Finding, places: list[Steps]) -> bool:
+    """Tell whether a finding is about one of these places, what is in it, or the section or list that holds it; or
+    about a pool, where a node may be missing from it.
+    """
+    own = [from_the_top(at) for at in (finding.at, finding.also) if at and not isinstance(at, Position)]
+    beside = any(len(at) >= len(place) - 1 and all(map(eq, at, place)) for at in own for place in places)
+    lost = any(place[1:2] == ("nodes",) and (len(place) == 3 or place[3:] == ("pool",)) for place in places)
+    return beside or (lost and any(at[1:2] == ("pools",) and len(at) > 2 for at in own))
 
 
 def _misplaced(cluster: Cluster, name: str) -> Iterable[Finding]:

@@ -59,14 +59,19 @@ def explain(document: Document, text: str, hook: Hook) -> list[Finding]:
     """Return what keeps `document` from being decoded; `text` is msgspec's own complaint (if any), used where the
     schema finds nothing, and `hook` what reads custom types.
     """
-    errors = _validator(hook).iter_errors(document.value)
     teller = _Teller(document, hook)
-    found = capped(each for error in errors for each in teller.tell(_mistake(error)))
+    found = capped(each for mistake in violated(document.value, hook) for each in teller.tell(mistake))
     return found if found or not text else [teller.own_words(text)]
 
 
+def violated(value: Any, hook: Hook) -> Iterator[Mistake]:
+    """Yield what of the schema the values of a file break."""
+    return map(_mistake, validator(hook).iter_errors(value))
+
+
 @cache
-def _validator(hook: Hook) -> Any:
+def validator(hook: Hook) -> Any:
+    """Return what holds values against the schema; `hook` reads custom types."""
     checker = FormatChecker(formats=())
     for kind, (name, _) in FORMATS.items():
         # Other types break the schema's `type` already.
@@ -138,7 +143,7 @@ class _Teller:
         return code.complete(found)
 
     def _valid(self, value: Any, schema: dict[str, Any]) -> bool:
-        return bool(_validator(self.hook).evolve(schema=schema).is_valid(value))
+        return bool(validator(self.hook).evolve(schema=schema).is_valid(value))
 
     def _unknown(self, mistake: Mistake) -> Iterator[Finding]:
         known = mistake.schema.get("properties", {})

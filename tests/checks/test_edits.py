@@ -5,13 +5,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from edits import edited
 
 from generator.layout.emit import emit
 from generator.model.finding import Finding, Position
 from generator.repository.cluster_files import Loaded, examine
 from generator.spec.document import BESIDE_SPEC
 from generator.spec.reader import read
+from generator.spec.repair import edited
 
 FILES = Path(__file__).parent.parent / "wrong"
 WRONG = sorted([*(FILES / "rules").glob("*.yaml"), *(FILES / "schema").glob("*.yaml")])
