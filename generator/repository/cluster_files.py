@@ -16,6 +16,7 @@ from generator.repository.parallel import spread
 from generator.spec.decode import decode, decode_rest
 from generator.spec.document import Document, from_the_top
 from generator.spec.reader import read
+from generator.spec.value_codes import MISSING_KEY
 
 MISNAMED = Explained(
     code="GEN-REPO-001",
@@ -99,8 +100,7 @@ def examine(content: bytes, file: str, name: str) -> Loaded:
     """Read, decode and check one file."""
     document = read(content, file)
     if not document.value:
-        # What could not be read at all would only show up again as missing keys.
-        return Loaded(name, document, None, tuple(structs.replace(each, file=file) for each in document.findings))
+        return Loaded(name, document, None, _ordered(document, [*document.findings, *_readable(document.rest)]))
     decoded = decode(document)
     if not isinstance(decoded, Cluster):
         places = {document.locate(finding)[0] for finding in document.findings}
@@ -110,6 +110,17 @@ def examine(content: bytes, file: str, name: str) -> Loaded:
         )
     findings = [*document.findings, *check(decoded), *_misplaced(decoded, name)]
     return Loaded(name, document, decoded, _ordered(document, findings))
+
+
+def _readable(rest: Document | None) -> list[Finding]:
+    """Return the mistakes of form in what could be read behind a syntax error; a key that is missing may be what could
+    not be read.
+    """
+    decoded = decode(rest) if rest else None
+    if rest is None or not isinstance(decoded, list):
+        return []
+    told = [each for each in decoded if each.code != MISSING_KEY.code]
+    return [structs.replace(each, at=rest.locate(each)[0], edits=()) for each in told]
 
 
 def _of_the_rest(document: Document, mistakes: list[Finding]) -> list[Finding]:

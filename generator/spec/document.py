@@ -99,10 +99,11 @@ class Document:
 
     `file` is the name as printed, `text` what was read without a byte order mark, `value` plain dicts,
     lists and scalars by YAML 1.2 (an empty dict where the file is no mapping or no YAML), and `findings`
-    what is wrong with it as YAML, in the order of the text. Paths here are relative to the file.
+    what is wrong with it as YAML, in the order of the text. `rest` is what could be read behind a syntax error, if
+    any. Paths here are relative to the file.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what reading gives
         self,
         file: str,
         text: str,
@@ -110,12 +111,14 @@ class Document:
         value: Any = None,
         root: Node | None = None,
         findings: tuple[Finding, ...] = (),
+        rest: "Document | None" = None,
     ) -> None:
         self.file = file
         self.text = text
         self.value: Any = {} if value is None else value
         self.root = Node(0, 0, children={}) if root is None else root
         self.findings = findings
+        self.rest = rest
         self._lines = Lines(text)
 
     def position(self, path: Path, *, key: bool = False) -> Position:

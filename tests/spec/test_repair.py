@@ -85,3 +85,37 @@ def test_a_mistake_of_form_brings_no_finding_of_meaning(right: str, wrong: str, 
 )
 def test_a_file_that_is_wrong_all_over_is_only_told_so(text: str) -> None:
     assert all(each.split()[1].startswith("GEN-SCHEMA") for each in found(text))
+
+
+BROKEN = """\
+apiVersion: gen/v1alpha1
+kind: Cluster
+metadata: {name: lab}
+spec:
+  site: {domain: lab.example.org
+  kubernetes:
+    version: 1.35
+\tpodCIDR: 10.244.0.0/16
+  networks:
+    cni: cillium
+    node: {cidr: 10.10.0.0/24, interface: eno1}
+  nodes:
+    - {name: cp-1, pool: system, address: 10.10.0.11}
+    - {name: cp-2, pool: system, address: 10.10.0.12
+    - {name: cp-3, pool: system, address: "10.10.0.13}
+    - {name: cp-4, pool: system, pool: cpu, address: 10.10.0.14}
+    - {name: cp-5, pool: system, address: *address}
+"""
+
+
+def test_what_is_wrong_as_yaml_is_told_together_with_mistakes_of_what_can_be_read() -> None:
+    assert found(BROKEN) == [
+        "5:9 GEN-YAML-015",
+        "7:14 GEN-SCHEMA-003",
+        "8:1 GEN-YAML-014",
+        "10:10 GEN-SCHEMA-004",
+        "14:7 GEN-YAML-015",
+        "15:43 GEN-YAML-016",
+        "16:34 GEN-YAML-008",
+        "17:43 GEN-YAML-010",
+    ]
