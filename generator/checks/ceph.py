@@ -10,7 +10,6 @@ from generator.checks.places import (
     human,
     listed_twice,
     meant,
-    suggest,
 )
 from generator.checks.tiers import CEPH, idle_disks
 from generator.model.capacity import (
@@ -26,6 +25,7 @@ from generator.model.finding import Finding, Path, put, remove
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
 from generator.model.served import numbers
+from generator.spec.near import suggest
 
 
 def _pools(cluster: Cluster) -> list[tuple[Path, str]]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import by_place, entries, given_twice, hardware_path, meant, suggest
+from generator.checks.places import by_place, entries, given_twice, hardware_path, meant
 from generator.checks.ports import FreePorts, cables, rails, switches
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
+from generator.spec.near import suggest
 
 
 @rule("GEN-FAB-001", "HCAs are part of a fabric")

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from generator.checks.places import entries, meant, suggest
+from generator.checks.places import entries, meant
 from generator.checks.tiers import default_classes, storage_classes
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
 from generator.model.monitoring import Alert
 from generator.model.rule import rule, warning
+from generator.spec.near import suggest
 
 ZABBIX: Path = ("monitoring", "zabbix")
 PROMETHEUS: Path = ("monitoring", "prometheus")

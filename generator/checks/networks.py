@@ -16,12 +16,11 @@ from generator.checks.places import (
     pods,
     services,
 )
+from generator.components.calico import BLOCK as CALICO_BLOCK
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
 from generator.model.rule import rule
 
-# Calico gives nodes addresses in blocks of this prefix length (facts: network-gpu 3).
-CALICO_BLOCK = 26
 _BESIDES = "; the addresses in it change with it"
 
 

@@ -18,11 +18,11 @@ from generator.checks.places import (
     given_twice,
     meant,
     repeats,
-    suggest,
 )
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
 from generator.model.rule import rule, warning
+from generator.spec.near import suggest
 
 # Names that /etc/hosts gives to the machine itself.
 RESERVED = frozenset({"localhost", "ip6-localhost", "ip6-loopback", "ip6-allnodes", "ip6-allrouters", "broadcasthost"})

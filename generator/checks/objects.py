@@ -4,13 +4,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from generator.checks.places import by_place, hardware_path, human, meant, suggest
+from generator.checks.places import by_place, hardware_path, human, meant
 from generator.checks.tiers import OBJECTS, buckets, disks, idle_disks
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, remove
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
+from generator.spec.near import suggest
 
 POOL: Path = (*OBJECTS, "pool")
 # Nobody may pull from these any more (facts: storage 0).

@@ -239,12 +239,6 @@ def meant(at: Path, word: str, known: Iterable[str], *, key: bool = False) -> tu
     return rename(at, name) if key else put(at, name)
 
 
-def suggest(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Return a fix for a wrong name: the known one that is near, else what else helps."""
-    meant = near(word, known)
-    return f"did you mean {meant}?" if meant else otherwise
-
-
 def human(size: int) -> str:
     """Return bytes as people write them."""
     return Quantity.of(size).human()

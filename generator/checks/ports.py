@@ -13,7 +13,7 @@ from generator.model.finding import Edit, Finding, Path, in_words, put
 from generator.model.nodes import Switch
 from generator.model.rule import rule
 from generator.model.text import Port
-from generator.spec.near import near
+from generator.spec.near import did_you_mean, near
 
 
 class Cable(NamedTuple):
@@ -101,7 +101,7 @@ def known_switch(cluster: Cluster) -> Iterator[Finding]:
                 same = Port(name, cable.port.number)
                 taken = same.number > known[name][1].ports or any(other.port == same for other in plugged)
                 port = ports.on(name) if taken else str(same)
-                fix, edits = f"did you mean {port or name}?", put(cable.at, port) if port else ()
+                fix, edits = did_you_mean(port or name), put(cable.at, port) if port else ()
             yield Finding(at=cable.at, also=("fabric", "switches"), message=message, fix=fix, edits=edits)
 
 

@@ -6,12 +6,13 @@ from functools import cache
 
 from msgspec import Struct
 
-from generator.checks.places import entries, listed_twice, meant, repeats, suggest
+from generator.checks.places import entries, listed_twice, meant, repeats
 from generator.components import CATALOGUE
 from generator.components.cilium import INGRESS_CLASS
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put, remove
 from generator.model.rule import rule, warning
+from generator.spec.near import suggest
 
 
 def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:

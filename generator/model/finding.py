@@ -59,7 +59,7 @@ class Edit(Struct, frozen=True):
         """The change as people say it."""
         key = self.at[-1]
         if self.do == "rename":
-            return f"did you mean {self.value}?"
+            return f"call it {self.value}"
         if self.do == "remove":
             return f"remove `{key}`" if isinstance(key, str) else "remove it"
         return f"{key}: {_plain(self.value)}" if isinstance(key, str) else _plain(self.value)

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from generator.components.common import class_owner, exposed
+from generator.components.common import exposed
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier
 from generator.components.definition import ALL_NODES, Definition
 from generator.components.issuers import signed
 from generator.components.static import read_objects
-from generator.components.zabbix.access import policies
 from generator.components.zabbix.agents import agent_map, agents
-from generator.components.zabbix.database import DATABASE, stateful_set
+from generator.components.zabbix.database import DATABASE, stateful_set, storage_class
 from generator.components.zabbix.names import AGENTS, NAMESPACE, TOKEN
+from generator.components.zabbix.network import policies
 from generator.components.zabbix.server import ingress, proxy_set, server, web
 from generator.components.zabbix.settings import host_maps, script_map, settings_map, template_map, used_media
 from generator.components.zabbix.setup import configure_job
@@ -24,7 +24,6 @@ def zabbix(cluster: Cluster) -> Component:
     """Install Zabbix where the cluster file asks for it, and configure it from the same list of nodes."""
     settings = cluster.monitoring.zabbix
     assert settings
-    storage = class_owner(cluster, settings.storage_class)
     return Component(
         name="zabbix",
         tier=Tier.MONITORING,
@@ -39,7 +38,8 @@ def zabbix(cluster: Cluster) -> Component:
             template_map(),
         ),
         objects=manifests(cluster, settings),
-        needs=(cluster.networks.cni, *storage, *(("issuers",) if exposed(cluster, settings.host) else ())),
+        needs=(cluster.networks.cni, *(("issuers",) if exposed(cluster, settings.host) else ())),
+        storage_classes=(storage_class(cluster, settings),),
         secrets=secrets(cluster, settings),
     )
 

@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator
 
+from generator.components.argo_workflows import METRICS_PORT as ARGO_PORT
 from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.common import API_PORT
 from generator.components.component import Manifest
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.minio.layout import PORT as MINIO_PORT
 from generator.components.parts import at_node, in_namespace, tcp
+from generator.components.rook_ceph import METRICS_PORT as CEPH_PORT
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
 from generator.components.zabbix.database import DATABASE
 from generator.components.zabbix.names import labels, metadata
 from generator.components.zabbix.server import PROXY, SERVER, WEB
 from generator.model.cluster import Cluster
-
-CEPH_PORT = 9283
 
 
 def policies(cluster: Cluster) -> Iterator[Manifest]:
@@ -39,7 +39,7 @@ def services() -> list[Manifest]:
         {"to": pods(SERVER), "ports": [tcp(10051)]},
         {"to": [in_namespace(ROOK)], "ports": [tcp(CEPH_PORT)]},
         {"to": [in_namespace(MINIO)], "ports": [tcp(MINIO_PORT)]},
-        {"to": [in_namespace(ARGO)], "ports": [tcp(9090)]},
+        {"to": [in_namespace(ARGO)], "ports": [tcp(ARGO_PORT)]},
     ]
 
 
