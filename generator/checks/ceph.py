@@ -49,7 +49,8 @@ def node_pools_known(cluster: Cluster) -> Iterator[Finding]:
             near = [pool for pool in cluster.pools if pool not in given]
             fix = suggest(name, near, f"remove it, or name one of {', '.join(near or cluster.pools)}")
             edits = meant(at, name, near) or remove(at)
-            yield Finding(at=at, also=("pools",), message=f"there is no pool {name}", fix=fix, edits=edits)
+            message, cause = f"there is no pool {name}", f"pool {name} is not described"
+            yield Finding(at=at, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
     items = ((name, at) for at, name in _pools(cluster))
     yield from listed_twice(items, "the pool {} is listed twice")
 

@@ -197,7 +197,8 @@ def known_pool(cluster: Cluster) -> Iterator[Finding]:
             fix = suggest(node.pool, cluster.pools, f"one of {known}")
             where = (*at, "pool")
             edits = meant(where, node.pool, cluster.pools)
-            yield Finding(at=where, also=("pools",), message=message, fix=fix, edits=edits)
+            cause = f"pool {node.pool} is not described"
+            yield Finding(at=where, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
 
 
 @warning("GEN-NODE-009", "pools that are used")
@@ -211,10 +212,14 @@ def pool_used(cluster: Cluster) -> Iterator[Finding]:
         - {name: gpu-13, pool: gpu-inference, address: 10.10.0.113}
     """
     used = {node.pool for node in cluster.nodes}
+    unknown = used - cluster.pools.keys()
     for name in cluster.pools if used else ():
         if name not in used:
-            message = f"no node is in pool {name}"
-            yield Finding(at=("pools", name), key=True, message=message, fix="remove the pool, or add its nodes")
+            at, message = ("pools", name), f"no node is in pool {name}"
+            fix = suggest(name, sorted(unknown), "remove the pool, or add its nodes")
+            wanted = meant(at, name, sorted(unknown), key=True)
+            cause = f"pool {wanted[0].value} is not described" if wanted else ""
+            yield Finding(at=at, key=True, message=message, fix=fix, edits=wanted, cause=cause)
 
 
 @rule("GEN-NODE-010", "more hardware than is reserved")

@@ -39,7 +39,8 @@ def pool_known(cluster: Cluster) -> Iterator[Finding]:
     if objects and objects.pool not in cluster.pools:
         fix = suggest(objects.pool, cluster.pools, f"one of {', '.join(cluster.pools)}")
         edits = meant(POOL, objects.pool, cluster.pools)
-        yield Finding(at=POOL, also=("pools",), message=f"there is no pool {objects.pool}", fix=fix, edits=edits)
+        message, cause = f"there is no pool {objects.pool}", f"pool {objects.pool} is not described"
+        yield Finding(at=POOL, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
 
 
 @rule("GEN-OBJ-002", "MinIO has four nodes")

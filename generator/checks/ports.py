@@ -102,7 +102,8 @@ def known_switch(cluster: Cluster) -> Iterator[Finding]:
                 taken = same.number > known[name][1].ports or any(other.port == same for other in plugged)
                 port = ports.on(name) if taken else str(same)
                 fix, edits = did_you_mean(port or name), put(cable.at, port) if port else ()
-            yield Finding(at=cable.at, also=("fabric", "switches"), message=message, fix=fix, edits=edits)
+            also, cause = ("fabric", "switches"), f"switch {cable.port.switch} is not described"
+            yield Finding(at=cable.at, also=also, message=message, fix=fix, edits=edits, cause=cause)
 
 
 @rule("GEN-FAB-007", "ports that a switch has")

@@ -74,7 +74,8 @@ def pools_known(cluster: Cluster) -> Iterator[Finding]:
                 fix = suggest(pool, cluster.pools, f"one of {', '.join(cluster.pools)}")
                 where = (*at, "quotas", pool)
                 edits = meant(where, pool, cluster.pools, key=True)
-                yield Finding(at=where, key=True, also=("pools",), message=message, fix=fix, edits=edits)
+                cause = f"pool {pool} is not described"
+                yield Finding(at=where, key=True, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
 
 
 @rule("GEN-TEAM-002", "quotas that the hardware can give")
