@@ -85,7 +85,11 @@ def main() -> None:
     # One command makes few cycles, and looking for them costs a tenth of a render.
     gc.disable()
     signal.signal(signal.SIGTERM, _stopped)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     code = run(sys.argv[1:])
+    # What is done is done: from here on Ctrl-C could only end in a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Nor need the interpreter look through everything once more before it ends: a thirtieth.
     gc.freeze()
     sys.exit(code)

@@ -1,7 +1,10 @@
 """Nothing of what is printed commands a terminal or a CI system; colours only where they are wanted."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +125,14 @@ def test_a_flood_ends_with_its_count(output: str, capsys: pytest.CaptureFixture[
     told = capsys.readouterr()
     assert len(re.findall("GEN-X-001", told.out)) == MOST
     assert told.err == "... and 234 more findings (all of them: --output json)\n"
+
+
+@pytest.mark.parametrize("start", [["-m", "generator"], ["-c", "from generator.__main__ import main; main()"]])
+def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path, start: list[str]) -> None:
+    slow = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(9)\n"
+    (tmp_path / "click.py").write_text(slow)
+    path = os.pathsep.join((str(tmp_path), str(ROOT)))
+    done = subprocess.run(
+        [sys.executable, "-P", *start], env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (130, b"gen: stopped\n", b"")
