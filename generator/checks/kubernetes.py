@@ -7,7 +7,7 @@ from generator.checks.places import ENDPOINT, addresses, claims, endpoint_addres
 from generator.checks.scratch import SYSTEM
 from generator.components.common import API_PORT
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Edit, Finding, Path, put
 from generator.model.quantity import Quantity
 from generator.model.rule import rule, warning
 
@@ -83,10 +83,9 @@ def endpoint_in_node_network(cluster: Cluster) -> Iterator[Finding]:
     endpoint, cidr, address = cluster.kubernetes.endpoint, cluster.networks.node.cidr, endpoint_address(cluster)
     if endpoint.by == "external" or (address and is_host(address, cidr)):
         return
-    free = free_address(cluster, "node")
     message = f"the endpoint {endpoint.host} of {endpoint.by} is not a host address of the node network {cidr}"
-    fix = f"{free}:{endpoint.port} is free" if free else "enlarge the node network"
-    yield Finding(at=ENDPOINT, also=("networks", "node", "cidr"), message=message, fix=fix)
+    fix, edits = _free_endpoint(cluster)
+    yield Finding(at=ENDPOINT, also=("networks", "node", "cidr"), message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-K8S-005", "nobody else has the moving endpoint's address")
@@ -108,8 +107,15 @@ def endpoint_of_its_own(cluster: Cluster) -> Iterator[Finding]:
     for claim in claims(cluster):
         if claim.address == address and claim.at != ENDPOINT:
             message = f"the endpoint {address} is the address of {claim.owner}"
-            fix = f"{free_address(cluster, 'node')}:{cluster.kubernetes.endpoint.port} is free"
-            yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix)
+            fix, edits = _free_endpoint(cluster)
+            yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix, edits=edits)
+
+
+def _free_endpoint(cluster: Cluster) -> tuple[str, tuple[Edit, ...]]:
+    if free := free_address(cluster, "node"):
+        address = f"{free}:{cluster.kubernetes.endpoint.port}"
+        return f"{address} is free", put(ENDPOINT, address)
+    return "enlarge the node network", ()
 
 
 @rule("GEN-K8S-006", "the endpoint's port leads to the API server")
@@ -130,7 +136,7 @@ def endpoint_port(cluster: Cluster) -> Iterator[Finding]:
     elif not 1 <= endpoint.port <= 65535:
         message = f"{endpoint.port} is not a port (1 to 65535)"
     if message:
-        yield Finding(at=ENDPOINT, message=message, fix=f"{endpoint.host}:{API_PORT}")
+        yield Finding(at=ENDPOINT, message=message, edits=put(ENDPOINT, f"{endpoint.host}:{API_PORT}"))
 
 
 @warning("GEN-K8S-007", "several control-plane nodes behind one address")
@@ -173,12 +179,10 @@ def endpoint_on_control_plane(cluster: Cluster) -> Iterator[Finding]:
         if claim.address == address and address not in own:
             kind = "which is a worker" if claim.network == "node" else f"in the {claim.network} network"
             message = f"the endpoint {address} is {claim.owner}, {kind}"
-            fix = (
-                f"{min(own)}:{cluster.kubernetes.endpoint.port}"
-                if own
-                else "name a control-plane node or a load balancer"
-            )
-            yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix)
+            # One of several alone would be the next finding.
+            edits = put(ENDPOINT, f"{min(own)}:{cluster.kubernetes.endpoint.port}") if len(own) == 1 else ()
+            fix = "" if edits else "name a load balancer before the control plane"
+            yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-K8S-009", "etcd's database stays within what etcd is made for")
@@ -192,7 +196,8 @@ def etcd_quota(cluster: Cluster) -> Iterator[Finding]:
     """
     quota = cluster.kubernetes.etcd.quota
     if quota > Quantity.parse("8Gi"):
-        yield Finding(at=("kubernetes", "etcd", "quota"), message=f"etcd's quota {quota} exceeds 8Gi", fix="quota: 8Gi")
+        at: Path = ("kubernetes", "etcd", "quota")
+        yield Finding(at=at, message=f"etcd's quota {quota} exceeds 8Gi", edits=put(at, "8Gi"))
 
 
 @warning("GEN-K8S-010", "control-plane nodes in several racks")
@@ -236,7 +241,8 @@ def some_node_untainted(cluster: Cluster) -> Iterator[Finding]:
     if repelling and all(repelling):
         pool = next(iter(cluster.control_plane), cluster.machines[0]).pool
         fix = f"`taints: []` in pool {pool}, or workers without taints"
-        yield Finding(at=("pools",), key=True, message="every node has a taint that keeps pods off", fix=fix)
+        message, edits = "every node has a taint that keeps pods off", put(("pools", pool, "taints"), [])
+        yield Finding(at=("pools",), key=True, message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-K8S-012", "etcd has a folder of its own")
@@ -254,4 +260,5 @@ def etcd_folder(cluster: Cluster) -> Iterator[Finding]:
     taken = [other for other in sorted(others) if folder.is_relative_to(other) or other.is_relative_to(folder)]
     if taken:
         message = f"etcd's dataDir {folder} shares its place with {taken[0]}"
-        yield Finding(at=("kubernetes", "etcd", "dataDir"), message=message, fix=f"dataDir: {USUAL}")
+        at = ("kubernetes", "etcd", "dataDir")
+        yield Finding(at=at, message=message, edits=put(at, str(USUAL)))

@@ -8,7 +8,7 @@ from generator.checks.places import by_place, hardware_path, human
 from generator.checks.tiers import OBJECTS, buckets, disks, idle_disks, server_pools
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, remove
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
 
@@ -132,7 +132,8 @@ def images_available(cluster: Cluster) -> Iterator[Finding]:
     for image, at in _images(cluster):
         if _GONE.match(image):
             message = f"{image} is not to be had: MinIO's own registries are closed"
-            yield Finding(at=at, message=message, fix=f"remove `{at[-1]}`, or name your mirror of a maintained build")
+            fix = f"remove `{at[-1]}`, or name your mirror of a maintained build"
+            yield Finding(at=at, message=message, fix=fix, edits=remove(at))
 
 
 @warning("GEN-OBJ-009", "disks for MinIO are used")
@@ -150,7 +151,9 @@ def disks_used(cluster: Cluster) -> Iterator[Finding]:
     pools = objects.pools if objects else ()
     why = f"storage.objects is on pool {' and '.join(pools)}" if objects else "there is no storage.objects"
     fix = "remove them, use them otherwise, or name the pool in `expansions`" if objects else "add storage.objects"
-    for at, _ in idle_disks(cluster, "objects", pools):
+    # A pool that is not there has a finding of its own.
+    known = all(pool in cluster.pools for pool in pools)
+    for at, _ in idle_disks(cluster, "objects", pools) if known else ():
         message, also = f"nobody uses disks for objects: {why}", POOL if objects else None
         yield Finding(at=at, also=also, message=message, fix=fix)
 

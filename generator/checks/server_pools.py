@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import given_twice
+from generator.checks.places import given_twice, meant
 from generator.checks.tiers import server_pools
 from generator.components.minio.layout import drives_of
 from generator.model.capacity import ErasureSet, erasure_set
@@ -27,7 +27,9 @@ def pool_known(cluster: Cluster) -> Iterator[Finding]:
     for at, pool in server_pools(cluster):
         if pool not in cluster.pools:
             fix = suggest(pool, cluster.pools, f"one of {', '.join(cluster.pools)}")
-            yield Finding(at=at, also=("pools",), message=f"there is no pool {pool}", fix=fix)
+            edits = meant(at, pool, cluster.pools)
+            message, cause = f"there is no pool {pool}", f"pool {pool} is not described"
+            yield Finding(at=at, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
 
 
 @rule("GEN-OBJ-002", "each of MinIO's server pools has four nodes or more")
