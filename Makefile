@@ -9,7 +9,7 @@ help:
 	@echo 'make render     render the reference clusters in this repository'
 	@echo 'make test       the tests that need nothing but Kustomize (built once if it is not there)'
 	@echo 'make test-real  the tests against the real programs (built once, some minutes)'
-	@echo 'make test-twin  queues, rights and syncs of the clusters on running Kueue, Volcano and Argo CD; as root, half an hour'
+	@echo 'make test-twin  queues, rights and syncs on running Kueue, Volcano and Argo CD; as root, some twenty minutes'
 	@echo 'make real-tools the API server and etcd that `gen check --server` starts (built once, some five minutes)'
 	@echo 'make lint       style, types and import directions'
 	@echo 'make bench      the speed budgets, measured'

@@ -3,7 +3,7 @@
 
 Run as `python tools/real.py [NAME ...]`. Each lies in the cache ($XDG_CACHE_HOME or ~/.cache, then gen/bin) as
 NAME-VERSION/NAME, and NAME leads there. Go's own caches are used and kept, so that a build that was stopped goes on.
-On two cores and with nothing cached all of it takes about half an hour.
+On two cores and with nothing cached all of it takes about three quarters of an hour.
 """
 
 import fcntl

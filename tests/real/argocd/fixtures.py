@@ -51,13 +51,13 @@ class Installation:
         files = self.argo.repository.applications.glob("application-*.yaml")
         return {file.stem.removeprefix("application-") for file in files}
 
-    def finish(self, *, healthy: bool = True) -> None:
+    def finish(self) -> None:
         """Wait until all Applications are there and applied, and healthy where another one waits for them."""
         everybody = self.expected | {"root"}
 
         def done() -> bool:
             found = self.look()
-            return everybody == {name for name, one in found.items() if synced(one) and (not healthy or fine(one))}
+            return everybody == {name for name, one in found.items() if synced(one) and fine(one)}
 
         self.argo.until(f"{sorted(everybody)} are synced", done, 3 * PATIENCE)
 
