@@ -222,11 +222,11 @@ def timezone_named(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=at, message=message, fix=fix, edits=meant(at, zone, known))
 
 
-@rule("GEN-SITE-030", "GPU drivers come from inside, too")
-def drivers_inside(cluster: Cluster) -> Iterator[Finding]:
-    """Where images come from a mirror, because nodes do not reach the outside, the driver's container does not either:
-    it downloads packages for the kernel when it starts, and no GPU comes up. Precompiled drivers, packages from a
-    server of the site, or drivers of the nodes' own system need nothing from outside.
+@rule("GEN-SITE-030", "what programs download comes from inside, too")
+def downloads_inside(cluster: Cluster) -> Iterator[Finding]:
+    """Where images come from a mirror, because nodes do not reach the outside, programs that download at their start do
+    not either: the GPU driver's container fetches packages for the kernel, and without them no GPU comes up.
+    Precompiled drivers, packages from a server of the site, or drivers of the nodes' own system need nothing of that.
 
     Wrong:
         site: {images: harbor.example.org/mirror}
@@ -235,11 +235,11 @@ def drivers_inside(cluster: Cluster) -> Iterator[Finding]:
         components:
           gpu-operator: {values: {driver: {usePrecompiled: true, version: '595'}}}
     """
-    driver = cluster.settings("gpu-operator").values.get("driver")
-    said = driver if isinstance(driver, dict) else {}
-    settled = said.get("enabled") is False or said.get("usePrecompiled") or said.get("repoConfig")
-    ways_out = cluster.site.proxy or settled or not cluster.settings("gpu-operator").managed
-    if cluster.site.images and cluster.gpu_nodes and not ways_out:
-        message = f"images come from {cluster.site.images}, and GPU drivers still download packages from outside"
-        fix = "set driver.usePrecompiled, driver.repoConfig or `driver.enabled: false` in the values of gpu-operator"
-        yield Finding(at=("site", "images"), message=message, fix=fix)
+    if not cluster.site.images or cluster.site.proxy:
+        return
+    for one in CATALOGUE.values():
+        settings = cluster.settings(one.name)
+        found = one.downloads(settings.values) if settings.managed and one.wanted(cluster) else None
+        if found:
+            message = f"images come from {cluster.site.images}, and {one.name} still downloads {found.what}"
+            yield Finding(at=("site", "images"), message=message, fix=f"{found.instead} in the values of {one.name}")

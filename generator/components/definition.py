@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from generator.components.component import Chart, Component
+from generator.components.component import Chart, Component, Manifest
 from generator.components.jobs import JobKind, Jobs
 from generator.components.operated import Api, Made, Names, OperatedKind
 from generator.model.cluster import Cluster
@@ -71,6 +71,18 @@ class OperatorImages(Struct, frozen=True, kw_only=True):
     names: tuple[str, ...]
 
 
+class Download(Struct, frozen=True):
+    """What programs fetch from outside when they start, and what to set so that they need not."""
+
+    what: str
+    instead: str
+
+
+def no_download(_values: Manifest) -> Download | None:
+    """Tell that images are all that is fetched."""
+    return None
+
+
 Make: TypeAlias = Callable[[Cluster], Component]
 
 ALL_NODES = ""
@@ -128,6 +140,8 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """How many of each extended resource pods find on a node; None, for how names begin, where nobody can tell."""
     node_labels: tuple[str, ...] = ()
     """How the labels begin that it puts on nodes, by what it finds there."""
+    downloads: Callable[[Manifest], Download | None] = no_download
+    """What it fetches from outside beside images, with these chart values of the user's."""
     notes: str = ""
     """What the documentation says of it, in Markdown."""
     image_joining: ImageJoining | None = None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, proxy_variables
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
-from generator.components.definition import Definition, ImageJoining, Version, Versions
+from generator.components.definition import Definition, Download, ImageJoining, Version, Versions
 from generator.components.node_feature_discovery import feature_rule
 from generator.components.operated import Api, Made, MadePods, OperatedKind
 from generator.components.parts import tolerations
@@ -110,6 +110,15 @@ def driver(cluster: Cluster) -> Manifest:
     }
 
 
+def downloads(values: Manifest) -> Download | None:
+    """Tell of the driver's packages, unless the values say that it needs none or where it gets them."""
+    driver = values.get("driver")
+    said = driver if isinstance(driver, dict) else {}
+    if said.get("enabled") is False or said.get("usePrecompiled") or said.get("repoConfig"):
+        return None
+    return Download("packages for GPU drivers", "driver.usePrecompiled, driver.repoConfig or `driver.enabled: false`")
+
+
 def mig(machines: tuple[Machine, ...]) -> Manifest:
     """Split GPUs where a pool asks for it; other GPUs are told to stay whole. The strategy is the cluster's: mixed
     as soon as one pool asks for that.
@@ -205,6 +214,7 @@ DEFINITION = Definition(
     resources=(GPU, MIG),
     offers=offers,
     node_labels=(VENDOR,),
+    downloads=downloads,
     notes="Open kernel modules, so that network cards reach GPU memory by DMA-BUF. A new driver waits on each node "
     "until its driver pod is deleted: empty the node of jobs first. The toolkit's drop-in for containerd repeats what "
     "config.toml said when it ran: after a change there, restart its pods. For drivers that come with the nodes' "

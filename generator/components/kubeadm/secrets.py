@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from generator.components.component import Secret
-from generator.components.node_text import Escaped, Shell, Template, Text, Word, joined
+from generator.components.node_text import Escaped, Remark, Shell, Template, Text, Word, joined
 
 HEAD = Template("\n# {namespace}/{name}, read by {readers}; with it lost: {loss}{mine}\nmkdir -p {namespace}/{name}\n")
 MINE = Template("; first put here: {files}")
@@ -41,7 +41,7 @@ def _file(secret: Secret, key: str) -> Text:
 
 
 def _head(secret: Secret) -> Text:
-    readers = joined((Word(reader) for reader in secret.readers), ", ")
+    readers = joined((Remark(reader) for reader in secret.readers), ", ")
     mine = [_file(secret, key) for key in secret.keys if secret.source == "given" and key not in secret.known]
     first = Text(MINE, files=joined(mine, ", ")) if mine else joined(())
     return Text(HEAD, readers=readers, loss=Word(secret.loss), mine=first, **_where(secret))
