@@ -310,6 +310,32 @@ def test_an_absent_token_is_told_after_all_else_is_set(site: Zabbix, ml50: Clust
     assert "kubernetes" in site.run().stderr
 
 
+def test_the_heartbeat_beats_while_the_server_writes(site: Zabbix, services: str) -> None:
+    (host,) = site.get("host", filter={"host": "ml50-monitoring"})
+    site.write("secrets", SECRETS)
+    asked = ("heartbeat", "ml50-monitoring", f"{services}/argo")
+    before = Answers.count
+    silent = site.run(*asked)
+    assert (silent.returncode, silent.stderr) == (
+        1,
+        "zabbix-configure: ml50-monitoring has had no new data for 300 s\n",
+    )
+    assert Answers.count == before
+    with site.site.server():
+        (item,) = site.get("item", hostids=host["hostid"])
+
+        def written() -> bool:
+            site.do("task.create", [{"type": 6, "request": {"itemid": item["itemid"]}}])
+            return site.get("item", itemids=item["itemid"])[0]["lastclock"] != "0"
+
+        wait("a value of the proxy", written)
+    beaten = site.run(*asked)
+    assert (beaten.returncode, beaten.stdout) == (0, "done\n"), beaten.stderr
+    assert Answers.count > before
+    nowhere = site.run("heartbeat", "ml50-monitoring", "http://127.0.0.1:1/")
+    assert nowhere.returncode == 1
+
+
 def test_it_gives_up_on_a_frontend_that_is_not_there(site: Zabbix, ml50: Cluster) -> None:
     assert site.configure(ml50).returncode == 0
     done = site.run(ZABBIX_API="http://127.0.0.1:1", WAIT="1")
@@ -484,7 +510,7 @@ EXPECTED = [
     partial(faulty, "ml50-cluster", "MinIO has no write quorum"),
     partial(faulty, "ml50-cluster", "Drives are offline"),
     partial(faulty, "ml50-cluster", "Node gpu-02 is not ready"),
-    partial(faulty, "ml50-cluster", "Backup datasets is too old"),
+    partial(faulty, "ml50-cluster", "Backup datasets is too old, or there never was one"),
     partial(faulty, "gpu-01", "GPUs are missing"),
     partial(faulty, "gpu-01", "GPU 0 is hot"),
     partial(faulty, "gpu-01", "GPU 3: fault of the device (XID 79)"),
