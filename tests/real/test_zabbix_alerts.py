@@ -64,6 +64,8 @@ class Health(NamedTuple):
     uptime: int
     disk: int
     inodes: int
+    waiting: int
+    running: int
     seen: int
     """Seconds since the proxy came."""
     backup: int
@@ -73,12 +75,12 @@ class Health(NamedTuple):
 QUIET = Health(
     health=0, up=1, quorum=1, degraded=0, used=84, online=10, offline=0, pending=50, ready="True", api="ok",
     pressure="False", temperature=85, gpus=2, xid=0, rows=0, failure=0, errors=10, downed=0, state=4, rate=400,
-    cpu=95, memory=6, uptime=601, disk=85, inodes=6, seen=200, backup=AGE - 600,
+    cpu=95, memory=6, uptime=601, disk=85, inodes=6, waiting=3, running=1, seen=200, backup=AGE - 600,
 )  # fmt: skip
 LOUD = Health(
     health=2, up=0, quorum=0, degraded=1, used=96, online=8, offline=1, pending=51, ready="False", api="no",
     pressure="True", temperature=91, gpus=2, xid=79, rows=1, failure=1, errors=11, downed=1, state=1, rate=200,
-    cpu=96, memory=4, uptime=30, disk=96, inodes=4, seen=400, backup=AGE + 60,
+    cpu=96, memory=4, uptime=30, disk=96, inodes=4, waiting=1, running=0, seen=400, backup=AGE + 60,
 )  # fmt: skip
 # What cannot be together with the former: a warning, the last drive that may be lost, parts that are not there at all.
 # The proxy never came, and a program's error was there from the beginning.
@@ -147,6 +149,9 @@ def nodes(told: Health) -> str:
 
 def samples(told: Health, now: int) -> dict[str, str]:
     """Return what arrives under each key that is sent."""
+    # Kueue leaves out what is 0.
+    counts = {"pendingWorkloads": told.waiting, "admittedWorkloads": told.running}
+    queue = {name: count for name, count in counts.items() if count}
     return {
         "ceph.metrics": ceph(told),
         "minio.metrics": minio(told),
@@ -155,6 +160,8 @@ def samples(told: Health, now: int) -> dict[str, str]:
         "kube.nodes": nodes(told),
         "kube.ready": told.api,
         "kube.pods.pending": json.dumps({"items": [{}] * told.pending}),
+        "kube.queues": json.dumps({"items": [{"metadata": {"name": "vision"}, "status": queue}]}),
+        "kube.gangs": json.dumps({"items": []}),
         "agent.ping": "1",
         "system.uptime": str(told.uptime),
         "system.cpu.util": str(told.cpu),
@@ -296,6 +303,7 @@ def test_what_never_sent_anything_is_missed(fired: dict[str, set[str]]) -> None:
         "No data from MinIO for 10 minutes",
         "The API server is not ready",
         "No data on pods for 10 minutes",
+        "No data on queues for 10 minutes",
         "Backup nightly is too old, or there never was one",
     }
 
