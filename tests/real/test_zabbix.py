@@ -329,7 +329,7 @@ def test_the_heartbeat_beats_while_the_server_writes(site: Zabbix, services: str
 
         def written() -> bool:
             site.do("task.create", [{"type": 6, "request": {"itemid": item["itemid"]}}])
-            return site.get("item", itemids=item["itemid"])[0]["lastclock"] != "0"
+            return bool(site.get("item", itemids=item["itemid"])[0]["lastclock"] != "0")
 
         wait("a value of the proxy", written)
     beaten = site.run(*asked)
