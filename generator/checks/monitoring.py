@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from generator.checks.places import entries, meant
-from generator.checks.tiers import default_classes, storage_classes
+from generator.checks.tiers import default_classes, is_on_ceph, storage_classes
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
 from generator.model.monitoring import Alert, http_port
@@ -177,3 +177,23 @@ def trends_longer(cluster: Cluster) -> Iterator[Finding]:
             *put((*ZABBIX, "history"), min(31, zabbix.history)),
         )
         yield Finding(at=(*ZABBIX, "trends"), message=message, edits=edits)
+
+
+@warning("GEN-MON-009", "somebody outside misses the monitoring")
+def missed_outside(cluster: Cluster) -> Iterator[Finding]:
+    """A Zabbix whose database is on Ceph stops with Ceph, and with it every alert, that on Ceph too. Only something
+    outside the cluster can tell of it: an address that alerts when Zabbix no longer asks it. An external database or a
+    class of your own needs none for that.
+
+    Wrong:
+        zabbix: {storageClass: rbd-nvme}
+    Right:
+        zabbix: {storageClass: rbd-nvme, heartbeat: https://watch.example.org/ping/lab}
+    """
+    zabbix = cluster.monitoring.zabbix
+    if zabbix and zabbix.heartbeat and not http_port(zabbix.heartbeat):
+        message = f"{zabbix.heartbeat} cannot be asked: it is no address of HTTP"
+        yield Finding(at=(*ZABBIX, "heartbeat"), message=message, fix="heartbeat: https://<its host>/<its path>")
+    elif zabbix and not zabbix.heartbeat and is_on_ceph(cluster, zabbix.storage_class):
+        message = "Zabbix's database is on Ceph: when Ceph stops, nobody is told of it"
+        yield Finding(at=ZABBIX, key=True, message=message, fix="heartbeat: https://<what alerts when it is not asked>")

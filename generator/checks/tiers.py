@@ -155,3 +155,10 @@ def _named(pool: CephPool, at: Path, otherwise: Path) -> Path:
 def default_classes(cluster: Cluster) -> list[PlacedPool]:
     """Return the pools whose storage class is the default one for volumes."""
     return [placed for placed in ceph_pools(cluster) if placed.pool.default and placed.use in {"block", "file"}]
+
+
+def is_on_ceph(cluster: Cluster, storage_class: str | None) -> bool:
+    """Tell whether volumes of a class, of the default one for None, lie on the cluster's Ceph."""
+    if storage_class is None:
+        return bool(default_classes(cluster))
+    return any(name == storage_class and at[: len(CEPH)] == CEPH for name, at in storage_classes(cluster))

@@ -31,7 +31,8 @@ class Alert(Section, frozen=True, kw_only=True):
 
 class Zabbix(Section, frozen=True, kw_only=True):
     """Zabbix in the cluster. `storage` is the database's volume, `history` and `trends` are kept in days.
-    `mattermost` is the server's address.
+    `mattermost` is the server's address. `heartbeat` is an address outside the cluster, asked every five minutes as
+    long as Zabbix works: what is there alerts when it is no longer asked.
     """
 
     host: Host | None = None
@@ -40,6 +41,7 @@ class Zabbix(Section, frozen=True, kw_only=True):
     history: Positive = 31
     trends: Positive = 365
     mattermost: Url | None = None
+    heartbeat: Url | None = None
     alerts: tuple[Alert, ...] = ()
 
 

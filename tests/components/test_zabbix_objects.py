@@ -39,11 +39,13 @@ def of_kind(cluster: Cluster, kind: str, name: str | None = None) -> list[Manife
 
 
 def pods(cluster: Cluster) -> dict[str, Manifest]:
-    return {
-        one["metadata"]["name"]: one["spec"]["template"]["spec"]
-        for one in everything(cluster)
-        if "template" in one.get("spec", {})
-    }
+    return {name: template["spec"] for name, template in pod_templates(cluster).items()}
+
+
+def pod_templates(cluster: Cluster) -> dict[str, Manifest]:
+    specs = [(one["metadata"]["name"], one.get("spec", {})) for one in everything(cluster)]
+    found = [(name, spec.get("jobTemplate", {}).get("spec", spec).get("template")) for name, spec in specs]
+    return {name: template for name, template in found if template}
 
 
 def test_only_where_it_is_asked_for(a30: Cluster) -> None:
@@ -164,9 +166,7 @@ def test_no_service_for_gpus_where_there_are_none(ml50: Cluster) -> None:
 
 
 def test_services_and_policies_select_pods_that_exist(ml50: Cluster) -> None:
-    labels = [
-        one["spec"]["template"]["metadata"]["labels"] for one in everything(ml50) if "template" in one.get("spec", {})
-    ]
+    labels = [template["metadata"]["labels"] for template in pod_templates(ml50).values()]
     for one in of_kind(ml50, "Service"):
         if one["metadata"]["namespace"] == NAMESPACE:
             assert one["spec"]["selector"] in labels
@@ -256,6 +256,20 @@ def test_alerts_reach_the_port_of_their_address(ml50: Cluster, mattermost: str, 
 def test_without_alerts_the_server_reaches_nobody_outside(ml50: Cluster) -> None:
     (policy,) = of_kind(with_zabbix(ml50, alerts=()), "NetworkPolicy", "zabbix-server")
     assert not [rule for rule in policy["spec"]["egress"] if "ipBlock" in rule["to"][0]]
+
+
+def test_the_heartbeat_reaches_the_frontend_and_its_address_only(ml50: Cluster) -> None:
+    cluster = with_zabbix(ml50, heartbeat="https://watch.example.org:8443/ping")
+    (beat,) = of_kind(cluster, "CronJob")
+    spec = beat["spec"]["jobTemplate"]["spec"]["template"]
+    (policy,) = of_kind(cluster, "NetworkPolicy", "zabbix-heartbeat")
+    assert policy["spec"]["podSelector"]["matchLabels"] == spec["metadata"]["labels"]
+    frontend, outside = policy["spec"]["egress"]
+    assert frontend["to"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "zabbix-web"}}}]
+    assert [one["port"] for one in outside["ports"]] == [8443]
+    (container,) = spec["spec"]["containers"]
+    assert container["command"][-3:] == ["heartbeat", "ml50-monitoring", "https://watch.example.org:8443/ping"]
+    assert of_kind(with_zabbix(ml50, heartbeat=None), "CronJob") == []
 
 
 def waves(cluster: Cluster) -> dict[tuple[str, str], int]:

@@ -120,12 +120,15 @@ def test_every_node_is_a_host_with_what_it_has(site: Zabbix, ml50: Cluster) -> N
     (group,) = site.get("hostgroup", filter={"name": "gen/ml50"})
     hosts = site.get("host", groupids=group["groupid"], selectParentTemplates=["host"], selectMacros=["macro", "value"])
     linked = {one["host"]: {template["host"] for template in one["parentTemplates"]} for one in hosts}
-    assert linked.keys() == {machine.name for machine in ml50.machines} | {"ml50-cluster"}
+    assert linked.keys() == {machine.name for machine in ml50.machines} | {"ml50-cluster", "ml50-monitoring"}
     assert {name for name, found in linked.items() if "gen GPU" in found} == {one.name for one in ml50.gpu_nodes}
     assert sum("gen node" in found and "gen GPU" not in found for found in linked.values()) == 35
-    assert linked["ml50-cluster"] == {"gen Kubernetes", "gen Ceph", "gen MinIO", "gen backups"}
+    assert linked["ml50-cluster"] == {
+        "gen Kubernetes", "gen queues", "gen Ceph", "gen MinIO", "gen backups",
+    }  # fmt: skip
     (proxy,) = site.get("proxy")
-    assert {one["proxy_hostid"] for one in hosts} == {proxy["proxyid"]}
+    by_server = {one["host"] for one in hosts if one["proxy_hostid"] != proxy["proxyid"]}
+    assert by_server == {"ml50-monitoring"}
     macros = {one["macro"]: one["value"] for host in hosts if host["host"] == "gpu-01" for one in host["macros"]}
     assert macros == {"{$GPU.COUNT}": "8", "{$IB.PORTS}": "2", "{$IB.RATE}": "400"}
 
@@ -310,6 +313,32 @@ def test_an_absent_token_is_told_after_all_else_is_set(site: Zabbix, ml50: Clust
     assert "kubernetes" in site.run().stderr
 
 
+def test_the_heartbeat_beats_while_the_server_writes(site: Zabbix, services: str) -> None:
+    (host,) = site.get("host", filter={"host": "ml50-monitoring"})
+    site.write("secrets", SECRETS)
+    asked = ("heartbeat", "ml50-monitoring", f"{services}/argo")
+    before = Answers.count
+    silent = site.run(*asked)
+    assert (silent.returncode, silent.stderr) == (
+        1,
+        "zabbix-configure: ml50-monitoring has had no new data for 300 s\n",
+    )
+    assert Answers.count == before
+    with site.site.server():
+        (item,) = site.get("item", hostids=host["hostid"])
+
+        def written() -> bool:
+            site.do("task.create", [{"type": 6, "request": {"itemid": item["itemid"]}}])
+            return bool(site.get("item", itemids=item["itemid"])[0]["lastclock"] != "0")
+
+        wait("a value of the proxy", written)
+    beaten = site.run(*asked)
+    assert (beaten.returncode, beaten.stdout) == (0, "done\n"), beaten.stderr
+    assert Answers.count > before
+    nowhere = site.run("heartbeat", "ml50-monitoring", "http://127.0.0.1:1/")
+    assert nowhere.returncode == 1
+
+
 def test_it_gives_up_on_a_frontend_that_is_not_there(site: Zabbix, ml50: Cluster) -> None:
     assert site.configure(ml50).returncode == 0
     done = site.run(ZABBIX_API="http://127.0.0.1:1", WAIT="1")
@@ -356,6 +385,9 @@ minio_cluster_capacity_usable_free_bytes{server="127.0.0.1:9000"} 400
 ARGO = 'argo_workflows_backup_last_success_seconds{backup="datasets"} 1000\n'
 
 
+QUEUE = {"metadata": {"name": "vision"}, "status": {"pendingWorkloads": 4}}
+
+
 def node(name: str, ready: str) -> dict[str, Any]:
     conditions = [{"type": "DiskPressure", "status": "False"}, {"type": "Ready", "status": ready}]
     return {"metadata": {"name": name}, "spec": {}, "status": {"conditions": conditions}}
@@ -384,6 +416,10 @@ class Answers(BaseHTTPRequestHandler):
             "/api/v1/nodes": json.dumps({"items": [node("gpu-01", "True"), node("gpu-02", "False")]}),
             "/api/v1/pods?fieldSelector=status.phase%3DPending": json.dumps({"items": [{}, {}, {}]}),
             "/api/v1/pods?fieldSelector=status.phase%3DFailed": json.dumps({"items": []}),
+            "/apis/kueue.x-k8s.io/v1beta2/clusterqueues": json.dumps({"items": [QUEUE]}),
+            "/apis/scheduling.volcano.sh/v1beta1/podgroups": json.dumps(
+                {"items": [{"status": {"phase": "Pending"}}, {}]}
+            ),
         }
         return pages[self.path]
 
@@ -436,7 +472,7 @@ def test_the_server_measures_and_sees_faults(site: Zabbix, services: str) -> Non
     macros = [{"macro": f"{{${name}.URL}}", "value": services + path} for name, path in addresses.items()]
     site.do("host.update", {"hostid": hosts["ml50-cluster"], "macros": macros})
     masters = site.get("item", hostids=hosts["ml50-cluster"], filter={"type": 19})
-    assert len(masters) == 7
+    assert len(masters) == 9
     masters += site.get("item", hostids=hosts["ml50-cluster"], filter={"type": 15})
     with site.site.server() as port:
         for number in range(12):
@@ -473,6 +509,9 @@ EXPECTED = [
     partial(measured, "ml50-cluster", "kube.pods.pending", "3"),
     partial(measured, "ml50-cluster", "kube.node.ready[gpu-02]", "False"),
     partial(measured, "ml50-cluster", "backup.last[datasets]", "1000"),
+    partial(measured, "ml50-cluster", "kube.queue.pending[vision]", "4"),
+    partial(measured, "ml50-cluster", "kube.queue.admitted[vision]", "0"),
+    partial(measured, "ml50-cluster", "kube.gangs.pending", "1"),
     partial(measured, "gpu-01", "gpu.count", "7"),
     partial(measured, "gpu-01", "gpu.utilization[6]", "56"),
     partial(measured, "gpu-01", "gpu.memory.used[0]", "1073741824"),
@@ -484,7 +523,7 @@ EXPECTED = [
     partial(faulty, "ml50-cluster", "MinIO has no write quorum"),
     partial(faulty, "ml50-cluster", "Drives are offline"),
     partial(faulty, "ml50-cluster", "Node gpu-02 is not ready"),
-    partial(faulty, "ml50-cluster", "Backup datasets is too old"),
+    partial(faulty, "ml50-cluster", "Backup datasets is too old, or there never was one"),
     partial(faulty, "gpu-01", "GPUs are missing"),
     partial(faulty, "gpu-01", "GPU 0 is hot"),
     partial(faulty, "gpu-01", "GPU 3: fault of the device (XID 79)"),

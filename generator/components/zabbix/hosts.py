@@ -12,6 +12,7 @@ from generator.components.zabbix.templates.devices import GPU, INFINIBAND
 from generator.components.zabbix.templates.kubernetes import BACKUPS, KUBERNETES, backup
 from generator.components.zabbix.templates.monitoring import MONITORING
 from generator.components.zabbix.templates.node import NODE
+from generator.components.zabbix.templates.queues import QUEUES
 from generator.components.zabbix.templates.storage import CEPH, MINIO
 from generator.model.cluster import Cluster
 from generator.model.cron import parse
@@ -66,6 +67,8 @@ def services(cluster: Cluster) -> Manifest:
     """Return the host that holds what is the cluster's, not a node's."""
     domain = cluster.kubernetes.dns_domain
     linked, macros = [KUBERNETES], {"{$KUBE.URL}": f"https://kubernetes.default.svc.{domain}"}
+    if cluster.teams:
+        linked.append(QUEUES)
     if cluster.storage.ceph:
         linked.append(CEPH)
         macros["{$CEPH.URL}"] = f"http://{CEPH_SERVICE}.{domain}:{CEPH_PORT}/metrics"

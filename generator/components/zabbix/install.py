@@ -10,7 +10,7 @@ from generator.components.zabbix.names import AGENTS, NAMESPACE, TOKEN
 from generator.components.zabbix.network import policies
 from generator.components.zabbix.server import ingress, proxy_set, server, web
 from generator.components.zabbix.settings import host_maps, script_map, settings_map, template_map, used_media
-from generator.components.zabbix.setup import configure_job, password_job
+from generator.components.zabbix.setup import configure_job, heartbeat, password_job
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
@@ -55,6 +55,7 @@ def manifests(cluster: Cluster, settings: Zabbix) -> tuple[Manifest, ...]:
         *maps,
         settings_map(cluster, settings),
         password_job(cluster),
+        *((heartbeat(cluster, settings.heartbeat),) if settings.heartbeat else ()),
         configure_job(cluster, settings, [made["metadata"]["name"] for made in maps]),
     )
 
@@ -78,7 +79,7 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             source="generated",
             loss="harmless",
             rotate="change the password of the user Admin in Zabbix first, then replace it",
-            readers=("zabbix-password", "zabbix-configure"),
+            readers=("zabbix-password", "zabbix-configure", *(("zabbix-heartbeat",) if settings.heartbeat else ())),
         ),
         Secret(
             name=TOKEN,

@@ -15,6 +15,7 @@ from generator.components.static import read_objects
 from generator.components.zabbix.database import DATABASE
 from generator.components.zabbix.names import labels, metadata
 from generator.components.zabbix.server import PROXY, SERVER, WEB
+from generator.components.zabbix.setup import HEARTBEAT
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix, http_port
 
@@ -24,8 +25,11 @@ def policies(cluster: Cluster, settings: Zabbix) -> Iterator[Manifest]:
     address and Cilium by name.
     """
     yield from read_objects("zabbix/policies.yaml")
-    calls = [{"to": pods(DATABASE), "ports": [tcp(5432)]}, *outside(cluster, settings)]
+    calls = [{"to": pods(DATABASE), "ports": [tcp(5432)]}, *outside(cluster, media_ports(settings))]
     yield part(SERVER, ingress=[{"from": pods(PROXY, WEB), "ports": [tcp(10051)]}], egress=calls)
+    if settings.heartbeat:
+        watcher = outside(cluster, [http_port(settings.heartbeat) or 443])
+        yield part(HEARTBEAT, egress=[{"to": pods(WEB), "ports": [tcp(8080)]}, *watcher])
     if cluster.networks.cni == "cilium":
         yield part(PROXY, egress=services())
         yield from read_objects("zabbix/cilium-policy.yaml")
@@ -50,11 +54,11 @@ def hosts(cluster: Cluster) -> Manifest:
     return {"to": blocks, "ports": [tcp(API_PORT), tcp(CEPH_PORT)]}
 
 
-def outside(cluster: Cluster, settings: Zabbix) -> list[Manifest]:
-    """Let alerts out to where they are sent, but not to pods and Services."""
+def outside(cluster: Cluster, ports: list[int]) -> list[Manifest]:
+    """Let out to these ports of everything but pods and Services."""
     inside = [str(cluster.kubernetes.pod_cidr), str(cluster.kubernetes.service_cidr)]
-    ports = [tcp(port) for port in media_ports(settings)]
-    return [{"to": [{"ipBlock": {"cidr": "0.0.0.0/0", "except": inside}}], "ports": ports}] if ports else []
+    block = {"ipBlock": {"cidr": "0.0.0.0/0", "except": inside}}
+    return [{"to": [block], "ports": [tcp(port) for port in ports]}] if ports else []
 
 
 def media_ports(settings: Zabbix) -> list[int]:

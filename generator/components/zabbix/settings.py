@@ -104,8 +104,11 @@ def overview(cluster: Cluster) -> Manifest:
     gpus = [machine.name for machine in cluster.gpu_nodes]
     ports = [machine.name for machine in cluster.machines if machine.hardware.hcas and cluster.fabric]
     ceph = [whole(cluster)] if cluster.storage.ceph else []
+    queues = [whole(cluster)] if cluster.teams else []
     # Each row's hosts, and the names and items of its graphs.
     shown: list[tuple[list[str], list[tuple[str, ...]]]] = [
+        ([whole(cluster)], [("Pods pending and failed", "Pods pending", "Pods failed")]),
+        (queues, [("Jobs that wait", "Queue *: jobs that wait"), ("Jobs that run", "Queue *: jobs that run")]),
         (nodes, [("CPU utilization", "CPU utilization"), ("Memory available", "Memory available, share")]),
         (gpus, [("GPU utilization", "GPU *: utilization"), ("GPU temperature", "GPU *: temperature")]),
         (ports, [("InfiniBand received", "*: received"), ("InfiniBand sent", "*: sent")]),

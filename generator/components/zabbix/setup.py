@@ -11,6 +11,7 @@ from generator.model.monitoring import Zabbix
 
 CONFIGURE = "zabbix-configure"
 PASSWORD = "zabbix-password"  # noqa: S105  # a name
+HEARTBEAT = "zabbix-heartbeat"
 CONFIGURATION = "/etc/zabbix-configure"
 SECRETS = "/run/zabbix-configure"
 USER = 65534
@@ -46,6 +47,28 @@ def job(name: str, number: int, spec: Manifest) -> Manifest:
             "backoffLimit": 3,
             "activeDeadlineSeconds": 3600,
             "template": {"metadata": {"labels": labels(CONFIGURE)}, "spec": spec},
+        },
+    }
+
+
+def heartbeat(cluster: Cluster, address: str) -> Manifest:
+    """Return the CronJob that asks the address outside as long as Zabbix answers and has new data."""
+    secret = _secret("zabbix-admin", "password", "password")
+    folders = {"script": [_map("zabbix-configure-script")], "secrets": [secret]}
+    seen = f"{cluster.name}-monitoring"
+    spec = script(cluster, folders, "heartbeat", seen, address)
+    template = {"metadata": {"labels": labels(HEARTBEAT)}, "spec": spec}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": metadata(HEARTBEAT, annotations=wave(CONFIGURED)),
+        "spec": {
+            "schedule": "*/5 * * * *",
+            "timeZone": "Etc/UTC",
+            "concurrencyPolicy": "Replace",
+            "successfulJobsHistoryLimit": 1,
+            "failedJobsHistoryLimit": 3,
+            "jobTemplate": {"spec": {"backoffLimit": 0, "activeDeadlineSeconds": 240, "template": template}},
         },
     }
 

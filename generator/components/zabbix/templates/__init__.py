@@ -8,9 +8,10 @@ from generator.components.zabbix.templates.devices import gpu, infiniband
 from generator.components.zabbix.templates.kubernetes import backups, kubernetes
 from generator.components.zabbix.templates.monitoring import monitoring
 from generator.components.zabbix.templates.node import node
+from generator.components.zabbix.templates.queues import queues
 from generator.components.zabbix.templates.storage import ceph, minio
 
-MADE = (node, gpu, infiniband, ceph, minio, kubernetes, backups, monitoring)
+MADE = (node, gpu, infiniband, ceph, minio, kubernetes, queues, backups, monitoring)
 
 
 @cache

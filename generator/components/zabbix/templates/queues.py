@@ -1,0 +1,56 @@
+"""What the proxy reads of Kueue's queues and Volcano's gangs: from the API server, which it asks anyway."""
+
+from generator.components.component import Manifest
+from generator.components.zabbix.export import dependent, discovery, integer, lld, step, template, trigger
+from generator.components.zabbix.templates.kubernetes import asked
+
+QUEUES = "gen queues"
+
+WAITING = (
+    "return JSON.parse(value).items.filter(function (one) { return (one.status || {}).phase == 'Pending'; }).length;"
+)
+
+
+def queues() -> Manifest:
+    """Return what waits and what runs in each queue, and the gangs that have no place yet."""
+    silent = trigger("No data on queues for 10 minutes", "nodata(/@/kube.queues.count,10m)=1", "HIGH")
+    count = step("JSONPATH", "$.items.length()")
+    return template(
+        QUEUES,
+        "Kueue's queues and Volcano's gangs, as the API server tells of them",
+        macros={"{$KUBE.URL}": "https://kubernetes.default.svc"},
+        items=[
+            asked("kube.queues", "Queues", "/apis/kueue.x-k8s.io/v1beta2/clusterqueues"),
+            integer(dependent("kube.queues", "kube.queues.count", "Queues there are", count, triggers=[silent])),
+            asked("kube.gangs", "Gangs", "/apis/scheduling.volcano.sh/v1beta1/podgroups"),
+            integer(
+                dependent("kube.gangs", "kube.gangs.pending", "Gangs without a place", step("JAVASCRIPT", WAITING))
+            ),
+        ],
+        discovery_rules=[found()],
+    )
+
+
+def found() -> Manifest:
+    """Find the queues."""
+    stuck = "min(/@/kube.queue.pending[{#QUEUE}],1d)>0 and max(/@/kube.queue.admitted[{#QUEUE}],1d)=0"
+    still = trigger("Queue {#QUEUE}: jobs have waited for a day and none runs", stuck, "WARNING")
+    return discovery(
+        "kube.queues.discovery",
+        "Queues",
+        master="kube.queues",
+        steps=[step("JSONPATH", "$.items")],
+        lld_macro_paths=lld(QUEUE="$.metadata.name"),
+        item_prototypes=[
+            of_queue("pending", "jobs that wait", "pendingWorkloads"),
+            of_queue("admitted", "jobs that run", "admittedWorkloads"),
+        ],
+        trigger_prototypes=[still],
+    )
+
+
+def of_queue(key: str, name: str, field: str) -> Manifest:
+    """Return an item of one queue; Kueue leaves out what is 0."""
+    path = f"$.items[?(@.metadata.name=='{{#QUEUE}}')].status.{field}.first()"
+    taken = step("JSONPATH", path, error_handler="CUSTOM_VALUE", error_handler_params="0")
+    return integer(dependent("kube.queues", f"kube.queue.{key}[{{#QUEUE}}]", f"Queue {{#QUEUE}}: {name}", taken))
