@@ -6,9 +6,11 @@ from typing import Any
 
 import msgspec
 
+from generator.checks.servers import urls
 from generator.model.cluster import Cluster, Spec
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule
+from generator.model.secret_texts import assigned, given, in_address, is_named_so, is_secret
 
 # How credentials look that have a form of their own.
 _FORMS = {
@@ -20,9 +22,14 @@ _FORMS = {
     "a webhook's address": r"hooks\.slack\.com/(?:services|workflows)/\w",
     "a JSON web token": r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.",
 }
-_ANY = re.compile("|".join(_FORMS.values()))
+# One of these is in every text of such a form: where none is, nothing need be compiled, which takes longest.
+_MARKS = ("AKIA", "ASIA", "PRIVATE KEY", "gh", "glpat-", "xox", "hooks.slack.com", "eyJ")
+_WORDS = ("passw", "passphrase", "secret", "key", "token")
 # Keys of chart values whose text is the secret itself, not the name of one.
-_KEYS = re.compile(r"(?:password|passwd|passphrase|token|apikey|api_key|clientsecret|client_secret)$", re.IGNORECASE)
+_KEYS = re.compile(
+    r"(?:password|passwd|passphrase|token|apikey|api_key|clientsecret|client_secret)$|(?:^|[^a-z])(?:pass|pwd)$",
+    re.IGNORECASE,
+)
 
 
 @rule("GEN-SITE-020", "no secrets in the cluster file")
@@ -36,23 +43,48 @@ def no_secrets(cluster: Cluster) -> Iterator[Finding]:
         components: {kube-prometheus-stack: {values: {grafana: {admin: {existingSecret: grafana-admin}}}}}
     """
     parts = {name: getattr(cluster, name) for name in Spec.__struct_fields__}
-    for at, text in _texts(msgspec.to_builtins(parts, enc_hook=str)):
-        if _ANY.search(text):
-            found = next(what for what, form in _FORMS.items() if re.search(form, text))
-            yield Finding(at=at, message=f"this is {found}", fix="remove it, and replace it where it is used")
-        elif at[0] == "components" and "values" in at and _KEYS.search(str(at[-1])) and not text.startswith("$"):
+    addresses = {at for at, _ in urls(cluster)}
+    for at, text, beside in _texts(msgspec.to_builtins(parts, enc_hook=str)):
+        if found := _form(text):
+            fix = "remove it, and replace it where it is used"
+            yield Finding(at=at, message=f"this is {found}", fix=fix, secret=True)
+        elif at not in addresses and in_address(text):
+            fix = "take it out, and change it where it is used"
+            yield Finding(at=at, message="an address holds a password or a token", fix=fix, secret=True)
+        elif at[0] == "components" and "values" in at and (what := _password(str(at[-1]), text, beside)):
             fix = "name an existing Secret instead: charts take `existingSecret` or the like"
-            yield Finding(at=at, message=f"{at[-1]} is written out", fix=fix)
+            yield Finding(at=at, message=f"{what} is written out", fix=fix, secret=True)
 
 
-def _texts(whole: dict[str, Any]) -> list[tuple[Path, str]]:
-    """Return all texts that are not empty, each with its place."""
-    found: list[tuple[Path, str]] = []
+def _form(text: str) -> str | None:
+    """Return what a text holds that has a form of its own."""
+    if not any(mark in text for mark in _MARKS):
+        return None
+    return next((what for what, form in _FORMS.items() if re.search(form, text)), None)
+
+
+def _password(key: str, text: str, beside: dict[str, Any]) -> str:
+    """Return what of chart values is a password: the text of a key, of a variable, or a part of a longer text."""
+    if _KEYS.search(key) and not text.startswith("$"):
+        return key
+    # `secretKey` beside `secretName` is the key of a Secret.
+    named = is_named_so(key) and not any("secret" in str(each).lower() for each in beside if each != key)
+    if named and is_secret(text):
+        return key
+    if key == "value" and is_named_so(str(beside.get("name"))) and is_secret(text):
+        return f"the variable {beside['name']}"
+    inside = any(word in text.lower() for word in _WORDS) and any(map(is_secret, (*given(text), *assigned(text))))
+    return "a password in a text" if inside else ""
+
+
+def _texts(whole: dict[str, Any]) -> list[tuple[Path, str, Any]]:
+    """Return all texts that are not empty, each with its place and the map or list that it is in."""
+    found: list[tuple[Path, str, Any]] = []
     inside: list[tuple[Path, Any]] = [((), whole)]
     for at, value in inside:  # which grows
         for key, each in value.items() if isinstance(value, dict) else enumerate(value):
             if each and isinstance(each, str):
-                found.append(((*at, key), each))
+                found.append(((*at, key), each, value))
             elif isinstance(each, (dict, list, tuple)):
                 inside.append(((*at, key), each))
     return found
