@@ -23,13 +23,14 @@ _FORMS = {
     "a JSON web token": r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.",
 }
 # One of these is in every text of such a form: where none is, nothing need be compiled, which takes longest.
-_MARKS = ("AKIA", "ASIA", "PRIVATE KEY", "gh", "glpat-", "xox", "hooks.slack.com", "eyJ")
-_WORDS = ("passw", "passphrase", "secret", "key", "token")
+_MARKS = (
+    "AKIA", "ASIA", "PRIVATE KEY", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox",
+    "hooks.slack.com", "eyJ",
+)  # fmt: skip
+# Nor is anything named like a password without one of these.
+_WORDS = ("pass", "pwd", "secret", "key", "token")
 # Keys of chart values whose text is the secret itself, not the name of one.
-_KEYS = re.compile(
-    r"(?:password|passwd|passphrase|token|apikey|api_key|clientsecret|client_secret)$|(?:^|[^a-z])(?:pass|pwd)$",
-    re.IGNORECASE,
-)
+_KEYS = r"(?i)(?:password|passwd|passphrase|token|apikey|api_key|clientsecret|client_secret)$|(?:^|[^a-z])(?:pass|pwd)$"
 
 
 @rule("GEN-SITE-020", "no secrets in the cluster file")
@@ -44,8 +45,11 @@ def no_secrets(cluster: Cluster) -> Iterator[Finding]:
     """
     parts = {name: getattr(cluster, name) for name in Spec.__struct_fields__}
     addresses = {at for at, _ in urls(cluster)}
-    for at, text, beside in _texts(msgspec.to_builtins(parts, enc_hook=str)):
-        if found := _form(text):
+    texts = _texts(msgspec.to_builtins(parts, enc_hook=str))
+    whole = "\n".join(text for _, text, _ in texts)
+    forms = _FORMS if any(mark in whole for mark in _MARKS) else {}
+    for at, text, beside in texts:
+        if found := next((what for what, form in forms.items() if re.search(form, text)), None):
             fix = "remove it, and replace it where it is used"
             yield Finding(at=at, message=f"this is {found}", fix=fix, secret=True)
         elif at not in addresses and in_address(text):
@@ -56,25 +60,18 @@ def no_secrets(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, message=f"{what} is written out", fix=fix, secret=True)
 
 
-def _form(text: str) -> str | None:
-    """Return what a text holds that has a form of its own."""
-    if not any(mark in text for mark in _MARKS):
-        return None
-    return next((what for what, form in _FORMS.items() if re.search(form, text)), None)
-
-
 def _password(key: str, text: str, beside: dict[str, Any]) -> str:
     """Return what of chart values is a password: the text of a key, of a variable, or a part of a longer text."""
-    if _KEYS.search(key) and not text.startswith("$"):
+    named = str(beside.get("name")) if key == "value" else key
+    if not any(word in f"{named} {text}".lower() for word in _WORDS):
+        return ""
+    if re.search(_KEYS, key) and not text.startswith("$"):
         return key
     # `secretKey` beside `secretName` is the key of a Secret.
-    named = is_named_so(key) and not any("secret" in str(each).lower() for each in beside if each != key)
-    if named and is_secret(text):
-        return key
-    if key == "value" and is_named_so(str(beside.get("name"))) and is_secret(text):
-        return f"the variable {beside['name']}"
-    inside = any(word in text.lower() for word in _WORDS) and any(map(is_secret, (*given(text), *assigned(text))))
-    return "a password in a text" if inside else ""
+    of_secret = key != "value" and any("secret" in str(each).lower() for each in beside if each != key)
+    if is_named_so(named) and not of_secret and is_secret(text):
+        return key if named == key else f"the variable {named}"
+    return "a password in a text" if any(map(is_secret, (*given(text), *assigned(text)))) else ""
 
 
 def _texts(whole: dict[str, Any]) -> list[tuple[Path, str, Any]]:

@@ -48,7 +48,8 @@ def is_secret(value: str) -> bool:
 
 def in_address(text: str) -> bool:
     """Tell whether an address in the text holds a password or a token."""
-    return "://" in text and re.search(_ADDRESS, text) is not None
+    # Mostly there is nothing to look at.
+    return "://" in text and ("@" in text or "?" in text) and re.search(_ADDRESS, text) is not None
 
 
 _ADDRESS = (
