@@ -171,8 +171,10 @@ def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
         if not re.fullmatch(host, each.registry):
             yield Finding(at=(*at, "registry"), message=f"`{each.registry}` is not a registry's host", fix=example)
         if not re.fullmatch(rf"{host}(/[\w./-]+)?", each.mirror):
-            message, fix = f"`{each.mirror}` is not a registry's host", f"{example}/docker"
-            yield Finding(at=(*at, "mirror"), message=message, fix=fix)
+            message, where = f"`{each.mirror}` is not a registry's host", (*at, "mirror")
+            plain = re.sub(r"^https?://(?:[^/@]*@)?|/+$", "", each.mirror)
+            edits = put(where, plain) if re.fullmatch(rf"{host}(/[\w./-]+)?", plain) else ()
+            yield Finding(at=where, message=message, fix="" if edits else f"{example}/docker", edits=edits)
         if each.registry == each.mirror:
             message = f"{each.registry} would be its own mirror"
             yield Finding(at=(*at, "mirror"), message=message, edits=remove(at))
