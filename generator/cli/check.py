@@ -55,11 +55,15 @@ def command(
 
 
 def _with_waivers(one: Loaded) -> Loaded:
-    """Add findings on waivers that have expired: they depend on the day, so that only `check` has them."""
+    """Add findings on waivers that have expired, which depends on the day, or that waive nothing there is, which takes
+    all codes to tell: so that only `check` has them.
+    """
     if not one.cluster or not one.cluster.waivers:
         return one
     from datetime import UTC, datetime  # noqa: PLC0415 - for the few clusters with waivers
 
-    from generator.rules.waivers import expired  # noqa: PLC0415 - as above
+    from generator.cli.rendered import all_codes  # noqa: PLC0415 - as above
+    from generator.rules.waivers import expired, unwaivable  # noqa: PLC0415 - as above
 
-    return one.adding(expired(one.cluster, datetime.now(UTC).date()))
+    found = [*unwaivable(one.cluster, all_codes()), *expired(one.cluster, datetime.now(UTC).date())]
+    return one.adding(found)

@@ -65,15 +65,20 @@ def _judged(options: CheckOptions, root: Path, loaded: list[Loaded]) -> Iterable
 
 
 def _judges(options: CheckOptions) -> Judges:
-    of_server = explained([refusals])
-    looked_for = {*(RULES if options.rendered else ()), *(of_server if options.server else ())}
     return Judges(
         rules=options.rendered,
         server=_server(options) if options.server else None,
         schemas=options.schemas,
-        codes=Codes(explained=explanations(), waivable={*RULES, *of_server}, looked_for=looked_for),
+        codes=all_codes(rendered=options.rendered, server=options.server),
         today=datetime.now(UTC).date(),
     )
+
+
+def all_codes(*, rendered: bool = False, server: bool = False) -> Codes:
+    """Return all codes, and which of them are looked for: those of rules on built objects, those of an API server."""
+    of_server = explained([refusals])
+    looked_for = {*(RULES if rendered else ()), *(of_server if server else ())}
+    return Codes(explained=explanations(), waivable={*RULES, *of_server}, looked_for=looked_for)
 
 
 def _server(options: CheckOptions) -> Callable[[Built], Answers]:

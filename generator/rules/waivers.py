@@ -106,6 +106,14 @@ def expired(cluster: Cluster, today: date) -> Iterator[Finding]:
             yield _ended(index, waiver)
 
 
+def unwaivable(cluster: Cluster, codes: Codes) -> Iterator[Finding]:
+    """Yield a finding for each waiver whose code is none that can be waived."""
+    for index, waiver in enumerate(cluster.waivers):
+        if waiver.code not in codes.waivable:
+            message, fix = _unwaivable(waiver.code, codes)
+            yield UNWAIVABLE.complete(Finding(at=("waivers", index, "code"), message=message, fix=fix))
+
+
 def _ended(index: int, waiver: Waiver) -> Finding:
     message = f"the waiver of {waiver.owner} for {waiver.code} ended with {waiver.expires}"
     fix = "settle the finding and remove the waiver, or have its owner renew it"
