@@ -1,8 +1,8 @@
 """What lies beside the code as files: every reader reads it alike, every linter is content, and nobody changes it."""
 
 import os
-import shutil
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
