@@ -222,7 +222,7 @@ def timezone_named(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=at, message=message, fix=fix, edits=meant(at, zone, known))
 
 
-@rule("GEN-SITE-030", "what programs download comes from inside, too")
+@warning("GEN-SITE-030", "what programs download comes from inside, too")
 def downloads_inside(cluster: Cluster) -> Iterator[Finding]:
     """Where images come from a mirror, because nodes do not reach the outside, programs that download at their start do
     not either: the GPU driver's container fetches packages for the kernel, and without them no GPU comes up.
