@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import entries, given_twice, repeats
+from generator.checks.places import entries, given_twice, repeats, suggest
 from generator.components import CATALOGUE
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
@@ -111,6 +111,24 @@ def priorities_differ(cluster: Cluster) -> Iterator[Finding]:
     for value, at, first in repeats(items):
         message = f"the priorities {first[-1]} and {at[-1]} are both {value}"
         yield Finding(at=at, also=first, message=message, fix="give another number, or remove one")
+
+
+@rule("GEN-TEAM-028", "teams use priorities that exist")
+def priorities_known(cluster: Cluster) -> Iterator[Finding]:
+    """The classes of jobs are the cluster's; a team is given some of them.
+
+    Wrong:
+        - {name: vision, priorities: [normal, urgnet], ...}
+    Right:
+        - {name: vision, priorities: [normal, urgent], ...}
+    """
+    known = cluster.scheduling.priorities
+    for place, team in entries(cluster.teams, "teams"):
+        for at, name in entries(team.priorities or (), *place, "priorities"):
+            if name not in known:
+                message = f"team {team.name} may use the priority {name}, which is not one of the cluster's"
+                fix = suggest(name, known, f"one of {', '.join(known)}" if known else "remove it")
+                yield Finding(at=at, also=("scheduling", "priorities"), message=message, fix=fix)
 
 
 @warning("GEN-TEAM-026", "teams are not privileged")

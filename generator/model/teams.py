@@ -35,7 +35,8 @@ class Quota(Section, frozen=True, kw_only=True):
 class Team(Section, frozen=True, kw_only=True):
     """A team has a namespace of its name, a queue, and quotas by pool. `storage` bounds its volume claims.
     `security` is its Pod Security level. `queueing` is Kueue's strategy: `StrictFIFO` lets nobody pass
-    a big job that waits.
+    a big job that waits. `priorities` are the classes of jobs that its members may use (none given: all but the
+    highest).
     """
 
     name: Annotated[
@@ -51,6 +52,7 @@ class Team(Section, frozen=True, kw_only=True):
     storage: Quantity | None = None
     security: Literal["baseline", "restricted", "privileged"] = "baseline"
     queueing: Literal["BestEffortFIFO", "StrictFIFO"] = "BestEffortFIFO"
+    priorities: tuple[Name, ...] | None = None
 
 
 class Scheduling(Section, frozen=True, kw_only=True):
@@ -61,3 +63,13 @@ class Scheduling(Section, frozen=True, kw_only=True):
     priorities: dict[Name, Priority] = field(default_factory=lambda: {"low": 100, "normal": 1000, "urgent": 10000})
     reclaim: Literal["any", "lower-priority", "never"] = "any"
     start_minutes: Annotated[int, Meta(ge=1, le=1440)] = 30
+
+    def open_to(self, team: Team) -> list[str]:
+        """Return the classes that a team may use: those it names, else all but the highest, which stop the others'
+        jobs. Where all are equal, none is the highest.
+        """
+        if team.priorities is not None:
+            return list(team.priorities)
+        highest = max(self.priorities.values(), default=0)
+        lower = [name for name, value in self.priorities.items() if value < highest]
+        return lower or list(self.priorities)

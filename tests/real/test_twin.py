@@ -236,7 +236,6 @@ def test_work_without_gpus_runs_on_cpu_nodes(twin: "Twin", member: "Members") ->
     assert most(lambda: len(vision.pods("many")), NEVER) == 0
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="new: Kueue counts what the LimitRange gives instead of the limits")
 def test_limits_count_as_the_requests_they_become(member: "Members") -> None:
     vision = member("vision")
     assert vision.submit(many_cpus(2, {"limits": {"cpu": "8", "memory": "1Gi"}})) == (201, "")
@@ -261,7 +260,6 @@ def test_a_job_that_does_not_tolerate_the_taint_waits(member: "Members") -> None
     assert most(lambda: len(vision.pods("train")), NEVER) == 0
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="S10: without the annotation parts start")
 def test_what_a_team_may_submit_is_always_a_gang(twin: "Twin", member: "Members") -> None:
     from twin.team import job, most
 
@@ -283,7 +281,6 @@ def test_what_fits_the_sums_but_no_node_is_not_let_in(twin: "Twin", member: "Mem
     assert most(lambda: int(language.has("large", "Admitted")), NEVER) == 0
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="S20: any member may call a job urgent")
 def test_urgent_is_for_those_who_may(member: "Members") -> None:
     from twin.team import job
 

@@ -68,13 +68,24 @@ def values(cluster: Cluster) -> Manifest:
         "operator": {"upgradeCRD": False, "cleanupCRD": False, "tolerations": tolerations(cluster.control_plane)},
         "daemonsets": {"tolerations": tolerations(cluster.gpu_nodes)},
         "driver": driver(),
-        "toolkit": {"enabled": True},
+        "toolkit": toolkit(),
         **mig(cluster.gpu_nodes),
         "dcgm": {"enabled": False},
         "dcgmExporter": exporter(prometheus=cluster.monitoring.prometheus is not None),
         # With either of these, or a loaded nvidia_fs, the device plugin puts every HCA into every GPU pod.
         "gds": {"enabled": False},
         "gdrcopy": {"enabled": False},
+    }
+
+
+def toolkit() -> Manifest:
+    """Give devices only to pods that the device plugin gave them to, by CDI. The toolkit's default is to believe
+    NVIDIA_VISIBLE_DEVICES of any pod with the operator's runtime class. The operator's own pods are privileged, whom
+    it believes still (container-toolkit v1.20.0: internal/config/image; gpu-operator v26.7.0: assets).
+    """
+    return {
+        "enabled": True,
+        "env": [{"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "value": "false"}],
     }
 
 
