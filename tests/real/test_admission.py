@@ -51,7 +51,8 @@ def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
     runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}}
     api.apply(runtime | {"handler": "nvidia"})  # as the GPU operator makes it
     for namespace in component.namespaces:
-        api.namespace(namespace.name, namespace.labels)
+        security = {"pod-security.kubernetes.io/enforce": namespace.security or "privileged"}
+        api.namespace(namespace.name, namespace.labels | security)
     for manifest in (*shared.objects, *component.base, *component.objects):
         api.apply(manifest)
     for name, group in (("admins", "platform"), ("controllers", "system:serviceaccounts")):
@@ -278,8 +279,8 @@ def each_hour(inner: Object) -> Object:
         pytest.param(job_set({PRIORITY_LABEL: "low"}), ALICE, NO_QUEUE, id="a JobSet without a queue"),
         pytest.param(deployment(), ALICE, NO_QUEUE, id="a service without a queue"),
         pytest.param(job(labels={}), ADMIN, NO_QUEUE, id="an administrator's job without a queue"),
-        pytest.param(owned(job(labels={}), "JobSet"), ALICE, NO_QUEUE, id="a person's part of a JobSet"),
-        pytest.param(owned(job(labels={}), "JobSet"), OWN_ACCOUNT, NO_QUEUE, id="a part made by the team's account"),
+        pytest.param(owned(job(), "JobSet"), ALICE, NOT_OWNER, id="a person's part of a JobSet"),
+        pytest.param(owned(job(), "JobSet"), OWN_ACCOUNT, NOT_OWNER, id="a part made by the team's account"),
         pytest.param(owned(job(labels={}), "CronJob", "batch/v1"), CRON, NO_QUEUE, id="a CronJob's job"),
         pytest.param(job(container=GPU), ALICE, NO_VOLCANO, id="a GPU job for the default scheduler"),
         pytest.param(job(spec=GPU_FIRST), ALICE, NO_VOLCANO, id="GPUs of an init container"),
@@ -406,3 +407,96 @@ def test_only_members_read_secrets(team: "ApiServer", role: str, seen: int) -> N
     assert team.request("GET", f"/api/v1/namespaces/{namespace}/secrets", by=who)[0] == seen
     assert team.request("GET", f"/api/v1/namespaces/{namespace}/pods", by=who)[0] == 200
     assert team.request("GET", "/api/v1/namespaces/kube-system/pods", by=who)[0] == 403
+
+
+NAMESPACED = f"/api/v1/namespaces/{TEAM}"
+RIGHTS = [
+    ("PATCH", f"{NAMESPACED}/pods/one", "change a pod, and with it Kueue's gate"),
+    ("PATCH", f"{NAMESPACED}/pods/one/ephemeralcontainers", "add a container to a pod that runs"),
+    ("PATCH", f"{NAMESPACED}/pods/one/resize", "give a pod more than was counted"),
+    ("PATCH", f"{NAMESPACED}/pods/one/status", "say that a pod is done"),
+    ("POST", f"{NAMESPACED}/pods/one/binding", "place a pod"),
+    ("PATCH", f"/apis/batch/v1/namespaces/{TEAM}/jobs/one/status", "say that a job is done"),
+    ("PATCH", f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{TEAM}/workloads/one", "change what is counted"),
+    ("PATCH", f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{TEAM}/workloads/one/status", "let a job in"),
+    ("DELETE", f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{TEAM}/workloads/one", "take away what is counted"),
+    ("POST", f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{TEAM}/workloads", "bring a Workload that is let in"),
+    ("POST", f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{TEAM}/localqueues", "lead to another team's quota"),
+    ("PATCH", "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/vision", "own more"),
+    ("POST", "/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses", "make a class of their own"),
+    ("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", "make such a class for pods"),
+    ("PATCH", f"/api/v1/namespaces/{TEAM}", "give the team a class by the namespace's label"),
+    ("POST", f"{NAMESPACED}/serviceaccounts", "make an account that counts as nobody's"),
+    ("POST", f"{NAMESPACED}/serviceaccounts/default/token", "act as the team's account"),
+    ("POST", "/api/v1/namespaces/kueue-system/serviceaccounts/kueue-controller-manager/token", "act as Kueue"),
+    ("POST", f"/apis/rbac.authorization.k8s.io/v1/namespaces/{TEAM}/rolebindings", "give rights to an account"),
+    ("POST", f"/apis/apps/v1/namespaces/{TEAM}/replicasets", "make what Kueue takes for a part of a service"),
+    ("POST", f"/apis/apps/v1/namespaces/{TEAM}/daemonsets", "run on every node"),
+    ("POST", f"{NAMESPACED}/replicationcontrollers", "run what Kueue does not know"),
+    ("POST", f"/apis/resource.k8s.io/v1/namespaces/{TEAM}/resourceclaims", "claim devices past the quotas"),
+    ("POST", f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{TEAM}/podgroups", "make a gang by hand"),
+    ("PATCH", f"{NAMESPACED}/resourcequotas/team", "have more volumes"),
+    ("POST", f"/apis/networking.k8s.io/v1/namespaces/{TEAM}/networkpolicies", "open the network"),
+    ("POST", f"/apis/discovery.k8s.io/v1/namespaces/{TEAM}/endpointslices", "send others' traffic elsewhere"),
+    ("POST", "/apis/node.k8s.io/v1/runtimeclasses", "make a runtime class"),
+    ("POST", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", "write rules"),
+    ("GET", "/api/v1/namespaces/language/pods", "see what another team runs"),
+    ("POST", "/apis/batch/v1/namespaces/language/jobs", "run on another team's quota"),
+    ("POST", "/api/v1/namespaces/language/pods/one/exec", "enter another team's pods"),
+    ("POST", "/api/v1/namespaces/gpu-operator/pods/one/exec", "enter the pods that see all devices"),
+    ("GET", "/api/v1/nodes/gpu-01/proxy/pods", "ask a node itself"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "path", "to"), RIGHTS, ids=[to for _, _, to in RIGHTS])
+def test_members_have_no_right_to(team: "ApiServer", method: str, path: str, to: str) -> None:
+    """A right is asked before the object is looked for: 404 would mean that they may."""
+    status, answer = team.request(method, path, {} if method in {"POST", "PATCH"} else None, by=ALICE)
+    assert status == 403, (to, answer)
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({"hostNetwork": True}, "hostNetwork"),
+        ({"hostPID": True}, "hostPID"),
+        ({"volumes": [{"name": "disk", "hostPath": {"path": "/dev"}}]}, "hostPath"),
+        ({"containers": [{"securityContext": {"privileged": True}}]}, "privileged"),
+        ({"containers": [{"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}]}, "SYS_ADMIN"),
+        ({"containers": [{"ports": [{"containerPort": 1, "hostPort": 1}]}]}, "hostPort"),
+    ],
+    ids=["network", "processes", "paths", "privileges", "capabilities", "ports"],
+)
+def test_members_get_nothing_of_the_host(team: "ApiServer", spec: Object, told: str) -> None:
+    made = pod()
+    made["spec"] |= {key: value for key, value in spec.items() if key != "containers"}
+    for changes in spec.get("containers", []):
+        made["spec"]["containers"][0] |= changes
+    status, message = team.create(made, by=ALICE)
+    assert (status, told in message) == (403, True), message
+
+
+OUTWARD = {"type": "ClusterIP", "ports": [{"port": 443}]}
+
+
+def service(spec: Object) -> Object:
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "one", "namespace": TEAM}, "spec": spec}
+
+
+def secret(kind: str) -> Object:
+    annotations = {"kubernetes.io/service-account.name": "default"}
+    metadata = {"name": "one", "namespace": TEAM, "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": kind}
+
+
+def test_a_service_takes_no_address_of_others(team: "ApiServer") -> None:
+    """CVE-2020-8554: nodes would send what is for that address to the team's pods."""
+    assert team.create(service(OUTWARD), by=ALICE) == (201, "")
+    status, message = team.create(service(OUTWARD | {"externalIPs": ["10.10.0.2"]}), by=ALICE)
+    assert (status, "leave externalIPs out" in message) == (422, True), message
+
+
+def test_a_token_of_an_account_never_becomes_a_secret(team: "ApiServer") -> None:
+    assert team.create(secret("Opaque"), by=ALICE) == (201, "")
+    status, message = team.create(secret("kubernetes.io/service-account-token"), by=ALICE)
+    assert (status, "tokens of accounts end with their pods" in message) == (422, True), message

@@ -39,6 +39,8 @@ def policies(jobs: Jobs) -> tuple[Manifest, ...]:
         orphan_marks(jobs),
         volcano_jobs(),
         pod_groups(),
+        addresses(),
+        tokens(),
     )
     return tuple(item for policy in made for item in (policy, binding(policy)))
 
@@ -206,4 +208,33 @@ def pod_groups() -> Manifest:
         },
         variables={"controller": BY_CONTROLLER},
         conditions={"entering": ENTERING},
+    )  # fmt: skip
+
+
+def addresses() -> Manifest:
+    """Refuse Services that take an address by naming it: nodes would send others' traffic to the team's pods
+    (CVE-2020-8554).
+    """
+    return policy(
+        "gen-no-external-addresses",
+        [resources("", ["services"], "CREATE", "UPDATE")],
+        validations={
+            "object.spec.?externalIPs.orValue([]).size() == 0":
+            "leave externalIPs out: an address outside the cluster is not a team's to take",
+        },
+        conditions={"entering": ENTERING},
+    )  # fmt: skip
+
+
+def tokens() -> Manifest:
+    """Refuse Secrets that the token of a ServiceAccount is written into, which outlives the pods and those who had the
+    right to read it.
+    """
+    return policy(
+        "gen-no-token-secrets",
+        [resources("", ["secrets"], "CREATE")],
+        validations={
+            f"({BY_CONTROLLER}) || object.?type.orValue('') != 'kubernetes.io/service-account-token'":
+            "let pods have the token that Kubernetes mounts: tokens of accounts end with their pods",
+        },
     )  # fmt: skip
