@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import entries, given_twice, listed_twice, repeats
+from generator.checks.places import entries, given_twice, listed_twice, meant, repeats
 from generator.components import CATALOGUE
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, put
+from generator.model.finding import Finding, put, remove
 from generator.model.rule import rule, warning
+from generator.spec.near import suggest
 
 NAMESPACES = {"default"}.union(*(one.namespaces for one in CATALOGUE.values()))
 """Namespaces of what gen installs and of Kubernetes, beside all that begin with `kube-`."""
@@ -112,6 +113,25 @@ def priorities_differ(cluster: Cluster) -> Iterator[Finding]:
     for value, at, first in repeats(items):
         message = f"the priorities {first[-1]} and {at[-1]} are both {value}"
         yield Finding(at=at, also=first, message=message, fix="give another number, or remove one")
+
+
+@rule("GEN-TEAM-028", "teams use priorities that exist")
+def priorities_known(cluster: Cluster) -> Iterator[Finding]:
+    """The classes of jobs are the cluster's; a team is given some of them.
+
+    Wrong:
+        - {name: vision, priorities: [normal, urgnet], ...}
+    Right:
+        - {name: vision, priorities: [normal, urgent], ...}
+    """
+    known = cluster.scheduling.priorities
+    for place, team in entries(cluster.teams, "teams"):
+        for at, name in entries(team.priorities or (), *place, "priorities"):
+            if name not in known:
+                message = f"team {team.name} may use the priority {name}, which is not one of the cluster's"
+                fix = suggest(name, known, f"one of {', '.join(known)}" if known else "remove it")
+                edits = meant(at, name, known) if known else remove(at)
+                yield Finding(at=at, also=("scheduling", "priorities"), message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-TEAM-026", "teams are not privileged")

@@ -37,6 +37,8 @@ TEAM = f"{OWN_LABELS}/team"
 """The label of a team's namespace; its value is the team's name."""
 QUEUE = "kueue.x-k8s.io/queue-name"
 """The label of a job; its value is the LocalQueue that it starts through."""
+PRIORITY = "kueue.x-k8s.io/priority-class"
+"""The label of a job; its value is the class that orders it in its queue and in preemption."""
 QUOTAS: Names = (
     ("Cohort", "spec.cohort"),
     ("Cohort", "spec.cohortName"),
@@ -233,7 +235,7 @@ DEFINITION = Definition(
     ),
     label_names=(
         ("LocalQueue", QUEUE, OWN),
-        ("WorkloadPriorityClass", "kueue.x-k8s.io/priority-class"),
+        ("WorkloadPriorityClass", PRIORITY),
     ),
     notes="Decides which job starts, on whose quota, and which one stops for it. Only whole jobs are stopped. An "
     "admitted job that does not start within `scheduling.startMinutes` gives its quota back.",

@@ -35,7 +35,8 @@ class Quota(Section, frozen=True, kw_only=True):
 class Team(Section, frozen=True, kw_only=True):
     """A team has a namespace of its name, a queue, and quotas by pool. `storage` bounds its volume claims, and
     `storage_classes` those of each class it names. `security` is its Pod Security level. `queueing` is Kueue's
-    strategy: `StrictFIFO` lets nobody pass a big job that waits.
+    strategy: `StrictFIFO` lets nobody pass a big job that waits. `priorities` are the classes of jobs that its members
+    may use (none given: all but the highest).
     """
 
     name: Annotated[
@@ -52,6 +53,7 @@ class Team(Section, frozen=True, kw_only=True):
     storage_classes: dict[Name, Quantity] = field(default_factory=dict)
     security: Literal["baseline", "restricted", "privileged"] = "baseline"
     queueing: Literal["BestEffortFIFO", "StrictFIFO"] = "BestEffortFIFO"
+    priorities: tuple[Name, ...] | None = None
 
 
 class Scheduling(Section, frozen=True, kw_only=True):
@@ -62,3 +64,13 @@ class Scheduling(Section, frozen=True, kw_only=True):
     priorities: dict[Name, Priority] = field(default_factory=lambda: {"low": 100, "normal": 1000, "urgent": 10000})
     reclaim: Literal["any", "lower-priority", "never"] = "any"
     start_minutes: Annotated[int, Meta(ge=1, le=1440)] = 30
+
+    def open_to(self, team: Team) -> list[str]:
+        """Return the classes that a team may use: those it names, else all but the highest, which stop the others'
+        jobs. Where all are equal, none is the highest.
+        """
+        if team.priorities is not None:
+            return list(team.priorities)
+        highest = max(self.priorities.values(), default=0)
+        lower = [name for name, value in self.priorities.items() if value < highest]
+        return lower or list(self.priorities)

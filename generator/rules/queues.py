@@ -40,10 +40,10 @@ def gang_scheduled(built: Built) -> Iterator[Finding]:
             yield pod.finding(message, "spec", "schedulerName", fix=f"schedulerName: {SCHEDULER}")
 
 
-@rule("GEN-QUEUE-002", "what runs in a team's namespace names its queue")
+@rule("GEN-QUEUE-002", "what runs in a team's namespace names its queue", severity=Severity.WARNING)
 def queued(built: Built) -> Iterator[Finding]:
-    """In namespaces of teams jobs and services start through the team's queue, which its name leads to. The API server
-    refuses those that name none; of a CronJob it refuses the Jobs, each time.
+    """In namespaces of teams jobs and services start through the team's queue. Kueue puts what names none into the one
+    called `default`, and writes its name into the object: Git and the cluster then differ.
 
     Wrong:
         kind: Job

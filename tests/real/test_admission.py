@@ -1,9 +1,12 @@
 """What the API server itself says to jobs, pods and PodGroups in a team's namespace."""
 
+import re
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
+from reference import ROOT
 
 from generator.components import JOBS as JOB_KINDS
 from generator.components.common import OIDC_PREFIX
@@ -33,6 +36,7 @@ def account(namespace: str, name: str) -> "Identity":
 
 
 JOBS = account("kube-system", "job-controller")
+KUEUE = account("kueue-system", "kueue-controller-manager")
 CRON = account("kube-system", "cronjob-controller")
 JOBSETS = account("jobset-system", "jobset-controller-manager")
 VOLCANO = account("volcano-system", "volcano-controllers")
@@ -47,8 +51,11 @@ def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
     api.namespace(OTHER)
     api.namespace(TEAM)
     api.apply(deployment("older"))  # from before the rules
+    runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}}
+    api.apply(runtime | {"handler": "nvidia"})  # as the GPU operator makes it
     for namespace in component.namespaces:
-        api.namespace(namespace.name, namespace.labels)
+        security = {"pod-security.kubernetes.io/enforce": namespace.security or "privileged"}
+        api.namespace(namespace.name, namespace.labels | security)
     for manifest in (*shared.objects, *component.base, *component.objects):
         api.apply(manifest)
     for name, group in (("admins", "platform"), ("controllers", "system:serviceaccounts")):
@@ -157,6 +164,21 @@ def owned(manifest: Object, kind: str, version: str = "jobset.x-k8s.io/v1alpha2"
     return manifest | {"metadata": manifest["metadata"] | {"ownerReferences": [owner]}}
 
 
+def gang(
+    parallelism: int, members: str | None, container: Object | None = None, completions: int | None = None
+) -> Object:
+    made = job(spec={"schedulerName": "volcano"}, container=GPU if container is None else None)
+    made["metadata"]["annotations"] = {} if members is None else {GANG: members}
+    made["spec"] |= {"parallelism": parallelism} | ({"completions": completions} if completions else {})
+    return made
+
+
+def template_labels(manifest: Object, labels: Object) -> Object:
+    found = deepcopy(manifest)
+    found["spec"]["template"].setdefault("metadata", {})["labels"] = labels
+    return found
+
+
 def elsewhere(manifest: Object) -> Object:
     return manifest | {"metadata": manifest["metadata"] | {"namespace": OTHER}}
 
@@ -166,6 +188,9 @@ def annotated(manifest: Object) -> Object:
 
 
 VOLCANO_PLACES = {"schedulerName": "volcano"}
+GANG = "scheduling.volcano.sh/group-min-member"
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+URGENT = QUEUE | {PRIORITY_LABEL: "urgent"}
 ADMITTED = {"kueue.x-k8s.io/podset": "main"}
 LIMITS_ONLY = {"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
 SLICE = {"resources": {"limits": {"nvidia.com/mig-1g.6gb": "1", "cpu": "1", "memory": "1Gi"}}}
@@ -178,19 +203,25 @@ GPU_FIRST = {"initContainers": [{"name": "init", "image": "example.org/train:1"}
         pytest.param(job(), ALICE, id="a job in the queue"),
         pytest.param(job(spec=VOLCANO_PLACES, container=GPU), ALICE, id="a job with GPUs in the queue"),
         pytest.param(job(spec={"priorityClassName": "batch-urgent"}), ALICE, id="a job with a priority of ours"),
-        pytest.param(job_set(QUEUE), ALICE, id="a JobSet in the queue"),
         pytest.param(deployment(labels=QUEUE), ALICE, id="a service in the queue"),
         pytest.param(cron_job(), ALICE, id="a CronJob, whose jobs are asked"),
         pytest.param(owned(job(labels={}), "JobSet"), JOBSETS, id="a part of a JobSet"),
         pytest.param(elsewhere(job(labels={})), ADMIN, id="a job outside the teams' namespaces"),
         pytest.param(elsewhere(pod(container=GPU)), ADMIN, id="a GPU pod outside the teams' namespaces"),
         pytest.param(pod(), ALICE, id="a pod"),
-        pytest.param(pod(container={}), ALICE, id="a pod that the LimitRange gives requests"),
         pytest.param(pod(container=LIMITS_ONLY), ALICE, id="a pod with limits only"),
         pytest.param(pod(spec={"priorityClassName": "batch-low"}), ALICE, id="a pod with a priority of ours"),
         pytest.param(pod(spec=VOLCANO_PLACES), ALICE, id="a CPU pod of a gang"),
         pytest.param(pod(spec=VOLCANO_PLACES | GATED, container=GPU), ALICE, id="a GPU pod that Kueue holds"),
         pytest.param(pod(ADMITTED, VOLCANO_PLACES, GPU), JOBS, id="a GPU pod of a job that Kueue let in"),
+        pytest.param(job(URGENT), ALICE, id="an urgent job of a team that may"),
+        pytest.param(job(container=LIMITS_ONLY), ALICE, id="a job with limits only"),
+        pytest.param(gang(2, "2"), ALICE, id="a gang"),
+        pytest.param(gang(4, "2", completions=2), ALICE, id="a gang of which some pods are never made"),
+        pytest.param(gang(3, None, {}), ALICE, id="many pods without GPUs"),
+        pytest.param(owned(gang(2, None), "JobSet"), JOBSETS, id="a part of a JobSet, which is no gang by itself"),
+        pytest.param(owned(pod(), "Job", "batch/v1"), JOBS, id="a pod of a job"),
+        pytest.param(job_set(QUEUE | {PRIORITY_LABEL: "low"}), ALICE, id="a JobSet of a class that the team may use"),
         pytest.param(pod_group(), VOLCANO, id="a PodGroup that Volcano makes"),
     ],
 )
@@ -205,17 +236,54 @@ FOREIGN = "schedulerName may be volcano or left out"
 PRIORITY = "priorityClassName may be one that begins with batch-"
 
 
+NOT_OWNER = "leave ownerReferences with controller: true to controllers"
+MARKED = "leave the label kueue.x-k8s.io/podset out"
+NO_REQUESTS = "give every container requests"
+RUNTIME = "leave runtimeClassName out"
+CLASS = "put the label kueue.x-k8s.io/priority-class on it"
+POD_CLASS = "priorityClassName is of a class that this team may not use"
+CLASS_LABEL = "the label kueue.x-k8s.io/priority-class names a class that this team may not use"
+NO_GANG = "put the annotation scheduling.volcano.sh/group-min-member on the Job"
+
+
+def devices(manifest: Object) -> Object:
+    annotations = {"nvidia.cdi.k8s.io/container.main": "management.nvidia.com/gpu=all"}
+    return manifest | {"metadata": manifest["metadata"] | {"annotations": annotations}}
+
+
+def inner_labels(manifest: Object, labels: Object) -> Object:
+    found = deepcopy(manifest)
+    found["spec"]["jobTemplate"]["metadata"] = {"labels": labels}
+    return found
+
+
+def resized(manifest: Object) -> Object:
+    found = deepcopy(manifest)
+    found["metadata"]["annotations"]["kueue.x-k8s.io/job-min-parallelism"] = "1"
+    return found
+
+
+def each_hour(inner: Object) -> Object:
+    """A CronJob of a job."""
+    found = cron_job()
+    found["spec"]["jobTemplate"] = {
+        "metadata": {"annotations": inner["metadata"]["annotations"]},
+        "spec": inner["spec"],
+    }
+    return found
+
+
 @pytest.mark.parametrize(
     ("manifest", "who", "told"),
     [
         pytest.param(job(labels={}), ALICE, NO_QUEUE, id="a job without a queue"),
         pytest.param(job(labels={"kueue.x-k8s.io/queue-name": ""}), ALICE, NO_QUEUE, id="a queue without a name"),
         pytest.param(annotated(job()), ALICE, NO_QUEUE, id="a queue as an annotation"),
-        pytest.param(job_set({}), ALICE, NO_QUEUE, id="a JobSet without a queue"),
+        pytest.param(job_set({PRIORITY_LABEL: "low"}), ALICE, NO_QUEUE, id="a JobSet without a queue"),
         pytest.param(deployment(), ALICE, NO_QUEUE, id="a service without a queue"),
         pytest.param(job(labels={}), ADMIN, NO_QUEUE, id="an administrator's job without a queue"),
-        pytest.param(owned(job(labels={}), "JobSet"), ALICE, NO_QUEUE, id="a person's part of a JobSet"),
-        pytest.param(owned(job(labels={}), "JobSet"), OWN_ACCOUNT, NO_QUEUE, id="a part made by the team's account"),
+        pytest.param(owned(job(), "JobSet"), ALICE, NOT_OWNER, id="a person's part of a JobSet"),
+        pytest.param(owned(job(), "JobSet"), OWN_ACCOUNT, NOT_OWNER, id="a part made by the team's account"),
         pytest.param(owned(job(labels={}), "CronJob", "batch/v1"), CRON, NO_QUEUE, id="a CronJob's job"),
         pytest.param(job(container=GPU), ALICE, NO_VOLCANO, id="a GPU job for the default scheduler"),
         pytest.param(job(spec=GPU_FIRST), ALICE, NO_VOLCANO, id="GPUs of an init container"),
@@ -240,6 +308,29 @@ PRIORITY = "priorityClassName may be one that begins with batch-"
         pytest.param(pod(ADMITTED, VOLCANO_PLACES, GPU), ALICE, NOT_HELD, id="a GPU pod that says it was let in"),
         pytest.param(pod(ADMITTED, VOLCANO_PLACES, GPU), OWN_ACCOUNT, NOT_HELD, id="the same of the team's account"),
         pytest.param(pod({}, VOLCANO_PLACES, GPU), JOBS, NOT_HELD, id="a GPU pod of a job that Kueue never saw"),
+        pytest.param(owned(job(), "Job", "batch/v1"), ALICE, NOT_OWNER, id="a job that claims an owner"),
+        pytest.param(owned(pod(), "Job", "batch/v1"), ALICE, NOT_OWNER, id="a pod that claims an owner"),
+        pytest.param(owned(cron_job(), "Job", "batch/v1"), ALICE, NOT_OWNER, id="a CronJob that claims an owner"),
+        pytest.param(owned(job(), "Job", "batch/v1"), OWN_ACCOUNT, NOT_OWNER, id="the same of the team's account"),
+        pytest.param(template_labels(job(), ADMITTED), ALICE, MARKED, id="a job whose pods say they were let in"),
+        pytest.param(pod(ADMITTED), ALICE, MARKED, id="a pod without GPUs that says it was let in"),
+        pytest.param(job(container={}), ALICE, NO_REQUESTS, id="a job that requests nothing"),
+        pytest.param(pod(container={}), ALICE, NO_REQUESTS, id="a pod that requests nothing"),
+        pytest.param(pod(spec={"runtimeClassName": "nvidia"}), ALICE, RUNTIME, id="a pod with the GPUs' runtime"),
+        pytest.param(job(spec={"runtimeClassName": "nvidia"}), ALICE, RUNTIME, id="a job with the GPUs' runtime"),
+        pytest.param(cron_job({"runtimeClassName": "x"}), ALICE, RUNTIME, id="a CronJob with any runtime"),
+        pytest.param(devices(pod()), ALICE, "leave annotations of cdi.k8s.io out", id="a pod that asks CDI itself"),
+        pytest.param(job(QUEUE | {PRIORITY_LABEL: "top"}), ALICE, CLASS, id="a class that is not the team's"),
+        pytest.param(job(spec={"priorityClassName": "batch-top"}), ALICE, POD_CLASS, id="such a class of pods"),
+        pytest.param(template_labels(job(), {PRIORITY_LABEL: "top"}), ALICE, CLASS_LABEL, id="such a label of pods"),
+        pytest.param(pod({PRIORITY_LABEL: "top"}), ALICE, CLASS_LABEL, id="such a label of a pod"),
+        pytest.param(inner_labels(cron_job(), {PRIORITY_LABEL: "top"}), ALICE, CLASS, id="such a label of its jobs"),
+        pytest.param(job(QUEUE | {PRIORITY_LABEL: "top"}), CRON, CLASS, id="such a class of a CronJob's job"),
+        pytest.param(job_set(QUEUE), ALICE, CLASS, id="a JobSet that leaves its class to its pods"),
+        pytest.param(gang(2, None), ALICE, NO_GANG, id="many pods with GPUs and no gang"),
+        pytest.param(gang(3, "2"), ALICE, NO_GANG, id="a gang that is less than its pods"),
+        pytest.param(resized(gang(2, "2")), ALICE, "leave kueue.x-k8s.io/job-min-par", id="a gang of many sizes"),
+        pytest.param(each_hour(gang(2, None)), ALICE, NO_GANG, id="the same each hour"),
         pytest.param(vcjob(), ADMIN, "Kueue cannot hold Volcano's own jobs back", id="a job of Volcano's"),
         pytest.param(pod_group(), ADMIN, "PodGroups are made from jobs", id="a person's PodGroup"),
     ],
@@ -250,12 +341,39 @@ def test_a_way_round_the_queue_is_closed(team: "ApiServer", manifest: Object, wh
     assert told in message
 
 
-def test_requests_are_needed_where_no_limit_range_gives_them(team: "ApiServer") -> None:
-    team.namespace("bare", {"gen.internal/team": "bare"})
-    manifest = pod(container={})
-    manifest["metadata"]["namespace"] = "bare"
-    status, message = team.create(manifest, by=ADMIN)
-    assert (status, "give every container requests" in message) == (422, True)
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("ownerReferences", [{"kind": "Job", "name": "owner", "controller": True}], NOT_OWNER),
+        ("labels", QUEUE | {PRIORITY_LABEL: "top"}, CLASS),
+        ("annotations", {GANG: "1"}, NO_GANG),
+    ],
+)
+def test_what_was_refused_cannot_be_written_later(team: "ApiServer", field: str, value: Any, told: str) -> None:
+    later = stored_job(team, f"later-{field.lower()}")
+    if field == "ownerReferences":
+        value = [value[0] | {"apiVersion": "batch/v1", "uid": "0" * 8}]
+    later["metadata"][field] = value
+    status, message = team.update(later, by=ALICE)
+    assert (status, told in message) == (422, True), message
+
+
+def stored_job(team: "ApiServer", name: str) -> Object:
+    """Store a gang that waits, and return it as the API server has it."""
+    made = gang(2, "2")
+    made["metadata"]["name"] = name
+    made["spec"]["suspend"] = True
+    team.apply(made)
+    found: Object = team.request("GET", f"/apis/batch/v1/namespaces/{TEAM}/jobs/{name}")[1]
+    return found
+
+
+def test_a_controller_writes_what_it_will(team: "ApiServer") -> None:
+    """Kueue puts its label into the template of what it lets in, also of what is from before the rules."""
+    stored = stored_job(team, "admitted")
+    stored["spec"]["template"]["metadata"] = {"labels": stored["spec"]["template"]["metadata"]["labels"] | ADMITTED}
+    assert team.update(stored, by=KUEUE) == (200, "")
+    assert MARKED in team.update(stored, by=ALICE)[1]
 
 
 def test_what_was_there_before_can_still_be_changed(team: "ApiServer") -> None:
@@ -292,3 +410,106 @@ def test_only_members_read_secrets(team: "ApiServer", role: str, seen: int) -> N
     assert team.request("GET", f"/api/v1/namespaces/{namespace}/secrets", by=who)[0] == seen
     assert team.request("GET", f"/api/v1/namespaces/{namespace}/pods", by=who)[0] == 200
     assert team.request("GET", "/api/v1/namespaces/kube-system/pods", by=who)[0] == 403
+
+
+NAMESPACED = f"/api/v1/namespaces/{TEAM}"
+RIGHTS = [
+    ("PATCH", f"{NAMESPACED}/pods/one", "change a pod, and with it Kueue's gate"),
+    ("PATCH", f"{NAMESPACED}/pods/one/ephemeralcontainers", "add a container to a pod that runs"),
+    ("PATCH", f"{NAMESPACED}/pods/one/resize", "give a pod more than was counted"),
+    ("PATCH", f"{NAMESPACED}/pods/one/status", "say that a pod is done"),
+    ("POST", f"{NAMESPACED}/pods/one/binding", "place a pod"),
+    ("PATCH", f"/apis/batch/v1/namespaces/{TEAM}/jobs/one/status", "say that a job is done"),
+    ("PATCH", f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{TEAM}/workloads/one", "change what is counted"),
+    ("PATCH", f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{TEAM}/workloads/one/status", "let a job in"),
+    ("DELETE", f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{TEAM}/workloads/one", "take away what is counted"),
+    ("POST", f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{TEAM}/workloads", "bring a Workload that is let in"),
+    ("POST", f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{TEAM}/localqueues", "lead to another team's quota"),
+    ("PATCH", "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/vision", "own more"),
+    ("POST", "/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses", "make a class of their own"),
+    ("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", "make such a class for pods"),
+    ("PATCH", f"/api/v1/namespaces/{TEAM}", "give the team a class by the namespace's label"),
+    ("POST", f"{NAMESPACED}/serviceaccounts", "make an account that counts as nobody's"),
+    ("POST", f"{NAMESPACED}/serviceaccounts/default/token", "act as the team's account"),
+    ("POST", "/api/v1/namespaces/kueue-system/serviceaccounts/kueue-controller-manager/token", "act as Kueue"),
+    ("POST", f"/apis/rbac.authorization.k8s.io/v1/namespaces/{TEAM}/rolebindings", "give rights to an account"),
+    ("POST", f"/apis/apps/v1/namespaces/{TEAM}/replicasets", "make what Kueue takes for a part of a service"),
+    ("POST", f"/apis/apps/v1/namespaces/{TEAM}/daemonsets", "run on every node"),
+    ("POST", f"{NAMESPACED}/replicationcontrollers", "run what Kueue does not know"),
+    ("POST", f"/apis/resource.k8s.io/v1/namespaces/{TEAM}/resourceclaims", "claim devices past the quotas"),
+    ("POST", f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{TEAM}/podgroups", "make a gang by hand"),
+    ("PATCH", f"{NAMESPACED}/resourcequotas/team", "have more volumes"),
+    ("POST", f"/apis/networking.k8s.io/v1/namespaces/{TEAM}/networkpolicies", "open the network"),
+    ("POST", f"/apis/discovery.k8s.io/v1/namespaces/{TEAM}/endpointslices", "send others' traffic elsewhere"),
+    ("POST", "/apis/node.k8s.io/v1/runtimeclasses", "make a runtime class"),
+    ("POST", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", "write rules"),
+    ("GET", "/api/v1/namespaces/language/pods", "see what another team runs"),
+    ("POST", "/apis/batch/v1/namespaces/language/jobs", "run on another team's quota"),
+    ("POST", "/api/v1/namespaces/language/pods/one/exec", "enter another team's pods"),
+    ("POST", "/api/v1/namespaces/gpu-operator/pods/one/exec", "enter the pods that see all devices"),
+    ("GET", "/api/v1/nodes/gpu-01/proxy/pods", "ask a node itself"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "path", "to"), RIGHTS, ids=[to for _, _, to in RIGHTS])
+def test_members_have_no_right_to(team: "ApiServer", method: str, path: str, to: str) -> None:
+    """A right is asked before the object is looked for: 404 would mean that they may."""
+    status, answer = team.request(method, path, {} if method in {"POST", "PATCH"} else None, by=ALICE)
+    assert status == 403, (to, answer)
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({"hostNetwork": True}, "hostNetwork"),
+        ({"hostPID": True}, "hostPID"),
+        ({"volumes": [{"name": "disk", "hostPath": {"path": "/dev"}}]}, "hostPath"),
+        ({"containers": [{"securityContext": {"privileged": True}}]}, "privileged"),
+        ({"containers": [{"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}]}, "SYS_ADMIN"),
+        ({"containers": [{"ports": [{"containerPort": 1, "hostPort": 1}]}]}, "hostPort"),
+    ],
+    ids=["network", "processes", "paths", "privileges", "capabilities", "ports"],
+)
+def test_members_get_nothing_of_the_host(team: "ApiServer", spec: Object, told: str) -> None:
+    made = pod()
+    made["spec"] |= {key: value for key, value in spec.items() if key != "containers"}
+    for changes in spec.get("containers", []):
+        made["spec"]["containers"][0] |= changes
+    status, message = team.create(made, by=ALICE)
+    assert (status, told in message) == (403, True), message
+
+
+OUTWARD = {"type": "ClusterIP", "ports": [{"port": 443}]}
+
+
+def service(spec: Object) -> Object:
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "one", "namespace": TEAM}, "spec": spec}
+
+
+def secret(kind: str) -> Object:
+    annotations = {"kubernetes.io/service-account.name": "default"}
+    metadata = {"name": "one", "namespace": TEAM, "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": kind}
+
+
+def test_a_service_takes_no_address_of_others(team: "ApiServer") -> None:
+    """CVE-2020-8554: nodes would send what is for that address to the team's pods."""
+    assert team.create(service(OUTWARD), by=ALICE) == (201, "")
+    status, message = team.create(service(OUTWARD | {"externalIPs": ["10.10.0.2"]}), by=ALICE)
+    assert (status, "leave externalIPs out" in message) == (422, True), message
+
+
+def test_a_token_of_an_account_never_becomes_a_secret(team: "ApiServer") -> None:
+    assert team.create(secret("Opaque"), by=ALICE) == (201, "")
+    status, message = team.create(secret("kubernetes.io/service-account-token"), by=ALICE)
+    assert (status, "tokens of accounts end with their pods" in message) == (422, True), message
+
+
+MANIFESTS = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "docs/teams.md").read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("text", MANIFESTS, ids=["a gang", "without GPUs", "a service"])
+def test_what_teams_are_told_to_write_is_taken(team: "ApiServer", text: str) -> None:
+    manifest = yaml.safe_load(text)
+    manifest["metadata"]["namespace"] = TEAM
+    assert team.create(manifest, by=ALICE) == (201, "")

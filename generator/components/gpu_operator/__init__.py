@@ -39,7 +39,13 @@ FILLED_IN = ("/spec/cdi/default", "/spec/hostPaths/kubeletRootDir")
 
 # The toolkit's drop-in repeats the CRI section of what it reads. `containerd config dump`, its default, prints the
 # newest format, and a drop-in newer than our file stops containerd (2.3) or hides the file's own section (2.0 to 2.2).
-TOOLKIT = [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}]
+# Devices go only to pods that the device plugin gave them to, by CDI: by default the toolkit believes the variable of
+# any pod with the operator's runtime class. The operator's own pods are privileged, whom it believes still
+# (container-toolkit v1.20.0: internal/config/image; gpu-operator v26.7.0: assets).
+TOOLKIT = [
+    {"name": "RUNTIME_CONFIG_SOURCE", "value": "file"},
+    {"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "value": "false"},
+]
 
 
 def gpu_operator(cluster: Cluster) -> Component:

@@ -6,6 +6,7 @@ from generator.components.jobs import Jobs
 from generator.components.kueue import TEAM
 from generator.components.tenants.admission import policies
 from generator.components.tenants.network import network
+from generator.components.tenants.pods import ALLOWED
 from generator.components.tenants.rbac import bindings, queue_readers, roles
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
@@ -18,16 +19,22 @@ def tenants(cluster: Cluster, jobs: Jobs) -> Component:
         tier=Tier.TENANTS,
         summary="Namespaces of teams: queue, rights, limits, network, admission",
         version="v1",
-        namespaces=tuple(Namespace(team.name, team.security, {TEAM: team.name}) for team in cluster.teams),
+        namespaces=tuple(namespace(cluster, team) for team in cluster.teams),
         base=(*roles(jobs), *policies(jobs)),
         objects=(*queue_readers(cluster), *(item for team in cluster.teams for item in belongings(cluster, team))),
         needs=("queues",),
     )
 
 
+def namespace(cluster: Cluster, team: Team) -> Namespace:
+    """Return a team's namespace, with labels that policies read: whose it is, and the classes its jobs may have."""
+    classes = {f"{ALLOWED}{name}": "true" for name in cluster.scheduling.open_to(team)}
+    return Namespace(team.name, team.security, {TEAM: team.name, **classes})
+
+
 def belongings(cluster: Cluster, team: Team) -> tuple[Manifest, ...]:
     """Return the objects in one team's namespace."""
-    return (local_queue(team), quota(team), limits(team), *bindings(team), *network(cluster, team))
+    return (local_queue(team), quota(team), *bindings(team), *network(cluster, team))
 
 
 def local_queue(team: Team) -> Manifest:
@@ -66,19 +73,6 @@ def quota(team: Team) -> Manifest:
         "kind": "ResourceQuota",
         "metadata": {"name": "team", "namespace": team.name},
         "spec": {"hard": hard},
-    }
-
-
-def limits(team: Team) -> Manifest:
-    """Give containers that request nothing a small request: a pod without requests would pass Kueue's quotas
-    uncounted. No default limits: they would refuse containers that request more and name no limit.
-    """
-    default = {"type": "Container", "defaultRequest": {"cpu": "500m", "memory": "1Gi"}}
-    return {
-        "apiVersion": "v1",
-        "kind": "LimitRange",
-        "metadata": {"name": "requests", "namespace": team.name},
-        "spec": {"limits": [default]},
     }
 
 

@@ -4,48 +4,43 @@ Kueue's own webhooks put jobs in the queue; these rules hold where somebody take
 Each is a ValidatingAdmissionPolicy, so that it holds while Kueue is down.
 """
 
-from collections.abc import Mapping, Sequence
-
 from generator.components.component import Manifest
 from generator.components.jobs import JOB, SERVICES, Jobs, by_group, sorted_kinds
-from generator.components.kueue import QUEUE, TEAM
-from generator.components.queues import BATCH
-from generator.components.volcano import JOB_GROUPS, SCHEDULER
-
-GROUP = "admissionregistration.k8s.io"
-GATE = "kueue.x-k8s.io/admission"
-PODSET = "kueue.x-k8s.io/podset"
+from generator.components.kueue import PRIORITY, QUEUE
+from generator.components.tenants.pods import allowed, label, pod_variables, pods, templates
+from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, binding, policy, resources
+from generator.components.volcano import GANG, JOB_GROUPS
 
 BUILT_IN: Jobs = ((JOB,), SERVICES)
+CRON_JOBS = ("batch", ["cronjobs"])
 
-# A controller of another namespace. A team's own ServiceAccounts are the team; `system:masters` is the way in when all
-# else fails, and no ordinary administrator has it since Kubernetes 1.29.
-BY_CONTROLLER = (
-    "(request.userInfo.username.startsWith('system:serviceaccount:')"
-    " && !request.userInfo.username.startsWith('system:serviceaccount:' + request.namespace + ':'))"
-    " || request.userInfo.username == 'system:kube-controller-manager'"
-    " || (has(request.userInfo.groups) && 'system:masters' in request.userInfo.groups)"
-)
 # Parts of a job that Kueue holds as a whole carry no queue themselves.
-PART = (
-    "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o,"
-    " has(o.controller) && o.controller && o.kind in [{}])"
-)
+PART = "variables.owners.exists(o, o.kind in [{}])"
+CONTROLLERS = "{0}.metadata.?ownerReferences.orValue([]).filter(o, o.?controller.orValue(false))"
 LABELLED = f"has({{0}}.metadata.labels) && '{QUEUE}' in {{0}}.metadata.labels && {{0}}.metadata.labels['{QUEUE}'] != ''"
-# Objects from before the rules may still be changed and deleted.
-ENTERING = "!has(object.metadata.deletionTimestamp)"
-NEW_TEMPLATE = "request.operation == 'CREATE' || object.spec.{0} != oldObject.spec.{0}"
+NO_ORPHANS = (
+    "delete the job together with its pods, as kubectl does (propagationPolicy: Background): their quota is given out "
+    "again, and they would run on"
+)
 
 
 def policies(jobs: Jobs) -> tuple[Manifest, ...]:
     """Return every policy and what binds it to the teams' namespaces."""
     made = (
         queued(jobs),
+        owners(jobs),
+        priorities(jobs),
         pods(),
         templates("gen-pod-templates", by_group(BUILT_IN), "template"),
-        templates("gen-cron-job-templates", [("batch", ["cronjobs"])], "jobTemplate.spec.template"),
+        templates("gen-cron-job-templates", [CRON_JOBS], "jobTemplate.spec.template"),
+        gangs("gen-gangs", "jobs", "", jobs),
+        gangs("gen-cron-job-gangs", "cronjobs", ".spec.jobTemplate", jobs),
+        deletions(jobs),
+        orphan_marks(jobs),
         volcano_jobs(),
         pod_groups(),
+        addresses(),
+        tokens(),
     )
     return tuple(item for policy in made for item in (policy, binding(policy)))
 
@@ -60,8 +55,7 @@ def queued(jobs: Jobs) -> Manifest:
             f"put the label {QUEUE}: default on it (a label, not an annotation): jobs start through the team's queue",
         },
         variables={
-            "controller": BY_CONTROLLER,
-            "part": PART.format(", ".join(f"'{one.kind}'" for one in sorted_kinds(jobs))),
+            **part_variables(jobs),
             "labelled": LABELLED.format("object"),
             "never": f"request.operation == 'UPDATE' && !({LABELLED.format('oldObject')})",
         },
@@ -69,44 +63,129 @@ def queued(jobs: Jobs) -> Manifest:
     )  # fmt: skip
 
 
-def pods() -> Manifest:
-    """Demand that our schedulers place pods, and those with GPUs Volcano, after Kueue has let them in."""
-    requests = (
-        "variables.containers.all(c, has(c.resources) && has(c.resources.requests)"
-        " && 'cpu' in c.resources.requests && 'memory' in c.resources.requests)"
-    )
+def part_variables(jobs: Jobs) -> dict[str, str]:
+    """Return what tells parts of operators' jobs, and who asks."""
+    return {
+        "controller": BY_CONTROLLER,
+        "owners": CONTROLLERS.format("object"),
+        "part": PART.format(kind_list(jobs)),
+    }
+
+
+def kind_list(jobs: Jobs) -> str:
+    """Return the kinds of operators, as a list in CEL has them."""
+    return ", ".join(f"'{one.kind}'" for one in sorted_kinds(jobs))
+
+
+def owners(jobs: Jobs) -> Manifest:
+    """Leave it to controllers to say what controls what: Kueue neither stops nor counts what is a part of something
+    that it has let in (v0.18.3: jobframework `FindAncestorJobManagedByKueue`).
+    """
+    kinds = (*by_group((*BUILT_IN, *jobs)), CRON_JOBS, ("", ["pods"]))
     return policy(
-        "gen-pods",
-        [resources("", ["pods"], "CREATE")],
+        "gen-owners",
+        [resources(group, plural, "CREATE", "UPDATE") for group, plural in kinds],
         validations={
-            **pod_rules(),
-            "!variables.gpu || variables.gated || (variables.admitted && variables.controller)":
-            "a pod with GPUs starts through Kueue: make a Job, or another kind that Kueue knows",
-            "!has(object.spec.nodeName) || object.spec.nodeName == ''":
-            "leave nodeName to the scheduler; select nodes with nodeSelector",
-            requests: "give every container requests for cpu and memory: quotas count requests",
+            "variables.controller || variables.owners == variables.before":
+            "leave ownerReferences with controller: true to controllers: jobs start through the team's queue, each by "
+            "itself",
         },
         variables={
-            **pod_variables("object.spec"),
             "controller": BY_CONTROLLER,
-            "gated": f"has(object.spec.schedulingGates) && object.spec.schedulingGates.exists(g, g.name == '{GATE}')",
-            # Kueue writes this label into the template when it lets the job in.
-            "admitted": f"has(object.metadata.labels) && '{PODSET}' in object.metadata.labels",
+            "owners": CONTROLLERS.format("object"),
+            "before": f"request.operation == 'CREATE' ? [] : {CONTROLLERS.format('oldObject')}",
         },
+        conditions={"entering": ENTERING},
     )  # fmt: skip
 
 
-def templates(name: str, kinds: Sequence[tuple[str, list[str]]], path: str) -> Manifest:
-    """Demand the same of templates, at `path` below `spec`: a mistake is told when the job is made, not when it has
-    waited its turn.
+def priorities(jobs: Jobs) -> Manifest:
+    """Keep a team to the classes that it was given. Where pods lie deep in a job of an operator, Kueue would take the
+    class of the first of them: the job itself names one, which counts before those.
     """
+    kinds = (*by_group((*BUILT_IN, *jobs)), CRON_JOBS)
+    inner = label("object.spec.jobTemplate", PRIORITY)
+    named = f"put the label {PRIORITY} on it, with a class that this team may use"
+    return policy(
+        "gen-priorities",
+        [resources(group, plural, "CREATE", "UPDATE") for group, plural in kinds],
+        validations={
+            f"variables.class == variables.before || {allowed('variables.class')}": named,
+            f"object.kind != 'CronJob' || {allowed(inner)}": named,
+            f"variables.class != '' || !(object.kind in [{kind_list(jobs)}]) || variables.part && variables.controller"
+            " || request.operation == 'UPDATE' && variables.before == ''": named,
+        },
+        variables={
+            **part_variables(jobs),
+            "class": label("object", PRIORITY),
+            "before": f"request.operation == 'CREATE' ? '' : {label('oldObject', PRIORITY)}",
+        },
+        conditions={"entering": ENTERING},
+    )
+
+
+def gangs(name: str, kind: str, path: str, jobs: Jobs) -> Manifest:
+    """Demand that Jobs with GPUs say how many of their pods start together: Volcano would start those that fit, which
+    hold their GPUs and wait for the others (facts: scheduling 1.8). A number that changes would leave the gang
+    incomplete for ever (1.9).
+    """
+    job = f"object{path}"
+    annotation = f"?metadata.?annotations[?'{GANG}'].orValue('')"
+    same = " && ".join(
+        f"object{path}.{field} == oldObject{path}.{field}"
+        for field in ("spec.?parallelism", "spec.?completions", annotation)
+    )
     return policy(
         name,
-        [resources(group, plural, "CREATE", "UPDATE") for group, plural in kinds],
-        validations=pod_rules(),
-        variables=pod_variables(f"object.spec.{path}.spec"),
-        conditions={"entering": ENTERING, "new-template": NEW_TEMPLATE.format(path.partition(".")[0])},
+        [resources("batch", [kind], "CREATE", "UPDATE")],
+        validations={
+            f"!variables.gpu || variables.pods < 2 || {job}.{annotation} == string(variables.pods)"
+            " || variables.part && variables.controller":
+            f"put the annotation {GANG} on the Job, with the number of its pods (its parallelism) in quotes: without "
+            "it a part of them starts and holds its GPUs",
+            "!variables.gpu || !variables.resized":
+            "leave kueue.x-k8s.io/job-min-parallelism and kueue.x-k8s.io/elastic-job out where GPUs are asked for: a "
+            "gang keeps its number of pods",
+        },
+        variables={
+            **pod_variables(f"{job}.spec.template"),
+            **part_variables(jobs),
+            "parallel": f"{job}.spec.?parallelism.orValue(1)",
+            "needed": f"{job}.spec.?completions.orValue(variables.parallel)",
+            "pods": "variables.needed < variables.parallel ? variables.needed : variables.parallel",
+            "resized": f"{job}.?metadata.?annotations.orValue({{}}).exists(key, key in"
+            " ['kueue.x-k8s.io/job-min-parallelism', 'kueue.x-k8s.io/elastic-job'])",
+        },
+        conditions={"entering": ENTERING, "changed": f"request.operation == 'CREATE' || !({same})"},
+    )  # fmt: skip
+
+
+def deletions(jobs: Jobs) -> Manifest:
+    """Refuse to delete jobs without their pods: Kueue v0.18.3 frees the quota with the job, while they run on. That is
+    what the API server does with a Job where a client says nothing (kubectl says `Background`).
+    """
+    return policy(
+        "gen-no-orphans",
+        [resources(group, plural, "DELETE") for group, plural in by_group(((JOB,), *jobs))],
+        validations={"variables.controller || !variables.orphaned": NO_ORPHANS},
+        variables={
+            "controller": BY_CONTROLLER,
+            "unsaid": "request.resource.group == 'batch' ? 'Orphan' : 'Background'",
+            "policy": "request.options.?propagationPolicy.orValue(variables.unsaid)",
+            "orphaned": "request.options.?orphanDependents.orValue(variables.policy == 'Orphan')",
+        },
     )
+
+
+def orphan_marks(jobs: Jobs) -> Manifest:
+    """Refuse the finalizer that says the same before the job is deleted."""
+    return policy(
+        "gen-no-orphan-marks",
+        [resources(group, plural, "CREATE", "UPDATE") for group, plural in by_group(((JOB,), *jobs))],
+        validations={
+            f"({BY_CONTROLLER}) || !('orphan' in object.metadata.?finalizers.orValue([]))": NO_ORPHANS,
+        },
+    )  # fmt: skip
 
 
 def volcano_jobs() -> Manifest:
@@ -125,78 +204,37 @@ def pod_groups() -> Manifest:
         [resources("scheduling.volcano.sh", ["podgroups"], "CREATE", "UPDATE")],
         validations={
             "variables.controller":
-            "PodGroups are made from jobs: put the annotation scheduling.volcano.sh/group-min-member on the Job",
+            f"PodGroups are made from jobs: put the annotation {GANG} on the Job",
         },
         variables={"controller": BY_CONTROLLER},
         conditions={"entering": ENTERING},
     )  # fmt: skip
 
 
-def pod_rules() -> dict[str, str]:
-    """Return the rules that pods and their templates share, each with what to do."""
-    return {
-        f"variables.scheduler in ['default-scheduler', '{SCHEDULER}']":
-        f"schedulerName may be {SCHEDULER} or left out",
-        f"!variables.gpu || variables.scheduler == '{SCHEDULER}'":
-        f"set schedulerName: {SCHEDULER} where GPUs are asked for: two schedulers would both give out the last GPU",
-        f"variables.priority == '' || variables.priority.startsWith('{BATCH}')":
-        f"priorityClassName may be one that begins with {BATCH}, or left out: others may stop pods of other teams",
-    }  # fmt: skip
-
-
-def pod_variables(spec: str) -> dict[str, str]:
-    """Return what the rules look at, for a pod specification at this path."""
-    initial = f"(has({spec}.initContainers) ? {spec}.initContainers : [])"
-    return {
-        "containers": f"{spec}.containers + {initial}",
-        # The API server demands limits for extended resources.
-        "gpu": "variables.containers.exists(c, has(c.resources) && has(c.resources.limits)"
-        " && c.resources.limits.exists(r, r.startsWith('nvidia.com/')))",
-        "scheduler": f"has({spec}.schedulerName) ? {spec}.schedulerName : 'default-scheduler'",
-        "priority": f"has({spec}.priorityClassName) ? {spec}.priorityClassName : ''",
-    }
-
-
-def resources(group: str, kinds: list[str], *operations: str) -> Manifest:
-    """Match operations on kinds of one API group, in any version."""
-    return {"apiGroups": [group], "apiVersions": ["*"], "resources": kinds, "operations": list(operations)}
-
-
-def policy(
-    name: str,
-    matched: list[Manifest],
-    *,
-    validations: Mapping[str, str],
-    variables: Mapping[str, str] | None = None,
-    conditions: Mapping[str, str] | None = None,
-) -> Manifest:
-    """Write a policy: `validations` are CEL expressions that must hold, with what to tell where one does not."""
-    spec: Manifest = {
-        "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": matched},
-        "validations": [{"expression": rule, "message": told} for rule, told in validations.items()],
-    }
-    for key, named in (("variables", variables), ("matchConditions", conditions)):
-        if named:
-            spec[key] = [{"name": name, "expression": text} for name, text in named.items()]
-    return {
-        "apiVersion": f"{GROUP}/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": name},
-        "spec": spec,
-    }
-
-
-def binding(policy: Manifest) -> Manifest:
-    """Apply a policy in the namespaces that carry a team's label."""
-    name = policy["metadata"]["name"]
-    return {
-        "apiVersion": f"{GROUP}/v1",
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": name},
-        "spec": {
-            "policyName": name,
-            "validationActions": ["Deny"],
-            "matchResources": {"namespaceSelector": {"matchExpressions": [{"key": TEAM, "operator": "Exists"}]}},
+def addresses() -> Manifest:
+    """Refuse Services that take an address by naming it: nodes would send others' traffic to the team's pods
+    (CVE-2020-8554).
+    """
+    return policy(
+        "gen-no-external-addresses",
+        [resources("", ["services"], "CREATE", "UPDATE")],
+        validations={
+            "object.spec.?externalIPs.orValue([]).size() == 0":
+            "leave externalIPs out: an address outside the cluster is not a team's to take",
         },
-    }
+        conditions={"entering": ENTERING},
+    )  # fmt: skip
+
+
+def tokens() -> Manifest:
+    """Refuse Secrets that the token of a ServiceAccount is written into, which outlives the pods and those who had the
+    right to read it.
+    """
+    return policy(
+        "gen-no-token-secrets",
+        [resources("", ["secrets"], "CREATE")],
+        validations={
+            f"({BY_CONTROLLER}) || object.?type.orValue('') != 'kubernetes.io/service-account-token'":
+            "let pods have the token that Kubernetes mounts: tokens of accounts end with their pods",
+        },
+    )  # fmt: skip

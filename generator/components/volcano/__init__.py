@@ -26,6 +26,8 @@ VERSIONS = Versions(
 NAMESPACE = "volcano-system"
 SCHEDULER = "volcano"
 """What `schedulerName` of a pod says."""
+GANG = "scheduling.volcano.sh/group-min-member"
+"""The annotation of a Job; its value is how many of its pods start together."""
 JOB_GROUPS = ("batch.volcano.sh", "flow.volcano.sh")
 """API groups of its own jobs."""
 

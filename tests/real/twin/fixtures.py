@@ -2,6 +2,7 @@
 
 import contextlib
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -59,6 +60,20 @@ class Twin:
         names = self.pool(pool)
         self.cordon(*names[count:])
         return names[:count]
+
+    @contextlib.contextmanager
+    def without(self, policy: str) -> Iterator[None]:
+        """Take a policy of teams' namespaces away as long as the block, for a control that it would refuse."""
+        path = f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/{policy}"
+        stored = self.api.get(path)
+        assert self.api.request("DELETE", path)[0] == 200
+        time.sleep(1)  # the API server notices a moment later
+        try:
+            yield
+        finally:
+            metadata = {"name": policy}
+            self.api.apply({key: stored[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": metadata})
+            time.sleep(1)
 
     def clean(self) -> None:
         """Take away all that teams run."""

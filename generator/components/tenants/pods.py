@@ -1,0 +1,103 @@
+"""Rules on pods and on what they are made from: who places them, what they may name, and what is counted."""
+
+from collections.abc import Sequence
+
+from generator.components.component import Manifest
+from generator.components.kueue import PRIORITY
+from generator.components.queues import BATCH
+from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, policy, resources
+from generator.components.volcano import SCHEDULER
+
+GATE = "kueue.x-k8s.io/admission"
+PODSET = "kueue.x-k8s.io/podset"
+ALLOWED = "priority.gen.internal/"
+"""Begins a label of a team's namespace; a class of jobs follows that the team may use."""
+
+
+def pods() -> Manifest:
+    """Demand that our schedulers place pods, and those with GPUs Volcano, after Kueue has let them in."""
+    return policy(
+        "gen-pods",
+        [resources("", ["pods"], "CREATE")],
+        validations={
+            "!variables.gpu || variables.gated || (variables.podset != '' && variables.controller)":
+            "a pod with GPUs starts through Kueue: make a Job, or another kind that Kueue knows",
+            "!has(object.spec.nodeName) || object.spec.nodeName == ''":
+            "leave nodeName to the scheduler; select nodes with nodeSelector",
+            **pod_rules(),
+        },
+        variables={
+            **pod_variables("object"),
+            "gated": f"has(object.spec.schedulingGates) && object.spec.schedulingGates.exists(g, g.name == '{GATE}')",
+            "before": "''",
+        },
+    )  # fmt: skip
+
+
+def templates(name: str, kinds: Sequence[tuple[str, list[str]]], path: str) -> Manifest:
+    """Demand the same of templates, at `path` below `spec`: a mistake is told when the job is made, not when it has
+    waited its turn. What controllers do to a job that is there is theirs: Kueue starts those from before the rules.
+    """
+    outer = path.partition(".")[0]
+    changed = f"!({BY_CONTROLLER}) && object.spec.{outer} != oldObject.spec.{outer}"
+    return policy(
+        name,
+        [resources(group, plural, "CREATE", "UPDATE") for group, plural in kinds],
+        validations=pod_rules(),
+        variables=pod_variables(f"object.spec.{path}")
+        | {"before": f"request.operation == 'CREATE' ? '' : {label(f'oldObject.spec.{path}', PODSET)}"},
+        conditions={"entering": ENTERING, "new-template": f"request.operation == 'CREATE' || {changed}"},
+    )
+
+
+def pod_rules() -> dict[str, str]:
+    """Return the rules that pods and their templates share, each with what to do."""
+    counted = "r in c.?resources.?requests.orValue({}) || r in c.?resources.?limits.orValue({})"
+    return {
+        f"variables.scheduler in ['default-scheduler', '{SCHEDULER}']":
+        f"schedulerName may be {SCHEDULER} or left out",
+        f"!variables.gpu || variables.scheduler == '{SCHEDULER}'":
+        f"set schedulerName: {SCHEDULER} where GPUs are asked for: two schedulers would both give out the last GPU",
+        f"variables.priority == '' || variables.priority.startsWith('{BATCH}')":
+        f"priorityClassName may be one that begins with {BATCH}, or left out: others may stop pods of other teams",
+        allowed(f"variables.priority.replace('{BATCH}', '', 1)"):
+        "priorityClassName is of a class that this team may not use: its administrator gives classes to teams",
+        allowed("variables.class"):
+        f"the label {PRIORITY} names a class that this team may not use: its administrator gives classes to teams",
+        f"variables.containers.all(c, ['cpu', 'memory'].all(r, {counted}))":
+        "give every container requests for cpu and memory: quotas count requests",
+        "variables.runtime == ''":
+        "leave runtimeClassName out: a pod that asks for nvidia.com/gpu gets its GPUs without it",
+        "!variables.annotations.exists(key, key.contains('cdi.k8s.io/'))":
+        "leave annotations of cdi.k8s.io out: who asks for nvidia.com/gpu gets its devices without them",
+        "variables.controller || variables.podset in ['', variables.before]":
+        f"leave the label {PODSET} out of pods and templates: Kueue writes it where it has let a job in",
+    }  # fmt: skip
+
+
+def pod_variables(pod: str) -> dict[str, str]:
+    """Return what the rules look at, for a pod or template at this path."""
+    spec = f"{pod}.spec"
+    return {
+        "containers": f"{spec}.containers + {spec}.?initContainers.orValue([])",
+        # The API server demands limits for extended resources.
+        "gpu": "variables.containers.exists(c, has(c.resources) && has(c.resources.limits)"
+        " && c.resources.limits.exists(r, r.startsWith('nvidia.com/')))",
+        "scheduler": f"{spec}.?schedulerName.orValue('default-scheduler')",
+        "priority": f"{spec}.?priorityClassName.orValue('')",
+        "runtime": f"{spec}.?runtimeClassName.orValue('')",
+        "class": label(pod, PRIORITY),
+        "annotations": f"{pod}.?metadata.?annotations.orValue({{}})",
+        "controller": BY_CONTROLLER,
+        "podset": label(pod, PODSET),
+    }
+
+
+def label(of: str, key: str) -> str:
+    """Return what reads a label, an empty text where there is none."""
+    return f"{of}.?metadata.?labels[?'{key}'].orValue('')"
+
+
+def allowed(name: str) -> str:
+    """Return what asks whether a team may use a class of jobs. No class is always allowed."""
+    return f"({name} == '' || '{ALLOWED}' + {name} in namespaceObject.metadata.labels)"
