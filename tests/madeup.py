@@ -8,7 +8,7 @@ from msgspec import structs
 
 from generator.build.objects import Built, Object
 from generator.components.component import Manifest
-from generator.live.api import Api, Request
+from generator.live.api import ApiConnection, Request
 from generator.live.apiserver import Started
 from generator.model.finding import Finding
 
@@ -68,7 +68,7 @@ def told(problems: tuple[Finding, ...]) -> list[tuple[str, str, tuple[str | int,
     return [(problem.code, problem.file, problem.at) for problem in problems]
 
 
-def store(api: Api, path: str, manifest: Manifest) -> None:
+def store(api: ApiConnection, path: str, manifest: Manifest) -> None:
     answer = api.ask(Request(path=f"{path}?fieldManager=test&force=true", method="PATCH", body=manifest))
     assert answer.good, answer
 

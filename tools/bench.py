@@ -207,7 +207,7 @@ def vendored(folder: Path, runs: int) -> Iterator[Row]:
 def bring(place: Path, names: Iterable[str]) -> int:
     """Put objects of the usual number and size where `gen vendor` would; return the number of releases."""
     from generator.components import compose  # noqa: PLC0415 - the others measure programs only
-    from generator.layout.lock import Lock, lock_file  # noqa: PLC0415
+    from generator.layout.lock import LockFile, lock_file  # noqa: PLC0415
     from generator.layout.upstream import Found, brings, crds, files, folder, kustomized  # noqa: PLC0415
     from generator.repository.cluster_files import load  # noqa: PLC0415
     from generator.upstream.tasks import needed  # noqa: PLC0415
@@ -215,7 +215,7 @@ def bring(place: Path, names: Iterable[str]) -> int:
     made = [one.cluster for one in load(place, [*names]) if one.cluster]
     brought = [(cluster, component) for cluster in made for component in filter(brings, compose(cluster))]
     locked = {name: f"sha256:{'0' * 64}" for _, component in brought for name in needed(component)}
-    for path, content in lock_file(Lock(charts=locked)).items():
+    for path, content in lock_file(LockFile(charts=locked)).items():
         (place / path).write_bytes(content)
     for cluster, component in brought:
         home = place / folder(cluster.name, component.name)

@@ -6,13 +6,15 @@ from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from posixpath import join, normpath
+from typing import Any
 
 from msgspec import Struct, structs
 
 from generator.build.broken import BrokenError, unreadable
+from generator.build.cache import remembered
 from generator.build.go_yaml import UnreadableError
 from generator.build.kustomization import patch_targets
-from generator.build.kustomize import program, run_kustomize
+from generator.build.kustomize import build_folder, program
 from generator.build.manifests import documents, is_manifest
 from generator.build.objects import ROOT, Built, Object, TargetedPatch
 from generator.build.offline import CUSTOM, SetAside, TakenOut, build_offline
@@ -130,7 +132,7 @@ def _part(command: list[str], copy: Path, application: tuple[str, str], removed:
     notes = tuple(each.note(each.file.relative_to(copy).as_posix()) for each in removed.remotes)
     part = _Part(unvendored=removed.unvendored, remote=bool(removed.remotes), notes=notes)
     try:
-        build_it = partial(run_kustomize, command, copy / place, place, component)
+        build_it = partial(build_folder, command, copy / place, removed.folders, place, component)
         made, more = build_offline(build_it, removed, f"{place}/{CUSTOM}")
         objects = tuple(Object(manifest, component, normpath(join(place, file))) for manifest, file in made)
         whole = (*objects, *_definitions(removed, copy, component))
@@ -150,8 +152,11 @@ def _definitions(removed: SetAside, copy: Path, component: str) -> Iterator[Obje
             raise BrokenError(unreadable(file, error, content, fix=f"gen vendor {component}")) from None
 
 
-_read = lru_cache(maxsize=1000)(documents)
-"""Reads a file with CRDs; clusters share most of them."""
+@lru_cache(maxsize=1000)
+def _read(content: bytes) -> list[Any]:
+    """Return the documents of a file with CRDs; clusters share most of them, and to read one may take half a second."""
+    found: list[Any] = remembered((content,), partial(documents, content))
+    return found
 
 
 def _applied_by_hand(root: Path, cluster: str) -> Iterator[Object]:

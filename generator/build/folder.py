@@ -4,12 +4,14 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, structs
 
 from generator.build.any_kustomization import build_kustomization
 from generator.build.broken import EMPTY, UNREADABLE, BrokenError, unreadable
+from generator.build.cache import remembered
 from generator.build.go_yaml import UnreadableError
 from generator.build.kustomization import Kustomization, folders, kustomization, named_files
 from generator.build.kustomize import NAMES
@@ -189,7 +191,7 @@ def _without(built: Built, what: str) -> Built:
 
 def _read(file: str, content: bytes) -> _File:
     try:
-        found = documents_with_items(content, strict=True)
+        found = remembered((b"strict", content), partial(documents_with_items, content, strict=True))
     except UnreadableError as error:
         if _TEMPLATE.search(content):
             return _File(notes=(f"{file}: is a template of a chart, no manifest yet",))

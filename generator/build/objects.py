@@ -71,10 +71,14 @@ class Object(Struct, frozen=True):
         """How people name it: `Kind namespace/name`."""
         return full_name(self.kind, self.namespace, self.name)
 
+    @property
+    def ref(self) -> ObjectRef:
+        """How a finding names it."""
+        return ObjectRef(self.version, self.kind, self.namespace, self.name, self.component)
+
     def finding(self, message: str, *at: str | int, fix: str = "") -> Finding:
         """Make a finding of what lies at a path into the manifest, or is missing there."""
-        ref = ObjectRef(self.version, self.kind, self.namespace, self.name, self.component)
-        return Finding(file=self.file, object=ref, message=message, at=at, fix=fix)
+        return Finding(file=self.file, object=self.ref, message=message, at=at, fix=fix)
 
 
 class TargetedPatch(Struct, frozen=True):

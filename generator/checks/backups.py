@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from generator.checks.places import entries, given_twice, human, suggest
+from generator.checks.places import entries, given_twice, human
 from generator.checks.tiers import OBJECTS, buckets, object_stores, users
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Backup, Cluster
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule, warning
 from generator.model.storage import Bucket, ObjectUser
+from generator.spec.near import suggest
 
 # In days: as long as it takes to buy drives.
 _YEAR = 365

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import entries, given_twice, suggest
+from generator.checks.places import entries, given_twice
 from generator.checks.tiers import buckets, users
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 from generator.model.rule import rule, warning
+from generator.spec.near import suggest
 
 
 @rule("GEN-OBJ-020", "buckets of MinIO are given once")

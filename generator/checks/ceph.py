@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import by_place, entries, free_address, given_twice, hardware_path, human, suggest
+from generator.checks.places import by_place, entries, free_address, given_twice, hardware_path, human
 from generator.checks.tiers import CEPH, idle_disks
 from generator.model.capacity import (
     DAEMONS_MEMORY,
@@ -17,6 +17,7 @@ from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
 from generator.model.served import numbers
+from generator.spec.near import suggest
 
 
 def _pools(cluster: Cluster) -> list[tuple[Path, str]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import entries, human, suggest
+from generator.checks.places import entries, human
 from generator.checks.tiers import block_pools, filesystems, storage_classes
 from generator.components.ceph_cluster.classes import block_class, file_class
 from generator.model.capacity import ceph_usable
@@ -10,6 +10,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 from generator.model.rule import rule, warning
 from generator.model.teams import Team
+from generator.spec.near import suggest
 
 # Shares are in millionths.
 _WHOLE = 10**6

@@ -3,11 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from generator.checks.places import by_place, entries, given_twice, hardware_path, suggest
+from generator.checks.places import by_place, entries, given_twice, hardware_path
 from generator.checks.ports import cables, free_ports, switches
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule, warning
+from generator.spec.near import suggest
 
 
 @rule("GEN-FAB-001", "HCAs are part of a fabric")

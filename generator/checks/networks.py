@@ -15,12 +15,10 @@ from generator.checks.places import (
     pods,
     services,
 )
+from generator.components.calico import BLOCK as CALICO_BLOCK
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule
-
-# Calico gives nodes addresses in blocks of this prefix length (facts: network-gpu 3).
-CALICO_BLOCK = 26
 
 
 def _clash(cluster: Cluster, wrong: Block, other: Block, wanted: str) -> Finding:

@@ -15,11 +15,11 @@ from generator.checks.places import (
     free_address,
     given_twice,
     repeats,
-    suggest,
 )
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule, warning
+from generator.spec.near import suggest
 
 # Names that /etc/hosts gives to the machine itself.
 RESERVED = frozenset({"localhost", "ip6-localhost", "ip6-loopback", "ip6-allnodes", "ip6-allrouters", "broadcasthost"})

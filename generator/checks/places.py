@@ -8,7 +8,6 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.nodes import Machine, NetworkOverride, Node, Pool
 from generator.model.quantity import Quantity
-from generator.spec.near import near
 
 Key = TypeVar("Key", bound=Hashable)
 Entry = TypeVar("Entry")
@@ -212,12 +211,6 @@ def given_twice(items: Iterable[tuple[Hashable, Path]], message: str, fix: str) 
     """Yield a finding for each key that came before; `message` has `{}` where the key goes."""
     for key, at, first in repeats(items):
         yield Finding(at=at, also=first, message=message.format(key), fix=fix)
-
-
-def suggest(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Return a fix for a wrong name: the known one that is near, else what else helps."""
-    meant = near(word, known)
-    return f"did you mean {meant}?" if meant else otherwise
 
 
 def human(size: int) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from generator.checks.places import by_place, entries, given_twice, sections
+from generator.components.common import OWN_LABELS, RACK
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.nodes import Gpu
@@ -72,13 +73,13 @@ def label_allowed(cluster: Cluster) -> Iterator[Finding]:
     for at, key in _labels(cluster):
         if owner := _owner(key):
             message = f"the label {key} belongs to {owner}"
-            fix = "use `rack`" if key == "topology.rook.io/rack" else f"{cluster.site.domain}/{key.split('/')[-1]}"
+            fix = "use `rack`" if key == RACK else f"{cluster.site.domain}/{key.split('/')[-1]}"
             yield Finding(at=at, key=True, message=message, fix=fix)
 
 
 def _owner(key: str) -> str:
     prefix = key.rpartition("/")[0]
-    if prefix == "gen.internal" or key == "topology.rook.io/rack":
+    if prefix == OWN_LABELS or key == RACK:
         return "gen"
     reserved = re.fullmatch(r"(.+\.)?(kubernetes|k8s)\.io", prefix)
     return "Kubernetes" if reserved and key not in _ALLOWED and not prefix.endswith(_ALLOWED_PREFIXES) else ""

@@ -12,7 +12,7 @@ from generator.model.finding import Finding, Path
 from generator.model.nodes import Switch
 from generator.model.rule import rule
 from generator.model.text import Port
-from generator.spec.near import near
+from generator.spec.near import suggest
 
 
 class Cable(NamedTuple):
@@ -69,8 +69,8 @@ def known_switch(cluster: Cluster) -> Iterator[Finding]:
     known = switches(cluster)
     for cable in cables(cluster) if cluster.fabric else ():
         if cable.port.switch not in known:
-            meant = near(cable.port.switch, known)
-            fix = f"did you mean {meant}/{cable.port.number}?" if meant else "add the switch to fabric.switches"
+            add = "add the switch to fabric.switches"
+            fix = suggest(cable.port.switch, known, add, f"{{}}/{cable.port.number}")
             message = f"{cable.hca} of {cable.node} leads to {cable.port.switch}, which is not described"
             yield Finding(at=cable.at, also=("fabric", "switches"), message=message, fix=fix)
 

@@ -3,15 +3,16 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from generator.checks.places import entries, human, suggest
+from generator.checks.places import entries, human
 from generator.model.capacity import Share, flavor_capacity, quota_share
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule, warning
 from generator.model.teams import Quota
+from generator.spec.near import suggest
 
 
-class Owned(NamedTuple):
+class TeamQuota(NamedTuple):
     """A team's quota on a pool that exists: where it stands, and in which of its keys it is counted."""
 
     team: str
@@ -32,18 +33,18 @@ def _has_gpus(cluster: Cluster, pool: str) -> bool:
     return any(machine.gpus for machine in machines) if machines else bool(gpu and gpu.count)
 
 
-def _quotas(cluster: Cluster) -> list[Owned]:
+def _quotas(cluster: Cluster) -> list[TeamQuota]:
     units = {pool: "gpus" if _has_gpus(cluster, pool) else "cpus" for pool in cluster.pools}
     return [
-        Owned(team.name, pool, (*at, "quotas", pool), quota, units[pool])
+        TeamQuota(team.name, pool, (*at, "quotas", pool), quota, units[pool])
         for at, team in entries(cluster.teams, "teams")
         for pool, quota in team.quotas.items()
         if pool in units
     ]
 
 
-def _by_pool(cluster: Cluster) -> dict[str, list[Owned]]:
-    found: dict[str, list[Owned]] = {}
+def _by_pool(cluster: Cluster) -> dict[str, list[TeamQuota]]:
+    found: dict[str, list[TeamQuota]] = {}
     for owned in _quotas(cluster):
         found.setdefault(owned.pool, []).append(owned)
     return found
@@ -103,7 +104,7 @@ def quotas_fit(cluster: Cluster) -> Iterator[Finding]:
                 yield _too_much(all_owned, "memory", what, f"{human(memory - capacity.memory)} less")
 
 
-def _too_much(owners: list[Owned], field: str, what: str, fix: str) -> Finding:
+def _too_much(owners: list[TeamQuota], field: str, what: str, fix: str) -> Finding:
     """Point at the team that names the most of the resource: there the mistake is likeliest."""
     named = [owned for owned in owners if getattr(owned.quota, field) is not None]
     most = max(named, key=lambda owned: int(getattr(owned.quota, field)), default=None)
@@ -152,7 +153,7 @@ def borrow_possible(cluster: Cluster) -> Iterator[Finding]:
                 yield Finding(at=(*owned.at, "borrow"), also=("pools", pool), message=message, fix=f"borrow: {there}")
 
 
-def _lend(owned: Owned) -> int:
+def _lend(owned: TeamQuota) -> int:
     return owned.amount if owned.quota.lend is None else owned.quota.lend
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import given_twice, suggest
+from generator.checks.places import given_twice
 from generator.checks.tiers import server_pools
 from generator.components.minio.layout import drives_of
 from generator.model.capacity import ErasureSet, erasure_set
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 from generator.model.rule import rule
+from generator.spec.near import suggest
 
 # With half of each erasure set as parity, two lost nodes lose no data from here on.
 _FEWEST = 4

@@ -11,7 +11,7 @@ from generator.components.cilium import INGRESS_CLASS
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule, warning
-from generator.spec.near import near
+from generator.spec.near import suggest
 
 AREAS = frozenset({
     "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Canada", "Europe", "Etc", "Indian",
@@ -206,6 +206,6 @@ def timezone_named(cluster: Cluster) -> Iterator[Finding]:
     zone = cluster.site.timezone
     area, slash, rest = zone.partition("/")
     if zone != "UTC" and not (area in AREAS and slash and re.fullmatch(r"[\w+-]+(/[\w+-]+)*", rest)):
-        meant = near(area, AREAS)
-        fix = f"did you mean {meant}/{rest}?" if meant and rest else "as in Asia/Seoul or Etc/UTC"
+        example = "as in Asia/Seoul or Etc/UTC"
+        fix = suggest(area, AREAS, example, f"{{}}/{rest}") if rest else example
         yield Finding(at=("site", "timezone"), message=f"`{zone}` is not a timezone's name", fix=fix)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import suggest
 from generator.components import CATALOGUE, absent
 from generator.components.component import NAMESPACES
 from generator.components.definition import Version
@@ -10,6 +9,7 @@ from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.finding import Finding
 from generator.model.rule import rule, warning
 from generator.model.served import minor_of
+from generator.spec.near import suggest
 
 COMPONENTS = frozenset(CATALOGUE) | {NAMESPACES}
 """Every name that `components` may have."""

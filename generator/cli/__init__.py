@@ -62,10 +62,10 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the verb; a mistyped one is answered with the nearest."""
         if args and args[0] not in VERBS and not args[0].startswith("-"):
-            from generator.spec.near import near  # noqa: PLC0415 - only when it is needed
+            from generator.spec.near import suggest  # noqa: PLC0415 - only when it is needed
 
-            meant = near(args[0], VERBS)
-            ctx.fail(f"there is no command `{args[0]}`" + (f"; did you mean `{meant}`?" if meant else ""))
+            hint = suggest(args[0], VERBS, "", "`{}`")
+            ctx.fail(f"there is no command `{args[0]}`" + (f"; {hint}" if hint else ""))
         return super().resolve_command(ctx, args)
 
 

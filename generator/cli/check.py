@@ -35,9 +35,11 @@ def command(
     Works offline, unless --kubeconfig names a cluster. Exit code 1 when there is an error.
     """
     if rendered or server:
-        from generator.cli.rendered import Request, check_rendered  # noqa: PLC0415 - heavy, and for this way only
+        from generator.cli.rendered import CheckOptions, check_rendered  # noqa: PLC0415 - heavy, and for this way only
 
-        asked = Request(clusters=clusters, output=output, directory=directory, rendered=rendered, server=server, **more)
+        asked = CheckOptions(
+            clusters=clusters, output=output, directory=directory, rendered=rendered, server=server, **more
+        )
         return check_rendered(asked)
     if any(more.values()):
         raise UsageError("PATH and --schemas need --rendered or --server; --kubeconfig and --context need --server")

@@ -7,7 +7,7 @@ import click
 from generator.cli.options import ROOT, root_of
 from generator.errors import UsageError
 from generator.model.rule import Explained, explained
-from generator.spec.near import nearest
+from generator.spec.near import did_you_mean, nearest
 
 
 @click.command("explain")
@@ -38,8 +38,10 @@ def _known(code: str) -> Explained:
     known = explanations()
     if code in known:
         return known[code]
-    meant = nearest(code, known, 3)
-    raise UsageError(f"`{code}` is not a code" + (f"; did you mean {', '.join(meant)}?" if meant else ""))
+    family, _, number = code.rpartition("-")
+    whole = f"{family}-{number.zfill(3)}"
+    meant = [whole] if whole in known else nearest(whole, known, 3)
+    raise UsageError(f"`{code}` is not a code" + (f"; {did_you_mean(*meant)}" if meant else ""))
 
 
 def explanations() -> dict[str, Explained]:

@@ -3,18 +3,21 @@
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from shutil import get_terminal_size
 
 import click
 from msgspec import to_builtins
 
+from generator.cli.output import data
 from generator.layout.emit import emit
-from generator.model.finding import Finding
+from generator.model.finding import Finding, Position, dotted
 from generator.model.plural import plural
-from generator.upstream.cluster_images import ClusterImages, ImageFinding
+from generator.repository.locate import Locator
+from generator.upstream.cluster_images import ClusterImages
 from generator.upstream.image_exports import skopeo
-from generator.upstream.images import Image
-from generator.upstream.registry import Answer
+from generator.upstream.image_list import Image, Use
+from generator.upstream.registry import ImageAnswer
 
 
 def table(found: Sequence[Image]) -> None:
@@ -83,7 +86,7 @@ def _show_by_tag(found: Sequence[Image]) -> None:
         click.echo(f"by tag: {reason}: {', '.join(those)}", err=True)
 
 
-def show_answers(failed: Mapping[str, Answer]) -> None:
+def show_answers(failed: Mapping[str, ImageAnswer]) -> None:
     """Say why images are not known: once for what they have in common."""
     by_error: dict[str, list[str]] = {}
     for name, answer in failed.items():
@@ -98,7 +101,7 @@ def show_answers(failed: Mapping[str, Answer]) -> None:
 def show_clusters(listed: Iterable[ClusterImages]) -> None:
     """Say what is wrong with the images of each cluster, and what was not seen."""
     for each in listed:
-        lines = [*map(_broken, each.findings), *map(_finding, (*each.elsewhere, *each.unreadable)), *_unseen(each)]
+        lines = [*map(_line, (*each.findings, *each.notes)), *_unseen(each)]
         for line in lines:
             click.echo(line, err=True)
 
@@ -116,13 +119,11 @@ def _unseen(each: ClusterImages) -> Iterator[str]:
         yield f"{name}: {what}: {', '.join(each.stale)}; `gen vendor` brings them"
 
 
-def _broken(one: Finding) -> str:
-    return f"{one.file}: {one.severity} {one.code}: {one.about}: {one.message}; fix: {one.fix}"
-
-
-def _finding(one: ImageFinding) -> str:
-    kind = f"error {one.code}" if one.code else "note"
-    return f"{one.use.file}: {kind}: {one.use.place}: {one.message}; fix: {one.fix}"
+def _line(one: Finding) -> str:
+    kind = f"{one.severity} {one.code}" if one.code else "note"
+    path = "" if isinstance(one.at, Position) else dotted(one.at)
+    place = ", ".join(filter(None, (one.about, path)))
+    return ": ".join(filter(None, (one.file, kind, place, f"{one.message}; fix: {one.fix}")))
 
 
 def show_json(document: object) -> None:
@@ -130,22 +131,30 @@ def show_json(document: object) -> None:
     click.echo(json.dumps(document, indent=2))
 
 
-def image_data(found: Iterable[Image], listed: Sequence[ClusterImages]) -> dict[str, object]:
-    """Return everything that is known of the images, as `--output json` has it."""
+def image_data(found: Iterable[Image], listed: Sequence[ClusterImages], root: Path) -> dict[str, object]:
+    """Return everything that is known of the images, as `--output json` has it. Findings are those of `gen check`."""
+    locator = Locator((), root)
     return {
         "images": [_image(image) for image in found],
-        "elsewhere": [{"use": to_builtins(one.use), "fix": one.fix} for each in listed for one in each.elsewhere],
-        "unreadable": [
-            {"use": to_builtins(one.use), "fix": one.fix, "code": one.code}
-            for each in listed
-            for one in each.unreadable
-        ],
         "unseen": {each.cluster.name: [*each.unvendored, *each.remote] for each in listed},
         "stale": {each.cluster.name: each.stale for each in listed},
-        "findings": [_broken(finding) for each in listed for finding in each.findings],
+        "findings": [data(one) for one in locator.locate(one for each in listed for one in each.findings)],
+        "notes": [data(one) for one in locator.locate(one for each in listed for one in each.notes)],
     }
 
 
 def _image(image: Image) -> dict[str, object]:
     told = {key: value for key, value in to_builtins(image).items() if value not in ("", None, False)}
-    return {**told, "reference": image.reference, "pinned": image.pinned}
+    return {**told, "uses": [_use(use) for use in image.uses], "reference": image.reference, "pinned": image.pinned}
+
+
+def _use(use: Use) -> dict[str, str]:
+    return {
+        "cluster": use.cluster,
+        "component": use.component,
+        "object": use.wanted_by,
+        "field": dotted(use.at),
+        "file": use.file,
+        "applied": use.applied,
+        **({"byTag": use.by_tag} if use.by_tag else {}),
+    }

@@ -12,7 +12,7 @@ from generator.cli.image_output import image_data, lists, show_answers, show_clu
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings, summary
 from generator.errors import UsageError
-from generator.layout.lock import LOCK, Lock
+from generator.layout.lock import LOCK, LockFile
 from generator.model.plural import plural
 from generator.repository.cluster_files import load, names
 from generator.repository.hand_edits import refusals
@@ -21,7 +21,7 @@ from generator.repository.vendored import locked, on_disk
 from generator.upstream.cluster_images import ClusterImages, cluster_images
 from generator.upstream.image_digests import forgotten, new_digests, with_sizes
 from generator.upstream.image_exports import sbom
-from generator.upstream.images import Image, merged
+from generator.upstream.image_list import Image, merged
 
 
 @click.command("images")
@@ -77,9 +77,9 @@ def command(  # noqa: PLR0913 - the verb's options
         return _lock(root, found, listed, lock)
     found, failed = with_sizes(found, listed, _progress) if sizes else (found, {})
     if not only_check:
-        _show(found, listed, output)
+        _show(found, listed, output, root)
     show_answers(failed)
-    show_totals(found, sum(len(each.unreadable) for each in listed), locked=bool(lock))
+    show_totals(found, sum(each.unreadable for each in listed), locked=bool(lock))
     show_clusters(listed)
     return int(bool(failed) or any(each.wrong for each in listed))
 
@@ -118,7 +118,7 @@ def _render(root: Path, digests: Mapping[str, str], unused: Sequence[str]) -> in
         loaded,
         dry_run=False,
         waiting=lambda text: click.echo(text, err=True),
-        fresh=VendoredChange(lock=Lock(images=digests), unused=frozenset(unused)),
+        fresh=VendoredChange(lock=LockFile(images=digests), unused=frozenset(unused)),
     )
     for text in refusals(outcome.edits):
         click.secho(text, err=True)
@@ -128,11 +128,11 @@ def _render(root: Path, digests: Mapping[str, str], unused: Sequence[str]) -> in
     return int(outcome.refused)
 
 
-def _show(found: Sequence[Image], listed: Sequence[ClusterImages], output: str) -> None:
+def _show(found: Sequence[Image], listed: Sequence[ClusterImages], output: str, root: Path) -> None:
     if output == "table":
         table(found)
     elif output == "json":
-        show_json(image_data(found, listed))
+        show_json(image_data(found, listed, root))
     elif output == "cyclonedx":
         show_json(sbom(listed[0].cluster.name, found, timestamp=_time()))
     else:

@@ -14,7 +14,7 @@ from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.hand_edits import refusals
 from generator.repository.render import Outcome, render
-from generator.repository.vendored import UnreadableError
+from generator.repository.vendored import OwnFileError
 
 LISTED = 20
 
@@ -59,7 +59,7 @@ def command(  # noqa: PLR0913 - the verb's options
             waiting=lambda text: click.echo(text, err=True),
             verify=only_check,
         )
-    except UnreadableError as error:
+    except OwnFileError as error:
         if output == "github":
             click.echo(f"::error file={error.path}::{for_github(str(error))}")
         raise

@@ -25,7 +25,7 @@ from generator.rules.judging import Answers, Judged, Judges, judge_clusters, jud
 from generator.rules.waivers import Codes
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class CheckOptions(Struct, frozen=True, kw_only=True):
     """What is to be judged, and by whom; `rendered` by the rules, `server` by an API server."""
 
     paths: tuple[Path, ...]
@@ -39,48 +39,48 @@ class Request(Struct, frozen=True, kw_only=True):
     context: str | None
 
 
-def check_rendered(request: Request) -> int:
+def check_rendered(options: CheckOptions) -> int:
     """Judge the objects of clusters, or of folders and files, and print what is found. Raises UsageError for what is
     not there, and where Kustomize or a server fails.
     """
-    in_repository = not request.paths or bool(request.clusters)
-    root = root_of(request.directory) if in_repository else Path()
-    loaded = load(root, request.clusters) if in_repository else []
-    if request.kubeconfig and len(loaded) > 1:
+    in_repository = not options.paths or bool(options.clusters)
+    root = root_of(options.directory) if in_repository else Path()
+    loaded = load(root, options.clusters) if in_repository else []
+    if options.kubeconfig and len(loaded) > 1:
         listed = ", ".join(one.name for one in loaded)
         raise UsageError(f"--kubeconfig leads to one cluster, and here are {listed}: choose one with --cluster")
-    judged = [] if any(one.wrong for one in loaded) else [*_judged(request, root, loaded)]
+    judged = [] if any(one.wrong for one in loaded) else [*_judged(options, root, loaded)]
     found = [*located(loaded), *(each for one in judged for each in one.found)]
-    _SHOW[request.output](found, judged)
+    _SHOW[options.output](found, judged)
     if loaded and not judged:
         click.echo(f"{summary(loaded)}: nothing was built", err=True)
     return int(any(one.finding.severity == Severity.ERROR for one in found))
 
 
-def _judged(request: Request, root: Path, loaded: list[Loaded]) -> Iterable[Judged]:
-    if not request.paths:
-        return judge_clusters(root, loaded, _judges(request))
+def _judged(options: CheckOptions, root: Path, loaded: list[Loaded]) -> Iterable[Judged]:
+    if not options.paths:
+        return judge_clusters(root, loaded, _judges(options))
     if len(loaded) > 1:
         raise UsageError("PATH is judged within one cluster: give --cluster once")
-    return judge_paths(root, request.paths, loaded[0].cluster if loaded else None, _judges(request))
+    return judge_paths(root, options.paths, loaded[0].cluster if loaded else None, _judges(options))
 
 
-def _judges(request: Request) -> Judges:
+def _judges(options: CheckOptions) -> Judges:
     of_server = explained([refusals])
-    looked_for = {*(RULES if request.rendered else ()), *(of_server if request.server else ())}
+    looked_for = {*(RULES if options.rendered else ()), *(of_server if options.server else ())}
     return Judges(
-        rules=request.rendered,
-        server=_server(request) if request.server else None,
-        schemas=request.schemas,
+        rules=options.rendered,
+        server=_server(options) if options.server else None,
+        schemas=options.schemas,
         codes=Codes(explained=explanations(), waivable={*RULES, *of_server}, looked_for=looked_for),
         today=datetime.now(UTC).date(),
     )
 
 
-def _server(request: Request) -> Callable[[Built], Answers]:
+def _server(options: CheckOptions) -> Callable[[Built], Answers]:
     from generator.cli.server import check_server  # noqa: PLC0415 - heavy, and for this way only
 
-    return lambda built: check_server(built, request.kubeconfig, request.context)
+    return lambda built: check_server(built, options.kubeconfig, options.context)
 
 
 def _show_text(found: list[Located], judged: list[Judged]) -> None:

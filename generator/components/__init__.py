@@ -1,6 +1,6 @@
 """What is installed: one module per component, each from a cluster to a `Component`."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from msgspec import structs
@@ -13,6 +13,7 @@ from generator.components.ceph_cluster import DEFINITION as CEPH_CLUSTER
 from generator.components.ceph_csi_drivers import DEFINITION as CEPH_CSI_DRIVERS
 from generator.components.cert_manager import DEFINITION as CERT_MANAGER
 from generator.components.cilium import DEFINITION as CILIUM
+from generator.components.common import DEFAULT_CLASS
 from generator.components.component import Component, Manifest, Tier
 from generator.components.csi_nfs import DEFINITION as CSI_NFS
 from generator.components.definition import Definition
@@ -94,7 +95,8 @@ def compose(cluster: Cluster, vendored: Collection[str] = ()) -> tuple[Component
     unvendored = any(component.releases and component.name not in vendored for component in kept)
     kept.append(argo_cd(cluster, tuple(kept), enable_helm=unvendored))
     present = {component.name for component in kept}
-    return tuple(_settled(component, cluster, present) for component in kept)
+    owners = class_owners(kept)
+    return tuple(_settled(component, cluster, present, owners) for component in kept)
 
 
 def _made(one: Definition, cluster: Cluster) -> Component | None:
@@ -114,13 +116,29 @@ def offered(cluster: Cluster) -> tuple[str, ...]:
     return tuple(f"{api.group}/{version}" for api in apis for version in api.offered)
 
 
-def _settled(component: Component, cluster: Cluster, present: set[str]) -> Component:
+def class_owners(components: Iterable[Component]) -> dict[str | None, str]:
+    """Return which component makes each storage class, for None the default one: a claim that waits for its class would
+    hold its wave for ever. A class that the site brings is nobody's.
+    """
+    owners: dict[str | None, str] = {}
+    for component in components:
+        for manifest in (*component.base, *component.objects):
+            if manifest["kind"] == "StorageClass":
+                metadata = manifest["metadata"]
+                owners[metadata["name"]] = component.name
+                if metadata.get("annotations", {}).get(DEFAULT_CLASS) == "true":
+                    owners[None] = component.name
+    return owners
+
+
+def _settled(component: Component, cluster: Cluster, present: set[str], owners: dict[str | None, str]) -> Component:
     """Merge the user's chart values in, take over an adopted release, and drop needs that others install. Every pod
     needs the pod network; only Argo CD comes as early as it can, for its settings.
     """
     settings = cluster.settings(component.name)
     network = () if component.tier == Tier.NETWORK or component.name == "argo-cd" else (cluster.networks.cni,)
-    needs = tuple(need for need in dict.fromkeys((*network, *component.needs)) if need in present)
+    classes = (owners[name] for name in component.storage_classes if name in owners)
+    needs = tuple(need for need in dict.fromkeys((*network, *component.needs, *classes)) if need in present)
     if not component.releases or not (settings.values or settings.adopt):
         return structs.replace(component, needs=needs)
     first, *others = component.releases

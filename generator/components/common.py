@@ -3,18 +3,24 @@
 from generator.model.cluster import Cluster
 
 # Labels that kubeadm puts on nodes (bootstrap) and components select by. `.internal` is reserved for private use.
-POOL = "gen.internal/pool"
-CEPH = "gen.internal/ceph"
-OBJECTS = "gen.internal/objects"
-SCRATCH = "gen.internal/scratch"
+OWN_LABELS = "gen.internal"
+POOL = f"{OWN_LABELS}/pool"
+CEPH = f"{OWN_LABELS}/ceph"
+OBJECTS = f"{OWN_LABELS}/objects"
+SCRATCH = f"{OWN_LABELS}/scratch"
 RACK = "topology.rook.io/rack"
 # Before every name that the site's identity provider gives: without it, a group of its own called `system:masters`
 # would rule the cluster.
 OIDC_PREFIX = "oidc:"
+DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+"""The annotation of the storage class that claims get which name none."""
 API_PORT = 6443
 """Where the API server listens on each control-plane node."""
+SYNC_WAVE = "argocd.argoproj.io/sync-wave"
+# Argo CD goes on without waiting for an object with this annotation.
+IGNORE_HEALTH = "argocd.argoproj.io/ignore-healthcheck"
 # On an Ingress: an ingress controller that publishes no address would hold the wave for ever.
-UNWATCHED = {"argocd.argoproj.io/ignore-healthcheck": "true"}
+UNWATCHED = {IGNORE_HEALTH: "true"}
 # Kinds for `Component.kinds` that many charts bring.
 CRD = "apiextensions.k8s.io/CustomResourceDefinition"
 WEBHOOKS = (
@@ -32,20 +38,6 @@ def replicas(cluster: Cluster) -> int:
 def prometheus_crds(cluster: Cluster) -> tuple[str, ...]:
     """Return what a component with a ServiceMonitor needs first. Only the kinds: Prometheus itself may come later."""
     return ("prometheus-crds",) if cluster.monitoring.prometheus else ()
-
-
-def class_owner(cluster: Cluster, storage_class: str | None) -> tuple[str, ...]:
-    """Return the component that makes a storage class, the default one for None: a claim that waits for its class
-    would hold its wave for ever. Nobody's where the site brings the class.
-    """
-    storage = cluster.storage
-    owners = {
-        storage.scratch.storage_class if storage.scratch else "": "scratch",
-        storage.nfs.storage_class if storage.nfs else "": "csi-nfs",
-    }
-    ceph = "ceph-cluster" if storage.ceph else None
-    owner = owners.get(storage_class, ceph) if storage_class else ceph
-    return (owner,) if owner else ()
 
 
 def release_of(cluster: Cluster, component: str, namespace: str) -> tuple[str, str]:

@@ -118,9 +118,10 @@ class Component(Struct, frozen=True, kw_only=True):
 
     `version` names its base folder; `base` holds objects that are the same on every cluster with this version (the same
     bytes: a test proves it), `objects` those of this cluster. `needs` are names of components that must be healthy
-    first; names that the cluster does not have are an error of ours, so compute them. `reach` lists other namespaces
-    and `kinds` cluster-scoped kinds ("group/Kind", core: "/Kind") that its charts will write, for the AppProject;
-    those of `base` and `objects` are found by themselves. The values of the cluster file go to the first release.
+    first; names that the cluster does not have are an error of ours, so compute them. `storage_classes` are those of
+    its volumes, None for the default one: what makes them comes first as well. `reach` lists other namespaces and
+    `kinds` cluster-scoped kinds ("group/Kind", core: "/Kind") that its charts will write, for the AppProject; those of
+    `base` and `objects` are found by themselves. The values of the cluster file go to the first release.
     """
 
     name: str
@@ -135,6 +136,7 @@ class Component(Struct, frozen=True, kw_only=True):
     patches: tuple[Patch, ...] = ()
     operations: tuple[Operation, ...] = ()
     needs: tuple[str, ...] = ()
+    storage_classes: tuple[str | None, ...] = ()
     secrets: tuple[Secret, ...] = ()
     health: tuple[Health, ...] = ()
     ignore: tuple[Ignore, ...] = ()

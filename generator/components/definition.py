@@ -10,6 +10,7 @@ from generator.components.jobs import JobKind, Jobs
 from generator.components.operated import Api, Made, Names, OperatedKind
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
+from generator.model.nodes import Machine
 
 
 class Version(Struct, frozen=True, kw_only=True):
@@ -85,6 +86,11 @@ def no_hosts(_cluster: Cluster) -> Iterator[tuple[Path, str]]:
     return iter(())
 
 
+def no_offers(_cluster: Cluster, _machine: Machine) -> Mapping[str, int | None]:
+    """Return nothing: most components offer no extended resources."""
+    return {}
+
+
 class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """A component, whatever the cluster. All that is asked of a cluster here is safe on any that decodes."""
 
@@ -118,6 +124,8 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """The nodes that its DaemonSets must reach: `ALL_NODES`, or those with this label; None where it chooses."""
     resources: tuple[str, ...] = ()
     """How the names of extended resources begin that it offers on nodes."""
+    offers: Callable[[Cluster, Machine], Mapping[str, int | None]] = no_offers
+    """How many of each extended resource pods find on a node; None, for how names begin, where nobody can tell."""
     node_labels: tuple[str, ...] = ()
     """How the labels begin that it puts on nodes, by what it finds there."""
     notes: str = ""

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, fullname, prometheus_crds, release_of, replicas
+from generator.components.common import (
+    CLUSTER_ROLES,
+    CRD,
+    OWN_LABELS,
+    WEBHOOKS,
+    fullname,
+    prometheus_crds,
+    release_of,
+    replicas,
+)
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Version, Versions
 from generator.components.jobs import JOB, SERVICES, Jobs
@@ -24,7 +33,7 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "kueue-system"
-TEAM = "gen.internal/team"
+TEAM = f"{OWN_LABELS}/team"
 """The label of a team's namespace; its value is the team's name."""
 QUEUE = "kueue.x-k8s.io/queue-name"
 """The label of a job; its value is the LocalQueue that it starts through."""

@@ -23,6 +23,14 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "rook-ceph"
+"""The operators, the CSI drivers and the Ceph cluster share it: CSI driver and provisioner names begin with it."""
+GATEWAYS = {"app": "rook-ceph-rgw"}
+"""Labels of the pods that serve S3."""
+GATEWAY_PORTS = (8080, 8443)
+"""Where these listen, without and with TLS; their Service says 80."""
+METRICS_SERVICE = f"rook-ceph-mgr.{NAMESPACE}.svc"
+METRICS_PORT = 9283
+"""Ceph's own metrics, from its active manager."""
 PARAMETERS = (
     ("fsName", "CephFilesystem", "clusterID"),
     ("pool", "CephPool", "clusterID"),
@@ -30,7 +38,6 @@ PARAMETERS = (
     ("objectStoreName", "CephObjectStore", "objectStoreNamespace"),
 )
 """Parameters of classes that name what Rook has made, and those that name its namespace."""
-"""The operators, the CSI drivers and the Ceph cluster share it: CSI driver and provisioner names begin with it."""
 
 
 def rook_ceph(cluster: Cluster) -> Component:
@@ -93,7 +100,7 @@ def bucket(manifest: Manifest) -> Iterator[Made]:
 
 def gateways(manifest: Manifest) -> Iterator[MadePods]:
     """Yield the pods of an object store."""
-    yield MadePods({"app": "rook-ceph-rgw", "rook_object_store": name_of(manifest)})
+    yield MadePods({**GATEWAYS, "rook_object_store": name_of(manifest)})
 
 
 def ceph_parameters(manifest: Manifest) -> Iterator[Named]:

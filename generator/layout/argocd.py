@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from generator.components.argo_cd.access import NAMESPACE
+from generator.components.common import OWN_LABELS, SYNC_WAVE
 from generator.components.component import NAMESPACES, Component, Ignore, Manifest, Tier, protect
 from generator.layout.files import Files, corner, document, kustomization, objects
 from generator.layout.upstream import Upstream, home
@@ -15,7 +16,7 @@ SERVER = "https://kubernetes.default.svc"
 KEPT_TIERS = {Tier.NETWORK, Tier.STORAGE, Tier.GITOPS, Tier.TENANTS}
 ROOT = "root"
 ROOT_KINDS = [{"group": "argoproj.io", "kind": "Application"}, {"group": "argoproj.io", "kind": "AppProject"}]
-FIRST = {"argocd.argoproj.io/sync-wave": "-1"}
+FIRST = {SYNC_WAVE: "-1"}
 BACKOFF = {"duration": "10s", "factor": 2, "maxDuration": "5m"}
 OPTIONS = ("ServerSideApply=true", "SkipDryRunOnMissingResource=true", "FailOnSharedResource=true")
 
@@ -100,9 +101,9 @@ def application(  # noqa: PLR0913, PLR0917 - the fields of one object
         "metadata": {
             "name": name,
             "namespace": NAMESPACE,
-            "labels": {**cluster.labels, "gen.internal/cluster": cluster.name},
+            "labels": {**cluster.labels, f"{OWN_LABELS}/cluster": cluster.name},
             "annotations": {
-                "argocd.argoproj.io/sync-wave": str(wave),
+                SYNC_WAVE: str(wave),
                 "argocd.argoproj.io/sync-options": "Prune=confirm",
                 "argocd.argoproj.io/manifest-generate-paths": ";".join(f"/{path}" for path in paths),
             },

@@ -5,6 +5,8 @@ named when it comes from a mirror.
 import re
 from collections.abc import Mapping
 
+from generator.model.mirror import at_mirror, is_below
+
 WORD = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 HOST = r"(?:(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]*[a-z0-9])?|[a-z0-9-]+(?=:\d))(?::\d+)?"
 DIGEST = r"@(?P<digest>sha256:[0-9a-f]{64})"
@@ -50,16 +52,6 @@ def _has_host(name: str) -> bool:
     return bool(slash) and ("." in host or ":" in host or host == "localhost")
 
 
-def has_port(name: str) -> bool:
-    """Tell whether the registry of a name has a port: that cannot stand in a path, so no mirror has its full name."""
-    return ":" in name.partition("/")[0]
-
-
-def is_below(reference: str, registry: str | None) -> bool:
-    """Tell whether an image lies in a registry, or below a path in it; in none it never does."""
-    return bool(registry) and reference.startswith(f"{registry}/")
-
-
 def is_of_site(reference: str, mirror: str | None) -> bool:
     """Tell whether an image is the site's own: it lies on the mirror, and not below a registry that it is copied from.
     Its first folder is then no host.
@@ -81,6 +73,8 @@ def rewrite(reference: str, mirror: str | None, digests: Mapping[str, str]) -> s
     image = upstream_name(reference, mirror)
     digest = "" if "@" in image else digests.get(image, "")
     pinned = f"@{digest}" if digest else ""
-    if mirror and not is_below(image, mirror) and not has_port(image):
-        return f"{mirror}/{image if pinned or has_tag_or_digest(reference) else split(image)[0]}{pinned}"
+    tagged = image if pinned or has_tag_or_digest(reference) else split(image)[0]
+    moved = at_mirror(tagged, mirror)
+    if moved != tagged:
+        return f"{moved}{pinned}"
     return f"{reference if has_tag_or_digest(reference) else image}{pinned}" if pinned else reference

@@ -12,12 +12,17 @@ from generator.layout.files import Files
 LOCK = "gen.lock"
 
 
-class Lock(Struct, frozen=True, kw_only=True):
+class LockFile(Struct, frozen=True, kw_only=True):
     """Digests ("sha256:<hex>") of charts by `key`, of manifests by URL, and of images by reference with its tag."""
 
     charts: Mapping[str, str] = {}
     manifests: Mapping[str, str] = {}
     images: Mapping[str, str] = {}
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The charts and manifests that are locked, by the names that the lock gives them."""
+        return frozenset({*self.charts, *self.manifests})
 
 
 def key(chart: Chart) -> str:
@@ -25,7 +30,7 @@ def key(chart: Chart) -> str:
     return f"{chart.repository}/{chart.name}:{chart.version}"
 
 
-def lock_file(lock: Lock) -> Files:
+def lock_file(lock: LockFile) -> Files:
     """Return `gen.lock`; one line for each entry, sorted, so that two branches merge as text."""
     content = {
         "gen": __version__,

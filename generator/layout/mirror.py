@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from generator.components.component import Manifest, Patch
 from generator.layout.image_fields import ImageField, image_fields, takes_digest
-from generator.layout.image_references import has_port, is_below, rewrite, split, upstream_name, with_registry
+from generator.layout.image_references import rewrite, split, upstream_name, with_registry
 from generator.layout.image_texts import replace_image
 from generator.model.finding import Path
+from generator.model.mirror import at_mirror, is_below
 
 
 class SharedImage(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -61,9 +62,11 @@ class ImageRewriting(Struct, frozen=True):
     def _name(self, field: ImageField) -> str:
         if not field.in_parts:
             return rewrite(field.name, self.mirror, self.digests)
+        if is_below(field.image, self.mirror):
+            return field.name
         first = _first_part(field)
-        stays = self.mirror is None or is_below(field.image, self.mirror) or has_port(first)
-        return field.name if stays else f"{self.mirror}/{first}"
+        moved = at_mirror(first, self.mirror)
+        return field.name if moved == first else moved
 
 
 def _first_part(field: ImageField) -> str:

@@ -9,7 +9,7 @@ from generator.components.component import Component, Secret
 from generator.layout.argocd import argocd, argocd_custom, namespaces, root
 from generator.layout.bootstrap import bootstrap
 from generator.layout.files import Files, corner, document
-from generator.layout.lock import Lock
+from generator.layout.lock import LockFile
 from generator.layout.overlay import base, custom, overlay
 from generator.layout.upstream import State, Upstream, brings, folder, state
 from generator.model.cluster import Cluster
@@ -19,7 +19,7 @@ class Known(Struct, frozen=True, kw_only=True):
     """What stands beside the cluster file and decides what is written: what is vendored, by component, and the lock."""
 
     upstream: Mapping[str, Upstream] = {}
-    lock: Lock = Lock()
+    lock: LockFile = LockFile()
 
 
 NOTHING = Known()

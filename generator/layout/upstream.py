@@ -13,7 +13,7 @@ from msgspec import Struct
 from generator.components import offered
 from generator.components.component import HELM, Component, Release
 from generator.layout.files import Files, document, kustomization
-from generator.layout.lock import Lock
+from generator.layout.lock import LockFile
 from generator.layout.mirror import SharedImage
 from generator.model.cluster import Cluster
 
@@ -105,7 +105,7 @@ def inputs_file(cluster: Cluster, component: Component) -> bytes:
     return document(msgspec.to_builtins(inputs(cluster, component)), "nothing: `gen vendor` writes this folder")
 
 
-def state(cluster: Cluster, component: Component, known: Upstream | None, lock: Lock) -> State:
+def state(cluster: Cluster, component: Component, known: Upstream | None, lock: LockFile) -> State:
     """Tell whether what is committed is what the cluster file asks for, and what `gen.lock` names: after a merge the
     one may be of one side, the other of the other.
     """

@@ -56,7 +56,7 @@ class Answer(Struct, frozen=True):
         return " ".join(str(self.body.get("message") or f"status {self.status}").split())
 
 
-class Api:
+class ApiConnection:
     """One API server. `throw_away` tells whether it is ours alone, so that objects may be stored there."""
 
     def __init__(self, client: "ApiClient", *, throw_away: bool) -> None:
@@ -137,17 +137,17 @@ def _why(error: Exception) -> str:
     return f"the connection failed ({text}); is the server running and reachable from here?"
 
 
-def of_started(started: Started) -> Api:
+def of_started(started: Started) -> ApiConnection:
     """Return a throw-away server."""
     from kubernetes.client import Configuration  # noqa: PLC0415 - heavy
 
     configuration = Configuration(host=started.url, api_key={"authorization": f"Bearer {started.token}"})
     configuration.ssl_ca_cert = str(started.certificate)
     configuration.proxy = None
-    return Api(_client(configuration), throw_away=True)
+    return ApiConnection(_client(configuration), throw_away=True)
 
 
-def of_kubeconfig(path: Path, context: str | None) -> Api:
+def of_kubeconfig(path: Path, context: str | None) -> ApiConnection:
     """Return the cluster of a kubeconfig's context, or of its current one. Nothing is asked yet, but a credential
     plugin that the kubeconfig names is run.
 
@@ -168,7 +168,7 @@ def of_kubeconfig(path: Path, context: str | None) -> Api:
     if said:
         raise UsageError(f"{path}: {' '.join(said[0].split())}; mend it, or name another --context")
     _with_scheme(path, str(configuration.host))
-    return Api(_client(configuration), throw_away=False)
+    return ApiConnection(_client(configuration), throw_away=False)
 
 
 def _with_scheme(path: Path, host: str) -> None:

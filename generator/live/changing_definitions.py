@@ -7,7 +7,7 @@ from urllib.parse import quote
 from generator.build.kinds import defined_kind, served_by
 from generator.build.objects import Object
 from generator.components.component import Manifest
-from generator.live.api import Answer, Api, Request
+from generator.live.api import Answer, ApiConnection, Request
 from generator.live.definitions import PLACE
 from generator.live.discovery import TRY
 from generator.live.refusals import INVALID, UNKNOWN
@@ -22,7 +22,7 @@ class Changing:
     when an object of it was refused.
     """
 
-    def __init__(self, api: Api, definitions: Iterable[Object]) -> None:
+    def __init__(self, api: ApiConnection, definitions: Iterable[Object]) -> None:
         self._api = api
         self._coming = {defined_kind(one.manifest): one for one in definitions}
         self._asked: dict[str, tuple[Answer, Manifest]] = {}

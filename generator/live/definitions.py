@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from generator.build.kinds import CRD, defined_kind
 from generator.build.objects import Built, Object
 from generator.components.component import Manifest
-from generator.live.api import Answer, Api, Request
+from generator.live.api import Answer, ApiConnection, Request
 from generator.live.apiserver import tries
 from generator.live.discovery import Served, discover, path_of_version
 from generator.live.refusals import findings, unestablished
@@ -27,7 +27,7 @@ def wanted(built: Built) -> list[Object]:
     return list({one.name: one for one in found}.values())
 
 
-def install(api: Api, definitions: Iterable[Object]) -> Iterator[Finding]:
+def install(api: ApiConnection, definitions: Iterable[Object]) -> Iterator[Finding]:
     """Store definitions and wait until their objects can be applied; yield what the server says against them."""
     found, stored = list(definitions), []
     for one, answer in zip(found, api.ask_all([_store(one) for one in found]), strict=True):
@@ -43,7 +43,7 @@ def _store(one: Object) -> Request:
     return Request(path=path, method="PATCH", body={**one.manifest, "spec": spec})
 
 
-def _served(api: Api, stored: list[Object]) -> Iterator[Finding]:
+def _served(api: ApiConnection, stored: list[Object]) -> Iterator[Finding]:
     waiting, why = stored, dict[str, str]()
     for _ in tries(PATIENCE):
         answers = api.ask_all([Request(path=f"{PLACE}/{one.name}") for one in waiting])
@@ -68,7 +68,7 @@ def _unready(answer: Answer) -> str:
     return _LATE
 
 
-def _listed(api: Api, established: list[Object]) -> None:
+def _listed(api: ApiConnection, established: list[Object]) -> None:
     """Wait until discovery tells of them: that comes a moment later."""
     expected = {one for crd in established for one in _kinds(crd.manifest)}
     for _ in tries(PATIENCE):

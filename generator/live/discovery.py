@@ -5,7 +5,7 @@ from typing import TypeAlias
 from urllib.parse import quote
 
 from generator.build.objects import Object
-from generator.live.api import Answer, Api, Request
+from generator.live.api import Answer, ApiConnection, Request
 from generator.model.fields import dig, sequence
 
 TRY = "dryRun=All&fieldValidation=Strict&fieldManager=argocd-controller"
@@ -20,7 +20,7 @@ def path_of_version(version: str) -> str:
     return f"/{'apis' if '/' in version else 'api'}/{quote(version)}"
 
 
-def discover(api: Api, versions: Iterable[str]) -> Served:
+def discover(api: ApiConnection, versions: Iterable[str]) -> Served:
     """Return the kinds of these versions that a server serves."""
     names = sorted(set(versions))
     answers = api.ask_all([Request(path=path_of_version(name)) for name in names])

@@ -8,20 +8,22 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from generator.build.kinds import CRD, Kinds
-from generator.build.objects import Built, Object
+from generator.build.objects import ROOT, Built, Object
+from generator.components.common import SYNC_WAVE
 from generator.components.component import Manifest
 from generator.errors import UsageError
-from generator.live.api import RENEW, Answer, Api, Request
+from generator.live.api import RENEW, Answer, ApiConnection, Request
 from generator.live.changing_definitions import Changing
 from generator.live.definitions import install, wanted
 from generator.live.discovery import TRY, discover, place
-from generator.live.order import in_order
 from generator.live.refusals import findings, namespace_absent, unserved
 from generator.model.fields import dig
 from generator.model.finding import Finding
 from generator.model.plural import plural
 from generator.rules.judging import Answers
+from generator.rules.providers import waves
 
+_FIRST = {"Namespace": 0, "CustomResourceDefinition": 1}
 _BY_THE_NEW = "; without --kubeconfig a throw-away server judges by the new one"
 
 
@@ -32,7 +34,7 @@ class Server(Struct, frozen=True, kw_only=True):
     user: str
 
 
-def server(api: Api) -> Server:
+def server(api: ApiConnection) -> Server:
     """Return what a server is. Raises UsageError where it cannot be reached or does not know us."""
     version = str(api.ask(Request(path="/version")).body.get("gitVersion"))
     if not re.match(r"v\d+\.\d+\.", version):
@@ -46,7 +48,7 @@ def server(api: Api) -> Server:
     return Server(version=version, user=str(user or "an unknown user"))
 
 
-def dry_run(built: Built, api: Api) -> Answers:
+def dry_run(built: Built, api: ApiConnection) -> Answers:
     """Let a server judge every object by a server-side apply that stores nothing.
 
     On a throw-away server definitions (those at hand as well) and namespaces are stored first; on a user's cluster
@@ -71,7 +73,7 @@ def _converted(definition: Object) -> bool:
     return strategy == "Webhook"
 
 
-def _prepare(built: Built, api: Api, definitions: Iterable[Object]) -> Iterator[Finding]:
+def _prepare(built: Built, api: ApiConnection, definitions: Iterable[Object]) -> Iterator[Finding]:
     yield from install(api, definitions)
     spaces = [one.manifest for one in built.of("Namespace")]
     if built.cluster is None:
@@ -96,7 +98,7 @@ class _Run:
     refused already, whole; to try a large one again takes long.
     """
 
-    def __init__(self, built: Built, api: Api, stored: Iterable[Object]) -> None:
+    def __init__(self, built: Built, api: ApiConnection, stored: Iterable[Object]) -> None:
         self.api = api
         done = {id(one.manifest) for one in stored}
         self.objects = [one for one in in_order(built) if id(one.manifest) not in done]
@@ -165,3 +167,19 @@ class _Run:
             return
         self.judged += 1
         yield from left
+
+
+def in_order(built: Built) -> list[Object]:
+    """Return the objects as Argo CD would apply them: by the wave of their Application, then their own wave, then
+    namespaces and definitions first. The Applications themselves come before what they hold. Within that the order
+    stays.
+    """
+    of_application = {ROOT: -(2**31), **waves(built)}
+    return sorted(
+        built.objects, key=lambda one: (of_application.get(one.component, 0), _wave(one), _FIRST.get(one.kind, 2))
+    )
+
+
+def _wave(one: Object) -> int:
+    wave = dig(one.manifest, "metadata", "annotations", SYNC_WAVE)
+    return int(wave) if isinstance(wave, str) and re.fullmatch("-?[0-9]{1,9}", wave) else 0

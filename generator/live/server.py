@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from generator.build.objects import Built
 from generator.errors import UsageError
-from generator.live.api import Api, of_kubeconfig, of_started
+from generator.live.api import ApiConnection, of_kubeconfig, of_started
 from generator.live.apiserver import throw_away
 from generator.live.dryrun import Server, dry_run, server
 from generator.rules.judging import Answers
@@ -40,7 +40,7 @@ def ask_server(built: Built, kubeconfig: Path | None, context: str | None) -> Se
 
 
 @contextmanager
-def _api(built: Built, kubeconfig: Path | None, context: str | None) -> Iterator[Api]:
+def _api(built: Built, kubeconfig: Path | None, context: str | None) -> Iterator[ApiConnection]:
     if kubeconfig:
         yield of_kubeconfig(kubeconfig, context)
         return

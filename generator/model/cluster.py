@@ -84,10 +84,6 @@ class Site(Section, frozen=True, kw_only=True):
     issuer: Issuer = field(default_factory=Issuer)
     oidc: Oidc | None = None
 
-    def pulled(self, image: str) -> str:
-        """Return where an image is pulled from, or all those whose names begin so, by its upstream name."""
-        return f"{self.images}/{image}" if self.images else image
-
 
 class Endpoint(Section, frozen=True, kw_only=True):
     """The control plane's address, `host:port`. kube-vip and keepalived move it between the control-plane

@@ -1,5 +1,7 @@
 """A repository's cluster files: read, decoded and checked, without writing anything."""
 
+import os
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from generator.model.rule import Explained
 from generator.repository.parallel import spread
 from generator.spec.decode import decode
 from generator.spec.document import Document
-from generator.spec.reader import read
+from generator.spec.reader import SIZE, read
 
 MISNAMED = Explained(
     code="GEN-REPO-001",
@@ -31,6 +33,8 @@ MISNAMED = Explained(
           name: ml50
     """,
 )
+
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
 
 
 class Loaded(Struct, frozen=True):
@@ -61,8 +65,8 @@ def find_root(start: Path) -> Path:
 
 
 def names(root: Path) -> list[str]:
-    """Return the names of the repository's clusters, in order."""
-    return sorted(path.parent.name for path in root.glob("clusters/*/cluster.yaml"))
+    """Return the names of the repository's clusters, in order; also of one whose file is a link to nothing."""
+    return sorted(path.name for path in root.glob("clusters/*") if os.path.lexists(path / "cluster.yaml"))
 
 
 def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:
@@ -86,11 +90,29 @@ def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:
 def _load(job: tuple[Path, str]) -> Loaded:
     root, name = job
     file = cluster_file(name)
+    return examine(_content(root, file), file, name)
+
+
+def _content(root: Path, file: str) -> bytes:
+    """Return what a cluster file says, and of one that is too large just enough to tell."""
+    target = Path(os.path.realpath(root / file))
+    if not target.is_relative_to(os.path.realpath(root)):
+        raise UsageError(
+            f"{file}: a link leads outside the repository, to {target}, which Git does not keep; "
+            "put the file itself here"
+        )
     try:
-        content = (root / file).read_bytes()
+        kind = stat.S_IFMT(target.stat().st_mode)
+        if kind != stat.S_IFREG:
+            # A pipe would be waited for, and a device has no end.
+            what = _KINDS.get(kind, "a device")
+            raise UsageError(f"{file}: cannot be read: it is {what}; a cluster file is a regular file")
+        with target.open("rb") as opened:
+            return opened.read(SIZE + 1)
+    except FileNotFoundError:
+        raise UsageError(f"{file}: cannot be read: it is a link to nothing; put the file itself here") from None
     except OSError as error:
         raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
-    return examine(content, file, name)
 
 
 def examine(content: bytes, file: str, name: str) -> Loaded:

@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import translate
 from pathlib import Path, PurePosixPath
@@ -170,8 +171,11 @@ def _entries(base: str, folder: str) -> list["os.DirEntry[str]"] | None:
 def _read(base: str, path: str, expected: int = 0) -> bytes | None:
     """Return the content of a file, None where there is none; `expected` bytes are read at once."""
     try:
-        file = os.open(f"{base}/{path}", os.O_RDONLY | os.O_NOFOLLOW)
+        # Without O_NONBLOCK a named pipe would be waited for.
+        file = os.open(f"{base}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
+            if stat.S_IFMT(os.fstat(file).st_mode) not in {stat.S_IFREG, stat.S_IFDIR}:
+                raise UsageError(f"{path}: is a named pipe or a device, but gen writes plain files; remove it")
             content = b""
             while more := os.read(file, max(expected, len(content)) + 4096):
                 content += more

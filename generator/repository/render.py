@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from generator import __version__
 from generator.errors import UsageError
-from generator.layout.lock import LOCK, Lock, lock_file
+from generator.layout.lock import LOCK, LockFile, lock_file
 from generator.layout.tree import Known, Tree, lay_out, merge
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, State, folder
 from generator.model.cluster import Cluster, cluster_file
@@ -21,7 +21,7 @@ from generator.repository.parallel import spread
 from generator.repository.plan import Owned, Plan, plan
 from generator.repository.scaffold import published_schema, scaffold
 from generator.repository.unused_custom import unused
-from generator.repository.vendored import UnreadableError, intact, locked, on_disk, vendored, vendored_names
+from generator.repository.vendored import OwnFileError, intact, locked, on_disk, vendored, vendored_names
 from generator.repository.write_lock import exclusive
 from generator.repository.writer import write
 
@@ -41,8 +41,8 @@ class VendoredChange(Struct, frozen=True, kw_only=True):
 
     files: Mapping[str, bytes] = {}
     folders: tuple[str, ...] = ()
-    lock: Lock = Lock()
-    seen: Lock = Lock()
+    lock: LockFile = LockFile()
+    seen: LockFile = LockFile()
     unused: frozenset[str] = frozenset()
 
 
@@ -88,7 +88,7 @@ def render(  # noqa: PLR0913 - what a render may be told
     """Render the clusters `loaded` into the repository at `root`; clusters left out keep what they have. What stands
     vendored is kept, and replaced where `fresh` brings it anew; `verify` reads all of it and compares it with its seal.
 
-    Writes nothing with `dry_run`, or when a file was edited by hand and is not in `discard`. Raises UnreadableError for
+    Writes nothing with `dry_run`, or when a file was edited by hand and is not in `discard`. Raises OwnFileError for
     a conflict in what gen itself needs, UsageError where the repository cannot be read or written: it is as it was.
     """
     clusters = [one.cluster for one in loaded if one.cluster]
@@ -152,7 +152,7 @@ def owned(
     return Owned(folders=(*folders, *shared, *fresh.folders), kept=KEPT, held=laid.held - {*fresh.folders})
 
 
-def _joined(standing: Lock, fresh: VendoredChange) -> Lock:
+def _joined(standing: LockFile, fresh: VendoredChange) -> LockFile:
     """Return the lock with what is fresh. Raises UsageError for what another process has locked otherwise meanwhile."""
     new = fresh.lock
     pairs = (
@@ -167,7 +167,7 @@ def _joined(standing: Lock, fresh: VendoredChange) -> Lock:
                 )
     charts, manifests = ({**now, **then} for now, then, _ in pairs)
     images = {**standing.images, **new.images}
-    return Lock(
+    return LockFile(
         charts={name: digest for name, digest in charts.items() if name not in fresh.unused},
         manifests={name: digest for name, digest in manifests.items() if name not in fresh.unused},
         images={name: digest for name, digest in images.items() if name not in fresh.unused},
@@ -175,7 +175,7 @@ def _joined(standing: Lock, fresh: VendoredChange) -> Lock:
 
 
 def _lay_out(
-    root: Path, clusters: Sequence[Cluster], lock: Lock, fresh: VendoredChange
+    root: Path, clusters: Sequence[Cluster], lock: LockFile, fresh: VendoredChange
 ) -> tuple[Tree, dict[str, float]]:
     brought = _brought(fresh.files)
     jobs = [_Job(root, cluster, lock, brought.get(cluster.name, {})) for cluster in clusters]
@@ -199,7 +199,7 @@ class _Job(NamedTuple):
 
     root: Path
     cluster: Cluster
-    lock: Lock
+    lock: LockFile
     fresh: Mapping[str, bytes]
 
 
@@ -212,14 +212,14 @@ def _timed(job: _Job) -> tuple[Tree, float]:
     )
     if broken := [component for component, one in known.items() if not one.inputs]:
         # Without what was found there, projects and the mirror would lose what the component needs.
-        raise UnreadableError(
+        raise OwnFileError(
             f"{folder(name, broken[0])}/{FOUND}",
             f": cannot be read, as after a merge with a conflict in it; `gen vendor {' '.join(broken)}` makes it anew",
         )
     return lay_out(job.cluster, Known(upstream=known, lock=job.lock)), perf_counter() - begun
 
 
-def _shared(lock: Lock) -> dict[str, bytes]:
+def _shared(lock: LockFile) -> dict[str, bytes]:
     return {"schemas/cluster.schema.json": published_schema(), **lock_file(lock)}
 
 
@@ -229,7 +229,7 @@ def tree_of(snapshot: Snapshot) -> dict[str, bytes] | None:
     """
     try:
         lock = locked(snapshot.read)
-    except UnreadableError:
+    except OwnFileError:
         return None
     trees: list[Tree] = []
     upstream = {path: b"" for path in snapshot.files("overlays") if path.split("/")[3:4] == ["upstream"]}

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from generator.errors import UsageError
-from generator.layout.lock import LOCK, Lock
+from generator.layout.lock import LOCK, LockFile
 from generator.layout.upstream import (
     DEFINITION,
     FOUND,
@@ -28,7 +28,7 @@ Read = Callable[[str], bytes | None]
 """Returns the content of a file by its path in the repository, None where there is none."""
 
 
-class UnreadableError(UsageError):
+class OwnFileError(UsageError):
     """Without this file of gen's own nothing can be rendered, and it cannot be read: mostly a conflict of a merge. Like
     a wrong cluster file it is a finding, and no wrong usage.
     """
@@ -49,8 +49,9 @@ def on_disk(root: Path) -> Read:
 
     def content(path: str) -> bytes | None:
         try:
-            return with_line_feeds((root / path).read_bytes())
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            # Whatever else stands there, as a named pipe that would be waited for, is none of gen's files.
+            return with_line_feeds((root / path).read_bytes()) if (root / path).is_file() else None
+        except FileNotFoundError:
             return None
         except OSError as error:
             raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
@@ -58,19 +59,19 @@ def on_disk(root: Path) -> Read:
     return content
 
 
-def locked(content: Read) -> Lock:
-    """Return `gen.lock` as it stands, an empty one where there is none. Raises `UnreadableError`."""
+def locked(content: Read) -> LockFile:
+    """Return `gen.lock` as it stands, an empty one where there is none. Raises `OwnFileError`."""
     found = content(LOCK)
     if found is None:
-        return Lock()
+        return LockFile()
     document = read(found, LOCK)
     try:
         if not document.findings:
-            return msgspec.convert(document.value, Lock)
+            return msgspec.convert(document.value, LockFile)
     except msgspec.ValidationError:
         pass
     where = f":{document.locate(document.findings[0])[0].line}" if document.findings else ""
-    raise UnreadableError(
+    raise OwnFileError(
         LOCK,
         f"{where}: cannot be read as what gen writes; take one side of a conflict whole, or restore the file "
         f"(`git checkout HEAD -- {LOCK}`), and run `gen vendor`",

@@ -12,13 +12,12 @@ from generator.build.objects import Built, Object, TargetedPatch, targets_object
 from generator.components import compose
 from generator.components.argo_cd.settings import EXCLUDED
 from generator.components.cilium import INGRESS_CLASS
+from generator.components.common import IGNORE_HEALTH
 from generator.components.load_balancer import DEFINITION as ADDRESSES
 from generator.model.fields import dig, mapping, sequence
 from generator.model.finding import Finding, Severity
 from generator.model.rule import rule
 from generator.rules.providers import waves
-
-_IGNORED = "argocd.argoproj.io/ignore-healthcheck"
 
 
 @rule("GEN-ARGO-001", "an object is there once")
@@ -200,10 +199,10 @@ def addressed(built: Built) -> Iterator[Finding]:
         waiting = one.kind == "Ingress" or spec.get("type") == "LoadBalancer"
         ours = one.kind == "Service" or spec.get("ingressClassName") == INGRESS_CLASS
         early = order.get(ADDRESSES.name, 10**9) < order.get(one.component, 0)
-        ignored = one.annotations.get(_IGNORED) == "true"
+        ignored = one.annotations.get(IGNORE_HEALTH) == "true"
         if waiting and not ignored and not (ours and early):
             message = f"the wave of {one.component} waits for its address, and nothing before it gives one"
-            yield one.finding(message, "kind", fix=f'annotate it with {_IGNORED}: "true"')
+            yield one.finding(message, "kind", fix=f'annotate it with {IGNORE_HEALTH}: "true"')
 
 
 @rule("GEN-ARGO-006", "patches match something")

@@ -8,7 +8,7 @@ from generator.build.pods import Pod, pods
 from generator.model.fields import dig, mapping, sequence
 from generator.model.finding import Finding, Path, Severity
 from generator.model.rule import rule
-from generator.rules.label_selectors import holds
+from generator.rules.selections import holds
 
 KEPT = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController")
 

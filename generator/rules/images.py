@@ -7,8 +7,9 @@ from functools import lru_cache
 from generator.build.objects import Built, Object
 from generator.build.unreadable_images import named_images, unreadable_images
 from generator.layout.image_fields import ImageField
-from generator.layout.image_references import is_below, rewrite, split, upstream_name
+from generator.layout.image_references import rewrite, split, upstream_name
 from generator.model.finding import Finding, Severity
+from generator.model.mirror import is_below
 from generator.model.rule import Rule, rule
 
 MOVING = {

@@ -6,22 +6,16 @@ from msgspec import Struct
 
 from generator.build.objects import Built
 from generator.components import CATALOGUE
-from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.kubeadm.registration import registration
-from generator.components.network_operator import hosts as with_rdma
 from generator.model.capacity import Share, allocatable
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
 from generator.model.text import Taint
 
-GPU = "nvidia.com/gpu"
 COMPONENT_RESOURCES = tuple(prefix for one in CATALOGUE.values() for prefix in one.resources)
 """Extended resources whose makers are components of ours: what no node offers, nobody does."""
 
 EXTERNAL = "node.kubernetes.io/exclude-from-external-load-balancers"
-# Into how many instances of so many slices one GPU can be split at most.
-SLICES = {"A30": 4}
-MOST_SLICES = 7
 
 
 class Worker(Struct, frozen=True, kw_only=True):
@@ -89,30 +83,6 @@ def room(share: Share) -> dict[str, int]:
 
 def extended(machine: Machine, cluster: Cluster) -> tuple[dict[str, int], tuple[str, ...]]:
     """Return the extended resources of a node in thousandths, and prefixes of those that are not counted."""
-    settings = cluster.settings(GPU_OPERATOR).values
-    gpus, free = split(machine, cluster)
-    if "devicePlugin" in settings:  # somebody shares GPUs by time, or names them otherwise
-        gpus, free = {}, ("nvidia.com/",)
-    tickets = {}
-    if cluster.fabric and machine in with_rdma(cluster):
-        tickets = {f"rdma/{cluster.fabric.rdma.resource}": cluster.fabric.rdma.max_pods * 1000}
-    return gpus | tickets, free if machine.gpus else ()
-
-
-def split(machine: Machine, cluster: Cluster) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return a node's GPUs or, of split ones, the most instances there can be. One pool's mixed strategy is the
-    cluster's (`generator.components.gpu_operator.mig`).
-    """
-    gpu = machine.hardware.gpu
-    if gpu is None or gpu.mig is None or gpu.mig.profile == "all-disabled":
-        return ({GPU: machine.gpus * 1000} if machine.gpus else {}), ()
-    name = gpu.mig.profile.removeprefix("all-")
-    slices, mark, _ = name.partition("g.")
-    if not (mark and slices.isdecimal() and int(slices)):
-        return {}, ("nvidia.com/",)
-    most = max(1, SLICES.get(gpu.model, MOST_SLICES) // int(slices))
-    mixed = any(
-        one.hardware.gpu and one.hardware.gpu.mig and one.hardware.gpu.mig.strategy == "mixed"
-        for one in cluster.machines
-    )
-    return {f"nvidia.com/mig-{name}" if mixed else GPU: gpu.count * most * 1000}, ()
+    offered = {name: count for one in CATALOGUE.values() for name, count in one.offers(cluster, machine).items()}
+    counted = {name: count * 1000 for name, count in offered.items() if count is not None}
+    return counted, tuple(name for name in offered if name not in counted)

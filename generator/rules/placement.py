@@ -11,6 +11,7 @@ from generator.build.workflow_pods import AT_SUBMISSION
 from generator.components import CATALOGUE, OPERATED
 from generator.components.component import Manifest
 from generator.components.operated import OperatedKind
+from generator.components.parts import toleration
 from generator.model.fields import dig, existing, mapping, sequence, walk
 from generator.model.finding import Finding, Path, dotted
 from generator.model.rule import rule
@@ -246,4 +247,5 @@ def covers(toleration: Any, taint: Taint) -> bool:
 
 def tolerate(taint: Taint) -> str:
     """Return the lines that make a pod tolerate a taint."""
-    return f"tolerations: [{{key: {taint.key}, operator: Exists, effect: {taint.effect}}}]"
+    fields = ", ".join(f"{key}: {value}" for key, value in toleration(taint).items())
+    return f"tolerations: [{{{fields}}}]"

@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 from generator.build.kinds import CRD, defined_kind
 from generator.build.objects import ROOT, Built, Object
 from generator.components import CATALOGUE, OPERATED, compose
+from generator.components.common import SYNC_WAVE
 from generator.components.component import Component
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping
@@ -170,7 +171,7 @@ def waves(built: Built) -> dict[str, int]:
     """Return the waves of the Applications that say theirs."""
     found = {}
     for one in built.of("Application"):
-        wave = dig(one.manifest, "metadata", "annotations", "argocd.argoproj.io/sync-wave")
+        wave = dig(one.manifest, "metadata", "annotations", SYNC_WAVE)
         if one.component == ROOT and isinstance(wave, str) and wave.lstrip("-").isdecimal() and len(wave) < 10:
             found[one.name] = int(wave)
     return found

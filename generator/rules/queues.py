@@ -6,6 +6,7 @@ from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
 from generator.build.workflow_pods import AT_SUBMISSION
 from generator.components import JOBS
+from generator.components.gpu_operator import VENDOR
 from generator.components.kueue import QUEUE, TEAM
 from generator.components.tenants.admission import BUILT_IN
 from generator.components.volcano import JOB_GROUPS, SCHEDULER
@@ -111,14 +112,14 @@ def gpu_pods(built: Built) -> Iterator[Pod]:
     """Yield the pods that ask for GPUs or parts of them, where teams share a cluster."""
     for pod in pods(built) if built.cluster and built.cluster.teams else ():
         limits = (mapping(dig(one, "resources", "limits")) for _, one in containers(pod))
-        if any(str(name).startswith("nvidia.com/") for each in limits for name in each):
+        if any(str(name).startswith(VENDOR) for each in limits for name in each):
             yield pod
 
 
 def scheduler(pod: Pod) -> str:
     """Return who places a pod, empty where nobody is named. Volcano's jobs name it once, operators by themselves."""
     name = pod.spec.get("schedulerName")
-    if name is None and pod.maker.group == "batch.volcano.sh":
+    if name is None and pod.maker.group in JOB_GROUPS:
         name = dig(pod.maker.manifest, "spec", "schedulerName") or SCHEDULER
     if name is None and pod.maker.kind in BY_OPERATOR:
         name = SCHEDULER

@@ -17,7 +17,7 @@ from generator.model.fields import dig, mapping, sequence
 from generator.model.finding import Finding, Severity
 from generator.model.plural import plural
 from generator.model.rule import rule
-from generator.rules.schema_violations import violations
+from generator.rules.schema_violations import Judge, Types
 
 _MAKERS = {api.group: one.name for one in CATALOGUE.values() for api in one.apis if api.by_operator}
 """Components whose operators make CRDs when they start, by API group."""
@@ -39,10 +39,10 @@ def fitting(built: Built) -> Iterator[Finding]:
         spec:
           ports: [{port: 80}]
     """
-    judge = cache(partial(judge_of, Kinds.of(built)))
+    judge_for = cache(partial(judge_of, Kinds.of(built)))
     for one in built.objects:
-        schema = judge(one.version, one.kind)
-        for found in violations(schema, bare(one.manifest)) if schema else ():
+        judge = judge_for(one.version, one.kind)
+        for found in judge.violations(bare(one.manifest)) if judge else ():
             yield one.finding(found.message, *found.at, fix=found.fix)
 
 
@@ -148,7 +148,7 @@ def placed(built: Built) -> Iterator[Finding]:
             yield one.finding(message, "metadata", "namespace", fix="remove metadata.namespace")
 
 
-def judge_of(known: Kinds, version: str, kind: str) -> Any:
+def judge_of(known: Kinds, version: str, kind: str) -> Judge | None:
     """Return what judges a kind, None where nothing does."""
     schemas = schemas_of(known.minor)
     if kind in known.served.get(version, {}):
@@ -157,7 +157,7 @@ def judge_of(known: Kinds, version: str, kind: str) -> Any:
     definition = served_by(known.custom.get((group, kind))).get(name)
     schema = closed(mapping(dig(definition, "schema", "openAPIV3Schema")))
     # Some CRDs leave out what every object has.
-    every = {"apiVersion": {}, "kind": {}, "metadata": metadata(schemas)}
+    every = {"apiVersion": {}, "kind": {}, "metadata": _METADATA}
     return validator({**schema, "properties": mapping(schema.get("properties")) | every}, schemas) if schema else None
 
 
@@ -184,33 +184,28 @@ def bare(manifest: Manifest) -> Manifest:
 
 
 @cache
-def built_in(schemas: Path, version: str, kind: str) -> Any:
+def built_in(schemas: Path, version: str, kind: str) -> Judge | None:
     """Return the validator of a kind that Kubernetes serves."""
     group, _, name = version.rpartition("/")
     file = schemas / f"{kind.lower()}-{'-'.join(filter(None, (group.partition('.')[0], name)))}.json"
     return validator(json.loads(file.read_bytes()), schemas) if file.is_file() else None
 
 
-def validator(schema: Manifest, schemas: Path) -> Any:
+def validator(schema: Manifest, schemas: Path) -> Judge:
     """Return what judges by a schema that may point to Kubernetes' own types."""
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 - heavy, and for this verb only
-
-    return Draft202012Validator(schema, registry=definitions(schemas))
+    return Judge(schema, types_of(schemas))
 
 
 @cache
-def definitions(schemas: Path) -> Any:
+def types_of(schemas: Path) -> Types:
     """Return Kubernetes' own types."""
-    from referencing import Registry, Resource  # noqa: PLC0415 - as above
-
-    content: Any = Resource.from_contents(json.loads((schemas / "_definitions.json").read_bytes()))
-    return content @ Registry()
+    return Types(json.loads((schemas / "_definitions.json").read_bytes()))
 
 
-def metadata(schemas: Path) -> Manifest:
-    """Return the schema of `metadata`."""
-    name = next(iter(definitions(schemas)))
-    return {"$ref": f"{name}#/$defs/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
+_METADATA = {
+    "$ref": "https://kubernetes.io/api/_definitions.json#/$defs/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+}
+"""The schema of `metadata`."""
 
 
 def closed(schema: Any) -> Any:

@@ -8,9 +8,9 @@ from generator.build.pods import Pod, containers, pods
 from generator.model.fields import dig, mapping, sequence, spots
 from generator.model.finding import Finding
 from generator.model.rule import rule
-from generator.rules.label_selectors import Labels, Selection, matches, pods_there, selections, services_there
 from generator.rules.mentions import BACKENDS
 from generator.rules.providers import UnseenObjects
+from generator.rules.selections import Labels, Selection, matches, pods_there, selections, services_there
 from generator.spec.near import instead, near
 
 

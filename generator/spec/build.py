@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import yaml
 from msgspec import Struct
 
 from generator.model.finding import Finding
 from generator.model.rule import Explained
-from generator.spec.document import Lines, Node, Span
+from generator.spec.document import Lines, Span, YamlNode
 from generator.spec.limit import MOST
+from generator.spec.pyyaml import yaml
 from generator.spec.scalars import in_range, resolve
 from generator.spec.syntax_codes import DIRECTIVE, NUMBER
 from generator.spec.text_codes import (
@@ -38,7 +38,7 @@ class _Frame(Struct, gc=False):
     """
 
     value: Any
-    node: Node
+    node: YamlNode
     key: str | None = None
     span: Span = (0, 0)
     drop: bool = False
@@ -51,7 +51,7 @@ class Builder:
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
         self.value: Any = None
-        self.root: Node | None = None
+        self.root: YamlNode | None = None
         self.findings: list[Finding] = []
         self._stack: list[_Frame] = []
         self._quoted: Span | None = None
@@ -141,11 +141,11 @@ class Builder:
         if self._awaits_key():
             self._key(event, value, span)
         elif type(value) is str or in_range(value):
-            self._add(value, Node(*span))
+            self._add(value, YamlNode(*span))
         else:
             what = f"{event.value[:40]} is not a number that every reader can hold"
             self._report(NUMBER, what, "write a smaller number, or quote it if it is text", span)
-            self._add(event.value, Node(*span))
+            self._add(event.value, YamlNode(*span))
 
     def _awaits_key(self) -> bool:
         return bool(self._stack) and self._stack[-1].key is None and type(self._stack[-1].value) is dict
@@ -194,7 +194,7 @@ class Builder:
             if self._stack[-1].key is None:
                 self._stack[-1].key = ""
                 return
-        self._add(None, Node(*span))
+        self._add(None, YamlNode(*span))
 
     def _start(self, event: Any, value: Any) -> bool:
         """Open a collection; false where it would be too deep."""
@@ -209,7 +209,7 @@ class Builder:
         if len(self._stack) >= DEPTH:
             self._report(TOO_DEEP, f"more than {DEPTH} levels inside one another", "write it flatter", span)
             return False
-        node = Node(start, start, bool(event.flow_style), type(value)(), {})
+        node = YamlNode(start, start, bool(event.flow_style), type(value)(), {})
         self._stack.append(_Frame(value, node, stray=stray))
         return True
 
@@ -221,7 +221,7 @@ class Builder:
         else:
             self._add(frame.value, frame.node)
 
-    def _add(self, value: Any, node: Node) -> None:
+    def _add(self, value: Any, node: YamlNode) -> None:
         if not self._stack:
             self.value, self.root = value, node
             return

@@ -16,7 +16,7 @@ Span: TypeAlias = tuple[int, int]
 """Offsets of the first character and of the one behind the last."""
 
 
-class Node(Struct, gc=False):
+class YamlNode(Struct, gc=False):
     """Where one value stands: `start` and `end` are offsets into the text.
 
     `children` is None for a scalar; `keys` holds the offsets of a mapping's keys. `flow` is true inside
@@ -26,7 +26,7 @@ class Node(Struct, gc=False):
     start: int
     end: int
     flow: bool = False
-    children: "dict[str, Node] | list[Node] | None" = None
+    children: "dict[str, YamlNode] | list[YamlNode] | None" = None
     keys: dict[str, Span] = {}
 
     @property
@@ -34,7 +34,7 @@ class Node(Struct, gc=False):
         """A collection written without brackets or braces."""
         return self.children is not None and not self.flow
 
-    def child(self, step: str | int) -> "Node | None":
+    def child(self, step: str | int) -> "YamlNode | None":
         """Return the value under a key or at an index, None where there is none."""
         if isinstance(self.children, dict):
             return self.children.get(step) if isinstance(step, str) else None
@@ -103,13 +103,13 @@ class Document:
         text: str,
         *,
         value: Any = None,
-        root: Node | None = None,
+        root: YamlNode | None = None,
         findings: tuple[Finding, ...] = (),
     ) -> None:
         self.file = file
         self.text = text
         self.value: Any = {} if value is None else value
-        self.root = Node(0, 0, children={}) if root is None else root
+        self.root = YamlNode(0, 0, children={}) if root is None else root
         self.findings = findings
         self._lines = Lines(text)
 
@@ -134,7 +134,7 @@ class Document:
 
     def raw(self, path: Path) -> str | None:
         """Return a scalar's own text as written, quotes included; None when the path leads to no scalar."""
-        node: Node | None = self.root
+        node: YamlNode | None = self.root
         for step in path:
             node = node.child(step) if node is not None else None
         return self.text[node.start : node.end] if node is not None and node.children is None else None
@@ -155,7 +155,7 @@ class Document:
         return self.position(at if not at or at[0] in BESIDE_SPEC else ("spec", *at), key=key)
 
 
-def _extent(node: Node) -> Span:
+def _extent(node: YamlNode) -> Span:
     """Return the offsets that show a value; of a block collection its first entry."""
     start = node.start
     while node.block and isinstance(node.children, list):

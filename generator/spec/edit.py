@@ -12,7 +12,7 @@ import msgspec
 
 from generator.errors import UsageError
 from generator.model.finding import Path
-from generator.spec.document import Document, Node, line_start
+from generator.spec.document import Document, YamlNode, line_start
 from generator.spec.reader import read
 from generator.spec.scalars import Scalar, inline
 
@@ -86,7 +86,7 @@ def _proven(document: Document, path: Path, edited: str, value: Any, text: str) 
     return _MARK + edited if text.startswith(_MARK) else edited
 
 
-def _node(document: Document, path: Path) -> Node:
+def _node(document: Document, path: Path) -> YamlNode:
     node = document.root
     for step in path:
         child = node.child(step)
@@ -96,7 +96,7 @@ def _node(document: Document, path: Path) -> Node:
     return node
 
 
-def _items(document: Document, path: Path) -> list[Node]:
+def _items(document: Document, path: Path) -> list[YamlNode]:
     node = _node(document, path)
     if not isinstance(node.children, list):
         _refuse(document, path, "it is not a list")
@@ -111,7 +111,7 @@ def _at(value: Any, path: Path) -> Any:
     return value
 
 
-def _line_after(text: str, node: Node) -> int:
+def _line_after(text: str, node: YamlNode) -> int:
     """Return where the line behind a value begins. The `end` of a block collection would be too late."""
     while node.block and node.children:
         node = [*node.children.values()][-1] if isinstance(node.children, dict) else node.children[-1]
@@ -121,7 +121,7 @@ def _line_after(text: str, node: Node) -> int:
     return found + 1 if found >= 0 else len(text)
 
 
-def _dash(text: str, items: Node, item: Node) -> int:
+def _dash(text: str, items: YamlNode, item: YamlNode) -> int:
     """Return the offset of an item's dash, which stands in the column of the first one, maybe lines above."""
     column = items.start - line_start(text, items.start)
     line = line_start(text, item.start)
@@ -130,7 +130,7 @@ def _dash(text: str, items: Node, item: Node) -> int:
     return line + column
 
 
-def _lines_like(text: str, items: Node, neighbour: Node, item: dict[str, Any]) -> list[str]:
+def _lines_like(text: str, items: YamlNode, neighbour: YamlNode, item: dict[str, Any]) -> list[str]:
     dash = _dash(text, items, neighbour)
     gap = text[dash + 1 : neighbour.start]
     gap = gap if gap and not gap.strip(" ") else " "

@@ -16,7 +16,7 @@ from generator.model.quantity import Quantity
 from generator.model.rule import Explained
 from generator.spec.document import BESIDE_SPEC, Document, printable
 from generator.spec.limit import MOST, capped
-from generator.spec.near import near
+from generator.spec.near import near, suggest
 from generator.spec.scalars import resolve
 from generator.spec.schema import FORMATS, schema
 from generator.spec.value_codes import (
@@ -147,8 +147,7 @@ class _Teller:
         others = f"remove it; here may stand: {', '.join(free)}" if free else "remove it"
         for key in mistake.given:
             if key not in known:
-                meant = near(key, free)
-                fix = f"did you mean `{meant}`?" if meant else others
+                fix = suggest(key, free, others, "`{}`")
                 message = f"`{short(key)}` is not a key of {named(mistake.at)}"
                 yield self._finding((*mistake.at, key), UNKNOWN_KEY, message, fix, key=True)
 
@@ -197,9 +196,9 @@ class _Teller:
             return self._finding(at, WRONG_KIND, f"{named(at)} is empty", fix, key=True)
         given = mistake.given if isinstance(mistake.given, str) else self.document.raw(at)
         shown = of_kind(mistake.given) if given is None else f"`{short(given)}`"
-        meant = near(given or "", choices) if len(choices) > 1 else None
+        fix = suggest(given or "", choices, fix, "`{}`") if len(choices) > 1 else fix
         message = f"{named(at)} cannot be {shown}; it may be {either(choices)}"
-        return self._finding(at, WRONG_CHOICE, message, f"did you mean `{meant}`?" if meant else fix)
+        return self._finding(at, WRONG_CHOICE, message, fix)
 
     def _format(self, mistake: Mistake) -> Finding:
         kind, about = next((kind, about) for kind, (name, about) in FORMATS.items() if name == mistake.argument)

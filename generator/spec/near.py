@@ -8,6 +8,19 @@ def near(word: str, known: Iterable[str]) -> str | None:
     return next(iter(nearest(word, known, 1)), None)
 
 
+def did_you_mean(*names: str) -> str:
+    """Return the hint that asks whether one of these was meant."""
+    return f"did you mean {', '.join(names)}?"
+
+
+def suggest(word: str, known: Iterable[str], otherwise: str, written: str = "{}") -> str:
+    """Return the hint on a mistyped word, `otherwise` where no known word is near; `written` is what to write, with
+    `{}` where the known word goes.
+    """
+    meant = near(word, known)
+    return did_you_mean(written.replace("{}", meant, 1)) if meant else otherwise
+
+
 def instead(word: str, known: Iterable[str], otherwise: str) -> str:
     """Return the fix of a mistyped word: the one that is meant, or `otherwise` where none is near."""
     meant = near(word, known)

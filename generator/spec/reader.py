@@ -23,7 +23,7 @@ _STRAY_LINE_ENDS = tuple(map(re.compile, ("\r(?!\n)", "\x85", "\u2028", "\u2029"
 def read(text: bytes | str, file: str) -> Document:
     """Return the document, with findings and an empty value where the text cannot be read; never raises."""
     if len(text) > SIZE:
-        return Document(file, "", findings=(_too_large(len(text)),))
+        return Document(file, "", findings=(_too_large(),))
     decoded, finding = _decode(text)
     lines = Lines(decoded)
     fatal = [finding] if finding else capped(_conflicts(lines)) or [*_forbidden(lines)]
@@ -36,8 +36,8 @@ def read(text: bytes | str, file: str) -> Document:
     return Document(file, decoded, value=builder.value, root=builder.root, findings=tuple(findings))
 
 
-def _too_large(size: int) -> Finding:
-    message = f"the file has {size} bytes, and {SIZE} are the most that is read"
+def _too_large() -> Finding:
+    message = f"the file has more than {SIZE} bytes, which are the most that is read"
     return TOO_LARGE.complete(Finding(message=message, fix="look whether this is the right file", at=Position(1, 1, 1)))
 
 

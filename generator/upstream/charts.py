@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from generator.components.component import Chart, Release
 from generator.errors import UsageError
-from generator.layout.lock import Lock
+from generator.layout.lock import LockFile
 from generator.process import cache_home
 from generator.upstream.documents import documents
 from generator.upstream.download import Sources, pull_chart, pull_manifest
@@ -73,7 +73,7 @@ class Fetched(Struct, frozen=True):
     how: Literal["cached", "pulled"]
 
 
-def fetch(source: Source, lock: Lock, how: FetchOptions) -> Fetched:
+def fetch(source: Source, lock: LockFile, how: FetchOptions) -> Fetched:
     """Return a chart or manifest in the digest that the lock has for it, any where it has none. Raises RefusedError."""
     again, suffix = source.of in how.again, ".tgz" if source.release else ".yaml"
     locked = None if again else (lock.charts if source.release else lock.manifests).get(source.name)

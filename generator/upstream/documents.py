@@ -11,18 +11,18 @@ from generator.build.go_yaml import numbered
 _SOURCE = re.compile(r"^# Source: (\S.*?)\s*$", re.MULTILINE)
 
 
-class Document(Struct, frozen=True):
+class SourcedDocument(Struct, frozen=True):
     """One document: `source` is the template's path as Helm tells it ("" where nobody does)."""
 
     source: str
     value: Any
 
 
-def documents(text: str) -> list[Document]:
+def documents(text: str) -> list[SourcedDocument]:
     """Return every document of a stream, null ones too. Raises UnreadableError."""
     marks = list(_SOURCE.finditer(text))
     lines = [text.count("\n", 0, mark.start()) for mark in marks]
     return [
-        Document(marks[before - 1][1] if (before := bisect_right(lines, line)) else "", value)
+        SourcedDocument(marks[before - 1][1] if (before := bisect_right(lines, line)) else "", value)
         for line, value in numbered(text)
     ]

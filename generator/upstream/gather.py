@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from generator.layout.lock import Lock, key
+from generator.layout.lock import LockFile, key
 from generator.layout.upstream import Inputs
 from generator.model.finding import Finding
 from generator.upstream.charts import Fetched, FetchOptions, Source, fetch
@@ -59,7 +59,7 @@ class _Piece(Struct, frozen=True):
         return msgspec.json.encode((self.source.unique, what))
 
 
-def gather(tasks: Sequence[Task], lock: Lock, how: FetchOptions, tell: Tell) -> tuple[list[Inflated], Lock]:
+def gather(tasks: Sequence[Task], lock: LockFile, how: FetchOptions, tell: Tell) -> tuple[list[Inflated], LockFile]:
     """Fetch and inflate what the tasks need; return what each became, in their order, and the digests. What cannot be
     had is told in the parts, every such thing. Raises UsageError where Helm or the cache cannot be used at all.
     """
@@ -88,7 +88,7 @@ def _all(pool: ThreadPoolExecutor, jobs: Mapping[Key, Job], work: Callable[[Job]
     return dict(zip(jobs, pool.map(work, jobs.values()), strict=True))
 
 
-def _got(source: Source, lock: Lock, how: FetchOptions, tell: Tell) -> _Got:
+def _got(source: Source, lock: LockFile, how: FetchOptions, tell: Tell) -> _Got:
     begun = perf_counter()
     try:
         found = fetch(source, lock, how)
@@ -150,10 +150,10 @@ def _namespace(piece: _Piece) -> str:
     return release.namespace if release else piece.inputs.namespace
 
 
-def _lock(pieces: Iterable[_Piece]) -> Lock:
+def _lock(pieces: Iterable[_Piece]) -> LockFile:
     charts: dict[str, str] = {}
     manifests: dict[str, str] = {}
     for piece in pieces:
         if isinstance(piece.got.what, Fetched):
             (charts if piece.source.release else manifests)[piece.source.name] = piece.got.what.digest
-    return Lock(charts=charts, manifests=manifests)
+    return LockFile(charts=charts, manifests=manifests)

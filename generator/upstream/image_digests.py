@@ -7,8 +7,8 @@ from msgspec import Struct, structs
 
 from generator.layout.image_references import rewrite
 from generator.upstream.cluster_images import ClusterImages
-from generator.upstream.images import Image
-from generator.upstream.registry import Answer, ask
+from generator.upstream.image_list import Image
+from generator.upstream.registry import ImageAnswer, ask
 
 Progress = Callable[[int, int], None]
 """Hears after each answer how many of how many have answered."""
@@ -21,7 +21,7 @@ class NewDigests(Struct, frozen=True, kw_only=True):
 
     digests: Mapping[str, str]
     moved: Mapping[str, str]
-    failed: Mapping[str, Answer]
+    failed: Mapping[str, ImageAnswer]
 
     @property
     def unreachable(self) -> bool:
@@ -31,14 +31,14 @@ class NewDigests(Struct, frozen=True, kw_only=True):
 
 def with_sizes(
     found: Sequence[Image], clusters: Iterable[ClusterImages], progress: Progress
-) -> tuple[list[Image], dict[str, Answer]]:
+) -> tuple[list[Image], dict[str, ImageAnswer]]:
     """Return the images with what registries say of them, and the answers that failed, by image."""
     answers = _answers(_addresses(found, clusters, by_tag=False), progress, sizes=True)
     seen = [_with_answer(image, answers.get(image.reference)) for image in found]
     return seen, {image.name: answers[image.reference] for image in seen if image.error}
 
 
-def _with_answer(image: Image, answer: Answer | None) -> Image:
+def _with_answer(image: Image, answer: ImageAnswer | None) -> Image:
     if not answer:
         return image
     return structs.replace(image, digest=image.digest or answer.digest, size=answer.size, error=answer.error)
@@ -79,7 +79,7 @@ def _addresses(found: Iterable[Image], clusters: Iterable[ClusterImages], *, by_
     }
 
 
-def _answers(addresses: Mapping[str, str], progress: Progress, *, sizes: bool) -> dict[str, Answer]:
+def _answers(addresses: Mapping[str, str], progress: Progress, *, sizes: bool) -> dict[str, ImageAnswer]:
     total, done = len(set(addresses.values())), count(1)
     told = ask(addresses.values(), sizes=sizes, told=lambda _reference, _answer: progress(next(done), total))
     return {reference: told[address] for reference, address in addresses.items()}

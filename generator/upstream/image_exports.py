@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from generator import __version__
 from generator.layout.image_references import split
-from generator.upstream.images import Image
+from generator.upstream.image_list import Image
 
 
 def skopeo(found: Iterable[Image]) -> dict[str, dict[str, dict[str, list[str]]]]:

@@ -41,7 +41,7 @@ AT_ONCE = 8
 LARGEST = 4 << 20
 
 
-class Answer(Struct, frozen=True):
+class ImageAnswer(Struct, frozen=True):
     """What a registry says of an image: the digest of what its tag leads to, and the compressed size of its layers on
     linux/amd64 in bytes, where that was asked; or why it says nothing. `unreachable`: nobody can be asked there.
     """
@@ -61,8 +61,8 @@ def ask(
     *,
     sizes: bool,
     seconds: float = 60,
-    told: Callable[[str, Answer], None] = lambda _reference, _answer: None,
-) -> dict[str, Answer]:
+    told: Callable[[str, ImageAnswer], None] = lambda _reference, _answer: None,
+) -> dict[str, ImageAnswer]:
     """Ask the registries of these images, several at once and `seconds` for each; `told` hears every answer.
 
     Credentials come from `logins`, a CA from the file $GEN_REGISTRY_CA, proxies from the environment. A registry that
@@ -71,7 +71,7 @@ def ask(
     """
     client = _Client(_opener(), logins(), {}, {})
 
-    def one(reference: str) -> tuple[str, Answer]:
+    def one(reference: str) -> tuple[str, ImageAnswer]:
         answer = _answer(client, reference, time.monotonic() + seconds, sizes=sizes)
         told(reference, answer)
         return reference, answer
@@ -88,21 +88,21 @@ def _opener() -> OpenerDirector:
         raise UsageError(f"GEN_REGISTRY_CA={ca}: cannot be read as certificates: {error}") from None
 
 
-def _answer(client: "_Client", reference: str, end: float, *, sizes: bool) -> Answer:
+def _answer(client: "_Client", reference: str, end: float, *, sizes: bool) -> ImageAnswer:
     name, tag, digest = split(normalised(reference))
     host, _, repository = name.partition("/")
     if host in client.unreachable:
-        return Answer(error=client.unreachable[host], unreachable=True)
+        return ImageAnswer(error=client.unreachable[host], unreachable=True)
     try:
         return client.answer(host, repository, digest or tag, end, sizes=sizes)
     except _AskError as error:
-        return Answer(error=client.told(host, str(error)))
+        return ImageAnswer(error=client.told(host, str(error)))
     except HTTPError as error:
-        return Answer(error=client.told(host, _status(error, host)))
+        return ImageAnswer(error=client.told(host, _status(error, host)))
     except URLError as error:
-        return Answer(error=client.unreachable.setdefault(host, _words_of(error, host)), unreachable=True)
+        return ImageAnswer(error=client.unreachable.setdefault(host, _words_of(error, host)), unreachable=True)
     except (OSError, HTTPException, ValueError) as error:
-        return Answer(error=_words_of(error, host))
+        return ImageAnswer(error=_words_of(error, host))
 
 
 def _status(error: HTTPError, host: str) -> str:
@@ -139,23 +139,23 @@ class _Client(Struct):
         """Return an error, with what kept a helper from giving the credentials that may have been wanted."""
         return f"{error}; {self.logins.silent[host]}" if host in self.logins.silent else error
 
-    def answer(self, host: str, repository: str, mark: str, end: float, *, sizes: bool) -> Answer:
+    def answer(self, host: str, repository: str, mark: str, end: float, *, sizes: bool) -> ImageAnswer:
         """Return digest and size of an image; raises what `_answer` catches."""
         if not sizes:
             headers, _ = self.manifest("HEAD", host, repository, mark, end)
             if found := headers.get("Docker-Content-Digest"):
-                return Answer(_expected(found, mark))
+                return ImageAnswer(_expected(found, mark))
         _, body = self.manifest("GET", host, repository, mark, end)
         digest = _expected(f"sha256:{hashlib.sha256(body).hexdigest()}", mark)
         if not sizes:
-            return Answer(digest)
+            return ImageAnswer(digest)
         content = _json(body)
         if content.get("mediaType") in INDEXES or "manifests" in content:
             child = _for_amd64(content)
             _, body = self.manifest("GET", host, repository, child, end)
             _expected(f"sha256:{hashlib.sha256(body).hexdigest()}", child)
             content = _json(body)
-        return Answer(digest, _layers(content))
+        return ImageAnswer(digest, _layers(content))
 
     def manifest(self, method: str, host: str, repository: str, mark: str, end: float) -> tuple[Message, bytes]:
         """Return headers and body of a manifest, with a token where the registry wants one."""

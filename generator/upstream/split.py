@@ -8,13 +8,13 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from generator.components.common import SYNC_WAVE
 from generator.components.component import Manifest, Release
 from generator.model.finding import Finding
-from generator.upstream.documents import Document
+from generator.upstream.documents import SourcedDocument
 
 HOOK = "helm.sh/hook"
 TESTS = frozenset({"test", "test-success", "test-failure"})
-WAVE = "argocd.argoproj.io/sync-wave"
 # The API server refuses Secrets of these types without their keys; empty values it takes.
 KEYS = {"kubernetes.io/tls": ("tls.crt", "tls.key"), "kubernetes.io/ssh-auth": ("ssh-privatekey",)}
 _NAME = re.compile(r"[^/%\\\x00-\x1f\x7f]{1,200}")
@@ -43,7 +43,7 @@ class Part(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
 
 
-def split(documents: Iterable[Document], origin: str, release: Release | None = None) -> Part:
+def split(documents: Iterable[SourcedDocument], origin: str, release: Release | None = None) -> Part:
     """Return the objects of a chart's documents, or of an upstream manifest's, which has no `release`: there, a Secret
     without data is kept as it is, and any other is wrong. So is a source without any object: it did not come whole.
     """
@@ -187,7 +187,7 @@ def _plain(manifest: Manifest, kinds: set[str]) -> Manifest:
     order hooks among themselves, Argo CD's order of kinds stands for.
     """
     early = any(each.startswith("pre-") for each in kinds)
-    return _annotated(_unhooked(manifest), {WAVE: "-1" if early else "1"})
+    return _annotated(_unhooked(manifest), {SYNC_WAVE: "-1" if early else "1"})
 
 
 def _unhooked(manifest: Manifest) -> Manifest:

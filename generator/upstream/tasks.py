@@ -8,11 +8,11 @@ from msgspec import Struct
 from generator.components import compose
 from generator.components.component import Component
 from generator.errors import UsageError
-from generator.layout.lock import Lock, key
+from generator.layout.lock import LockFile, key
 from generator.layout.upstream import Inputs, State, Upstream, brings, inputs, state
 from generator.model.cluster import Cluster
 from generator.repository.vendored import intact, on_disk, vendored, vendored_names
-from generator.spec.near import near
+from generator.spec.near import suggest
 from generator.upstream.findings import Place
 
 
@@ -48,14 +48,14 @@ def needed(component: Component) -> set[str]:
     return {*(key(release.chart) for release in component.releases), *component.manifests}
 
 
-def sites(root: Path, clusters: Iterable[Cluster], lock: Lock) -> list[ClusterSite]:
+def sites(root: Path, clusters: Iterable[Cluster], lock: LockFile) -> list[ClusterSite]:
     """Return what is installed on these clusters, once all of it is vendored. What is damaged, or made of what the lock
     does not name, counts as stale.
     """
     return [_site(root, cluster, lock) for cluster in clusters]
 
 
-def _site(root: Path, cluster: Cluster, lock: Lock) -> ClusterSite:
+def _site(root: Path, cluster: Cluster, lock: LockFile) -> ClusterSite:
     bringing = [one.name for one in compose(cluster) if brings(one)]
     components = compose(cluster, bringing)
     known = vendored(on_disk(root), cluster.name, vendored_names(root, cluster.name))
@@ -63,11 +63,11 @@ def _site(root: Path, cluster: Cluster, lock: Lock) -> ClusterSite:
     return ClusterSite(cluster, components, states)
 
 
-def _state(root: Path, cluster: Cluster, component: Component, known: Upstream | None, lock: Lock) -> State:
+def _state(root: Path, cluster: Cluster, component: Component, known: Upstream | None, lock: LockFile) -> State:
     found = state(cluster, component, known, lock)
     if found != "vendored" or known is None:
         return found
-    named = needed(component) <= {*lock.charts, *lock.manifests}
+    named = needed(component) <= lock.sources
     return "vendored" if named and intact(root, cluster.name, component.name, known.found) else "stale"
 
 
@@ -78,8 +78,7 @@ def tasks(found: Sequence[ClusterSite], wanted: Sequence[str], *, everything: bo
     known = {name for site in found for name in site.states}
     for name in wanted:
         if name not in known:
-            meant = near(name, known)
-            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(sorted(known)) or 'none'}"
+            hint = suggest(name, known, f"there are {', '.join(sorted(known)) or 'none'}")
             raise UsageError(f"{name}: no cluster has a component of this name with a chart or manifest; {hint}")
     return [
         Task(site.cluster, one, inputs(site.cluster, one), site.states[one.name])

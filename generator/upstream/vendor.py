@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from generator.layout.files import Files
-from generator.layout.lock import Lock
+from generator.layout.lock import LockFile
 from generator.layout.upstream import DEFINITION, State, crds, folder
 from generator.model.finding import Finding
 from generator.repository.cluster_files import Loaded, names
@@ -24,16 +24,16 @@ from generator.upstream.component_files import (
 from generator.upstream.component_objects import ComponentObjects
 from generator.upstream.findings import Place
 from generator.upstream.gather import gather
-from generator.upstream.hand_edits import Comparison, edited
 from generator.upstream.tasks import ClusterSite, Task, needed, sites, tasks
 from generator.upstream.vendored_files import on_disk as read_holder
 from generator.upstream.vendored_files import read
+from generator.upstream.vendored_hand_edits import Comparison, edited
 
 NOTHING = FileLayout({}, ())
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """What `gen vendor` was options for. `components`: only these, whatever their state. `check`: inflate all of it
+    """What `gen vendor` is to do. `components`: only these, whatever their state. `check`: inflate all of it
     again from what is locked, and write nothing. `cluster_files`: changed ones, by path, to be written with the rest.
     """
 
@@ -94,7 +94,7 @@ def vendor(
     lock = locked(on_disk(root))
     found = sites(root, [one.cluster for one in loaded if one.cluster], lock)
     wanted = tasks(found, options.components, everything=options.check)
-    unlocked = [(one, name) for one in wanted for name in needed(one.component) - {*lock.charts, *lock.manifests}]
+    unlocked = [(one, name) for one in wanted for name in sorted(needed(one.component) - lock.sources)]
     # What is checked is checked against the lock: what it does not name is not worth a download.
     todo = [one for one in wanted if one not in [task for task, _ in unlocked]] if options.check else wanted
     made, new = gather(todo, lock, options.how, tell)
@@ -136,17 +136,17 @@ def _write(
     )
 
 
-def _unused(root: Path, found: Sequence[ClusterSite], lock: Lock) -> frozenset[str]:
+def _unused(root: Path, found: Sequence[ClusterSite], lock: LockFile) -> frozenset[str]:
     """Return what gen.lock names and no cluster needs; nothing where some clusters were left out."""
     if not {site.cluster.name for site in found} >= set(names(root)):
         return frozenset()
     used = {name for site in found for one in site.components for name in needed(one)}
-    return frozenset({*lock.charts, *lock.manifests} - used)
+    return lock.sources - used
 
 
-def _both(lock: Lock, new: Lock) -> Lock:
+def _both(lock: LockFile, new: LockFile) -> LockFile:
     """Return the lock as it stood, with what it did not name."""
-    return Lock(charts={**new.charts, **lock.charts}, manifests={**new.manifests, **lock.manifests})
+    return LockFile(charts={**new.charts, **lock.charts}, manifests={**new.manifests, **lock.manifests})
 
 
 def _unlocked(name: str) -> Finding:

@@ -15,7 +15,6 @@ from generator.checks.places import (
     overlap,
     repeats,
     sections,
-    suggest,
 )
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
@@ -141,8 +140,3 @@ def test_a_network_key_stands_where_it_is_said_last(a30: Cluster) -> None:
     assert network_path(a30, machine, "node", "mtu") == ("networks", "node", "mtu")
     assert network_path(on_pool, machine, "node", "mtu") == ("pools", "bench", "networks", "node", "mtu")
     assert network_path(on_node, machine, "node", "mtu") == ("nodes", 1, "networks", "node", "mtu")
-
-
-def test_without_a_near_name_the_other_fix_is_given() -> None:
-    assert suggest("gpu-trainig", ["gpu-training", "cpu"], "one of them") == "did you mean gpu-training?"
-    assert suggest("zzz", ["gpu-training", "cpu"], "one of them") == "one of them"

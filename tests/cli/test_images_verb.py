@@ -16,7 +16,7 @@ from generator.layout.files import document, kustomization, objects
 from generator.layout.mirror import shared_images
 from generator.layout.upstream import Found, brings, files, folder
 from generator.repository.cluster_files import load
-from generator.upstream.images import Image, Use, merged
+from generator.upstream.image_list import Image, Use, merged
 from tools import need_kustomize
 
 MIRROR = "mirror.example.org/k8s"
@@ -158,7 +158,7 @@ def test_the_sites_own_image_is_listed_and_not_among_what_is_to_be_copied(
 
 
 def test_an_image_is_the_sites_own_where_it_is_on_the_mirror_of_every_cluster() -> None:
-    use = Use(cluster="a", component="c", object="o", field="f", file="x", applied="a.example.org/x:1")
+    use = Use(cluster="a", component="c", file="x", applied="a.example.org/x:1")
     own = Image(name=use.applied, uses=(use,), of_site=True)
     brought = Image(name=use.applied, uses=(use,))
     for both in ([own], [brought]), ([brought], [own]):
@@ -245,8 +245,11 @@ def test_an_image_that_cannot_be_read_is_listed_and_makes_the_check_fail(
     where = f"{corner.relative_to(repository)}/pod.yaml: error GEN-IMG-005: Pod default/mine, spec.containers[0].image"
     assert f"{where}: `{image}` is not readable as an image; fix: " in err
     assert "pinned by digest, 1 not readable" in err
-    (one,) = data(repository, capsys)["unreadable"]
-    assert (one["use"]["applied"], one["code"]) == (image, "GEN-IMG-005")
+    (one,) = (one for one in data(repository, capsys)["findings"] if one["severity"] == "error")
+    assert (one["object"], one["path"]) == ("Pod default/mine", "spec.containers[0].image")
+    assert one["code"] == "GEN-IMG-005"
+    text = (repository / one["file"]).read_text().splitlines()[one["line"] - 1]
+    assert yaml.safe_load(text.strip().removeprefix("- "))["image"] == image
 
 
 def test_an_open_parameter_of_a_workflow_is_told_and_fails_with_a_mirror(
@@ -258,6 +261,9 @@ def test_an_open_parameter_of_a_workflow_is_told_and_fails_with_a_mirror(
     code, _, err = images(repository, capsys, "--check")
     assert code == 0
     assert f"note: WorkflowTemplate default/mine, spec.templates[0].container.image: `{text}` is not readable" in err
+    found = data(repository, capsys)
+    assert {one["severity"] for one in found["findings"]} == {"warning"}
+    assert [(one["path"], one["code"]) for one in found["notes"]] == [("spec.templates[0].container.image", "")]
     bring(repository, user_workflow(text, default="tool"))
     assert "evil.example.com/tool:1.0.0\n" in images(repository, capsys, "--output", "plain")[1]
     edit(repository, "  site:\n", f"  site:\n    images: {MIRROR}\n")

@@ -278,8 +278,17 @@ def test_explain_tells_why_a_rule_exists(capsys: pytest.CaptureFixture[str]) -> 
     assert run(["explain", "gen-schema-005"]) == 0
     out = capsys.readouterr().out
     assert "wrong:\n    podCIDR: 10.244.0.1/16" in out
-    assert run(["explain", "GEN-SCHEMA-05"]) == 2
-    assert "did you mean GEN-SCHEMA-005" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [("GEN-SCHEMA-5", "GEN-SCHEMA-005?\n"), ("gen-net-04", "GEN-NET-004?\n"), ("GEN-NETW-4", "GEN-NET-004, ")],
+)
+def test_a_mistyped_code_is_answered_with_the_one_that_is_meant(
+    code: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["explain", code]) == 2
+    assert f"did you mean {hint}" in capsys.readouterr().err
 
 
 def test_explain_tells_given_from_default(capsys: pytest.CaptureFixture[str]) -> None:

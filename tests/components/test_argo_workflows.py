@@ -7,8 +7,8 @@ from gitops_schemas import problems, schema
 from jsonschema import Draft202012Validator
 from msgspec import structs
 
+from generator.components.argo_workflows import CONTROLLER, METRICS_SERVICE, argo_workflows
 from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS
-from generator.components.argo_workflows import argo_workflows
 from generator.components.component import Component
 from generator.model.cluster import Cluster
 
@@ -70,6 +70,8 @@ def test_metrics_are_let_in_and_nothing_else(ml50: Cluster) -> None:
     policy, service = installed(ml50).base
     (rule,) = policy["spec"]["ingress"]
     assert rule["ports"] == [{"protocol": "TCP", "port": configuration(ml50)["metricsConfig"]["port"]}]
+    metadata = service["metadata"]
+    assert (f"{metadata['name']}.{metadata['namespace']}.svc", metadata["labels"]) == (METRICS_SERVICE, CONTROLLER)
     assert service["spec"]["ports"][0]["targetPort"] == configuration(ml50)["metricsConfig"]["port"]
 
 

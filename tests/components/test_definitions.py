@@ -16,6 +16,19 @@ from generator.model.storage import Nfs
 WORDS = {"calico", "cilium", "minio", "scratch", "workflows", "zabbix"}
 
 
+# What is about one component by its nature, or about keys of the cluster file that are one component's.
+ABOUT_ONE = {
+    "build/pods.py": {"argo_workflows"},
+    "build/workflow_pods.py": {"argo_workflows"},
+    "checks/networks.py": {"calico"},
+    "checks/site.py": {"cilium"},
+    "checks/tiers.py": {"ceph_cluster", "minio"},
+    "layout/argocd.py": {"argo_cd"},
+    "rules/argo_cd.py": {"argo_cd", "cilium", "load_balancer"},
+    "rules/queues.py": {"gpu_operator", "kueue", "tenants", "volcano"},
+}
+
+
 def everything() -> list[Cluster]:
     ml50, a30 = load("ml50"), load("a30-bench")
     shared = Nfs(server="nas.example.org", share="/export")
@@ -30,6 +43,30 @@ def test_a_component_lives_only_where_it_says(cluster: Cluster) -> None:
             spaces = {space.name for space in component.namespaces}
             spaces |= {release.namespace for release in component.releases}
             assert spaces <= set(CATALOGUE[component.name].namespaces), component.name
+
+
+@pytest.mark.parametrize(
+    ("storage_class", "owner"),
+    [
+        (None, "ceph-cluster"),
+        ("rbd-nvme", "ceph-cluster"),
+        ("shared-fast", "ceph-cluster"),
+        ("scratch-nvme", "scratch"),
+        ("nfs", "csi-nfs"),
+        ("minio-local", "minio"),
+        ("brought-by-the-site", None),
+    ],
+)
+def test_what_makes_the_class_of_a_volume_comes_first(storage_class: str | None, owner: str | None) -> None:
+    with_nfs = everything()[2]
+    assert with_nfs.monitoring.zabbix
+    settings = structs.replace(with_nfs.monitoring.zabbix, storage_class=storage_class)
+    prometheus = Prometheus(storage_class=storage_class)
+    monitoring = structs.replace(with_nfs.monitoring, zabbix=settings, prometheus=prometheus)
+    made = {one.name: one for one in compose(structs.replace(with_nfs, monitoring=monitoring))}
+    makers = {"ceph-cluster", "scratch", "csi-nfs", "minio"}
+    for name in ("zabbix", "kube-prometheus-stack"):
+        assert makers & set(made[name].needs) == ({owner} if owner else set()), name
 
 
 def test_hosts_come_in_the_order_of_the_file() -> None:
@@ -52,3 +89,15 @@ def test_nothing_else_names_a_component() -> None:
             found = {node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant)}
             named |= {(place, name) for name in found & (CATALOGUE.keys() - WORDS)}
     assert not named
+
+
+def test_only_what_is_about_a_component_imports_it() -> None:
+    folders = {name.replace("-", "_") for name in CATALOGUE}
+    found: dict[str, set[str]] = {}
+    for file in (ROOT / "generator").rglob("*.py"):
+        place = file.relative_to(ROOT / "generator").as_posix()
+        if not place.startswith("components/"):
+            nodes = (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom))
+            modules = {(node.module or "").removeprefix("generator.components.").split(".")[0] for node in nodes}
+            found |= {place: modules & folders} if modules & folders else {}
+    assert found == ABOUT_ONE

@@ -128,13 +128,13 @@ def test_the_default_class_is_taken_where_ceph_has_one_and_waited_for(ml50: Clus
     spec = values(cluster)["prometheus"]["prometheusSpec"]
     assert "storageClassName" not in spec["storageSpec"]["volumeClaimTemplate"]["spec"]
     assert "storage" in values(cluster)["alertmanager"]["alertmanagerSpec"]
-    assert "ceph-cluster" in installed(cluster).needs
+    assert installed(cluster).storage_classes == (None,)
     # No class at all: a claim would wait for ever.
     assert a30.monitoring.prometheus
     bare = structs.replace(a30.monitoring.prometheus, storage_class=None)
     without = structs.replace(a30, monitoring=structs.replace(a30.monitoring, prometheus=bare))
     assert "storageSpec" not in values(without)["prometheus"]["prometheusSpec"]
-    assert "ceph-cluster" not in installed(without).needs
+    assert installed(without).storage_classes == ()
 
 
 def test_alerts_belong_to_one_side(ml50: Cluster) -> None:

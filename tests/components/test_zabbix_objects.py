@@ -10,6 +10,7 @@ from storage_schemas import problems
 
 from generator.components.component import Component, Manifest
 from generator.components.gpu_operator import NAMESPACE as GPU_NAMESPACE
+from generator.components.rook_ceph import METRICS_PORT
 from generator.components.zabbix import DEFINITION as ZABBIX
 from generator.components.zabbix import zabbix
 from generator.components.zabbix.names import AGENTS, NAMESPACE
@@ -200,7 +201,8 @@ def test_the_database_s_class(ml50: Cluster, a30: Cluster) -> None:
 
 
 def test_needs_are_of_this_cluster(ml50: Cluster) -> None:
-    assert set(made(ml50).needs) == {"cilium", "ceph-cluster", "issuers"}
+    assert set(made(ml50).needs) == {"cilium", "issuers"}
+    assert made(ml50).storage_classes == ("rbd-nvme",)
     bare = with_zabbix(structs.replace(ml50, storage=structs.replace(ml50.storage, ceph=None)), host=None)
     assert set(made(bare).needs) == {"cilium"}
 
@@ -227,6 +229,8 @@ def test_agents_reach_the_proxy_and_the_proxy_the_api_server(ml50: Cluster, a30:
     (cilium,) = of_kind(ml50, "CiliumNetworkPolicy")
     assert cilium["spec"]["ingress"][0]["fromEntities"] == ["host", "remote-node"]
     assert {"toEntities": ["kube-apiserver"]} in cilium["spec"]["egress"]
+    ceph = {"ports": [{"port": str(METRICS_PORT), "protocol": "TCP"}]}
+    assert {"toEntities": ["host", "remote-node"], "toPorts": [ceph]} in cilium["spec"]["egress"]
     plain = with_zabbix(a30)
     assert of_kind(plain, "CiliumNetworkPolicy") == []
     (policy,) = of_kind(plain, "NetworkPolicy", "zabbix-proxy")

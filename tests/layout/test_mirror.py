@@ -17,7 +17,7 @@ from generator.components.component import Patch
 from generator.layout.files import document, kustomization, objects
 from generator.layout.image_fields import image_fields
 from generator.layout.image_references import split, upstream_name
-from generator.layout.lock import Lock
+from generator.layout.lock import LockFile
 from generator.layout.mirror import ImageRewriting, rewritten, rewritten_patch, shared_images
 from generator.layout.overlay import overlay
 from generator.layout.tree import Known, lay_out
@@ -93,7 +93,7 @@ def built(  # noqa: PLR0913 - what is in the tree
     command = need_kustomize()
     component = "cert-manager"
     found = Upstream(b"", Found(images=shared_images(brought)))
-    tree = lay_out(cluster, Known(upstream={component: found}, lock=Lock(images=digests)))
+    tree = lay_out(cluster, Known(upstream={component: found}, lock=LockFile(images=digests)))
     overlay = f"overlays/{cluster.name}/{component}"
     names, files = objects(f"{overlay}/upstream", brought, "x")
     top = document(kustomization(names), "x")
@@ -139,7 +139,7 @@ def test_nothing_is_rewritten_without_a_mirror_and_locked_digests(ml50: Cluster,
     found = list(built(ml50, tmp_path, {}, only="ce*"))
     assert [one for one in WORKLOADS if one not in found] == []
     assert "quay.io/ceph/ceph:v20.2.4-20260818" in elsewhere(found)
-    plain, digests = lay_out(ml50), lay_out(ml50, Known(lock=Lock(images={"quay.io/nobody/has:1": A})))
+    plain, digests = lay_out(ml50), lay_out(ml50, Known(lock=LockFile(images={"quay.io/nobody/has:1": A})))
     assert plain.files == digests.files
 
 

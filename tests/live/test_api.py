@@ -10,7 +10,7 @@ from loopback import Asked, Reply, config, serving
 
 from generator.errors import UsageError
 from generator.live import api as module
-from generator.live.api import Answer, Api, Request, of_kubeconfig
+from generator.live.api import Answer, ApiConnection, Request, of_kubeconfig
 from generator.live.dryrun import server
 
 
@@ -81,7 +81,7 @@ def test_a_server_that_tells_no_names_is_judged_by_still(tmp_path: Path) -> None
 
 def test_answers_come_in_the_order_of_the_requests(tmp_path: Path) -> None:
     with serving(lambda asked: (200, {}, json.dumps({"message": asked.path}).encode())) as url:
-        api: Api = of_kubeconfig(config(tmp_path, url), None)
+        api: ApiConnection = of_kubeconfig(config(tmp_path, url), None)
         paths = [f"/{number}" for number in range(100)]
         assert [answer.message for answer in api.ask_all([Request(path=path) for path in paths])] == paths
 

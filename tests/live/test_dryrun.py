@@ -13,7 +13,7 @@ from madeup import config, definition, made, space, told, widget
 from generator.cli import run
 from generator.cli.server import check_server
 from generator.errors import UsageError
-from generator.live.api import Api, of_kubeconfig
+from generator.live.api import ApiConnection, of_kubeconfig
 from generator.live.dryrun import dry_run
 from generator.rules.judging import Answers
 
@@ -90,11 +90,11 @@ def path(toy: Toy, tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def api(path: Path) -> Api:
+def api(path: Path) -> ApiConnection:
     return of_kubeconfig(path, None)
 
 
-def test_on_a_users_cluster_nothing_is_stored(api: Api, toy: Toy) -> None:
+def test_on_a_users_cluster_nothing_is_stored(api: ApiConnection, toy: Toy) -> None:
     new = [config("a", "new"), config("b", "new", nonsense=1), config("taken", "new")]
     judged = dry_run(made(space("new"), *new, definition("Widget", "widgets"), widget()), api)
     assert told(judged.findings) == [("GEN-SRV-002", "2.yaml", ("nonsense",))]
@@ -107,7 +107,7 @@ def test_on_a_users_cluster_nothing_is_stored(api: Api, toy: Toy) -> None:
     assert all("dryRun=All" in asked.path for asked in toy.asked if asked.method in {"PATCH", "POST"})
 
 
-def test_on_a_throw_away_server_definitions_and_namespaces_are_stored_first(api: Api, toy: Toy) -> None:
+def test_on_a_throw_away_server_definitions_and_namespaces_are_stored_first(api: ApiConnection, toy: Toy) -> None:
     api.throw_away = True
     webhook = definition("Widget", "widgets", conversion={"strategy": "Webhook"})
     built = made(config("a", "elsewhere"), widget(), webhook, definition("Gadget", "gadgets"), space("new"))
@@ -119,7 +119,7 @@ def test_on_a_throw_away_server_definitions_and_namespaces_are_stored_first(api:
     assert "conversion" not in next(asked for asked in toy.asked if asked.path.startswith(place)).body["spec"]
 
 
-def test_what_is_nowhere_served_is_a_problem_only_where_that_is_certain(api: Api) -> None:
+def test_what_is_nowhere_served_is_a_problem_only_where_that_is_certain(api: ApiConnection) -> None:
     old = {**config(), "apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget"}
     judged = dry_run(made(old, widget(), {**widget(), "metadata": {"name": "b"}}), api)
     assert told(judged.findings) == [("GEN-SRV-001", "0.yaml", ("apiVersion",))]
@@ -128,18 +128,18 @@ def test_what_is_nowhere_served_is_a_problem_only_where_that_is_certain(api: Api
     assert judged.unjudged == (f"2 objects: {what}",)
 
 
-def test_all_unknown_fields_are_told_where_server_side_apply_tells_one(api: Api) -> None:
+def test_all_unknown_fields_are_told_where_server_side_apply_tells_one(api: ApiConnection) -> None:
     found = told(dry_run(made(config(nonsense=1, dta=1)), api).findings)
     assert found == [("GEN-SRV-002", "0.yaml", ("nonsense",)), ("GEN-SRV-002", "0.yaml", ("dta",))]
 
 
-def test_a_name_that_the_server_makes_is_created(api: Api, toy: Toy) -> None:
+def test_a_name_that_the_server_makes_is_created(api: ApiConnection, toy: Toy) -> None:
     named = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a-", "namespace": "default"}}
     assert dry_run(made(named), api).findings == ()
     assert toy.asked[-1].method == "POST"
 
 
-def test_names_cannot_lead_elsewhere(api: Api, toy: Toy) -> None:
+def test_names_cannot_lead_elsewhere(api: ApiConnection, toy: Toy) -> None:
     dry_run(made(config("../../x?dryRun="), config("a", "../default")), api)
     paths = {asked.path.partition("?")[0] for asked in toy.asked if asked.method == "PATCH"}
     assert paths == {
@@ -176,7 +176,7 @@ CHANGES = (
 )
 
 
-def test_what_a_definition_of_the_same_commit_allows_is_not_judged(api: Api, toy: Toy) -> None:
+def test_what_a_definition_of_the_same_commit_allows_is_not_judged(api: ApiConnection, toy: Toy) -> None:
     toy.stored["widgets.example.org"] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org"
     fresh = {**widget(), "nonsense": 1}
     judged = dry_run(made(knowing("nonsense"), fresh, {**widget(), "metadata": {"name": "b"}}), api)
@@ -192,14 +192,14 @@ def test_what_a_definition_of_the_same_commit_allows_is_not_judged(api: Api, toy
     assert told(judged.findings) == [("GEN-SRV-002", "0.yaml", ("nonsense",))]
 
 
-def test_it_is_so_in_a_new_namespace_as_well(api: Api, toy: Toy) -> None:
+def test_it_is_so_in_a_new_namespace_as_well(api: ApiConnection, toy: Toy) -> None:
     toy.stored["widgets.example.org"] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org"
     fresh = {**widget(), "metadata": {"name": "a", "namespace": "new"}, "nonsense": 1}
     judged = dry_run(made(space("new"), knowing("nonsense"), fresh), api)
     assert judged == Answers(findings=(), judged=2, unjudged=(f"1 object: {CHANGES}",))
 
 
-def test_a_throw_away_server_has_the_new_definition_and_excuses_nothing(api: Api) -> None:
+def test_a_throw_away_server_has_the_new_definition_and_excuses_nothing(api: ApiConnection) -> None:
     api.throw_away = True
     judged = dry_run(made(knowing("nonsense"), {**widget(), "nonsense": 1}), api)
     assert told(judged.findings) == [("GEN-SRV-002", "1.yaml", ("nonsense",))]

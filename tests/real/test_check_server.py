@@ -22,7 +22,7 @@ from generator.build.pods import pods
 from generator.cli.server import check_server
 from generator.components import CATALOGUE
 from generator.errors import UsageError
-from generator.live.api import Api, Request, of_started
+from generator.live.api import ApiConnection, Request, of_started
 from generator.live.apiserver import Started, throw_away
 from generator.live.dryrun import dry_run, server
 from generator.model.served import kinds
@@ -56,7 +56,7 @@ def reference(request: pytest.FixtureRequest) -> Built:
 
 
 @pytest.fixture(scope="module")
-def judging(reference: Built, _need: None) -> Iterator[tuple[Api, Answers]]:
+def judging(reference: Built, _need: None) -> Iterator[tuple[ApiConnection, Answers]]:
     """A throw-away server that has judged it."""
     with throw_away() as running:
         ours = of_started(running)
@@ -73,7 +73,7 @@ def crds(cluster: "Cluster") -> Iterator["Manifest"]:
 # What is rendered
 
 
-def test_the_table_of_kinds_is_what_the_server_serves(user_api: Api) -> None:
+def test_the_table_of_kinds_is_what_the_server_serves(user_api: ApiConnection) -> None:
     groups = user_api.ask(Request(path="/apis")).body["groups"]
     names = ["v1", *(version["groupVersion"] for group in groups for version in group["versions"])]
     found = {
@@ -87,14 +87,14 @@ def test_the_table_of_kinds_is_what_the_server_serves(user_api: Api) -> None:
     assert served == {version: dict(own) for version, own in kinds(35).items()}
 
 
-def test_every_object_is_accepted(judging: tuple[Api, Answers], reference: Built) -> None:
+def test_every_object_is_accepted(judging: tuple[ApiConnection, Answers], reference: Built) -> None:
     _, judged = judging
     assert [f"{one.file}: {one.message}" for one in judged.findings] == []
     assert judged.unjudged == ()
     assert judged.judged == len(reference.objects)
 
 
-def test_a_broken_copy_of_each_kind_is_refused(judging: tuple[Api, Answers], reference: Built) -> None:
+def test_a_broken_copy_of_each_kind_is_refused(judging: tuple[ApiConnection, Answers], reference: Built) -> None:
     copies = {
         (one.manifest["apiVersion"], one.kind): structs.replace(one, manifest={**one.manifest, "nonsense": 1})
         for one in reference.objects
@@ -106,7 +106,7 @@ def test_a_broken_copy_of_each_kind_is_refused(judging: tuple[Api, Answers], ref
     assert found == dict.fromkeys(copies, ("GEN-SRV-002", ("nonsense",)))
 
 
-def test_every_pod_is_admitted_to_its_namespace(judging: tuple[Api, Answers], reference: Built) -> None:
+def test_every_pod_is_admitted_to_its_namespace(judging: tuple[ApiConnection, Answers], reference: Built) -> None:
     """Pod Security and priorities: the API server looks at them when the pod comes, not when its maker does."""
     api, _ = judging
     for one in reference.of("PriorityClass"):
@@ -119,7 +119,9 @@ def test_every_pod_is_admitted_to_its_namespace(judging: tuple[Api, Answers], re
     assert [f"{one.maker.file}: {why}" for one, why in answers if why] == []
 
 
-def test_a_pod_is_refused_that_is_too_mighty_or_too_important(judging: tuple[Api, Answers], reference: Built) -> None:
+def test_a_pod_is_refused_that_is_too_mighty_or_too_important(
+    judging: tuple[ApiConnection, Answers], reference: Built
+) -> None:
     api, _ = judging
     level = "pod-security.kubernetes.io/enforce"
     spaces = {one.name: one.manifest["metadata"]["labels"].get(level) for one in reference.of("Namespace")}
@@ -148,7 +150,7 @@ def with_claims(one: Any) -> Any:
     return {**one.spec, "volumes": volumes}
 
 
-def refusal(api: Api, namespace: str, body: Any) -> str:
+def refusal(api: ApiConnection, namespace: str, body: Any) -> str:
     path = f"/api/v1/namespaces/{namespace}/pods?dryRun=All&fieldValidation=Strict"
     answer = api.ask(Request(path=path, method="POST", body={"apiVersion": "v1", "kind": "Pod", **body}))
     return "" if answer.good else answer.message

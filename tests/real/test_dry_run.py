@@ -12,7 +12,7 @@ from madeup import config, definition, deployment, kubeconfig, made, space, stor
 
 from generator.build.objects import Object
 from generator.errors import UsageError
-from generator.live.api import Answer, Api, Request, of_kubeconfig, of_started
+from generator.live.api import Answer, ApiConnection, Request, of_kubeconfig, of_started
 from generator.live.apiserver import Started, start, throw_away
 from generator.live.definitions import PLACE, install
 from generator.live.dryrun import dry_run, server
@@ -73,7 +73,7 @@ def test_a_conversion_webhook_is_not_waited_for() -> None:
     assert judged == Answers(findings=(), judged=3, unjudged=())
 
 
-def test_what_nothing_defines_is_told_and_not_called_good(user_api: Api) -> None:
+def test_what_nothing_defines_is_told_and_not_called_good(user_api: ApiConnection) -> None:
     judged = dry_run(made(widget(size=99), {**widget(), "apiVersion": "apps/v1"}, config()), user_api)
     assert told(judged.findings) == [("GEN-SRV-001", "1.yaml", ("apiVersion",))]
     assert judged.judged == 2
@@ -85,7 +85,7 @@ def test_what_nothing_defines_is_told_and_not_called_good(user_api: Api) -> None
 # The cluster of a kubeconfig
 
 
-def test_a_user_of_limited_rights_judges_what_it_may(started: Started, user_api: Api, tmp_path: Path) -> None:
+def test_a_user_of_limited_rights_judges_what_it_may(started: Started, user_api: ApiConnection, tmp_path: Path) -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "judge", "namespace": "default"}}
     rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create", "patch"]}]
     rbac = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "judge", "namespace": "default"}}
@@ -110,7 +110,7 @@ def test_a_user_of_limited_rights_judges_what_it_may(started: Started, user_api:
     assert user_api.ask(Request(path="/api/v1/namespaces/default/configmaps/mine")).status == 404
 
 
-def test_all_unknown_fields_are_told_at_once(user_api: Api) -> None:
+def test_all_unknown_fields_are_told_at_once(user_api: ApiConnection) -> None:
     wrong = deployment()
     wrong["spec"]["replica"] = 3
     wrong["spec"]["template"]["spec"]["containers"][0]["resource"] = {}
@@ -119,7 +119,7 @@ def test_all_unknown_fields_are_told_at_once(user_api: Api) -> None:
     assert sorted(found, key=str) == [("GEN-SRV-002", "0.yaml", at) for at in (("spec", "replica"), container)]
 
 
-def test_all_wrong_values_are_told_at_once(user_api: Api) -> None:
+def test_all_wrong_values_are_told_at_once(user_api: ApiConnection) -> None:
     wrong = deployment()
     wrong["spec"]["replicas"] = -1
     wrong["spec"]["template"]["spec"]["containers"][0]["ports"] = [{"containerPort": 99999}]
@@ -128,24 +128,24 @@ def test_all_wrong_values_are_told_at_once(user_api: Api) -> None:
     assert found == {"replicas", "containerPort", "labels"}
 
 
-def test_a_value_of_the_wrong_type_is_told(user_api: Api) -> None:
+def test_a_value_of_the_wrong_type_is_told(user_api: ApiConnection) -> None:
     found = told(dry_run(made(config(data={"a": 1})), user_api).findings)
     assert found == [("GEN-SRV-003", "0.yaml", ("data", "a"))]
 
 
-def test_a_field_that_cannot_change_is_told(user_api: Api) -> None:
+def test_a_field_that_cannot_change_is_told(user_api: ApiConnection) -> None:
     store(user_api, "/apis/apps/v1/namespaces/default/deployments/a", deployment())
     assert dry_run(made(deployment()), user_api).findings == ()
     judged = dry_run(made(deployment("b")), user_api)
     assert told(judged.findings) == [("GEN-SRV-004", "0.yaml", ("spec", "selector"))]
 
 
-def test_a_namespace_that_nothing_brings_is_told(user_api: Api) -> None:
+def test_a_namespace_that_nothing_brings_is_told(user_api: ApiConnection) -> None:
     found = told(dry_run(made(config(namespace="nowhere")), user_api).findings)
     assert found == [("GEN-SRV-008", "0.yaml", ("metadata", "namespace"))]
 
 
-def test_what_comes_with_the_same_commit_is_judged_as_far_as_possible(user_api: Api) -> None:
+def test_what_comes_with_the_same_commit_is_judged_as_far_as_possible(user_api: ApiConnection) -> None:
     """A new namespace: its objects are tried elsewhere, where one of that name says nothing."""
     store(user_api, "/api/v1/namespaces/default/configmaps/there", config("there"))
     new = [config("a", "new"), config("b", "new", dta={}), config("there", "new")]
@@ -172,7 +172,7 @@ def gizmo(name: str, **spec: Any) -> Any:
     return {**widget(**spec), "kind": "Gizmo", "metadata": {"name": name, "namespace": "default"}}
 
 
-def test_what_only_the_new_definition_allows_is_no_error_on_the_day_of_an_upgrade(user_api: Api) -> None:
+def test_what_only_the_new_definition_allows_is_no_error_on_the_day_of_an_upgrade(user_api: ApiConnection) -> None:
     """The cluster has the old definition; the new one comes with the same commit as objects that need it."""
     modes = {"type": "string", "enum": ["fast"]}
     old = gizmos(mode=modes)
@@ -201,7 +201,7 @@ def test_what_only_the_new_definition_allows_is_no_error_on_the_day_of_an_upgrad
         assert dry_run(made(new, known, fresh, slow), ours) == Answers(findings=(), judged=4, unjudged=())
 
 
-def test_values_are_told_as_in_the_file(user_api: Api) -> None:
+def test_values_are_told_as_in_the_file(user_api: ApiConnection) -> None:
     wrong = deployment()
     wrong["spec"]["paused"] = {"a": None}
     wrong["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "a", "value": True}]
@@ -273,10 +273,10 @@ def test_another_servers_certificate_is_not_trusted(started: Started, tmp_path: 
             server(of_kubeconfig(path, None))
 
 
-class Dying(Api):
+class Dying(ApiConnection):
     """A server that ends after some requests."""
 
-    def __init__(self, own: Api, stack: ExitStack) -> None:
+    def __init__(self, own: ApiConnection, stack: ExitStack) -> None:
         self.__dict__ = own.__dict__
         self.stack, self.left, self.lock = stack, 500, threading.Lock()
 
@@ -296,7 +296,7 @@ def test_a_server_that_ends_midway_is_said_once(tmp_path: Path) -> None:
             dry_run(made(*(config(f"a{number}") for number in range(2000))), api)
 
 
-def test_two_thousand_objects_take_seconds(user_api: Api) -> None:
+def test_two_thousand_objects_take_seconds(user_api: ApiConnection) -> None:
     many = made(*(config(f"a{number}") for number in range(1999)), config("b", nonsense=1))
     begun = time.monotonic()
     judged = dry_run(many, user_api)

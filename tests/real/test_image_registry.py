@@ -18,7 +18,7 @@ from validation.clusters import CLUSTERS, variation
 
 from generator.cli import run
 from generator.components import compose
-from generator.components.kubeadm.images import KUBE_VIP, bootstrap_images
+from generator.components.kubeadm.bootstrap_images import KUBE_VIP, bootstrap_images
 from generator.layout.bootstrap import bootstrap
 from generator.layout.files import document, kustomization, objects
 from generator.layout.image_references import split
@@ -26,7 +26,7 @@ from generator.layout.mirror import shared_images
 from generator.layout.upstream import Found, brings, folder
 from generator.layout.upstream import files as own_files
 from generator.repository.cluster_files import load
-from generator.upstream.registry import Answer, ask
+from generator.upstream.registry import ImageAnswer, ask
 from tools import need_kustomize
 
 pytestmark = pytest.mark.real
@@ -142,8 +142,8 @@ def test_a_real_registry_tells_digest_and_size(store: Store) -> None:
     digest = store.push("a/b", "1", b"x" * 10, b"y" * 32)
     reference = f"{store.host}/a/b"
     for mark in (":1", f"@{digest}", f":1@{digest}"):
-        assert ask([reference + mark], sizes=False) == {reference + mark: Answer(digest)}
-        assert ask([reference + mark], sizes=True) == {reference + mark: Answer(digest, 42)}
+        assert ask([reference + mark], sizes=False) == {reference + mark: ImageAnswer(digest)}
+        assert ask([reference + mark], sizes=True) == {reference + mark: ImageAnswer(digest, 42)}
     missing = ask([f"{reference}:2"], sizes=True)[f"{reference}:2"]
     assert missing.error == f"{store.host} does not have it"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from generator.live.api import Api, of_started
+from generator.live.api import ApiConnection, of_started
 from generator.live.apiserver import Started, start
 
 
@@ -19,7 +19,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
 
 
 @pytest.fixture
-def user_api(started: Started) -> Api:
+def user_api(started: Started) -> ApiConnection:
     """The user's cluster as its administrator meets it."""
     admin = of_started(started)
     admin.throw_away = False

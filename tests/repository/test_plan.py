@@ -1,4 +1,5 @@
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from toyworld import files
 
 from generator.errors import UsageError
 from generator.repository.plan import Owned, Plan, plan
+from generator.repository.vendored import on_disk
 
 OWNED = Owned(folders=("overlays/toy", "base"), files=("gen.lock",), kept=("overlays/*/*/custom/*",))
 
@@ -155,3 +157,18 @@ def test_a_path_that_leads_out_is_a_mistake_of_ours(tmp_path: Path, path: str) -
     with pytest.raises(ValueError, match="no path within a repository"):
         plan(tmp_path, {path: b"x"}, {}, Owned())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_in_a_files_place_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir()
+    os.mkfifo(tmp_path / "base/a")
+    # What waits is interrupted: the default of this signal would end the tests.
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("waited for the pipe"))
+    signal.alarm(5)
+    try:
+        with pytest.raises(UsageError, match="base/a: is a named pipe or a device, but gen writes plain files"):
+            plan(tmp_path, tree("base/a"), {}, OWNED)
+        assert on_disk(tmp_path)("base/a") is None
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

@@ -14,7 +14,7 @@ from reference import ROOT
 from generator.cli import run
 from generator.components import compose
 from generator.errors import UsageError
-from generator.layout.lock import Lock
+from generator.layout.lock import LockFile
 from generator.layout.upstream import DEFINITION, Found, Upstream, brings, crds, files, folder, kustomized, seal
 from generator.repository.cluster_files import load
 from generator.repository.render import Outcome, VendoredChange, render
@@ -72,7 +72,7 @@ def brought(place: Path, *names: str, found: Found | None = None) -> VendoredCha
             made[f"{base}/kustomization.yaml"] = kustomized(definitions)
             places += [home, base]
     return VendoredChange(
-        files=made, folders=tuple(places), lock=Lock(charts={f"x/{name}:1": "sha256:1" for name in names})
+        files=made, folders=tuple(places), lock=LockFile(charts={f"x/{name}:1": "sha256:1" for name in names})
     )
 
 
@@ -232,7 +232,7 @@ def test_another_cluster_keeps_what_is_vendored(place: Path) -> None:
 
 def test_nothing_there_is_nothing_vendored(tmp_path: Path) -> None:
     assert vendored(on_disk(tmp_path), "a", ["b"]) == {}
-    assert locked(on_disk(tmp_path)) == Lock()
+    assert locked(on_disk(tmp_path)) == LockFile()
     (tmp_path / "overlays/a/b/upstream/inputs.yaml").mkdir(parents=True)
     assert vendored(on_disk(tmp_path), "a", ["b"]) == {}
 
@@ -318,10 +318,10 @@ def test_another_version_leaves_the_definitions_of_what_stands(place: Path) -> N
 
 def test_what_another_process_locked_otherwise_is_not_overwritten(place: Path) -> None:
     rendered(place, brought(place, "volcano"))
-    other = Lock(charts={"x/volcano:1": "sha256:2", "x/new:1": "sha256:3"})
+    other = LockFile(charts={"x/volcano:1": "sha256:2", "x/new:1": "sha256:3"})
     with pytest.raises(UsageError, match=r"x/volcano:1 was locked meanwhile as sha256:1.*sha256:2; run again"):
         rendered(place, VendoredChange(lock=other))
-    rendered(place, VendoredChange(lock=other, seen=Lock(charts={"x/volcano:1": "sha256:1"})))
+    rendered(place, VendoredChange(lock=other, seen=LockFile(charts={"x/volcano:1": "sha256:1"})))
     assert locked(on_disk(place)).charts == other.charts
     rendered(place, VendoredChange(unused=frozenset({"x/volcano:1"})))
     assert locked(on_disk(place)).charts == {"x/new:1": "sha256:3"}
@@ -332,8 +332,8 @@ def test_an_edited_digest_is_asked_about_until_it_is_committed(place: Path) -> N
     commit(place)
     lock = (place / "gen.lock").read_text()
     (place / "gen.lock").write_text(lock.replace("sha256:1", "sha256:7"))
-    seen = Lock(charts={"x/volcano:1": "sha256:7"})
-    again = VendoredChange(lock=Lock(charts={"x/volcano:1": "sha256:2"}), seen=seen)
+    seen = LockFile(charts={"x/volcano:1": "sha256:7"})
+    again = VendoredChange(lock=LockFile(charts={"x/volcano:1": "sha256:2"}), seen=seen)
     assert [(edit.path, edit.kind) for edit in rendered(place, again).edits] == [("gen.lock", "uncommitted")]
     git(place, "commit", "-qam", "another digest")
     assert not rendered(place, again).edits

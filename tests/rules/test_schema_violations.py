@@ -1,11 +1,18 @@
 """What a JSON Schema has against a value, in the words of the file."""
 
+from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from generator.rules.schema_violations import violations
+from generator.build.manifests import documents, is_manifest
+from generator.components.component import Manifest
+from generator.layout.tree import lay_out
+from generator.model.cluster import Cluster
+from generator.rules.schema_violations import Judge, Types
+from generator.rules.schemas import built_in, schemas_of
 
 KIND = {
     "type": "object",
@@ -20,9 +27,11 @@ KIND = {
     },
 }
 
+TYPES = Types({"$id": "https://example.org/types.json"})
+
 
 def told(value: Any, schema: Any = KIND) -> list[tuple[str, str]]:
-    return [(one.message, one.fix) for one in violations(Draft202012Validator(schema), value)]
+    return [(one.message, one.fix) for one in Judge(schema, TYPES).violations(value)]
 
 
 @pytest.mark.parametrize(
@@ -57,3 +66,37 @@ def test_null_is_to_be_removed() -> None:
 def test_what_is_no_schema_is_told_as_one() -> None:
     ((message, fix),) = told({}, {"type": 5})
     assert (message.startswith("the schema of its CRD cannot be used"), fix) == (True, "mend the CRD")
+
+
+def objects(ml50: Cluster) -> Iterator[Manifest]:
+    """Objects as gen writes them, of all kinds that Kubernetes serves."""
+    for path, content in lay_out(ml50).files.items():
+        if path.startswith(("base/", "overlays/")) and path.endswith(".yaml"):
+            yield from (one for one in documents(content) if is_manifest(one))
+
+
+def changed(value: Any, random: Random) -> Any:
+    """Return a value with one thing in it exchanged, left out or added."""
+    if isinstance(value, dict) and value and random.random() > 0.2:
+        key = random.choice(list(value))
+        return {**value, key: changed(value[key], random)}
+    if isinstance(value, list) and value and random.random() > 0.2:
+        at = random.randrange(len(value))
+        return [*value[:at], changed(value[at], random), *value[at + 1 :]]
+    if isinstance(value, dict) and value and random.random() > 0.5:
+        return {key: each for key, each in value.items() if key != random.choice(list(value))}
+    return random.choice([None, True, 1, 1.0, 1.5, -1, 2**63, "", "1", "x-1", [], {}, {"extra": 1}, [{}]])
+
+
+def test_compiled_code_refuses_what_the_library_with_words_refuses(ml50: Cluster) -> None:
+    random, schemas, tried, right = Random(7), schemas_of(35), 0, 0
+    for manifest in objects(ml50):
+        if not (judge := built_in(schemas, manifest["apiVersion"], manifest["kind"])):
+            continue
+        for _ in range(5):
+            value = changed(manifest, random)
+            worded = Draft202012Validator(judge.schema, registry=judge.types.in_words)
+            expected = worded.is_valid(value)
+            assert (not list(judge.violations(value))) == expected, value
+            tried, right = tried + 1, right + expected
+    assert (tried > 500, 50 < right < tried - 50) == (True, True)

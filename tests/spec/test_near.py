@@ -1,6 +1,6 @@
 import pytest
 
-from generator.spec.near import letters_apart, near, nearest
+from generator.spec.near import did_you_mean, letters_apart, near, nearest, suggest
 
 KEYS = ["podCIDR", "podCIDR6", "serviceCIDR", "nodeMask", "maxPods", "loadBalancer", "hcas"]
 
@@ -41,3 +41,14 @@ def test_the_likeliest_words_come_first() -> None:
 )
 def test_letters_that_are_wrong_are_counted(other: str, letters: int) -> None:
     assert (letters_apart("minio", other), letters_apart(other, "minio")) == (letters, letters)
+
+
+def test_without_a_near_name_the_other_fix_is_given() -> None:
+    assert suggest("gpu-trainig", ["gpu-training", "cpu"], "one of them") == "did you mean gpu-training?"
+    assert suggest("zzz", ["gpu-training", "cpu"], "one of them") == "one of them"
+
+
+def test_a_hint_is_written_as_the_place_wants_it() -> None:
+    assert suggest("hca", KEYS, "", "`{}`") == "did you mean `hcas`?"
+    assert suggest("hca", KEYS, "", "{}/{x}{}") == "did you mean hcas/{x}{}?"
+    assert did_you_mean("hcas", "maxPods") == "did you mean hcas, maxPods?"

@@ -11,10 +11,10 @@ from packageurl import PackageURL
 from referencing import Registry, Resource
 
 from generator.upstream.image_exports import purl, sbom
-from generator.upstream.images import Image, Use
+from generator.upstream.image_list import Image, Use
 
 DIGEST = f"sha256:{'a' * 64}"
-USE = Use(cluster="c", component="zabbix", object="Pod n/x", field="spec", file="f", applied="postgres:16")
+USE = Use(cluster="c", component="zabbix", file="f", applied="postgres:16")
 PINNED = Image(name="docker.io/library/postgres:16.10", digest=DIGEST, uses=(USE, USE), size=7)
 PLAIN = Image(name="mirror.example.org:5000/a/odd-1.x:v1.y", uses=(USE, structs.replace(USE, component="minio")))
 BARE = Image(name="quay.io/a/b", digest=DIGEST, uses=(USE,))

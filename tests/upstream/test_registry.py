@@ -17,7 +17,7 @@ import pytest
 
 from generator.errors import UsageError
 from generator.upstream import registry as client
-from generator.upstream.registry import Answer, ask
+from generator.upstream.registry import ImageAnswer, ask
 
 INDEX = "application/vnd.oci.image.index.v1+json"
 WORDS = base64.b64encode(b"robot:secret").decode()
@@ -128,21 +128,21 @@ def registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Fake]:
 BODY = manifest(10, 20)
 
 
-def asked(registry: Fake, mark: str = ":1", *, sizes: bool = False, seconds: float = 5) -> Answer:
+def asked(registry: Fake, mark: str = ":1", *, sizes: bool = False, seconds: float = 5) -> ImageAnswer:
     reference = f"{registry.host}/a/b{mark}"
     return ask([reference], sizes=sizes, seconds=seconds)[reference]
 
 
 def test_a_digest_is_asked_for_without_pulling(registry: Fake) -> None:
     registry.push("a/b", "1", BODY)
-    assert asked(registry) == Answer(digest(BODY))
+    assert asked(registry) == ImageAnswer(digest(BODY))
     assert [method for method, _, _ in registry.seen] == ["HEAD"]
 
 
 def test_a_registry_that_sends_no_digest_is_asked_for_the_bytes(registry: Fake) -> None:
     registry.push("a/b", "1", BODY)
     registry.how = "no digest"
-    assert asked(registry) == Answer(digest(BODY))
+    assert asked(registry) == ImageAnswer(digest(BODY))
 
 
 def test_the_size_is_that_of_the_layers_on_amd64(registry: Fake) -> None:
@@ -150,11 +150,11 @@ def test_the_size_is_that_of_the_layers_on_amd64(registry: Fake) -> None:
     whole = index(arm64=arm, amd64=BODY)
     for tag, body in {"1": whole, "arm": arm, "amd": BODY}.items():
         registry.push("a/b", tag, body)
-    assert asked(registry, sizes=True) == Answer(digest(whole), 30)
-    assert asked(registry, ":amd", sizes=True) == Answer(digest(BODY), 30)
-    assert asked(registry, f"@{digest(BODY)}", sizes=True) == Answer(digest(BODY), 30)
+    assert asked(registry, sizes=True) == ImageAnswer(digest(whole), 30)
+    assert asked(registry, ":amd", sizes=True) == ImageAnswer(digest(BODY), 30)
+    assert asked(registry, f"@{digest(BODY)}", sizes=True) == ImageAnswer(digest(BODY), 30)
     registry.push("a/b", "2", index(arm64=arm))
-    assert asked(registry, ":2", sizes=True) == Answer(error="there is no linux/amd64 in it")
+    assert asked(registry, ":2", sizes=True) == ImageAnswer(error="there is no linux/amd64 in it")
 
 
 def test_one_that_fails_leaves_the_others(registry: Fake) -> None:
@@ -183,12 +183,14 @@ def test_a_registry_out_of_reach_is_asked_once_and_the_proxy_is_named(
     names = [f"127.0.0.1:1/a/b:{number}" for number in range(50)]
     answers = set(ask(names, sizes=False).values())
     assert len(tried) <= client.AT_ONCE
-    assert answers == {Answer(error="127.0.0.1:1 cannot be asked: [Errno 111] Connection refused", unreachable=True)}
+    assert answers == {
+        ImageAnswer(error="127.0.0.1:1 cannot be asked: [Errno 111] Connection refused", unreachable=True)
+    }
     monkeypatch.setenv("https_proxy", "http://user:word@127.0.0.1:1")
     monkeypatch.setenv("HTTPS_PROXY", "http://user:word@127.0.0.1:1")
     (answer,) = ask(["registry.example.org/a:1"], sizes=False).values()
     told = "registry.example.org cannot be asked through the proxy 127.0.0.1:1: [Errno 111] Connection refused"
-    assert answer == Answer(error=told, unreachable=True)
+    assert answer == ImageAnswer(error=told, unreachable=True)
 
 
 @pytest.mark.parametrize("sizes", [False, True])
@@ -209,14 +211,14 @@ def test_dockers_credentials_are_used(registry: Fake, tmp_path: Path, how: str, 
     assert not refused.digest
     assert f"docker login {registry.host}" in refused.error
     (tmp_path / "config.json").write_text(json.dumps({"auths": {registry.host: entry}}))
-    assert asked(registry) == Answer(digest(BODY))
+    assert asked(registry) == ImageAnswer(digest(BODY))
 
 
 @pytest.mark.parametrize("how", ["private", "basic"])
 def test_a_helper_without_credentials_is_named_where_they_were_wanted(registry: Fake, tmp_path: Path, how: str) -> None:
     registry.push("a/b", "1", BODY)
     (tmp_path / "config.json").write_text(json.dumps({"credsStore": "made-up"}))
-    assert asked(registry) == Answer(digest(BODY))
+    assert asked(registry) == ImageAnswer(digest(BODY))
     registry.how = how
     assert "docker login" in asked(registry).error
     assert "`docker-credential-made-up`, which config.json names, gave no credentials: " in asked(registry).error
@@ -300,7 +302,7 @@ def test_only_the_named_ca_is_trusted(registry: Fake, tmp_path: Path, monkeypatc
     serve_tls(registry, tmp_path)
     assert asked(registry).error.endswith("name the file of its CA in GEN_REGISTRY_CA")
     monkeypatch.setenv("GEN_REGISTRY_CA", str(tmp_path / "ca.crt"))
-    assert asked(registry) == Answer(digest(BODY))
+    assert asked(registry) == ImageAnswer(digest(BODY))
     (tmp_path / "ca.crt").write_text("no certificate")
     with pytest.raises(UsageError, match=r"GEN_REGISTRY_CA=.*cannot be read as certificates"):
         asked(registry)

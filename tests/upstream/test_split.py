@@ -7,7 +7,7 @@ from chartworld import release
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.upstream.documents import Document
+from generator.upstream.documents import SourcedDocument
 from generator.upstream.split import Part, split
 
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
@@ -16,7 +16,9 @@ CRD = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinitio
 
 def parted(*values: Any, chart: bool = True, **decisions: Any) -> Part:
     return split(
-        [Document("toy/a.yaml", value) for value in values], "chart toy 1", release("x", **decisions) if chart else None
+        [SourcedDocument("toy/a.yaml", value) for value in values],
+        "chart toy 1",
+        release("x", **decisions) if chart else None,
     )
 
 

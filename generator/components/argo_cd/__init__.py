@@ -4,16 +4,30 @@ from collections.abc import Iterator, Mapping
 
 from generator.components.argo_cd.access import NAMESPACE, ingress, secrets
 from generator.components.argo_cd.settings import application_health, health_checks, parameters, rights, settings
-from generator.components.argo_cd.versions import VERSIONS
 from generator.components.argo_cd.workloads import workloads
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Health, Ignore, Namespace, Patch, Tier, protect
-from generator.components.definition import Definition
+from generator.components.definition import Definition, Version, Versions
 from generator.components.operated import OWN, Api, OperatedKind
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 
+VERSIONS = Versions(
+    "argo-cd",
+    (
+        Version(
+            version="v3.5.8",
+            manifests=(
+                "https://raw.githubusercontent.com/argoproj/argo-cd/v3.5.8/manifests/install.yaml",
+                "https://raw.githubusercontent.com/argoproj/argo-cd/v3.5.8/manifests/ha/install.yaml",
+            ),
+            schemas=("argo-cd/v3.5.3",),
+            proven="v3.5.3",
+            kubernetes=(33, 36),
+        ),
+    ),
+)
 PROTECTED = protect({"metadata": {}})["metadata"]["annotations"]
 
 

@@ -7,6 +7,10 @@ from generator.components.issuers import ISSUER, signed
 from generator.model.cluster import Cluster
 
 NAMESPACE = "argocd"
+PART = {"app.kubernetes.io/part-of": "argocd"}
+"""On all objects of Argo CD's own, and on Secrets that it reads. Its Services have a port named metrics, which its
+NetworkPolicies let everybody scrape.
+"""
 
 
 def ingress(cluster: Cluster) -> tuple[Manifest, ...]:
@@ -51,7 +55,7 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
         made.append(own_secret("argocd-initial-admin-secret", "password", change))
     if cluster.site.oidc:
         rotate = "make a new one at the identity provider, replace the value"
-        made.append(given("argocd-oidc", ("clientSecret",), rotate, {"app.kubernetes.io/part-of": "argocd"}))
+        made.append(given("argocd-oidc", ("clientSecret",), rotate, PART))
     if exposed(cluster, cluster.gitops.host):
         made.append(signed("argocd-server-tls", NAMESPACE, "argo-cd"))
     return tuple(made)

@@ -28,6 +28,10 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "argo"
+CONTROLLER = {"app": "workflow-controller"}
+"""Labels of the controller's Service (`metrics.yaml`), whose port named metrics tells of workflows."""
+METRICS_SERVICE = f"workflow-controller-metrics.{NAMESPACE}.svc"
+METRICS_PORT = 9090
 DAY = 24 * 60 * 60
 WORKFLOWS: dict[str, Path] = {
     "Workflow": ("spec",),
@@ -77,7 +81,7 @@ def configuration(version: Version) -> Patch:
             "resources": resources("50m", "64Mi", "512Mi"),
             "securityContext": UNPRIVILEGED,
         },
-        "metricsConfig": {"enabled": True, "path": "/metrics", "port": 9090, "secure": False},
+        "metricsConfig": {"enabled": True, "path": "/metrics", "port": METRICS_PORT, "secure": False},
         "nodeEvents": {"enabled": False},
         "parallelism": 50,
     }

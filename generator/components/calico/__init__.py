@@ -8,6 +8,7 @@ from generator.components.definition import ALL_NODES, Definition, OperatorImage
 from generator.components.operated import Api
 from generator.components.static import read_objects, read_text
 from generator.model.cluster import Cluster
+from generator.model.mirror import at_mirror
 
 VERSIONS = Versions(
     "calico",
@@ -28,6 +29,8 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "tigera-operator"
+# It gives nodes addresses in blocks of this prefix length (facts: network-gpu 3).
+BLOCK = 26
 REGISTRY = "quay.io"
 # A VXLAN header over IPv4, in bytes; over IPv6 it is 20 more.
 OVERHEAD, OVERHEAD6 = 50, 70
@@ -67,7 +70,7 @@ def installation(cluster: Cluster) -> Manifest:
     """Return what the operator installs."""
     spec = {
         "variant": "Calico",
-        **({"registry": cluster.site.pulled(f"{REGISTRY}/")} if cluster.site.images else {}),
+        **({"registry": at_mirror(f"{REGISTRY}/", cluster.site.images)} if cluster.site.images else {}),
         "cni": {"type": "Calico", "ipam": {"type": "Calico"}},
         "calicoNetwork": network(cluster),
         "controlPlaneReplicas": replicas(cluster),
@@ -93,7 +96,7 @@ def network(cluster: Cluster) -> Manifest:
         "hostPorts": "Enabled",
         "multiInterfaceMode": "None",
         "nodeAddressAutodetectionV4": {"kubernetes": "NodeInternalIP"},
-        "ipPools": [pool("default-ipv4-ippool", kubernetes.pod_cidr, 26)],
+        "ipPools": [pool("default-ipv4-ippool", kubernetes.pod_cidr, BLOCK)],
     }
     if kubernetes.pod_cidr6:
         settings["nodeAddressAutodetectionV6"] = {"kubernetes": "NodeInternalIP"}

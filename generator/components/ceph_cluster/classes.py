@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.ceph_cluster.pools import metadata_pool
 from generator.components.ceph_csi_drivers import CEPHFS_DRIVER, RBD_DRIVER
+from generator.components.common import DEFAULT_CLASS
 from generator.components.component import Manifest
 from generator.components.rook_ceph import NAMESPACE
 from generator.model.storage import Ceph, CephFilesystem, CephObjectStore, CephPool
@@ -46,7 +47,7 @@ def _class(name: str, provisioner: str, parameters: dict[str, str], pool: CephPo
     """
     metadata: Manifest = {"name": name}
     if pool and pool.default:
-        metadata["annotations"] = {"storageclass.kubernetes.io/is-default-class": "true"}
+        metadata["annotations"] = {DEFAULT_CLASS: "true"}
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",

@@ -8,6 +8,7 @@ from generator.components.ceph_cluster.daemons import on_ceph_hosts, rook_object
 from generator.components.ceph_cluster.devices import device_classes
 from generator.components.component import Manifest
 from generator.components.parts import resources
+from generator.components.rook_ceph import GATEWAY_PORTS, GATEWAYS
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph, CephFilesystem, CephObjectStore, CephPool
 
@@ -79,7 +80,7 @@ def object_stores(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
             "gateway": {
                 **rgw_port(ceph, store),
                 "instances": store.gateways,
-                "placement": {**on_ceph_hosts(cluster), **_apart("rook-ceph-rgw")},
+                "placement": {**on_ceph_hosts(cluster), **_apart(GATEWAYS["app"])},
                 "priorityClassName": "system-cluster-critical",
                 "resources": resources("1", "2Gi", "4Gi"),
                 **({"hostNetwork": False} if ceph.network == "host" else {}),
@@ -91,7 +92,7 @@ def object_stores(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
 def rgw_port(ceph: Ceph, store: CephObjectStore) -> Manifest:
     """TLS only, where traffic is encrypted. 8443, because the gateway does not run as root."""
     if ceph.encryption.transit:
-        return {"securePort": 8443, "sslCertificateRef": rgw_secret(store)}
+        return {"securePort": GATEWAY_PORTS[1], "sslCertificateRef": rgw_secret(store)}
     return {"port": 80}
 
 

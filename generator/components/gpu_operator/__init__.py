@@ -25,6 +25,15 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "gpu-operator"
+VENDOR = "nvidia.com/"
+"""How the names of its resources and labels begin."""
+GPU = f"{VENDOR}gpu"
+MIG = f"{VENDOR}mig-"
+WHOLE = "all-disabled"
+"""The MIG profile of GPUs that are not split."""
+# Into how many instances of so many slices one GPU can be split at most.
+SLICES = {"A30": 4}
+MOST_SLICES = 7
 # The API server fills these in, and the chart never writes them.
 FILLED_IN = ("/spec/cdi/default", "/spec/hostPaths/kubeletRootDir")
 
@@ -102,13 +111,17 @@ def mig(machines: tuple[Machine, ...]) -> Manifest:
     """Split GPUs where a pool asks for it; other GPUs are told to stay whole. The strategy is the cluster's: mixed
     as soon as one pool asks for that.
     """
-    strategies = {
-        machine.hardware.gpu.mig.strategy for machine in machines if machine.hardware.gpu and machine.hardware.gpu.mig
-    }
+    strategies = mig_strategies(machines)
     return {
         "mig": {"strategy": "mixed" if "mixed" in strategies else "single"},
-        "migManager": {"enabled": bool(strategies), "config": {"default": "all-disabled"}},
+        "migManager": {"enabled": bool(strategies), "config": {"default": WHOLE}},
     }
+
+
+def mig_strategies(machines: tuple[Machine, ...]) -> set[str]:
+    """Return the strategies that pools with split GPUs ask for."""
+    gpus = (machine.hardware.gpu for machine in machines)
+    return {gpu.mig.strategy for gpu in gpus if gpu and gpu.mig}
 
 
 def mig_rules(machines: tuple[Machine, ...]) -> Iterator[Manifest]:
@@ -120,7 +133,7 @@ def mig_rules(machines: tuple[Machine, ...]) -> Iterator[Manifest]:
         if machine.hardware.gpu and machine.hardware.gpu.mig:
             names.setdefault(machine.hardware.gpu.mig.profile, []).append(machine.name)
     for profile, nodes in sorted(names.items()):
-        labels, named = {"nvidia.com/mig.config": profile}, {"nodename": sorted(nodes)}
+        labels, named = {f"{VENDOR}mig.config": profile}, {"nodename": sorted(nodes)}
         yield feature_rule(f"mig-{profile.lower()}", f"MIG {profile}", labels, "system.name", named)
 
 
@@ -134,6 +147,25 @@ def exporter(*, prometheus: bool) -> Manifest:
         "enablePodLabels": prometheus,
         "podLabelAllowlistRegex": [r"^kueue\.x-k8s\.io/queue-name$", r"^batch\.kubernetes\.io/job-name$"],
     }
+
+
+def offers(cluster: Cluster, machine: Machine) -> dict[str, int | None]:
+    """Return a node's GPUs or, of split ones, the most instances there can be. Nobody can tell where the component's
+    values share GPUs by time, or name them otherwise.
+    """
+    gpu = machine.hardware.gpu
+    if gpu is None or not gpu.count:
+        return {}
+    if "devicePlugin" in cluster.settings("gpu-operator").values:
+        return {VENDOR: None}
+    if gpu.mig is None or gpu.mig.profile == WHOLE:
+        return {GPU: gpu.count}
+    name = gpu.mig.profile.removeprefix("all-")
+    slices, mark, _ = name.partition("g.")
+    if not (mark and slices.isdecimal() and int(slices)):
+        return {VENDOR: None}
+    most = max(1, SLICES.get(gpu.model, MOST_SLICES) // int(slices))
+    return {f"{MIG}{name}" if "mixed" in mig_strategies(cluster.machines) else GPU: gpu.count * most}
 
 
 def exporter_pods(_policy: Manifest) -> Iterator[MadePods]:
@@ -164,11 +196,12 @@ DEFINITION = Definition(
             kind="ClusterPolicy",
             pods=exporter_pods,
             tolerations=("spec", "daemonsets", "tolerations"),
-            serves="nvidia.com/gpu",
+            serves=GPU,
         ),
     ),
-    resources=("nvidia.com/gpu", "nvidia.com/mig-"),
-    node_labels=("nvidia.com/",),
+    resources=(GPU, MIG),
+    offers=offers,
+    node_labels=(VENDOR,),
     notes="Open kernel modules, so that network cards reach GPU memory by DMA-BUF. A new driver takes one node at a "
     "time and waits for the Jobs on it. For drivers that come with the nodes' system set `driver.enabled: "
     "false` in the component's values. MIG profiles are set by NodeFeatureRules, which label the nodes of a "

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
+from generator.components.argo_cd.access import PART as OF_ARGO_CD
+from generator.components.argo_workflows import CONTROLLER
 from generator.components.argo_workflows import NAMESPACE as ARGO
-from generator.components.common import CLUSTER_ROLES, UNWATCHED, WEBHOOKS, class_owner, exposed
+from generator.components.common import CLUSTER_ROLES, UNWATCHED, WEBHOOKS, exposed
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import ALL_NODES, Definition, Version, Versions
 from generator.components.issuers import ISSUER, signed
@@ -34,6 +36,8 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "monitoring"
+SCRAPERS = {"app.kubernetes.io/name": "prometheus"}
+"""Labels of Prometheus' own pods, which read metrics everywhere."""
 # node-exporter needs the host: alone in a namespace, so that the others need not be privileged.
 EXPORTER = "node-exporter"
 RELEASE = "kube-prometheus-stack"
@@ -59,19 +63,14 @@ def kube_prometheus_stack(cluster: Cluster) -> Component:
         base=read_objects("kube_prometheus_stack/dashboards-role.yaml"),
         objects=tuple(monitors(cluster)),
         releases=(Release(version.chart("kube-prometheus-stack"), RELEASE, NAMESPACE, values(cluster, settings)),),
-        needs=needs(cluster, settings),
+        needs=("prometheus-crds", "issuers"),
+        storage_classes=(settings.storage_class,) if has_volume(cluster, settings) else (),
         secrets=secrets(cluster, settings),
         ignore=injected_ca(*WEBHOOKS),
         # Services that select kubeadm's static pods, and the operator's own Service of the kubelets.
         reach=("kube-system",),
         kinds=(*WEBHOOKS, *CLUSTER_ROLES),
     )
-
-
-def needs(cluster: Cluster, settings: Prometheus) -> tuple[str, ...]:
-    """Return what must be there first: a volume that waits for its storage would hold the wave for ever."""
-    storage = class_owner(cluster, settings.storage_class) if has_volume(cluster, settings) else ()
-    return ("prometheus-crds", "issuers", *storage)
 
 
 def has_volume(cluster: Cluster, settings: Prometheus) -> bool:
@@ -224,12 +223,10 @@ def secrets(cluster: Cluster, settings: Prometheus) -> tuple[Secret, ...]:
 
 
 def monitors(cluster: Cluster) -> Iterator[Manifest]:
-    """Watch Argo CD, whose Services carry a port named metrics and whose NetworkPolicies let everybody scrape, and Argo
-    Workflows, with the backups' own metric of their last success.
-    """
-    yield monitor("argo-cd", ARGO_CD, {"app.kubernetes.io/part-of": "argocd"})
+    """Watch Argo CD, and Argo Workflows with the backups' own metric of their last success."""
+    yield monitor("argo-cd", ARGO_CD, OF_ARGO_CD)
     if cluster.backups:
-        yield monitor("argo-workflows", ARGO, {"app": "workflow-controller"})
+        yield monitor("argo-workflows", ARGO, CONTROLLER)
 
 
 def monitor(name: str, namespace: str, labels: dict[str, str]) -> Manifest:

@@ -1,7 +1,7 @@
 """What holds the control plane's address on the control-plane nodes."""
 
 from generator.components.component import Manifest
-from generator.components.kubeadm.images import KUBE_VIP
+from generator.components.kubeadm.bootstrap_images import KUBE_VIP
 from generator.components.parts import resources
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine

@@ -2,7 +2,7 @@
 
 from generator.components.common import API_PORT, OIDC_PREFIX
 from generator.components.component import Manifest
-from generator.components.kubeadm.images import mirrored
+from generator.components.kubeadm.bootstrap_images import mirrored
 from generator.components.kubeadm.registration import arguments, registration
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine

@@ -7,9 +7,10 @@ one fails for containers that are not root, and NCCL falls back to TCP in silenc
 
 from generator.components.common import proxy_variables
 from generator.components.component import Manifest
-from generator.components.kubeadm.images import sandbox
+from generator.components.kubeadm.bootstrap_images import sandbox
 from generator.components.static import read_folder, read_text
 from generator.model.cluster import Cluster
+from generator.model.mirror import at_mirror
 from generator.model.nodes import Network
 
 Files = dict[str, str | Manifest]
@@ -19,7 +20,9 @@ def node_files(cluster: Cluster) -> Files:
     """Return files by path below the bootstrap folder."""
     found: Files = {
         **{f"node/all/{path}": content for path, content in read_folder("kubeadm/nodes/all").items()},
-        "node/all/etc/containerd/config.toml": CONTAINERD.replace("SANDBOX", cluster.site.pulled(sandbox(cluster))),
+        "node/all/etc/containerd/config.toml": CONTAINERD.replace(
+            "SANDBOX", at_mirror(sandbox(cluster), cluster.site.images)
+        ),
     }
     if cluster.site.ntp:
         servers = "".join(f"server {host} iburst\n" for host in cluster.site.ntp)

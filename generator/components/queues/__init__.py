@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from generator.components.common import POOL
 from generator.components.component import Component, Health, Manifest, Tier
 from generator.components.definition import Definition
+from generator.components.gpu_operator import GPU
 from generator.components.kueue import VERSIONS as KUEUE_VERSIONS
 from generator.components.parts import taint_entry, toleration
 from generator.components.static import read_text
@@ -106,7 +107,7 @@ def amounts(share: Share) -> dict[str, str]:
         "cpu": str(Quantity(share.milli_cpu)),
         "memory": str(Quantity.of(share.memory, binary=True)),
         "pods": str(Quantity.of(share.pods)),
-        "nvidia.com/gpu": str(Quantity.of(share.gpus)),
+        GPU: str(Quantity.of(share.gpus)),
     }
 
 

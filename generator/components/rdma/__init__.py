@@ -12,6 +12,8 @@ from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine, Rdma
 
+PREFIX = "rdma"
+
 
 def rdma(cluster: Cluster) -> Component:
     """Run the shared RDMA device plugin on the nodes with GPUs and HCAs."""
@@ -68,11 +70,18 @@ def configuration(settings: Rdma) -> str:
     """
     resource = {
         "resourceName": settings.resource,
-        "resourcePrefix": "rdma",
+        "resourcePrefix": PREFIX,
         "rdmaHcaMax": settings.max_pods,
         "selectors": {"vendors": [MELLANOX], "linkTypes": ["infiniband"]},
     }
     return json.dumps({"periodicUpdateInterval": 300, "configList": [resource]})
+
+
+def offers(cluster: Cluster, machine: Machine) -> dict[str, int]:
+    """Return how many pods may share a node's HCAs."""
+    if cluster.fabric is None or machine not in hosts(cluster):
+        return {}
+    return {f"{PREFIX}/{cluster.fabric.rdma.resource}": cluster.fabric.rdma.max_pods}
 
 
 DEFINITION = Definition(
@@ -80,7 +89,8 @@ DEFINITION = Definition(
     make=rdma,
     wanted=hosts,
     absence="no GPU node has HCAs in a fabric",
-    resources=("rdma/",),
+    resources=(f"{PREFIX}/",),
+    offers=offers,
     # Its own name is kept from teams as well.
     namespaces=(NAMESPACE, "rdma"),
     notes="The shared device plugin: every pod that asks for one `rdma/<resource>` sees all HCAs of its node. Nodes "

@@ -12,14 +12,15 @@ from ipaddress import IPv4Network, IPv6Network
 
 from generator.components.common import API_PORT
 from generator.components.component import Manifest
+from generator.components.kube_prometheus_stack import NAMESPACE as MONITORING
+from generator.components.kube_prometheus_stack import SCRAPERS
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.minio.layout import PORT as MINIO_PORT
 from generator.components.parts import at_node, in_namespace, tcp
+from generator.components.rook_ceph import GATEWAY_PORTS, GATEWAYS
+from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
-
-# Where Ceph's gateways listen in their pods, without and with TLS; their Service says 80.
-RGW_PORTS = (8080, 8443)
 
 
 def network(cluster: Cluster, team: Team) -> list[Manifest]:
@@ -35,7 +36,7 @@ def openings(cluster: Cluster, team: Team) -> Manifest:
     inside: Manifest = {"podSelector": {}}
     ingress: list[Manifest] = [{"from": [inside]}]
     if cluster.monitoring.prometheus:
-        ingress.append({"from": [pods("monitoring", {"app.kubernetes.io/name": "prometheus"})]})
+        ingress.append({"from": [pods(MONITORING, SCRAPERS)]})
     egress = [{"to": [inside]}, dns(), *api_server(cluster), *object_storage(cluster), outside(cluster)]
     return policy(team, "team", ingress=ingress, egress=egress)
 
@@ -62,8 +63,7 @@ def object_storage(cluster: Cluster) -> list[Manifest]:
     if cluster.storage.objects:
         rules.append({"to": [pods(MINIO, {})], "ports": [tcp(MINIO_PORT)]})
     if cluster.storage.ceph and cluster.storage.ceph.object_stores:
-        gateways = pods("rook-ceph", {"app": "rook-ceph-rgw"})
-        rules.append({"to": [gateways], "ports": [tcp(port) for port in RGW_PORTS]})
+        rules.append({"to": [pods(ROOK, GATEWAYS)], "ports": [tcp(port) for port in GATEWAY_PORTS]})
     return rules
 
 

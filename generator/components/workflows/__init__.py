@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.ceph_cluster.buckets import backup_reader
 from generator.components.ceph_cluster.pools import rgw_port, rgw_service
+from generator.components.common import OWN_LABELS
 from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
 from generator.components.definition import Definition
 from generator.components.issuers import signed
@@ -90,7 +91,7 @@ def schedule(item: Backup, arguments: dict[str, str]) -> Manifest:
             "startingDeadlineSeconds": 3600,
             "successfulJobsHistoryLimit": 7,
             "failedJobsHistoryLimit": 7,
-            "workflowMetadata": {"labels": {**backup.LABELS, "gen.internal/backup": item.name}},
+            "workflowMetadata": {"labels": {**backup.LABELS, f"{OWN_LABELS}/backup": item.name}},
             "workflowSpec": {
                 "workflowTemplateRef": {"name": "backup"},
                 "arguments": {"parameters": [{"name": name, "value": value} for name, value in arguments.items()]},

@@ -1,9 +1,12 @@
 """The nodes of the cluster file as hosts of Zabbix, and the cluster itself as one more."""
 
+from generator.components.argo_workflows import METRICS_PORT as ARGO_PORT
+from generator.components.argo_workflows import METRICS_SERVICE as ARGO_SERVICE
 from generator.components.component import Manifest
 from generator.components.minio.layout import PORT as MINIO_PORT
 from generator.components.minio.layout import SERVICE as MINIO_SERVICE
-from generator.components.rook_ceph import NAMESPACE as ROOK
+from generator.components.rook_ceph import METRICS_PORT as CEPH_PORT
+from generator.components.rook_ceph import METRICS_SERVICE as CEPH_SERVICE
 from generator.components.zabbix.export import document, identity
 from generator.components.zabbix.templates.devices import GPU, INFINIBAND
 from generator.components.zabbix.templates.kubernetes import BACKUPS, KUBERNETES, backup
@@ -68,13 +71,13 @@ def services(cluster: Cluster) -> Manifest:
         linked.append(QUEUES)
     if cluster.storage.ceph:
         linked.append(CEPH)
-        macros["{$CEPH.URL}"] = f"http://rook-ceph-mgr.{ROOK}.svc.{domain}:9283/metrics"
+        macros["{$CEPH.URL}"] = f"http://{CEPH_SERVICE}.{domain}:{CEPH_PORT}/metrics"
     if cluster.storage.objects:
         linked.append(MINIO)
         macros["{$MINIO.URL}"] = f"https://{MINIO_SERVICE}.{domain}:{MINIO_PORT}/minio/v2/metrics/cluster"
     if cluster.backups:
         linked.append(BACKUPS)
-        macros["{$ARGO.URL}"] = f"http://workflow-controller-metrics.argo.svc.{domain}:9090/metrics"
+        macros["{$ARGO.URL}"] = f"http://{ARGO_SERVICE}.{domain}:{ARGO_PORT}/metrics"
     items = [backup(whole(cluster), name, age) for name, age in backup_ages(cluster).items()]
     return host(cluster, whole(cluster), linked, macros, **({"items": items} if items else {}))
 

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from generator import __version__
 from generator.components.component import HELM
-from generator.layout.lock import LOCK, Lock
+from generator.layout.lock import LOCK, LockFile
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, Inputs, folder
 from generator.model.finding import Finding
 from generator.repository.lines import with_line_feeds
@@ -44,7 +44,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     root: Path
     sites: Sequence[ClusterSite]
     laid: FileLayout
-    lock: Lock
+    lock: LockFile
     how: FetchOptions
     discard: Collection[str]
 

@@ -7,35 +7,38 @@ from msgspec import Struct, field, structs
 from generator.build.objects import Built, Object
 from generator.build.unreadable_images import named_images
 from generator.components import CATALOGUE
-from generator.components.kubeadm.images import bootstrap_images
+from generator.components.kubeadm.bootstrap_images import bootstrap_images
 from generator.layout.image_fields import has_system_added
 from generator.layout.image_references import has_tag_or_digest, is_of_site, rewrite, split, upstream_name
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
-from generator.model.finding import Path, dotted
+from generator.model.finding import ObjectRef, Path
 
 BOOTSTRAP = "bootstrap"
 """Stands for the component where nodes take an image before any component is there."""
 SYSTEM = "the operator adds the node's system to the tag"
 
 
-class Use(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """Who wants an image: the component, its object and field, their file, and the reference as applied. `by_tag`: why
-    no digest can stand there.
+class Use(Struct, frozen=True, kw_only=True):
+    """Who wants an image: the component, the object and the path into its manifest, their file, and the reference as
+    applied. `object` is None where a node wants it, without any. `by_operator`: no object names it, its operator starts
+    it. `by_tag`: why no digest can stand there.
     """
 
     cluster: str
     component: str
-    object: str
-    field: str
+    object: ObjectRef | None = None
+    at: Path = ()
     file: str
     applied: str
+    by_operator: bool = False
     by_tag: str = ""
 
     @property
-    def place(self) -> str:
-        """Object and field."""
-        return f"{self.object}, {self.field}" if self.field else self.object
+    def wanted_by(self) -> str:
+        """How people name what wants it."""
+        name = self.object.full_name if self.object else "node"
+        return f"the operator of {name}" if self.by_operator else name
 
 
 class Image(Struct, frozen=True, kw_only=True):
@@ -106,7 +109,7 @@ def _named(built: Built, cluster: Cluster) -> Iterator[tuple[str, Use]]:
     """Yield what objects name, by upstream's names."""
     for one in built.objects:
         for found in named_images(one.manifest):
-            use = use_of(built, one, found.path, found.image)
+            use = _use(built, one, found.path, found.image)
             if not found.pinnable and "@" not in found.image:
                 system_added = has_system_added(one.group, one.kind, found.path)
                 use = structs.replace(use, by_tag=SYSTEM if system_added else "the operator takes no digest")
@@ -123,10 +126,8 @@ def _started_by_operators(built: Built, cluster: Cluster) -> Iterator[tuple[str,
         registry = str(dig(one.manifest, *started.registry) or started.default).removesuffix("/")
         for name in started.names:
             image = f"{registry}/{name}:{started.versions.of(cluster).version}"
-            use = use_of(built, one, started.registry, image)
-            use = structs.replace(
-                use, object=f"the operator of {one.full_name}", by_tag="the operator names it by its tag"
-            )
+            use = _use(built, one, started.registry, image)
+            use = structs.replace(use, by_operator=True, by_tag="the operator names it by its tag")
             yield upstream_name(image, cluster.site.images), use
 
 
@@ -136,8 +137,6 @@ def _of_bootstrap(cluster: Cluster, digests: Mapping[str, str]) -> Iterator[tupl
         use = Use(
             cluster=cluster.name,
             component=BOOTSTRAP,
-            object="node",
-            field="",
             file=f"clusters/{cluster.name}/bootstrap/{one.file}",
             applied=rewrite(one.image, cluster.site.images, {} if one.by_tag else digests),
             by_tag=one.by_tag,
@@ -145,13 +144,12 @@ def _of_bootstrap(cluster: Cluster, digests: Mapping[str, str]) -> Iterator[tupl
         yield one.image, use
 
 
-def use_of(built: Built, one: Object, path: Path, applied: str) -> Use:
-    """Return what an object wants at a path."""
+def _use(built: Built, one: Object, path: Path, applied: str) -> Use:
     return Use(
         cluster=built.name,
         component=one.component,
-        object=one.full_name,
-        field=dotted(path),
+        object=one.ref,
+        at=path,
         file=one.file,
         applied=applied,
     )

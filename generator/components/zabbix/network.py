@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
+from generator.components.argo_workflows import METRICS_PORT as ARGO_PORT
 from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.common import API_PORT
 from generator.components.component import Manifest
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.minio.layout import PORT as MINIO_PORT
 from generator.components.parts import at_node, in_namespace, tcp
+from generator.components.rook_ceph import METRICS_PORT as CEPH_PORT
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
 from generator.components.zabbix.database import DATABASE
@@ -16,8 +18,6 @@ from generator.components.zabbix.server import PROXY, SERVER, WEB
 from generator.components.zabbix.setup import HEARTBEAT
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix, http_port
-
-CEPH_PORT = 9283
 
 
 def policies(cluster: Cluster, settings: Zabbix) -> Iterator[Manifest]:
@@ -44,7 +44,7 @@ def services() -> list[Manifest]:
         {"to": pods(SERVER), "ports": [tcp(10051)]},
         {"to": [in_namespace(ROOK)], "ports": [tcp(CEPH_PORT)]},
         {"to": [in_namespace(MINIO)], "ports": [tcp(MINIO_PORT)]},
-        {"to": [in_namespace(ARGO)], "ports": [tcp(9090)]},
+        {"to": [in_namespace(ARGO)], "ports": [tcp(ARGO_PORT)]},
     ]
 
 

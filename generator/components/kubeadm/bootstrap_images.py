@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from generator.components.component import Manifest
 from generator.model.cluster import Cluster
+from generator.model.mirror import at_mirror
 from generator.model.served import minor_of
 
 KUBE_VIP = "ghcr.io/kube-vip/kube-vip:v1.0.1"
@@ -64,7 +65,7 @@ def mirrored(cluster: Cluster) -> tuple[Manifest, Manifest]:
     if not cluster.site.images:
         return {}, {}
     dns, etcd, _ = _tags(cluster)
-    registry = cluster.site.pulled(REGISTRY)
+    registry = at_mirror(REGISTRY, cluster.site.images)
     return (
         {"imageRepository": registry, "dns": {"imageRepository": f"{registry}/coredns", "imageTag": dns}},
         {"imageRepository": registry, "imageTag": etcd},

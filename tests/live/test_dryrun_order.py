@@ -1,9 +1,9 @@
-"""The order of waves."""
+"""The order in which a dry run asks: that of waves."""
 
 import pytest
 
 from generator.build.objects import ROOT, Built, Object
-from generator.live.order import in_order
+from generator.live.dryrun import in_order
 
 
 def one(kind: str, name: str, component: str = "", wave: object = None) -> Object:
