@@ -136,6 +136,12 @@ def storage_classes(cluster: Cluster) -> Iterator[tuple[str, Path]]:
         yield storage.nfs.storage_class, ("storage", "nfs", "storageClass")
 
 
+def volume_classes(cluster: Cluster) -> Iterator[tuple[str, CephPool]]:
+    """Yield the storage classes of volumes on Ceph, each with its pool."""
+    yield from ((block_class(pool), pool) for _, pool in block_pools(cluster))
+    yield from ((file_class(each, pool), pool) for _, each in filesystems(cluster) for pool in each.data)
+
+
 def _named(pool: CephPool, at: Path, otherwise: Path) -> Path:
     """Return the place that names a pool's storage class: its own key, else what stands at `otherwise`."""
     return (*at, "storageClass") if pool.storage_class else otherwise
