@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from generator.checks.places import entries, human
-from generator.checks.tiers import block_pools, filesystems, storage_classes
-from generator.components.ceph_cluster.classes import block_class, file_class
+from generator.checks.tiers import storage_classes, volume_classes
 from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
@@ -64,10 +63,8 @@ def claims_fit(cluster: Cluster) -> Iterator[Finding]:
 
 def _classes(cluster: Cluster) -> dict[str, dict[str, int]]:
     """Return for each class of disks the storage classes on it, with the bytes each could hold alone."""
-    blocks = [(block_class(pool), pool) for _, pool in block_pools(cluster)]
-    files = [(file_class(each, pool), pool) for _, each in filesystems(cluster) for pool in each.data]
     found: dict[str, dict[str, int]] = {}
-    for name, pool in (*blocks, *files):
+    for name, pool in volume_classes(cluster):
         if usable := ceph_usable(cluster, pool).value:
             found.setdefault(pool.device_class, {})[name] = usable
     return found

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from generator.checks.places import entries, meant
-from generator.checks.tiers import default_classes, is_on_ceph, storage_classes
+from generator.checks.tiers import CEPH, default_classes, storage_classes
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
 from generator.model.monitoring import Alert, http_port
@@ -194,6 +194,12 @@ def missed_outside(cluster: Cluster) -> Iterator[Finding]:
     if zabbix and zabbix.heartbeat and not http_port(zabbix.heartbeat):
         message = f"{zabbix.heartbeat} cannot be asked: it is no address of HTTP"
         yield Finding(at=(*ZABBIX, "heartbeat"), message=message, fix="heartbeat: https://<its host>/<its path>")
-    elif zabbix and not zabbix.heartbeat and is_on_ceph(cluster, zabbix.storage_class):
+    elif zabbix and not zabbix.heartbeat and _on_ceph(cluster, zabbix.storage_class):
         message = "Zabbix's database is on Ceph: when Ceph stops, nobody is told of it"
         yield Finding(at=ZABBIX, key=True, message=message, fix="heartbeat: https://<what alerts when it is not asked>")
+
+
+def _on_ceph(cluster: Cluster, name: str | None) -> bool:
+    """Tell whether a claim of this class, or of the default one, lies on Ceph."""
+    on_ceph = {made for made, at in storage_classes(cluster) if at[:2] == CEPH}
+    return name in on_ceph if name else bool(default_classes(cluster))

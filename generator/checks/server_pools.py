@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from generator.checks.places import given_twice, meant
 from generator.checks.tiers import server_pools
-from generator.components.minio.layout import drives_of
 from generator.model.capacity import ErasureSet, erasure_set
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
@@ -53,7 +52,7 @@ def enough_nodes(cluster: Cluster) -> Iterator[Finding]:
 
 def _laid_out(cluster: Cluster, pool: str) -> tuple[int, int, ErasureSet | None]:
     machines = cluster.in_pools(pool)
-    drives = min((len(drives_of(machine)) for machine in machines), default=0)
+    drives = min((sum(disk.count for disk in machine.disks_for("objects")) for machine in machines), default=0)
     return len(machines), drives, erasure_set(len(machines), drives) if drives else None
 
 

@@ -147,6 +147,12 @@ def storage_classes(cluster: Cluster) -> Iterator[tuple[str, Path]]:
         yield storage.nfs.storage_class, ("storage", "nfs", "storageClass")
 
 
+def volume_classes(cluster: Cluster) -> Iterator[tuple[str, CephPool]]:
+    """Yield the storage classes of volumes on Ceph, each with its pool."""
+    yield from ((block_class(pool), pool) for _, pool in block_pools(cluster))
+    yield from ((file_class(each, pool), pool) for _, each in filesystems(cluster) for pool in each.data)
+
+
 def _named(pool: CephPool, at: Path, otherwise: Path) -> Path:
     """Return the place that names a pool's storage class: its own key, else what stands at `otherwise`."""
     return (*at, "storageClass") if pool.storage_class else otherwise
@@ -155,10 +161,3 @@ def _named(pool: CephPool, at: Path, otherwise: Path) -> Path:
 def default_classes(cluster: Cluster) -> list[PlacedPool]:
     """Return the pools whose storage class is the default one for volumes."""
     return [placed for placed in ceph_pools(cluster) if placed.pool.default and placed.use in {"block", "file"}]
-
-
-def is_on_ceph(cluster: Cluster, storage_class: str | None) -> bool:
-    """Tell whether volumes of a class, of the default one for None, lie on the cluster's Ceph."""
-    if storage_class is None:
-        return bool(default_classes(cluster))
-    return any(name == storage_class and at[: len(CEPH)] == CEPH for name, at in storage_classes(cluster))
