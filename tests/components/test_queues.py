@@ -7,7 +7,7 @@ from msgspec import structs
 
 from generator.components.common import POOL
 from generator.components.component import Manifest
-from generator.components.queues import BATCH, COHORT, queues
+from generator.components.queues import BATCH, COHORT, TOPOLOGY, queues
 from generator.components.queues import DEFINITION as QUEUES
 from generator.model.capacity import flavor_capacity
 from generator.model.cluster import Cluster
@@ -156,8 +156,16 @@ def test_pods_that_need_no_gpu_are_kept_off_gpu_nodes(ml50: Cluster) -> None:
     assert flavors["gpu-training"]["spec"] == {
         "nodeLabels": {POOL: "gpu-training"},
         "nodeTaints": [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}],
+        "topologyName": TOPOLOGY,
     }
-    assert flavors["cpu"]["spec"] == {"nodeLabels": {POOL: "cpu"}}
+    assert flavors["cpu"]["spec"] == {"nodeLabels": {POOL: "cpu"}, "topologyName": TOPOLOGY}
+
+
+def test_every_flavor_has_the_topology_of_nodes(ml50: Cluster) -> None:
+    """One without would turn the look at nodes off for all jobs of its queues that do not ask for it."""
+    (one,) = written(ml50, "Topology").values()
+    assert one["spec"]["levels"] == [{"nodeLabel": "kubernetes.io/hostname"}]
+    assert {item["spec"]["topologyName"] for item in written(ml50, "ResourceFlavor").values()} == {TOPOLOGY}
 
 
 def with_taints(cluster: Cluster, pool: str, *taints: str, one: str = "") -> Cluster:

@@ -16,6 +16,7 @@ from generator.model.teams import Scheduling, Team
 from generator.model.text import Taint
 
 COHORT = "teams"
+TOPOLOGY = "nodes"
 BATCH = "batch-"
 """How the names of PriorityClasses for jobs begin."""
 
@@ -32,6 +33,7 @@ def queues(cluster: Cluster) -> Component:
         summary="Flavors, cohort, a ClusterQueue for each team, priority classes",
         version=KUEUE_VERSIONS.of(cluster).version,
         objects=(
+            topology(),
             *(flavor(cluster, pool) for pool in pools),
             cohort(cluster, pools),
             *(cluster_queue(cluster, team, pools) for team in cluster.teams),
@@ -55,13 +57,21 @@ def flavor(cluster: Cluster, pool: str) -> Manifest:
     """Stand for the nodes of a pool. Jobs must tolerate the taints of a GPU pool themselves, which keeps those that
     need no GPU away from it; on other pools the quota is the permission, and Kueue adds the tolerations.
     """
-    spec: Manifest = {"nodeLabels": {POOL: pool}}
+    spec: Manifest = {"nodeLabels": {POOL: pool}, "topologyName": TOPOLOGY}
     if flavor_capacity(cluster, pool).gpus:
         if taints := common_taints(cluster, pool):
             spec["nodeTaints"] = [taint_entry(taint) for taint in taints]
     elif taints := hard(taint for machine in cluster.in_pools(pool) for taint in machine.taints):
         spec["tolerations"] = [toleration(taint) for taint in taints]
     return kueue_object("ResourceFlavor", pool) | {"spec": spec}
+
+
+def topology() -> Manifest:
+    """Let Kueue see single nodes, so that it lets in what fits on them and not what fits their sum. All flavors have
+    it: a queue in which one has not looks at no node for jobs that do not ask (v0.18.3: flavorassigner `isTASImplied`).
+    Nodes alone and no racks: neither the levels nor a flavor's topology can be changed later.
+    """
+    return kueue_object("Topology", TOPOLOGY) | {"spec": {"levels": [{"nodeLabel": "kubernetes.io/hostname"}]}}
 
 
 def hard(taints: Iterable[Taint]) -> list[Taint]:

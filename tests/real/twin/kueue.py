@@ -79,6 +79,21 @@ def _ready(port: int) -> bool:
         return bool(answer.status == 200)
 
 
+BY_SUMS: Object = {
+    "featureGates": {
+        "TopologyAwareScheduling": False,
+        "TASProfileMixed": False,
+        "TASFailedNodeReplacement": False,
+        "TASFailedNodeReplacementFailFast": False,
+        "TASReplaceNodeOnPodTermination": False,
+        "TASReplaceNodeOnNodeTaints": False,
+        "TASHandleOverlappingFlavors": False,
+        "TASRecomputeAssignmentWithinSchedulingCycle": False,
+        "VisibilityOnDemand": False,
+    }
+}
+"""How Kueue was before it looked at nodes: what it lets in may find none, and Volcano must hold it together."""
+
 Starter = Callable[..., contextlib.AbstractContextManager[None]]
 
 
