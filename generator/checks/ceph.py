@@ -26,21 +26,27 @@ def _pools(cluster: Cluster) -> list[tuple[Path, str]]:
     return entries(ceph.pools if ceph else (), *CEPH, "pools")
 
 
+def _monitor_pools(cluster: Cluster) -> list[tuple[Path, str]]:
+    ceph = cluster.storage.ceph
+    return entries(ceph.monitor_pools if ceph else (), *CEPH, "monitorPools")
+
+
 @rule("GEN-CEPH-001", "Ceph's pools of nodes exist")
 def node_pools_known(cluster: Cluster) -> Iterator[Finding]:
-    """Ceph takes the disks with `use: ceph` of these pools' nodes.
+    """Ceph takes the disks with `use: ceph` of these pools' nodes; its monitors run on those of `monitorPools`.
 
     Wrong:
         ceph: {pools: [cpus]}
     Right:
         ceph: {pools: [cpu]}
     """
-    for at, name in _pools(cluster):
+    for at, name in (*_pools(cluster), *_monitor_pools(cluster)):
         if name not in cluster.pools:
             fix = suggest(name, cluster.pools, f"one of {', '.join(cluster.pools)}")
             yield Finding(at=at, also=("pools",), message=f"there is no pool {name}", fix=fix)
-    items = ((name, at) for at, name in _pools(cluster))
-    yield from given_twice(items, "the pool {} is listed twice", "remove one")
+    for listed in (_pools(cluster), _monitor_pools(cluster)):
+        items = ((name, at) for at, name in listed)
+        yield from given_twice(items, "the pool {} is listed twice", "remove one")
 
 
 @warning("GEN-CEPH-002", "Ceph's pools of nodes have disks for it")
@@ -146,11 +152,13 @@ def storage_addresses(cluster: Cluster) -> Iterator[Finding]:
         - {name: cpu-01, pool: cpu, address: 10.10.0.131, addresses: {storage: 10.20.0.131}}
     """
     ceph, network = cluster.storage.ceph, cluster.networks.storage
-    on_host = cluster.ceph_hosts if ceph and network and ceph.network == "host" else ()
-    without = [machine for machine in on_host if "storage" not in machine.addresses]
+    on_host = ceph and network and ceph.network == "host"
+    hosts = {machine.index: machine for machine in (*cluster.ceph_hosts, *cluster.monitor_hosts)} if on_host else {}
+    without = [machine for machine in hosts.values() if "storage" not in machine.addresses]
     free = free_address(cluster, "storage") if without else ""
     for machine in without:
-        message = f"{machine.name} has disks for ceph and no address in the storage network"
+        why = "has disks for ceph" if machine in cluster.ceph_hosts else "may hold a monitor of Ceph"
+        message = f"{machine.name} {why} and no address in the storage network"
         fix = f"addresses: {{storage: {free}}}" if free else "enlarge the network"
         yield Finding(at=("nodes", machine.index), also=("networks", "storage"), message=message, fix=fix)
 

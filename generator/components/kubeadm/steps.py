@@ -180,7 +180,7 @@ come from the join files: racks must be right before Ceph starts, because Rook r
 def _monitors(cluster: Cluster) -> str:
     commands = "".join(
         f"kubectl annotate node {machine.name} network.rook.io/mon-ip={machine.addresses['storage']}\n"
-        for machine in cluster.ceph_hosts
+        for machine in cluster.monitor_hosts
         if "storage" in machine.addresses
     )
     return f"""\
