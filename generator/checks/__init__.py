@@ -9,6 +9,7 @@ from generator.checks import (
     ceph,
     ceph_monitors,
     ceph_pools,
+    data_plane,
     disks,
     fabric,
     fleet,
@@ -36,9 +37,9 @@ from generator.model.finding import Finding
 from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
-    backups, buckets, ceph, ceph_monitors, ceph_pools, disks, fabric, kubernetes, links, load_balancer, monitoring,
-    networks, nodes, objects, pools, ports, quotas, schedules, scratch, secrets, servers, site, teams, versions,
-    volumes,
+    backups, buckets, ceph, ceph_monitors, ceph_pools, data_plane, disks, fabric, kubernetes, links, load_balancer,
+    monitoring, networks, nodes, objects, pools, ports, quotas, schedules, scratch, secrets, servers, site, teams,
+    versions, volumes,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

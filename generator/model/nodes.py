@@ -38,6 +38,14 @@ class LoadBalancer(Section, frozen=True, kw_only=True):
     announce: Literal["l2", "none"] = "l2"
 
 
+class Calico(Section, frozen=True, kw_only=True):
+    """How Calico handles packets on a node: rules of `iptables` or `nftables` beside a kube-proxy that writes the same,
+    or programs (`ebpf`), which replace kube-proxy. `nftables` needs Linux 5.13, `ebpf` 5.10.
+    """
+
+    dataplane: Literal["iptables", "nftables", "ebpf"] = "iptables"
+
+
 class Networks(Section, frozen=True, kw_only=True):
     """`node` carries Kubernetes, `storage` (optional) Ceph and MinIO traffic, `ipoib` IP over InfiniBand and
     `bmc` the management controllers.
@@ -49,6 +57,17 @@ class Networks(Section, frozen=True, kw_only=True):
     ipoib: Network | None = None
     bmc: Network | None = None
     load_balancer: LoadBalancer | None = None
+    calico: Calico | None = None
+
+    @property
+    def data_plane(self) -> str | None:
+        """Calico's data plane; None where Cilium is the network."""
+        return (self.calico or Calico()).dataplane if self.cni == "calico" else None
+
+    @property
+    def kube_proxy(self) -> str | None:
+        """What kube-proxy writes, the same as the pod network; None where that does its work."""
+        return None if self.data_plane in (None, "ebpf") else self.data_plane
 
     @property
     def declared(self) -> dict[str, Network]:

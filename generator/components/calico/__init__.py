@@ -1,4 +1,4 @@
-"""Calico: the pod network of clusters that keep kube-proxy, installed through the Tigera operator."""
+"""Calico: the pod network, by rules beside kube-proxy or by eBPF programs; installed through the Tigera operator."""
 
 from ipaddress import IPv4Network, IPv6Network
 
@@ -32,6 +32,8 @@ NAMESPACE = "tigera-operator"
 # It gives nodes addresses in blocks of this prefix length (facts: network-gpu 3).
 BLOCK = 26
 REGISTRY = "quay.io"
+# How the operator names data planes.
+DATA_PLANES = {"iptables": "Iptables", "nftables": "Nftables", "ebpf": "BPF"}
 # A VXLAN header over IPv4, in bytes; over IPv6 it is 20 more.
 OVERHEAD, OVERHEAD6 = 50, 70
 
@@ -53,7 +55,7 @@ def calico(cluster: Cluster) -> Component:
                 version.chart("tigera-operator"),
                 "calico",
                 NAMESPACE,
-                read_objects("calico/values.yaml")[0],
+                values(cluster),
                 # Runs before the chart is deleted and takes the whole network down with it.
                 hooks={"tigera-operator-uninstall": "drop"},
             ),
@@ -64,6 +66,15 @@ def calico(cluster: Cluster) -> Component:
         health=tuple(Health("operator.tigera.io", kind, lua) for kind in ("Installation", "APIServer")),
         kinds=(CRD, *CLUSTER_ROLES),
     )
+
+
+def values(cluster: Cluster) -> Manifest:
+    """Return the chart's values. Without kube-proxy the operator and the agents reach the API server by the endpoint's
+    own address.
+    """
+    endpoint = cluster.kubernetes.endpoint
+    direct = {"kubernetesServiceEndpoint": {"host": endpoint.host, "port": str(endpoint.port)}}
+    return {**read_objects("calico/values.yaml")[0], **({} if cluster.networks.kube_proxy else direct)}
 
 
 def installation(cluster: Cluster) -> Manifest:
@@ -92,7 +103,7 @@ def network(cluster: Cluster) -> Manifest:
     kubernetes = cluster.kubernetes
     settings: Manifest = {
         "bgp": "Disabled",
-        "linuxDataplane": "Iptables",
+        "linuxDataplane": DATA_PLANES[cluster.networks.data_plane or "iptables"],
         "hostPorts": "Enabled",
         "multiInterfaceMode": "None",
         "nodeAddressAutodetectionV4": {"kubernetes": "NodeInternalIP"},
@@ -150,7 +161,9 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE, "calico-apiserver", "calico-system"),
     apis=(Api(group="projectcalico.org"), Api(group="operator.tigera.io")),
     daemons_on=ALL_NODES,
-    notes="Keeps kube-proxy. The CRDs and the Installation are Argo CD's, not the operator's own; the Installation "
-    "is protected, because removing it takes the network down.",
+    notes="Keeps kube-proxy, in the mode of its own data plane (`networks.calico.dataplane`), or replaces it (`ebpf`). "
+    "The data plane is chosen before the cluster is made: on a running one the change interrupts connections, and "
+    "kube-proxy must be changed or removed by hand. The CRDs and the Installation are Argo CD's, not the operator's "
+    "own; the Installation is protected, because removing it takes the network down.",
     operator_images=IMAGES,
 )
