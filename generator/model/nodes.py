@@ -9,6 +9,7 @@ from generator.model.base import Label, Mtu, Name, Positive, Section, Vlan
 from generator.model.quantity import Quantity
 from generator.model.text import AddressRange, Port, Taint
 
+AsNumber = Annotated[int, Meta(ge=1, le=4294967294, description="an autonomous system of BGP")]
 Kernel = Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$(?!\n)", description='as in "6.8"')]
 
 
@@ -31,11 +32,28 @@ class Network(NetworkOverride, frozen=True, kw_only=True):
     cidr6: IPv6Network | None = None
 
 
+class BgpPeer(Section, frozen=True, kw_only=True):
+    """A router that nodes tell of the addresses: its own, and its autonomous system."""
+
+    address: IPv4Address
+    as_number: AsNumber
+
+
+class Bgp(Section, frozen=True, kw_only=True):
+    """The nodes' autonomous system, and the routers that each of them is a neighbour of."""
+
+    as_number: AsNumber = 64512
+    peers: tuple[BgpPeer, ...]
+
+
 class LoadBalancer(Section, frozen=True, kw_only=True):
-    """Addresses for Services of type LoadBalancer, given out by Cilium and announced by ARP (`l2`)."""
+    """Addresses for Services of type LoadBalancer, given out by the pod network. Cilium answers ARP for them (`l2`),
+    Calico tells routers (`bgp`); with `none` routers of yours lead there.
+    """
 
     range: AddressRange
-    announce: Literal["l2", "none"] = "l2"
+    announce: Literal["l2", "bgp", "none"] = "l2"
+    bgp: Bgp | None = None
 
 
 class Calico(Section, frozen=True, kw_only=True):

@@ -96,29 +96,37 @@ def custom(kind: str, spec: Manifest) -> Manifest:
     return protect({"apiVersion": "operator.tigera.io/v1", "kind": kind, "metadata": {"name": "default"}, "spec": spec})
 
 
+def speaks_bgp(cluster: Cluster) -> bool:
+    """Tell whether nodes tell routers of the addresses of Services. Between each other they need no BGP."""
+    balancer = cluster.networks.load_balancer
+    return balancer is not None and balancer.announce == "bgp"
+
+
 def network(cluster: Cluster) -> Manifest:
     """Return the network. Node addresses are the kubelet's (`--node-ip`): the default, the first address found,
     can be one of IP over InfiniBand.
     """
     kubernetes = cluster.kubernetes
     settings: Manifest = {
-        "bgp": "Disabled",
+        "bgp": "Enabled" if speaks_bgp(cluster) else "Disabled",
         "linuxDataplane": DATA_PLANES[cluster.networks.data_plane or "iptables"],
         "hostPorts": "Enabled",
         "multiInterfaceMode": "None",
         "nodeAddressAutodetectionV4": {"kubernetes": "NodeInternalIP"},
-        "ipPools": [pool("default-ipv4-ippool", kubernetes.pod_cidr, BLOCK)],
+        "ipPools": [pool("default-ipv4-ippool", kubernetes.pod_cidr, BLOCK, private=speaks_bgp(cluster))],
     }
     if kubernetes.pod_cidr6:
         settings["nodeAddressAutodetectionV6"] = {"kubernetes": "NodeInternalIP"}
-        settings["ipPools"].append(pool("default-ipv6-ippool", kubernetes.pod_cidr6, 122))
+        settings["ipPools"].append(pool("default-ipv6-ippool", kubernetes.pod_cidr6, 122, private=speaks_bgp(cluster)))
     if size := mtu(cluster):
         settings["mtu"] = size
     return settings
 
 
-def pool(name: str, cidr: IPv4Network | IPv6Network, block_size: int) -> Manifest:
-    """Return a pool with every field: the operator fills in the others, and in lists Argo CD calls that drift."""
+def pool(name: str, cidr: IPv4Network | IPv6Network, block_size: int, *, private: bool) -> Manifest:
+    """Return a pool with every field: the operator fills in the others, and in lists Argo CD calls that drift. Routers
+    are not told of a `private` one.
+    """
     return {
         "name": name,
         "cidr": str(cidr),
@@ -128,7 +136,7 @@ def pool(name: str, cidr: IPv4Network | IPv6Network, block_size: int) -> Manifes
         "nodeSelector": "all()",
         "allowedUses": ["Workload", "Tunnel"],
         "assignmentMode": "Automatic",
-        "disableBGPExport": False,
+        "disableBGPExport": private,
         "disableNewAllocations": False,
     }
 
@@ -159,7 +167,7 @@ DEFINITION = Definition(
     absence="cni is cilium",
     versions=VERSIONS,
     namespaces=(NAMESPACE, "calico-apiserver", "calico-system"),
-    apis=(Api(group="projectcalico.org"), Api(group="operator.tigera.io")),
+    apis=(Api(group="projectcalico.org", by_operator=True), Api(group="operator.tigera.io")),
     daemons_on=ALL_NODES,
     notes="Keeps kube-proxy, in the mode of its own data plane (`networks.calico.dataplane`), or replaces it (`ebpf`). "
     "The data plane is chosen before the cluster is made: on a running one the change interrupts connections, and "
