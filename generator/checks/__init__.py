@@ -10,6 +10,7 @@ from generator.checks import (
     ceph_monitors,
     ceph_pools,
     claims,
+    data_plane,
     disks,
     fabric,
     fleet,
@@ -38,9 +39,9 @@ from generator.model.finding import Finding
 from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
-    backups, buckets, ceph, ceph_monitors, ceph_pools, claims, disks, fabric, kubernetes, links, load_balancer,
-    monitoring, networks, nodes, objects, pools, ports, quotas, schedules, scratch, secrets, server_pools, servers,
-    site, teams, versions, volumes,
+    backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, fabric, kubernetes, links,
+    load_balancer, monitoring, networks, nodes, objects, pools, ports, quotas, schedules, scratch, secrets,
+    server_pools, servers, site, teams, versions, volumes,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

@@ -34,25 +34,30 @@ def _pools(cluster: Cluster) -> list[tuple[Path, str]]:
     return entries(ceph.pools if ceph else (), *CEPH, "pools")
 
 
+def _monitor_pools(cluster: Cluster) -> list[tuple[Path, str]]:
+    ceph = cluster.storage.ceph
+    return entries(ceph.monitor_pools if ceph else (), *CEPH, "monitorPools")
+
+
 @rule("GEN-CEPH-001", "Ceph's pools of nodes exist")
 def node_pools_known(cluster: Cluster) -> Iterator[Finding]:
-    """Ceph takes the disks with `use: ceph` of these pools' nodes.
+    """Ceph takes the disks with `use: ceph` of these pools' nodes; its monitors run on those of `monitorPools`.
 
     Wrong:
         ceph: {pools: [cpus]}
     Right:
         ceph: {pools: [cpu]}
     """
-    given = {name for _, name in _pools(cluster)}
-    for at, name in _pools(cluster):
-        if name not in cluster.pools:
-            near = [pool for pool in cluster.pools if pool not in given]
-            fix = suggest(name, near, f"remove it, or name one of {', '.join(near or cluster.pools)}")
-            edits = meant(at, name, near) or remove(at)
-            message, cause = f"there is no pool {name}", f"pool {name} is not described"
-            yield Finding(at=at, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
-    items = ((name, at) for at, name in _pools(cluster))
-    yield from listed_twice(items, "the pool {} is listed twice")
+    for listed in (_pools(cluster), _monitor_pools(cluster)):
+        given = {name for _, name in listed}
+        for at, name in listed:
+            if name not in cluster.pools:
+                near = [pool for pool in cluster.pools if pool not in given]
+                fix = suggest(name, near, f"remove it, or name one of {', '.join(near or cluster.pools)}")
+                edits = meant(at, name, near) or remove(at)
+                message, cause = f"there is no pool {name}", f"pool {name} is not described"
+                yield Finding(at=at, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
+        yield from listed_twice(((name, at) for at, name in listed), "the pool {} is listed twice")
 
 
 @warning("GEN-CEPH-002", "Ceph's pools of nodes have disks for it")
@@ -159,10 +164,12 @@ def storage_addresses(cluster: Cluster) -> Iterator[Finding]:
         - {name: cpu-01, pool: cpu, address: 10.10.0.131, addresses: {storage: 10.20.0.131}}
     """
     ceph, network = cluster.storage.ceph, cluster.networks.storage
-    on_host = cluster.ceph_hosts if ceph and network and ceph.network == "host" else ()
-    without = [machine for machine in on_host if "storage" not in machine.addresses]
+    on_host = ceph and network and ceph.network == "host"
+    hosts = {machine.index: machine for machine in (*cluster.ceph_hosts, *cluster.monitor_hosts)} if on_host else {}
+    without = [machine for machine in hosts.values() if "storage" not in machine.addresses]
     for machine, free in zip(without, free_addresses(cluster, "storage"), strict=False):
-        message = f"{machine.name} has disks for ceph and no address in the storage network"
+        why = "has disks for ceph" if machine in cluster.ceph_hosts else "may hold a monitor of Ceph"
+        message = f"{machine.name} {why} and no address in the storage network"
         edits = put(("nodes", machine.index, "addresses", "storage"), free) if free else ()
         fix = f"addresses: {{storage: {free}}}" if free else "enlarge the network"
         also: Path = ("networks", "storage")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.tiers import CEPH
+from generator.checks.tiers import CEPH, ceph_pools
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, put
 from generator.model.rule import rule, warning
@@ -29,8 +29,8 @@ def monitors_odd(cluster: Cluster) -> Iterator[Finding]:
 
 @rule("GEN-CEPH-007", "a host for each monitor")
 def monitors_placed(cluster: Cluster) -> Iterator[Finding]:
-    """Monitors run on the nodes with Ceph's disks, one on each; one without a node stays pending, and Rook does not
-    go on.
+    """Monitors run on the nodes with Ceph's disks, or on those of `monitorPools`, one on each; one without a node stays
+    pending, and Rook does not go on.
 
     Wrong:
         ceph: {monitors: 5}
@@ -38,9 +38,15 @@ def monitors_placed(cluster: Cluster) -> Iterator[Finding]:
     Right:
         ceph: {monitors: 3}
     """
-    hosts, count = len(cluster.ceph_hosts), cluster.storage.ceph.monitors if cluster.storage.ceph else 0
-    if 3 <= hosts < count:
-        message = f"{count} monitors need as many nodes with Ceph's disks, and there are {hosts}"
+    hosts, ceph = len(cluster.monitor_hosts), cluster.storage.ceph
+    if ceph and _own_nodes(cluster) and hosts < ceph.monitors:
+        message = f"{ceph.monitors} monitors need as many nodes, and monitorPools has {hosts}"
+        fix = "add pools to monitorPools, for 3 nodes at least"
+        edits = put((*CEPH, "monitors"), hosts - 1 + hosts % 2) if hosts >= 3 else ()
+        fix = "" if edits else fix
+        yield Finding(at=(*CEPH, "monitorPools"), also=(*CEPH, "monitors"), message=message, fix=fix, edits=edits)
+    elif ceph and not ceph.monitor_pools and 3 <= hosts < ceph.monitors:
+        message = f"{ceph.monitors} monitors need as many nodes with Ceph's disks, and there are {hosts}"
         edits = put((*CEPH, "monitors"), hosts - 1 + hosts % 2)
         yield Finding(at=(*CEPH, "monitors"), also=(*CEPH, "pools"), message=message, edits=edits)
 
@@ -58,5 +64,31 @@ def five_monitors(cluster: Cluster) -> Iterator[Finding]:
     hosts, ceph = len(cluster.ceph_hosts), cluster.storage.ceph
     if ceph and hosts >= 10 and ceph.monitors == 3:
         message = f"3 monitors for {hosts} nodes: with one in service, the loss of another stops all storage"
-        edits = put((*CEPH, "monitors"), 5)
-        yield Finding(at=(*CEPH, "monitors"), also=(*CEPH, "pools"), message=message, edits=edits)
+        enough = len(cluster.monitor_hosts) > 4
+        fix, edits = ("", put((*CEPH, "monitors"), 5)) if enough else ("take five monitors, on as many nodes", ())
+        yield Finding(at=(*CEPH, "monitors"), also=(*CEPH, "pools"), message=message, fix=fix, edits=edits)
+
+
+@warning("GEN-CEPH-015", "monitors outlast a rack where data does")
+def monitors_outlast_rack(cluster: Cluster) -> Iterator[Finding]:
+    """Pools that keep their copies in racks of their own go on when a rack is lost, but only with more than half of the
+    monitors: on nodes of two racks, one of them holds at least half.
+
+    Wrong:
+        ceph: {monitors: 3, monitorPools: [system]}
+        # and the nodes of pool system are in two racks
+    Right:
+        # the nodes of pool system are in three racks
+    """
+    racks = {machine.rack for machine in cluster.monitor_hosts if machine.rack}
+    by_rack = next((placed for placed in ceph_pools(cluster) if placed.pool.failure_domain == "rack"), None)
+    if by_rack and len(racks) < 3 and _own_nodes(cluster):
+        message = f"{by_rack.name} outlasts a rack, and the monitors do not: their nodes are in {len(racks)}"
+        also = (*by_rack.at, "failureDomain")
+        yield Finding(at=(*CEPH, "monitorPools"), also=also, message=message, fix="take nodes of three racks or more")
+
+
+def _own_nodes(cluster: Cluster) -> bool:
+    """Tell whether monitors have nodes of their own, in pools that exist."""
+    ceph = cluster.storage.ceph
+    return bool(ceph and ceph.monitor_pools and all(name in cluster.pools for name in ceph.monitor_pools))

@@ -7,6 +7,8 @@ from generator.checks.places import (
     blocks,
     claims,
     edges,
+    entries,
+    given_twice,
     pods,
     services,
 )
@@ -14,30 +16,75 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
 from generator.model.rule import rule
 
-RANGE: Path = ("networks", "loadBalancer", "range")
+BALANCER: Path = ("networks", "loadBalancer")
+RANGE: Path = (*BALANCER, "range")
 
 
-@rule("GEN-NET-020", "load-balancer addresses need Cilium")
-def load_balancer_by_cilium(cluster: Cluster) -> Iterator[Finding]:
-    """Cilium gives out these addresses and announces them; with Calico nobody would.
+@rule("GEN-NET-020", "addresses announced as the pod network can")
+def announced_by_network(cluster: Cluster) -> Iterator[Finding]:
+    """Cilium answers ARP (`l2`, the default), Calico tells routers (`bgp`); the other way round nobody would announce
+    these addresses.
 
     Wrong:
         cni: calico
-        loadBalancer: {range: 10.10.3.192/27}
+        loadBalancer: {range: 10.50.0.0/27}
     Right:
-        cni: cilium
-        loadBalancer: {range: 10.10.3.192/27}
+        cni: calico
+        loadBalancer: {range: 10.50.0.0/27, announce: bgp, bgp: {peers: [{address: 10.10.0.1, asNumber: 64513}]}}
     """
-    cni, also = cluster.networks.cni, ("networks", "cni")
-    if cluster.networks.load_balancer and cni != "cilium":
-        message = f"loadBalancer needs cni: cilium, and cni is {cni}"
-        fix = "remove loadBalancer, or change cni"
-        yield Finding(at=("networks", "loadBalancer"), key=True, also=also, message=message, fix=fix)
+    cni, balancer = cluster.networks.cni, cluster.networks.load_balancer
+    if balancer and balancer.announce == {"cilium": "bgp", "calico": "l2"}[cni]:
+        other = {"cilium": "l2", "calico": "bgp"}[cni]
+        message = f"announce: {balancer.announce} is not done by {cni}"
+        fix = f"announce: {other}, announce: none where a router leads there, or change cni"
+        yield Finding(at=BALANCER, key=True, also=("networks", "cni"), message=message, fix=fix)
+
+
+@rule("GEN-NET-026", "BGP has routers to tell")
+def bgp_neighbours(cluster: Cluster) -> Iterator[Finding]:
+    """Without neighbours nobody learns of the addresses, and neighbours are told nothing unless `announce` says so. A
+    router is one neighbour once.
+
+    Wrong:
+        loadBalancer: {range: 10.50.0.0/27, announce: bgp}
+    Right:
+        loadBalancer: {range: 10.50.0.0/27, announce: bgp, bgp: {peers: [{address: 10.10.0.1, asNumber: 64513}]}}
+    """
+    balancer = cluster.networks.load_balancer
+    if balancer is None:
+        return
+    peers = balancer.bgp.peers if balancer.bgp else ()
+    if balancer.announce == "bgp" and not peers:
+        fix = "bgp: {peers: [{address: <the router>, asNumber: <its own>}]}"
+        yield Finding(at=BALANCER, key=True, message="announce: bgp names no router in bgp.peers", fix=fix)
+    if balancer.announce != "bgp" and balancer.bgp:
+        message = f"announce is {balancer.announce}, so nobody is told by BGP"
+        yield Finding(at=(*BALANCER, "bgp"), key=True, message=message, fix="announce: bgp, or remove bgp")
+    items = ((str(peer.address), (*at, "address")) for at, peer in entries(peers, *BALANCER, "bgp", "peers"))
+    yield from given_twice(items, "the router {} is listed twice", "remove one")
+
+
+@rule("GEN-NET-027", "addresses told by BGP lie outside the node network")
+def told_outside_node_network(cluster: Cluster) -> Iterator[Finding]:
+    """Hosts of the node network ask for its addresses by ARP, not by way of the router, and nobody answers for these.
+
+    Wrong:
+        node: {cidr: 10.10.0.0/22}
+        loadBalancer: {range: 10.10.3.192/27, announce: bgp}
+    Right:
+        node: {cidr: 10.10.0.0/22}
+        loadBalancer: {range: 10.50.0.0/27, announce: bgp}
+    """
+    balancer, cidr = cluster.networks.load_balancer, cluster.networks.node.cidr
+    if balancer and balancer.announce == "bgp" and balancer.range.first <= cidr[-1] and cidr[0] <= balancer.range.last:
+        message = f"the range {balancer.range} is in the node network {cidr}, and is told by BGP"
+        fix = "take addresses outside the node network, which your router knows from nobody else"
+        yield Finding(at=RANGE, also=("networks", "node", "cidr"), message=message, fix=fix)
 
 
 @rule("GEN-NET-021", "a range runs upwards")
 def range_upwards(cluster: Cluster) -> Iterator[Finding]:
-    """A range whose end lies before its start is empty, and Cilium refuses it.
+    """A range whose end lies before its start is empty, and the pod network refuses it.
 
     Wrong:
         range: 10.10.3.254-10.10.3.224

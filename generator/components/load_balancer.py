@@ -1,36 +1,45 @@
-"""Addresses for Services of type LoadBalancer, handed out and announced by Cilium."""
+"""Addresses for Services of type LoadBalancer, handed out and announced by the pod network: Cilium or Calico."""
 
 import re
+from collections.abc import Iterator
+from ipaddress import IPv4Network, summarize_address_range
 
+from generator.components.calico import BLOCK as CALICO_BLOCK
+from generator.components.calico import VERSIONS as CALICO_VERSIONS
 from generator.components.cilium import VERSIONS as CILIUM_VERSIONS
 from generator.components.common import ethernet
 from generator.components.component import Component, Manifest, Tier
 from generator.components.definition import Definition
 from generator.model.cluster import Cluster
+from generator.model.nodes import Bgp, LoadBalancer
 from generator.model.text import AddressRange
 
-# Cilium's operator makes the CRDs when it starts: they are in no chart, so a dry run may come before them.
-METADATA = {
-    "name": "load-balancer",
-    "annotations": {"argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true"},
-}
+NAME = "load-balancer"
+# Cilium's operator makes its CRDs when it starts, and Calico's API server serves its kinds: they are in no chart, so a
+# dry run may come before them.
+EARLY = {"argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true"}
 
 
 def load_balancer(cluster: Cluster) -> Component:
-    """Hand out `networks.loadBalancer.range` where Cilium is the network."""
-    balancer = cluster.networks.load_balancer
+    """Hand out `networks.loadBalancer.range`, by what is the network."""
+    cni, balancer = cluster.networks.cni, cluster.networks.load_balancer
     assert balancer
-    objects = [pool(balancer.range)]
-    if balancer.announce == "l2":
-        objects.append(announcement(ethernet(cluster)))
+    versions = CILIUM_VERSIONS if cni == "cilium" else CALICO_VERSIONS
     return Component(
-        name="load-balancer",
+        name=NAME,
         tier=Tier.NETWORK,
         summary="Addresses for Services of type LoadBalancer",
-        version=CILIUM_VERSIONS.of(cluster).version,
-        objects=tuple(objects),
-        needs=("cilium",),
+        version=versions.of(cluster).version,
+        objects=tuple(by_cilium(cluster, balancer) if cni == "cilium" else by_calico(balancer)),
+        needs=(cni,),
     )
+
+
+def by_cilium(cluster: Cluster, balancer: LoadBalancer) -> Iterator[Manifest]:
+    """Yield the pool of addresses, and who answers ARP for them."""
+    yield pool(balancer.range)
+    if balancer.announce == "l2":
+        yield announcement(ethernet(cluster))
 
 
 def pool(addresses: AddressRange) -> Manifest:
@@ -38,7 +47,7 @@ def pool(addresses: AddressRange) -> Manifest:
     return {
         "apiVersion": "cilium.io/v2",
         "kind": "CiliumLoadBalancerIPPool",
-        "metadata": METADATA,
+        "metadata": {"name": NAME, "annotations": EARLY},
         "spec": {
             "blocks": [{"start": str(addresses.first), "stop": str(addresses.last)}],
             "allowFirstLastIPs": "Yes",
@@ -53,7 +62,7 @@ def announcement(interfaces: list[str]) -> Manifest:
     return {
         "apiVersion": "cilium.io/v2alpha1",
         "kind": "CiliumL2AnnouncementPolicy",
-        "metadata": METADATA,
+        "metadata": {"name": NAME, "annotations": EARLY},
         "spec": {
             "interfaces": [f"^{re.escape(interface)}$" for interface in interfaces],
             "loadBalancerIPs": True,
@@ -62,9 +71,61 @@ def announcement(interfaces: list[str]) -> Manifest:
     }
 
 
+def by_calico(balancer: LoadBalancer) -> Iterator[Manifest]:
+    """Yield pools, which Calico's controllers hand out, and the routers that are told of them."""
+    networks = networks_of(balancer.range)
+    yield from (calico_pool(network) for network in networks)
+    if balancer.announce == "bgp" and balancer.bgp:
+        yield bgp_configuration(balancer.bgp, networks)
+        for peer in balancer.bgp.peers:
+            spec = {"peerIP": str(peer.address), "asNumber": peer.as_number}
+            yield calico_object("BGPPeer", f"router-{dashed(peer.address)}", spec)
+
+
+def networks_of(addresses: AddressRange) -> list[IPv4Network]:
+    """Return the fewest networks that make up a range: Calico's pools are networks. None for a range that is empty."""
+    return list(summarize_address_range(addresses.first, addresses.last)) if addresses.size > 0 else []
+
+
+def calico_pool(network: IPv4Network) -> Manifest:
+    """Return a pool. It is named by its addresses: Calico refuses to change those, so another range is another pool."""
+    spec = {
+        "cidr": str(network),
+        "blockSize": max(CALICO_BLOCK, network.prefixlen),
+        "ipipMode": "Never",
+        "vxlanMode": "Never",
+        "nodeSelector": "all()",
+        "allowedUses": ["LoadBalancer"],
+        "assignmentMode": "Automatic",
+    }
+    return calico_object("IPPool", f"{NAME}-{dashed(network)}", spec)
+
+
+def bgp_configuration(bgp: Bgp, networks: list[IPv4Network]) -> Manifest:
+    """Announce these addresses alone. Nodes need no routes from each other: traffic between them is tunnelled."""
+    spec = {
+        "asNumber": bgp.as_number,
+        "nodeToNodeMeshEnabled": False,
+        "serviceLoadBalancerIPs": [{"cidr": str(network)} for network in networks],
+    }
+    return calico_object("BGPConfiguration", "default", spec)
+
+
+def dashed(address: object) -> str:
+    """Write an address or a network as a part of a name."""
+    return re.sub(r"[./]", "-", str(address))
+
+
+def calico_object(kind: str, name: str, spec: Manifest) -> Manifest:
+    """Return one of Calico's objects."""
+    metadata = {"name": name, "annotations": EARLY}
+    return {"apiVersion": "projectcalico.org/v3", "kind": kind, "metadata": metadata, "spec": spec}
+
+
 DEFINITION = Definition(
-    name="load-balancer",
+    name=NAME,
     make=load_balancer,
-    wanted=lambda cluster: cluster.networks.load_balancer and cluster.networks.cni == "cilium",
+    wanted=lambda cluster: cluster.networks.load_balancer,
     absence="there is no networks.loadBalancer",
+    notes="Cilium hands the addresses out and answers ARP for them; Calico hands them out and tells routers by BGP.",
 )

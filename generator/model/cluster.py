@@ -289,6 +289,12 @@ class Cluster(Spec, frozen=True, kw_only=True, dict=True):
         ceph = self.storage.ceph
         return tuple(machine for machine in self.in_pools(*ceph.pools) if machine.disks_for("ceph")) if ceph else ()
 
+    @cached_property
+    def monitor_hosts(self) -> tuple[Machine, ...]:
+        """The nodes that Ceph's monitors may run on."""
+        ceph = self.storage.ceph
+        return self.in_pools(*ceph.monitor_pools) if ceph and ceph.monitor_pools else self.ceph_hosts
+
     def in_pools(self, *pools: str) -> tuple[Machine, ...]:
         """Return the nodes of these pools."""
         return tuple(machine for machine in self.machines if machine.pool in pools)

@@ -9,6 +9,7 @@ from generator.model.base import Interface, Label, Line, Mtu, Name, Positive, Se
 from generator.model.quantity import Quantity
 from generator.model.text import AddressRange, Port, Taint
 
+AsNumber = Annotated[int, Meta(ge=1, le=4294967294, description="an autonomous system of BGP")]
 Kernel = Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+(\.[0-9]+)?$(?!\n)", description='as in "6.8"')]
 
 
@@ -31,11 +32,36 @@ class Network(NetworkOverride, frozen=True, kw_only=True):
     cidr6: IPv6Network | None = None
 
 
+class BgpPeer(Section, frozen=True, kw_only=True):
+    """A router that nodes tell of the addresses: its own, and its autonomous system."""
+
+    address: IPv4Address
+    as_number: AsNumber
+
+
+class Bgp(Section, frozen=True, kw_only=True):
+    """The nodes' autonomous system, and the routers that each of them is a neighbour of."""
+
+    as_number: AsNumber = 64512
+    peers: tuple[BgpPeer, ...]
+
+
 class LoadBalancer(Section, frozen=True, kw_only=True):
-    """Addresses for Services of type LoadBalancer, given out by Cilium and announced by ARP (`l2`)."""
+    """Addresses for Services of type LoadBalancer, given out by the pod network. Cilium answers ARP for them (`l2`),
+    Calico tells routers (`bgp`); with `none` routers of yours lead there.
+    """
 
     range: AddressRange
-    announce: Literal["l2", "none"] = "l2"
+    announce: Literal["l2", "bgp", "none"] = "l2"
+    bgp: Bgp | None = None
+
+
+class Calico(Section, frozen=True, kw_only=True):
+    """How Calico handles packets on a node: rules of `iptables` or `nftables` beside a kube-proxy that writes the same,
+    or programs (`ebpf`), which replace kube-proxy. `nftables` needs Linux 5.13, `ebpf` 5.10.
+    """
+
+    dataplane: Literal["iptables", "nftables", "ebpf"] = "iptables"
 
 
 class Networks(Section, frozen=True, kw_only=True):
@@ -49,6 +75,17 @@ class Networks(Section, frozen=True, kw_only=True):
     ipoib: Network | None = None
     bmc: Network | None = None
     load_balancer: LoadBalancer | None = None
+    calico: Calico | None = None
+
+    @property
+    def data_plane(self) -> str | None:
+        """Calico's data plane; None where Cilium is the network."""
+        return (self.calico or Calico()).dataplane if self.cni == "calico" else None
+
+    @property
+    def kube_proxy(self) -> str | None:
+        """What kube-proxy writes, the same as the pod network; None where that does its work."""
+        return None if self.data_plane in (None, "ebpf") else self.data_plane
 
     @property
     def declared(self) -> dict[str, Network]:

@@ -71,12 +71,14 @@ class Encryption(Section, frozen=True, kw_only=True):
 
 
 class Ceph(Section, frozen=True, kw_only=True):
-    """Tier 2: Rook-Ceph on the disks with `use: ceph` of these `pools`. `network` is `host` (the storage
-    network, or the node network where there is none) or `pod`; it cannot be changed later.
+    """Tier 2: Rook-Ceph on the disks with `use: ceph` of these `pools`; its monitors run on the same nodes, or on
+    those of `monitor_pools`, which need no such disks. `network` is `host` (the storage network, or the node network
+    where there is none) or `pod`; it cannot be changed later.
     """
 
     pools: tuple[Name, ...]
     monitors: Annotated[int, Meta(ge=1, le=9)] = 3
+    monitor_pools: tuple[Name, ...] = ()
     network: Literal["host", "pod"] = "host"
     encryption: Encryption = field(default_factory=Encryption)
     block_pools: tuple[CephPool, ...] = ()

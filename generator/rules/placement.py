@@ -49,10 +49,15 @@ def placed(built: Built) -> Iterator[Finding]:
     for pod in pods(built) if nodes else ():
         found = [(obstacles(pod, node), node) for node in nodes]
         if all(one for one, _ in found):
-            nearest, node = min(found, key=lambda pair: len(pair[0]))
+            nearest, node = min(found, key=lambda pair: distance(pair[0]))
             told = " and ".join(one.message for one in nearest)
             message = f"no node takes its pods; pool {node.pool} comes nearest ({node.name}): {told}"
             yield pod.finding(message, *nearest[0].at, fix=nearest[0].fix or values_of(nearest[0].rule, nodes))
+
+
+def distance(obstacles: list[Obstacle]) -> tuple[int, int]:
+    """Return how far a node is from taking a pod: a node that the pod selects is what it means, whatever its taints."""
+    return sum(one.rule is not None for one in obstacles), len(obstacles)
 
 
 def values_of(rule: Any, nodes: tuple[Worker, ...]) -> str:

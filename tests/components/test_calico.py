@@ -1,12 +1,17 @@
 from ipaddress import IPv6Network
+from typing import Any, Literal
 
+import pytest
 from msgspec import structs
 from network_upstream import crd_errors, crds, unknown_keys
 
 from generator.components.calico import DEFINITION as CALICO
 from generator.components.calico import calico
 from generator.components.component import Component, Manifest
+from generator.components.kubeadm.bootstrap_images import bootstrap_images
+from generator.components.kubeadm.init import init_documents
 from generator.model.cluster import Cluster
+from generator.model.nodes import Calico
 
 CRDS = "calico/v3.32.1/crds"
 
@@ -74,6 +79,36 @@ def test_pools_are_the_pod_networks_and_complete(a30: Cluster) -> None:
     fields = schema["calicoNetwork"]["properties"]["ipPools"]["items"]["properties"]
     for pool in pools:
         assert set(pool) == set(fields)
+
+
+def with_data_plane(cluster: Cluster, name: Literal["iptables", "nftables", "ebpf"]) -> Cluster:
+    return structs.replace(cluster, networks=structs.replace(cluster.networks, calico=Calico(dataplane=name)))
+
+
+@pytest.mark.parametrize(("name", "told"), [("iptables", "Iptables"), ("nftables", "Nftables"), ("ebpf", "BPF")])
+def test_the_data_plane_is_the_one_chosen(a30: Cluster, name: Any, told: str) -> None:
+    cluster = with_data_plane(a30, name)
+    assert network(cluster)["linuxDataplane"] == told
+    assert crd_errors(build(cluster).objects[0], CRDS) == []
+    assert unknown_keys(build(cluster).releases[0].values, "calico/v3.32.1") == []
+
+
+def test_kube_proxy_writes_what_the_data_plane_reads(a30: Cluster) -> None:
+    for name in ("iptables", "nftables"):
+        *_, proxy = init_documents(with_data_plane(a30, name))
+        assert (proxy["kind"], proxy["mode"]) == ("KubeProxyConfiguration", name)
+        assert "kubernetesServiceEndpoint" not in build(with_data_plane(a30, name)).releases[0].values
+
+
+def test_ebpf_replaces_kube_proxy_and_reaches_the_api_server_without_it(a30: Cluster) -> None:
+    cluster = with_data_plane(a30, "ebpf")
+    init, settings, *rest = init_documents(cluster)
+    assert init["skipPhases"] == ["addon/kube-proxy"]
+    assert settings["proxy"] == {"disabled": True}
+    assert "KubeProxyConfiguration" not in {document["kind"] for document in rest}
+    assert not any("kube-proxy" in image.image for image in bootstrap_images(cluster))
+    endpoint = build(cluster).releases[0].values["kubernetesServiceEndpoint"]
+    assert endpoint == {"host": "129.254.202.251", "port": "6443"}
 
 
 def test_node_addresses_are_the_kubelet_s(a30: Cluster) -> None:

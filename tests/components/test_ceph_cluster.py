@@ -9,6 +9,7 @@ from storage_schemas import problems
 from generator.components.ceph_cluster import DEFINITION as CEPH_CLUSTER
 from generator.components.ceph_cluster import ceph_cluster
 from generator.components.component import Component
+from generator.components.kubeadm.steps import steps
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus
 from generator.model.quantity import Quantity
@@ -153,6 +154,24 @@ def test_monitors_spread_over_racks_where_there_are_racks(ml50: Cluster) -> None
     assert "topology.rook.io/rack" in json.dumps(spec(ml50)["placement"]["mon"])
     bare = structs.replace(ml50, machines=tuple(structs.replace(one, rack=None) for one in ml50.machines))
     assert "mon" not in spec(bare)["placement"]
+
+
+def test_monitors_may_have_nodes_of_their_own(ml50: Cluster) -> None:
+    apart = with_ceph(ml50, monitor_pools=("system",), monitors=3)
+    placed = spec(apart)["placement"]
+    (term,) = placed["mon"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [{"key": "gen.internal/pool", "operator": "In", "values": ["system"]}]
+    assert [one["key"] for one in placed["mon"]["tolerations"]] == ["node-role.kubernetes.io/control-plane"]
+    assert "topology.rook.io/rack" in json.dumps(placed["mon"])
+    assert placed["all"] == spec(ml50)["placement"]["all"]
+    assert problems(of_kind(apart, "CephCluster")[0]) == []
+
+
+def test_the_nodes_of_monitors_get_the_address_they_listen_on(ml50: Cluster) -> None:
+    apart = with_ceph(ml50, monitor_pools=("system",), monitors=3)
+    written = str(steps(apart))
+    assert "annotate node cp-3 network.rook.io/mon-ip=10.20.0.13" in written
+    assert "annotate node cpu-01" not in written
 
 
 def test_network_and_encryption(ml50: Cluster) -> None:

@@ -151,13 +151,17 @@ def test_the_queueing_of_the_team_is_the_queue_s(a30: Cluster) -> None:
     assert written(a30, "ClusterQueue")["mlperf"]["spec"]["queueingStrategy"] == "StrictFIFO"
 
 
-def test_pods_that_need_no_gpu_are_kept_off_gpu_nodes(ml50: Cluster) -> None:
+def test_pods_that_need_no_gpu_are_kept_off_gpu_nodes_and_training_off_those_that_serve(ml50: Cluster) -> None:
     flavors = written(ml50, "ResourceFlavor")
-    assert flavors["gpu-training"]["spec"] == {
-        "nodeLabels": {POOL: "gpu-training"},
-        "nodeTaints": [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}],
-        "topologyName": TOPOLOGY,
-    }
+    for purpose in ("training", "inference"):
+        assert flavors[f"gpu-{purpose}"]["spec"] == {
+            "nodeLabels": {POOL: f"gpu-{purpose}"},
+            "nodeTaints": [
+                {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"},
+                {"key": f"gen.internal/{purpose}", "value": "present", "effect": "NoSchedule"},
+            ],
+            "topologyName": TOPOLOGY,
+        }
     assert flavors["cpu"]["spec"] == {"nodeLabels": {POOL: "cpu"}, "topologyName": TOPOLOGY}
 
 

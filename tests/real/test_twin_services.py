@@ -26,6 +26,21 @@ def test_serving_runs_on_inference_nodes(twin: "Twin", member: "Members") -> Non
     assert serving.nodes("serve") < set(twin.pool(INFERENCE))
 
 
+def test_training_that_tolerates_its_own_taint_alone_never_takes_what_inference_lends(
+    twin: "Twin", member: "Members"
+) -> None:
+    from twin.team import TOLERATES, most
+
+    vision = member("vision")
+    vision.prepare("own", pods=5)
+    vision.prepare("borrowed", pods=2)  # all that it may have of training
+    vision.start("more", tolerations=[one for one in TOLERATES if "inference" not in one["key"]])
+    assert most(lambda: len(vision.pods("more")), NEVER) == 0
+    vision.start("anywhere")
+    vision.runs("anywhere", 1)
+    assert vision.nodes("anywhere") < set(twin.pool(INFERENCE))
+
+
 def service(replicas: int) -> dict[str, Any]:
     from twin.team import QUEUE, job
 

@@ -13,6 +13,7 @@ from generator.rules.placement import blocking
 PLACED, DAEMONS, SELECTED = placement.placed, placement.daemons_reach, placement.selected
 POOL = "gen.internal/pool"
 GPU_TAINT = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+TRAINING_TAINT, INFERENCE_TAINT = ({**GPU_TAINT, "key": f"gen.internal/{one}"} for one in ("training", "inference"))
 
 
 def affinity(*expressions: dict[str, Any]) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def rule(key: str, operator: str, *values: str) -> dict[str, Any]:
 FITS: list[dict[str, Any]] = [
     {},
     {"nodeSelector": {POOL: "cpu"}},
-    {"nodeSelector": {POOL: "gpu-training"}, "tolerations": [GPU_TAINT]},
+    {"nodeSelector": {POOL: "gpu-training"}, "tolerations": [GPU_TAINT, TRAINING_TAINT]},
     {"nodeSelector": {POOL: "gpu-training"}, "tolerations": [{"operator": "Exists"}]},
     {"nodeSelector": {"kubernetes.io/os": "linux", "kubernetes.io/hostname": "cpu-01"}},
     {"nodeSelector": {"nvidia.com/gpu.present": "true", POOL: "cpu"}},
@@ -52,6 +53,11 @@ HOMELESS: list[tuple[dict[str, Any], str, tuple[str | int, ...]]] = [
         {"nodeSelector": {POOL: "gpu-training"}},
         "pool gpu-training comes nearest (gpu-01): the taint nvidia.com/gpu=present:NoSchedule is not tolerated",
         (),
+    ),
+    (
+        {"nodeSelector": {POOL: "gpu-inference"}, "tolerations": [GPU_TAINT, TRAINING_TAINT]},
+        "pool gpu-inference comes nearest (gpu-13): the taint gen.internal/inference=present:NoSchedule",
+        ("tolerations",),
     ),
     (
         {"nodeSelector": {POOL: "gpu-training"}, "tolerations": [{**GPU_TAINT, "effect": "NoExecute"}]},
@@ -120,6 +126,8 @@ def test_a_daemon_set_of_ours_must_reach_the_nodes_it_selects() -> None:
     assert [problem.message for problem in problems] == [
         "the taint node-role.kubernetes.io/control-plane:NoSchedule keeps its pods off cp-1 and 2 more",
         "the taint nvidia.com/gpu=present:NoSchedule keeps its pods off gpu-01 and 14 more",
+        "the taint gen.internal/training=present:NoSchedule keeps its pods off gpu-01 and 11 more",
+        "the taint gen.internal/inference=present:NoSchedule keeps its pods off gpu-13 and 2 more",
         "the taint gen.internal/objects=present:NoSchedule keeps its pods off nas-1 and 3 more",
     ]
     everywhere = workload("DaemonSet", tolerations=[{"operator": "Exists"}])
@@ -131,20 +139,23 @@ def test_a_daemon_set_of_somebody_else_may_leave_nodes_out() -> None:
 
 
 def test_a_daemon_set_for_some_nodes_need_not_reach_others() -> None:
-    scratch = workload("DaemonSet", tolerations=[GPU_TAINT])
+    scratch = workload("DaemonSet", tolerations=[GPU_TAINT, TRAINING_TAINT, INFERENCE_TAINT])
     assert found(DAEMONS, scratch, cluster=ml50(), component="scratch") == []
-    (problem,) = found(DAEMONS, workload("DaemonSet"), cluster=ml50(), component="scratch")
-    assert "nvidia.com/gpu" in problem.message
+    problems = found(DAEMONS, workload("DaemonSet"), cluster=ml50(), component="scratch")
+    assert ["gpu" in problem.message for problem in problems] == [True] * 3
     selecting = workload("DaemonSet", nodeSelector={POOL: "cpu"})
     assert found(DAEMONS, selecting, cluster=ml50(), component="cilium") == []
 
 
 def test_an_operator_must_be_told_the_tolerations_of_its_daemons() -> None:
     policy = manifest("ClusterPolicy", "nvidia.com/v1", spec={"daemonsets": {}})
-    (problem,) = found(DAEMONS, policy, cluster=ml50())
+    problem = found(DAEMONS, policy, cluster=ml50())[0]
     assert "keeps its pods off gpu-01 and 14 more" in problem.message
     assert problem.at == ("spec", "daemonsets")
-    policy["spec"]["daemonsets"]["tolerations"] = [GPU_TAINT]
+    policy["spec"]["daemonsets"]["tolerations"] = [GPU_TAINT, TRAINING_TAINT]
+    (problem,) = found(DAEMONS, policy, cluster=ml50())
+    assert "gen.internal/inference=present:NoSchedule keeps its pods off gpu-13 and 2 more" in problem.message
+    policy["spec"]["daemonsets"]["tolerations"] += [INFERENCE_TAINT]
     assert found(DAEMONS, policy, cluster=ml50()) == []
 
 
@@ -211,4 +222,4 @@ def test_obstacles_are_told_for_each_node() -> None:
     (pod,) = pods(built(workload(nodeSelector={POOL: "cpu"}, containers=[container()])))
     nodes = {node.name: placement.obstacles(pod, node) for node in workers(ml50())}
     assert nodes["cpu-01"] == []
-    assert len(nodes["gpu-01"]) == 2
+    assert len(nodes["gpu-01"]) == 3

@@ -1,4 +1,4 @@
-"""Calico: the pod network of clusters that keep kube-proxy, installed through the Tigera operator."""
+"""Calico: the pod network, by rules beside kube-proxy or by eBPF programs; installed through the Tigera operator."""
 
 from ipaddress import IPv4Network, IPv6Network
 
@@ -32,6 +32,8 @@ NAMESPACE = "tigera-operator"
 # It gives nodes addresses in blocks of this prefix length (facts: network-gpu 3).
 BLOCK = 26
 REGISTRY = "quay.io"
+# How the operator names data planes.
+DATA_PLANES = {"iptables": "Iptables", "nftables": "Nftables", "ebpf": "BPF"}
 # A VXLAN header over IPv4, in bytes; over IPv6 it is 20 more.
 OVERHEAD, OVERHEAD6 = 50, 70
 
@@ -53,7 +55,7 @@ def calico(cluster: Cluster) -> Component:
                 version.chart("tigera-operator"),
                 "calico",
                 NAMESPACE,
-                read_objects("calico/values.yaml")[0],
+                values(cluster),
                 # Runs before the chart is deleted and takes the whole network down with it.
                 hooks={"tigera-operator-uninstall": "drop"},
             ),
@@ -64,6 +66,15 @@ def calico(cluster: Cluster) -> Component:
         health=tuple(Health("operator.tigera.io", kind, lua) for kind in ("Installation", "APIServer")),
         kinds=(CRD, *CLUSTER_ROLES),
     )
+
+
+def values(cluster: Cluster) -> Manifest:
+    """Return the chart's values. Without kube-proxy the operator and the agents reach the API server by the endpoint's
+    own address.
+    """
+    endpoint = cluster.kubernetes.endpoint
+    direct = {"kubernetesServiceEndpoint": {"host": endpoint.host, "port": str(endpoint.port)}}
+    return {**read_objects("calico/values.yaml")[0], **({} if cluster.networks.kube_proxy else direct)}
 
 
 def installation(cluster: Cluster) -> Manifest:
@@ -85,29 +96,37 @@ def custom(kind: str, spec: Manifest) -> Manifest:
     return protect({"apiVersion": "operator.tigera.io/v1", "kind": kind, "metadata": {"name": "default"}, "spec": spec})
 
 
+def speaks_bgp(cluster: Cluster) -> bool:
+    """Tell whether nodes tell routers of the addresses of Services. Between each other they need no BGP."""
+    balancer = cluster.networks.load_balancer
+    return balancer is not None and balancer.announce == "bgp"
+
+
 def network(cluster: Cluster) -> Manifest:
     """Return the network. Node addresses are the kubelet's (`--node-ip`): the default, the first address found,
     can be one of IP over InfiniBand.
     """
     kubernetes = cluster.kubernetes
     settings: Manifest = {
-        "bgp": "Disabled",
-        "linuxDataplane": "Iptables",
+        "bgp": "Enabled" if speaks_bgp(cluster) else "Disabled",
+        "linuxDataplane": DATA_PLANES[cluster.networks.data_plane or "iptables"],
         "hostPorts": "Enabled",
         "multiInterfaceMode": "None",
         "nodeAddressAutodetectionV4": {"kubernetes": "NodeInternalIP"},
-        "ipPools": [pool("default-ipv4-ippool", kubernetes.pod_cidr, BLOCK)],
+        "ipPools": [pool("default-ipv4-ippool", kubernetes.pod_cidr, BLOCK, private=speaks_bgp(cluster))],
     }
     if kubernetes.pod_cidr6:
         settings["nodeAddressAutodetectionV6"] = {"kubernetes": "NodeInternalIP"}
-        settings["ipPools"].append(pool("default-ipv6-ippool", kubernetes.pod_cidr6, 122))
+        settings["ipPools"].append(pool("default-ipv6-ippool", kubernetes.pod_cidr6, 122, private=speaks_bgp(cluster)))
     if size := mtu(cluster):
         settings["mtu"] = size
     return settings
 
 
-def pool(name: str, cidr: IPv4Network | IPv6Network, block_size: int) -> Manifest:
-    """Return a pool with every field: the operator fills in the others, and in lists Argo CD calls that drift."""
+def pool(name: str, cidr: IPv4Network | IPv6Network, block_size: int, *, private: bool) -> Manifest:
+    """Return a pool with every field: the operator fills in the others, and in lists Argo CD calls that drift. Routers
+    are not told of a `private` one.
+    """
     return {
         "name": name,
         "cidr": str(cidr),
@@ -117,7 +136,7 @@ def pool(name: str, cidr: IPv4Network | IPv6Network, block_size: int) -> Manifes
         "nodeSelector": "all()",
         "allowedUses": ["Workload", "Tunnel"],
         "assignmentMode": "Automatic",
-        "disableBGPExport": False,
+        "disableBGPExport": private,
         "disableNewAllocations": False,
     }
 
@@ -148,9 +167,11 @@ DEFINITION = Definition(
     absence="cni is cilium",
     versions=VERSIONS,
     namespaces=(NAMESPACE, "calico-apiserver", "calico-system"),
-    apis=(Api(group="projectcalico.org"), Api(group="operator.tigera.io")),
+    apis=(Api(group="projectcalico.org", by_operator=True), Api(group="operator.tigera.io")),
     daemons_on=ALL_NODES,
-    notes="Keeps kube-proxy. The CRDs and the Installation are Argo CD's, not the operator's own; the Installation "
-    "is protected, because removing it takes the network down.",
+    notes="Keeps kube-proxy, in the mode of its own data plane (`networks.calico.dataplane`), or replaces it (`ebpf`). "
+    "The data plane is chosen before the cluster is made: on a running one the change interrupts connections, and "
+    "kube-proxy must be changed or removed by hand. The CRDs and the Installation are Argo CD's, not the operator's "
+    "own; the Installation is protected, because removing it takes the network down.",
     operator_images=IMAGES,
 )

@@ -2,7 +2,7 @@
 
 from generator.components.ceph_cluster.devices import device_classes, storage_node
 from generator.components.ceph_cluster.versions import VERSIONS
-from generator.components.common import CEPH, RACK
+from generator.components.common import CEPH, POOL, RACK
 from generator.components.component import Manifest, protect
 from generator.components.parts import from_secret, on_nodes, pod_security, resources, spread, tolerations
 from generator.components.rook_ceph import NAMESPACE
@@ -44,7 +44,7 @@ def ceph_cluster_object(cluster: Cluster, ceph: Ceph) -> Manifest:
         # Without encryption as well: requireMsgr2 leaves clients only the port of the new protocol.
         "csi": {"cephfs": {"kernelMountOptions": f"ms_mode={mode}"}},
         **keys(cluster),
-        "placement": placement(cluster),
+        "placement": placement(cluster, ceph),
         "resources": of_daemons(cluster),
         "priorityClassNames": {
             "mon": "system-node-critical",
@@ -90,12 +90,18 @@ def on_ceph_hosts(cluster: Cluster) -> Manifest:
     return {"nodeAffinity": on_nodes({CEPH: ["true"]}), **({"tolerations": tolerated} if tolerated else {})}
 
 
-def placement(cluster: Cluster) -> Manifest:
-    """All daemons on Ceph's nodes; the monitors spread over racks where there are racks."""
-    placed = {"all": on_ceph_hosts(cluster)}
-    if any(machine.rack for machine in cluster.ceph_hosts):
-        placed["mon"] = {"topologySpreadConstraints": spread({"app": "rook-ceph-mon"}, over=RACK)}
-    return placed
+def placement(cluster: Cluster, ceph: Ceph) -> Manifest:
+    """All daemons on Ceph's nodes, the monitors on their own if they have some, and spread over racks where there are
+    racks. What `mon` says replaces what `all` says, key by key; only tolerations are added up (Rook, placement.go).
+    """
+    monitors: Manifest = {}
+    if ceph.monitor_pools:
+        tolerated = tolerations(cluster.monitor_hosts)
+        monitors["nodeAffinity"] = on_nodes({POOL: list(ceph.monitor_pools)})
+        monitors |= {"tolerations": tolerated} if tolerated else {}
+    if any(machine.rack for machine in cluster.monitor_hosts):
+        monitors["topologySpreadConstraints"] = spread({"app": "rook-ceph-mon"}, over=RACK)
+    return {"all": on_ceph_hosts(cluster), **({"mon": monitors} if monitors else {})}
 
 
 def of_daemons(cluster: Cluster) -> Manifest:

@@ -37,7 +37,7 @@ def bootstrap_images(cluster: Cluster) -> Iterator[BootstrapImage]:
     dns, etcd, _ = _tags(cluster)
     version = f"v{cluster.kubernetes.version}"
     parts = ["kube-apiserver", "kube-controller-manager", "kube-scheduler"]
-    parts += [] if cluster.networks.cni == "cilium" else ["kube-proxy"]
+    parts += ["kube-proxy"] if cluster.networks.kube_proxy else []
     for name in (*(f"{part}:{version}" for part in parts), f"coredns/coredns:{dns}", f"etcd:{etcd}"):
         # kubeadm puts versions behind names,
         yield BootstrapImage(f"{REGISTRY}/{name}", "kubeadm/init.yaml", "kubeadm names it by its tag")

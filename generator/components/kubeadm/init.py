@@ -26,10 +26,11 @@ def init_documents(cluster: Cluster) -> list[Manifest]:
         "patches": {"directory": PATCHES},
     }
     shared = [cluster_configuration(cluster), kubelet_configuration(cluster)]
-    if cluster.networks.cni == "cilium":
+    mode = cluster.networks.kube_proxy
+    if mode is None:
         return [{**init, "skipPhases": ["addon/kube-proxy"]}, *shared]
-    # Calico's data plane is iptables: it cannot follow a kube-proxy that writes nftables.
-    proxy = {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": "iptables"}
+    # Calico cannot follow a kube-proxy that writes something else than it does itself.
+    proxy = {"apiVersion": "kubeproxy.config.k8s.io/v1alpha1", "kind": "KubeProxyConfiguration", "mode": mode}
     return [init, *shared, proxy]
 
 
@@ -96,7 +97,7 @@ def cluster_configuration(cluster: Cluster) -> Manifest:
         "controllerManager": {"extraArgs": arguments(controller_manager(cluster))},
         "scheduler": {"extraArgs": arguments(scraped(cluster))},
         "etcd": {"local": {**etcd_image, "dataDir": settings.etcd.data_dir, "extraArgs": arguments(etcd)}},
-        **({"proxy": {"disabled": True}} if cluster.networks.cni == "cilium" else {}),
+        **({} if cluster.networks.kube_proxy else {"proxy": {"disabled": True}}),
     }
 
 

@@ -137,7 +137,7 @@ ANNOTATE = Template("kubectl annotate node {node} network.rook.io/mon-ip={addres
 
 
 def _monitors(cluster: Cluster) -> Text:
-    hosts = (machine for machine in cluster.ceph_hosts if "storage" in machine.addresses)
+    hosts = (machine for machine in cluster.monitor_hosts if "storage" in machine.addresses)
     commands = (Text(ANNOTATE, node=Word(one.name), address=Word(one.addresses["storage"])) for one in hosts)
     return _prose("monitors", commands=joined(commands))
 

@@ -21,7 +21,9 @@ Object = dict[str, Any]
 QUEUE, PRIORITY = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"
 GANG = "scheduling.volcano.sh/group-min-member"
 GPU = "nvidia.com/gpu"
-TOLERATES = [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}]
+# A job that tolerates one pool's own taint alone never runs on the other's nodes, not on what is lent of them either.
+TAINTS = (GPU, "gen.internal/training", "gen.internal/inference")
+TOLERATES = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in TAINTS]
 PATIENCE = 60.0
 """Seconds for what takes a few on an idle machine."""
 

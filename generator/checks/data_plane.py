@@ -1,0 +1,75 @@
+"""Rules about Calico's data plane and what it needs of the nodes."""
+
+from collections.abc import Iterator
+
+from generator.checks.places import overrides
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, Path
+from generator.model.rule import rule, warning
+from generator.model.served import numbers
+
+CALICO: Path = ("networks", "calico")
+# The oldest kernel, as upstream's pages on each data plane name it.
+_KERNELS = {"ebpf": (5, 10), "nftables": (5, 13)}
+
+
+@rule("GEN-NET-040", "a data plane for Calico where Calico is")
+def calico_settings_used(cluster: Cluster) -> Iterator[Finding]:
+    """Cilium has one data plane; what is said of Calico's would change nothing.
+
+    Wrong:
+        cni: cilium
+        calico: {dataplane: ebpf}
+    Right:
+        cni: calico
+        calico: {dataplane: ebpf}
+    """
+    if cluster.networks.calico and cluster.networks.cni != "calico":
+        message = f"networks.calico is for cni: calico, and cni is {cluster.networks.cni}"
+        yield Finding(at=CALICO, key=True, also=("networks", "cni"), message=message, fix="remove it, or change cni")
+
+
+@rule("GEN-NET-041", "kernels for the data plane")
+def kernel_for_data_plane(cluster: Cluster) -> Iterator[Finding]:
+    """On an older kernel the node reaches no Service: Calico's agent leaves eBPF (5.10) off, and there is no
+    kube-proxy; for nftables (5.13) it is kube-proxy that refuses to start.
+
+    Wrong:
+        calico: {dataplane: nftables}
+        # and in a pool
+        kernel: "5.4"
+    Right:
+        kernel: "6.8"
+    """
+    plane, seen = cluster.networks.data_plane, set[Path]()
+    oldest = _KERNELS.get(plane or "")
+    for machine in cluster.machines if oldest else ():
+        own = cluster.nodes[machine.index].kernel
+        at: Path = ("nodes", machine.index, "kernel") if own else ("pools", machine.pool, "kernel")
+        if oldest and machine.kernel and numbers(machine.kernel) < oldest and at not in seen:
+            seen.add(at)
+            wanted = ".".join(map(str, oldest))
+            message = (
+                f"Linux {machine.kernel} of {machine.name} is too old for dataplane {plane}: {wanted} is the oldest"
+            )
+            fix = f"kernel {wanted} or later, or dataplane: iptables"
+            yield Finding(at=at, also=(*CALICO, "dataplane"), message=message, fix=fix)
+
+
+@warning("GEN-NET-042", "no tagged node network below eBPF")
+def no_vlan_below_ebpf(cluster: Cluster) -> Iterator[Finding]:
+    """Calico's eBPF programs handle no VLAN tags: they work on a tagged interface only where the network card takes the
+    tags off, and upstream does not support it.
+
+    Wrong:
+        calico: {dataplane: ebpf}
+        node: {cidr: 10.10.0.0/22, interface: eno1.120, vlan: 120}
+    Right:
+        calico: {dataplane: nftables}
+        node: {cidr: 10.10.0.0/22, interface: eno1.120, vlan: 120}
+    """
+    for name, at, network in overrides(cluster) if cluster.networks.data_plane == "ebpf" else ():
+        if name == "node" and network.vlan:
+            message = f"the node network is VLAN {network.vlan}, and the data plane is eBPF"
+            fix = "dataplane: nftables, or an untagged node network"
+            yield Finding(at=(*at, "vlan"), also=(*CALICO, "dataplane"), message=message, fix=fix)
