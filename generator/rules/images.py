@@ -6,8 +6,9 @@ from functools import lru_cache
 
 from generator.build.objects import Built, Object
 from generator.build.unreadable_images import named_images, unreadable_images
+from generator.components import CATALOGUE
 from generator.layout.image_fields import ImageField
-from generator.layout.image_references import rewrite, split, upstream_name
+from generator.layout.image_references import has_tag_or_digest, normalised, rewrite, split, upstream_name
 from generator.model.finding import Finding, Severity
 from generator.model.mirror import is_below
 from generator.model.rule import Rule, rule
@@ -19,6 +20,9 @@ MOVING = {
 # Only a major version, and perhaps a system: every later version takes the same tag. Two numbers are a whole version
 # for some (PostgreSQL), and longer ones are dates.
 SHORT = re.compile(r"v?\d{1,4}(-(alpine|slim|bookworm|bullseye|trixie|jammy|noble|ubi8|ubi9)(\d[\d.]*)?)?")
+_SHORT_TAGS = {name for one in CATALOGUE.values() for name in one.short_tags}
+"""Images beside Docker's official ones of which upstream moves short tags."""
+
 # `main` and the like with something behind that says which one, as in `main-1a2b3c4`.
 PLAIN = re.compile(r"[a-z]+")
 
@@ -35,7 +39,12 @@ def tagged(built: Built) -> Iterator[Finding]:
     """
     for one, field in named(built):
         name, tag, digest = split(field.image)
-        if tag == "latest" and not digest:
+        if (
+            tag == "latest"
+            and not digest
+            and not retagged(one, field)
+            and not (apart(one, field) and not built.cluster)
+        ):
             told = "is the latest" if f"{name.rpartition('/')[2]}:latest" in field.text else "has no tag"
             yield one.finding(f"the image {name} {told}", *field.path, fix="name a version")
 
@@ -52,15 +61,29 @@ def fixed(built: Built) -> Iterator[Finding]:
     """
     for one, field in named(built):
         name, tag, digest = split(field.image)
-        if moving(tag) and not digest:
+        if moving(name, tag) and not digest and not retagged(one, field):
             message = f"the tag {tag} of {name} is moved to newer builds"
             yield one.finding(message, *field.path, fix="name a full version, or a digest")
 
 
-def moving(tag: str) -> bool:
-    """Tell whether newer builds take the same tag."""
+def moving(name: str, tag: str) -> bool:
+    """Tell whether newer builds take the same tag, as far as that is known: what a major version alone means, only
+    whoever publishes it knows.
+    """
     words = PLAIN.findall(tag)
-    return SHORT.fullmatch(tag) is not None or (tag.replace("-", "").isalpha() and any(w in MOVING for w in words))
+    short = name.startswith("docker.io/library/") or name in _SHORT_TAGS
+    named = tag.replace("-", "").isalpha() and any(w in MOVING for w in words)
+    return named or (short and SHORT.fullmatch(tag) is not None)
+
+
+def apart(one: Object, field: ImageField) -> bool:
+    """Tell whether the tag may stand elsewhere in the file of a program that nobody here knows."""
+    return one.kind == "ConfigMap" and not has_tag_or_digest(field.name)
+
+
+def retagged(one: Object, field: ImageField) -> bool:
+    """Tell whether a kustomization gives the image another tag than its base."""
+    return bool(one.retagged) and split(normalised(field.name))[0] in one.retagged
 
 
 @rule("GEN-IMG-003", "images come from the site's registry")
