@@ -136,8 +136,9 @@ class _Work:
         if decision is None:
             what = f"{called(manifest)} is a hook ({hook}), and nothing says what becomes of it"
             fix = (
-                f"decide on {name!r} in `hooks` of the component's release: drop (never applied), plain (an object "
-                "like any other) or keep (Argo CD runs it at every sync); or turn it off with values"
+                f"say in the cluster file `hooks: {{{name}: drop}}` below the component in `components` (never "
+                "applied), `plain` (an object like any other) or `keep` (Argo CD runs it at every sync); or turn it off "
+                "with values"
             )
             self._findings.append(Finding(message=item.told(what), fix=fix))
         if decision == "plain":
