@@ -12,6 +12,7 @@ from generator.components.common import SYNC_WAVE
 from generator.components.component import Manifest, Release
 from generator.model.finding import Finding
 from generator.upstream.documents import SourcedDocument
+from generator.upstream.version_labels import selected_labels, without_versions
 
 HOOK = "helm.sh/hook"
 TESTS = frozenset({"test", "test-success", "test-failure"})
@@ -108,7 +109,12 @@ class _Work:
             for what, name in decided
             if (what, name) not in self._met
         ]
-        return Part(tuple(self._items), tuple(self._definitions), tuple(notes), tuple(self._findings))
+        kept = selected_labels(one.manifest for one in self._items)
+        items, definitions = (
+            tuple(structs.replace(one, manifest=without_versions(one.manifest, kept)) for one in found)
+            for found in (self._items, self._definitions)
+        )
+        return Part(items, definitions, tuple(notes), tuple(self._findings))
 
     def take(self, value: Any, source: str) -> None:
         """Take one object."""
@@ -137,8 +143,8 @@ class _Work:
             what = f"{called(manifest)} is a hook ({hook}), and nothing says what becomes of it"
             fix = (
                 f"say in the cluster file `hooks: {{{name}: drop}}` below the component in `components` (never "
-                "applied), `plain` (an object like any other) or `keep` (Argo CD runs it at every sync); or turn it off "
-                "with values"
+                "applied), `plain` (an object like any other) or `keep` (Argo CD runs it at every sync); or turn it "
+                "off with values"
             )
             self._findings.append(Finding(message=item.told(what), fix=fix))
         if decision == "plain":

@@ -103,6 +103,7 @@ def test_the_cluster_file_decides_on_a_hook_that_gen_does_not_know(world: World,
     """What the refusal says to write works, letter for letter."""
     shop.add(files={"templates/map.yaml": CONFIG_MAP, "templates/hook.yaml": HOOK})
     world.installs(component(release(shop.url), name="toy-0"))
+    world.patch.setattr("generator.checks.versions.COMPONENTS", frozenset({"toy-0"}))
     said = world.gen("vendor", expect=1)
     assert "say in the cluster file `hooks: {prepare: drop}` below the component in `components`" in said
     file = "clusters/one/cluster.yaml"
