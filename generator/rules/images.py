@@ -9,6 +9,7 @@ from generator.build.unreadable_images import named_images, unreadable_images
 from generator.components import CATALOGUE
 from generator.layout.image_fields import ImageField
 from generator.layout.image_references import has_tag_or_digest, normalised, rewrite, split, upstream_name
+from generator.model.cluster import cluster_file
 from generator.model.finding import Finding, Severity
 from generator.model.mirror import is_below
 from generator.model.rule import Rule, rule
@@ -110,6 +111,24 @@ def mirrored(built: Built) -> Iterator[Finding]:
                 yield one.finding(message, *unreadable.path, fix=unreadable.fix)
 
 
+@rule("GEN-IMG-006", "charts are vendored where the site has its own registry", severity=Severity.WARNING)
+def vendored(built: Built) -> Iterator[Finding]:
+    """What `site.images` names goes into the objects that are committed. A chart that Argo CD inflates itself still
+    names its publisher's registries, and its pods do not start where nodes cannot reach those.
+
+    Wrong:
+        # site: {images: mirror.example.org/k8s}
+        (cilium without overlays/ml50/cilium/upstream)
+    Right:
+        # site: {images: mirror.example.org/k8s}
+        (after `gen vendor`)
+    """
+    if built.cluster and built.cluster.site.images and built.unvendored:
+        message = f"the images of {', '.join(built.unvendored)} do not come from {built.cluster.site.images} yet"
+        file = cluster_file(built.cluster.name)
+        yield Finding(file=file, at=("site", "images"), message=message, fix="run `gen vendor`, and commit")
+
+
 @rule("GEN-IMG-004", "where some images are pinned, all are", severity=Severity.WARNING)
 def pinned(built: Built) -> Iterator[Finding]:
     """With digests in gen.lock nothing runs that nobody saw, but for images that came in after they were locked. An
@@ -154,4 +173,4 @@ def named(built: Built) -> tuple[tuple[Object, ImageField], ...]:
     return tuple((one, field) for one in built.objects for field in named_images(one.manifest))
 
 
-RULES: tuple[Rule[Built], ...] = (tagged, fixed, mirrored, pinned, legible)
+RULES: tuple[Rule[Built], ...] = (tagged, fixed, mirrored, pinned, legible, vendored)

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from generator.rules import images
 
-TAGGED, FIXED, MIRRORED, PINNED, LEGIBLE = images.RULES
+TAGGED, FIXED, MIRRORED, PINNED, LEGIBLE, VENDORED = images.RULES
 DIGEST = "@sha256:" + "0" * 64
 
 
@@ -165,3 +165,13 @@ def test_digests_are_wanted_only_where_some_are_locked() -> None:
         ("nvcr.io/nvidia", "gen images --lock"),
     ]
     assert {problem.severity for problem in problems} == {"warning"}
+
+
+def test_charts_that_are_not_vendored_miss_the_mirror() -> None:
+    cluster = structs.replace(ml50(), site=structs.replace(ml50().site, images="mirror.example.org"))
+    whole = structs.replace(built(cluster=cluster), unseen=("cilium", "minio"), remote=("minio",))
+    (problem,) = VENDORED.findings(whole)
+    assert problem.message == "the images of cilium do not come from mirror.example.org yet"
+    assert (problem.file, problem.at) == ("clusters/ml50/cluster.yaml", ("site", "images"))
+    assert list(VENDORED.findings(structs.replace(whole, unseen=()))) == []
+    assert list(VENDORED.findings(structs.replace(whole, cluster=ml50()))) == []
