@@ -3,20 +3,20 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, structs
 
 from generator.build.any_kustomization import build_kustomization
-from generator.build.broken import EMPTY, UNREADABLE, BrokenError, unreadable
+from generator.build.broken import EMPTY, UNREADABLE, unreadable
 from generator.build.cache import remembered
 from generator.build.go_yaml import UnreadableError
-from generator.build.kustomization import Kustomization, folders, kustomization, named_files
 from generator.build.kustomize import NAMES
 from generator.build.manifests import documents_with_items, is_manifest, is_meant_as_manifest
 from generator.build.objects import Built, Object
+from generator.build.variants import Variants
 from generator.errors import UsageError
 from generator.model.finding import Finding, Position
 from generator.model.plural import plural
@@ -34,64 +34,6 @@ class _File(Struct, frozen=True):
     objects: tuple[Object, ...] = ()
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
-
-
-class Variants(Struct, frozen=True):
-    """What kustomizations say of files below a `folder` that are read one by one: what is a patch, and what belongs
-    together. `tops` are those that no other one is built from, of `number` in all. `owners` leads from files of objects
-    to the folder of the kustomization that names them; `others` are files that are patches and the like, which are no
-    objects yet.
-    """
-
-    folder: Path
-    number: int
-    tops: tuple[str, ...]
-    owners: Mapping[str, str]
-    others: frozenset[str]
-
-    @classmethod
-    def of(cls, folder: Path, files: Iterable[Path]) -> "Variants":
-        """Return the variants among files. What cannot be read counts as none: the file itself is told."""
-        places = sorted({file.parent for file in files if file.name in NAMES})
-        found = [one for each in places if (one := _kustomization(each))]
-        named = [(str(one.folder), *named_files(one)) for one in found]
-        owners = {file: place for place, objects, _ in named for file in objects}
-        below = {os.path.normpath(each) for one in found for each in folders(one)}
-        return cls(
-            folder=folder,
-            number=len(found),
-            tops=tuple(str(one.folder) for one in found if os.path.normpath(one.folder) not in below),
-            owners=owners,
-            others=frozenset(file for _, _, others in named for file in others if file not in owners),
-        )
-
-    def is_other(self, file: Path) -> bool:
-        """Tell whether a file is a patch or the like."""
-        return os.path.normpath(file) in self.others
-
-    def group(self, file: Path) -> str:
-        """Return what the objects of a file belong to. With several kustomizations nobody knows what of the rest is
-        applied together.
-        """
-        name = os.path.normpath(file)
-        return self.owners.get(name, name) if self.number > 1 else ""
-
-    def notes(self) -> tuple[str, ...]:
-        """Say what was not judged for it, and how it would be."""
-        if not self.number:
-            return ()
-        listed = ", ".join((self.tops or (str(self.folder),))[:3])
-        more = f" and {len(self.tops) - 3} more" if len(self.tops) > 3 else ""
-        what = plural(self.number, "kustomization")
-        become = f"what {what} below it become, with patches"
-        return (f"{self.folder}: {become}; name a folder to have it built: {listed}{more}",)
-
-
-def _kustomization(folder: Path) -> Kustomization | None:
-    try:
-        return kustomization(folder)
-    except (BrokenError, OSError):
-        return None
 
 
 def read_manifests(path: Path) -> Built:
@@ -126,15 +68,15 @@ def _all_below(path: Path) -> Built:
     variants = Variants.of(path, files)
     listed = [file for file in files if file.suffix.lower() in _SUFFIXES and not variants.is_other(file)]
     found = [_grouped(_of_file(file), variants, file) for file in listed]
-    unread = _File(findings=tuple(_unopened(error) for error in refused), notes=variants.notes())
+    notes = tuple(variants.notes(one for each in found for one in each.objects))
+    unread = _File(findings=tuple(_unopened(error) for error in refused), notes=notes)
     return _gathered(str(path), [*found, unread], len(listed))
 
 
 def _grouped(one: _File, variants: Variants, file: Path) -> _File:
     if file.name in NAMES:
         return structs.replace(one, objects=(), notes=())
-    variant = variants.group(file)
-    return structs.replace(one, objects=tuple(structs.replace(each, variant=variant) for each in one.objects))
+    return structs.replace(one, objects=tuple(variants.grouped(each) for each in one.objects))
 
 
 def _walk(path: Path, refused: list[OSError]) -> Iterator[Path]:

@@ -13,6 +13,7 @@ from generator.build.broken import BrokenError, unreadable
 from generator.build.go_yaml import UnreadableError
 from generator.build.kustomize import NAMES
 from generator.build.manifests import documents
+from generator.layout.image_references import with_registry
 from generator.model.fields import mapping, sequence
 
 _PLUGINS = ("generators", "transformers", "validators")
@@ -137,6 +138,12 @@ def named_files(one: Kustomization) -> tuple[set[str], set[str]]:
     objects = {str(entry) for field in ("resources", "bases", "crds") for entry in sequence(one.content.get(field))}
     others = {text for field in (*_PLUGINS, *_FILES) if field != "crds" for text in _named(one.content.get(field))}
     return _below(one, objects), _below(one, {text.rpartition("=")[2] for text in others})
+
+
+def retagged_images(one: Kustomization) -> set[str]:
+    """Return the images, without tags, of which a kustomization sets the tag or digest."""
+    listed = [mapping(each) for each in sequence(one.content.get("images"))]
+    return {with_registry(str(each.get("name"))) for each in listed if each.get("newTag") or each.get("digest")}
 
 
 def _below(one: Kustomization, names: set[str]) -> set[str]:

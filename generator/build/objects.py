@@ -18,12 +18,16 @@ ROOT = "root"
 class Object(Struct, frozen=True):
     """One object: the Application (component) that holds it, empty in a plain folder, and the file it is written in,
     relative to the repository's root (or to the folder). Objects of different variants are never applied together.
+    `unfinished` tells that a kustomization, which was not built, names the file: it may add what is missing. `retagged`
+    are the images whose tags kustomizations set.
     """
 
     manifest: Manifest
     component: str
     file: str
     variant: str = ""
+    unfinished: bool = False
+    retagged: frozenset[str] = frozenset()
 
     @property
     def kind(self) -> str:
@@ -65,6 +69,11 @@ class Object(Struct, frozen=True):
     def spec(self) -> dict[str, Any]:
         """What it says of itself, empty for kinds that have no `spec`."""
         return mapping(self.manifest.get("spec"))
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """What makes two of them the same object on an API server: group, kind, namespace, name."""
+        return self.group, self.kind, self.namespace, self.name
 
     @property
     def full_name(self) -> str:

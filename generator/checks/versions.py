@@ -89,7 +89,7 @@ def unmanaged_settings(cluster: Cluster) -> Iterator[Finding]:
     """
     default = ComponentSettings()
     for name, settings in cluster.components.items():
-        idle = [key for key in ("values", "adopt", "sync") if getattr(settings, key) != getattr(default, key)]
+        idle = [key for key in ("values", "hooks", "adopt", "sync") if getattr(settings, key) != getattr(default, key)]
         if not settings.managed and idle:
             message = f"{name} is not managed here, so {' and '.join(idle)} have no effect"
             at, also = ("components", name, idle[0]), ("components", name, "managed")
@@ -130,7 +130,7 @@ def values_taken(cluster: Cluster) -> Iterator[Finding]:
     """
     for name, settings in cluster.components.items():
         charts = any(version.charts for version in known_versions(name))
-        given = [field for field in ("values", "adopt") if getattr(settings, field)]
+        given = [field for field in ("values", "hooks", "adopt") if getattr(settings, field)]
         if settings.managed and name in COMPONENTS and given and not charts:
             message = f"{name} has no chart, so {' and '.join(given)} {'have' if given[1:] else 'has'} no effect"
             fix = f"patch its objects in overlays/{cluster.name}/{name}/custom"

@@ -135,17 +135,30 @@ def _line(did: Vendored, *, failed: bool) -> str:
 
 
 def _changed(did: Vendored) -> Iterator[str]:
-    """Say what a new version, or new inputs, change."""
+    """Say what a new version, or new inputs, change: images and objects that come and go first, then what is said of
+    objects in their `spec` and the like; what is said of them in `metadata` alone last.
+    """
     found = did.changes
-    lines = [f"+ {name}" for name in found.added] + [f"- {name}" for name in found.removed]
-    lines += [f"~ {name}: {_several(paths)}" for name, paths in found.changed.items()]
-    lines += [f"+ image {image}" for image in found.images] + [f"- image {image}" for image in found.images_gone]
+    lines = [f"+ image {image}" for image in found.images] + [f"- image {image}" for image in found.images_gone]
+    lines += [f"+ {name}" for name in found.added] + [f"- {name}" for name in found.removed]
+    ordered = sorted(found.changed.items(), key=lambda one: (_rank(one[1]), one[0]))
+    lines += [f"~ {name}: {_several(paths)}" for name, paths in ordered]
     yield from lines[:LISTED]
     if len(lines) > LISTED:
         yield f"... and {len(lines) - LISTED} more (all of them: --output json)"
 
 
+def _rank(paths: tuple[str, ...]) -> int:
+    """Return how late a change is shown: what runs, what else an object says, schemas of CRDs, labels."""
+    if all(path.startswith("metadata") for path in paths):
+        return 3
+    if any("spec.versions" in path for path in paths):
+        return 2
+    return 0 if any("spec.template" in path or "image" in path for path in paths) else 1
+
+
 def _several(paths: tuple[str, ...]) -> str:
+    paths = tuple(sorted(paths, key=lambda path: ("image" not in path, path.startswith("metadata"))))
     return ", ".join(paths[:4]) + (f" and {len(paths) - 4} more" if len(paths) > 4 else "")
 
 
@@ -190,7 +203,7 @@ def _written(report: Report, options: Options, counted: str) -> str:
     if not changes:
         return f"nothing to change; {counted}"
     if options.dry_run:
-        return f"would change {plural(changes, 'file')}; {counted}\nnext: gen vendor"
+        return f"would change {plural(changes, 'file')}; {counted}\nnext: the same without --dry-run"
     return f"{plural(changes, 'file')} changed; {counted}\nnext: git diff, then commit"
 
 

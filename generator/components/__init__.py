@@ -132,17 +132,18 @@ def class_owners(components: Iterable[Component]) -> dict[str | None, str]:
 
 
 def _settled(component: Component, cluster: Cluster, present: set[str], owners: dict[str | None, str]) -> Component:
-    """Merge the user's chart values in, take over an adopted release, and drop needs that others install. Every pod
-    needs the pod network; only Argo CD comes as early as it can, for its settings.
+    """Merge in the user's chart values and decisions on hooks, take over an adopted release, and drop needs that others
+    install. Every pod needs the pod network; only Argo CD comes as early as it can, for its settings.
     """
     settings = cluster.settings(component.name)
     network = () if component.tier == Tier.NETWORK or component.name == "argo-cd" else (cluster.networks.cni,)
     classes = (owners[name] for name in component.storage_classes if name in owners)
     needs = tuple(need for need in dict.fromkeys((*network, *component.needs, *classes)) if need in present)
-    if not component.releases or not (settings.values or settings.adopt):
+    if not component.releases or not (settings.values or settings.hooks or settings.adopt):
         return structs.replace(component, needs=needs)
     first, *others = component.releases
-    first = structs.replace(first, values=_merge(first.values, settings.values))
+    values, hooks = _merge(first.values, settings.values), {**first.hooks, **dict(sorted(settings.hooks.items()))}
+    first = structs.replace(first, values=values, hooks=hooks)
     if settings.adopt:
         first = structs.replace(first, name=settings.adopt.release, namespace=settings.adopt.namespace)
     return structs.replace(component, needs=needs, releases=(first, *others))

@@ -146,6 +146,8 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """What the documentation says of it, in Markdown."""
     image_joining: ImageJoining | None = None
     """How its operator reads images in parts; such an operator alone takes digests there."""
+    short_tags: tuple[str, ...] = ()
+    """Its images of which upstream moves a tag like `v20` to each new build."""
     operator_images: OperatorImages | None = None
     """What its operator starts without any object that names it."""
 

@@ -196,12 +196,14 @@ class Adopt(Section, frozen=True, kw_only=True):
 
 
 class ComponentSettings(Section, frozen=True, kw_only=True):
-    """What differs for one component: another `version` of the catalogue, chart `values` merged over ours,
-    `managed: false` where somebody else installs it, `sync` where it must not move by itself.
+    """What differs for one component: another `version` of the catalogue, chart `values` merged over ours, what becomes
+    of the chart's `hooks` by name, `managed: false` where somebody else installs it, `sync` where it must not move by
+    itself.
     """
 
     version: Line | None = None
     values: dict[str, Any] = field(default_factory=dict)
+    hooks: dict[str, Literal["drop", "plain", "keep"]] = field(default_factory=dict)
     managed: bool = True
     adopt: Adopt | None = None
     sync: Literal["auto", "manual"] = "auto"

@@ -11,6 +11,7 @@ from generator.rules import (
     argo_cd,
     budgets,
     images,
+    names,
     placement,
     queues,
     references,
@@ -22,7 +23,7 @@ from generator.rules import (
 )
 
 MODULES = (
-    schemas, references, selectors, argo_cd, security, placement, resources, budgets, images, secrets, queues,
+    schemas, names, references, selectors, argo_cd, security, placement, resources, budgets, images, secrets, queues,
 )  # fmt: skip
 
 RULES: dict[str, Rule[Built]] = rules(MODULES)

@@ -6,8 +6,10 @@ from functools import lru_cache
 
 from generator.build.objects import Built, Object
 from generator.build.unreadable_images import named_images, unreadable_images
+from generator.components import CATALOGUE
 from generator.layout.image_fields import ImageField
-from generator.layout.image_references import rewrite, split, upstream_name
+from generator.layout.image_references import has_tag_or_digest, normalised, rewrite, split, upstream_name
+from generator.model.cluster import cluster_file
 from generator.model.finding import Finding, Severity
 from generator.model.mirror import is_below
 from generator.model.rule import Rule, rule
@@ -19,6 +21,9 @@ MOVING = {
 # Only a major version, and perhaps a system: every later version takes the same tag. Two numbers are a whole version
 # for some (PostgreSQL), and longer ones are dates.
 SHORT = re.compile(r"v?\d{1,4}(-(alpine|slim|bookworm|bullseye|trixie|jammy|noble|ubi8|ubi9)(\d[\d.]*)?)?")
+_SHORT_TAGS = {name for one in CATALOGUE.values() for name in one.short_tags}
+"""Images beside Docker's official ones of which upstream moves short tags."""
+
 # `main` and the like with something behind that says which one, as in `main-1a2b3c4`.
 PLAIN = re.compile(r"[a-z]+")
 
@@ -35,7 +40,12 @@ def tagged(built: Built) -> Iterator[Finding]:
     """
     for one, field in named(built):
         name, tag, digest = split(field.image)
-        if tag == "latest" and not digest:
+        if (
+            tag == "latest"
+            and not digest
+            and not retagged(one, field)
+            and not (apart(one, field) and not built.cluster)
+        ):
             told = "is the latest" if f"{name.rpartition('/')[2]}:latest" in field.text else "has no tag"
             yield one.finding(f"the image {name} {told}", *field.path, fix="name a version")
 
@@ -52,15 +62,29 @@ def fixed(built: Built) -> Iterator[Finding]:
     """
     for one, field in named(built):
         name, tag, digest = split(field.image)
-        if moving(tag) and not digest:
+        if moving(name, tag) and not digest and not retagged(one, field):
             message = f"the tag {tag} of {name} is moved to newer builds"
             yield one.finding(message, *field.path, fix="name a full version, or a digest")
 
 
-def moving(tag: str) -> bool:
-    """Tell whether newer builds take the same tag."""
+def moving(name: str, tag: str) -> bool:
+    """Tell whether newer builds take the same tag, as far as that is known: what a major version alone means, only
+    whoever publishes it knows.
+    """
     words = PLAIN.findall(tag)
-    return SHORT.fullmatch(tag) is not None or (tag.replace("-", "").isalpha() and any(w in MOVING for w in words))
+    short = name.startswith("docker.io/library/") or name in _SHORT_TAGS
+    named = tag.replace("-", "").isalpha() and any(w in MOVING for w in words)
+    return named or (short and SHORT.fullmatch(tag) is not None)
+
+
+def apart(one: Object, field: ImageField) -> bool:
+    """Tell whether the tag may stand elsewhere in the file of a program that nobody here knows."""
+    return one.kind == "ConfigMap" and not has_tag_or_digest(field.name)
+
+
+def retagged(one: Object, field: ImageField) -> bool:
+    """Tell whether a kustomization gives the image another tag than its base."""
+    return bool(one.retagged) and split(normalised(field.name))[0] in one.retagged
 
 
 @rule("GEN-IMG-003", "images come from the site's registry")
@@ -85,6 +109,24 @@ def mirrored(built: Built) -> Iterator[Finding]:
             if not unreadable.wrong and not is_below(unreadable.text, mirror):
                 message = f"`{unreadable.text}` cannot be read as an image, so that it may not come from {mirror}"
                 yield one.finding(message, *unreadable.path, fix=unreadable.fix)
+
+
+@rule("GEN-IMG-006", "charts are vendored where the site has its own registry", severity=Severity.WARNING)
+def vendored(built: Built) -> Iterator[Finding]:
+    """What `site.images` names goes into the objects that are committed. A chart that Argo CD inflates itself still
+    names its publisher's registries, and its pods do not start where nodes cannot reach those.
+
+    Wrong:
+        # site: {images: mirror.example.org/k8s}
+        (cilium without overlays/ml50/cilium/upstream)
+    Right:
+        # site: {images: mirror.example.org/k8s}
+        (after `gen vendor`)
+    """
+    if built.cluster and built.cluster.site.images and built.unvendored:
+        message = f"the images of {', '.join(built.unvendored)} do not come from {built.cluster.site.images} yet"
+        file = cluster_file(built.cluster.name)
+        yield Finding(file=file, at=("site", "images"), message=message, fix="run `gen vendor`, and commit")
 
 
 @rule("GEN-IMG-004", "where some images are pinned, all are", severity=Severity.WARNING)
@@ -131,4 +173,4 @@ def named(built: Built) -> tuple[tuple[Object, ImageField], ...]:
     return tuple((one, field) for one in built.objects for field in named_images(one.manifest))
 
 
-RULES: tuple[Rule[Built], ...] = (tagged, fixed, mirrored, pinned, legible)
+RULES: tuple[Rule[Built], ...] = (tagged, fixed, mirrored, pinned, legible, vendored)

@@ -12,11 +12,12 @@ _LONG = 160
 
 
 class SchemaViolation(NamedTuple):
-    """What is wrong at a path."""
+    """What is wrong at a path; `missing` where something is to be added there."""
 
     at: Path
     message: str
     fix: str = ""
+    missing: bool = False
 
 
 class Types:
@@ -97,7 +98,7 @@ def _of_error(error: Any) -> Iterator[SchemaViolation]:
     elif error.validator == "required":
         for key in error.validator_value:
             if key not in error.instance:
-                yield SchemaViolation(at, f"{dotted((*at, key))} is missing", f"add `{key}`")
+                yield SchemaViolation(at, f"{dotted((*at, key))} is missing", f"add `{key}`", missing=True)
     else:
         fix = "remove it, or give it a value" if error.instance is None else ""
         yield SchemaViolation(at, f"{dotted(at)}: {_words(error)}", fix)
@@ -114,7 +115,9 @@ def _words(error: Any) -> str:
         listed = [wanted] if isinstance(wanted, str) else wanted
         return f"{value} is not {' or '.join(str(one) for one in listed if one != 'null')}"
     if error.validator == "enum":
-        return _short(f"{value} is not one of {', '.join(_written(one) for one in wanted)}")
+        # An empty text and null, which stand for the default, come last; nobody should write them.
+        named = wanted[: wanted.index("")] if "" in wanted else wanted
+        return _short(f"{value} is not one of {', '.join(_written(one) for one in named)}")
     if error.validator in {"oneOf", "anyOf"} and error.context:
         return _words(max(error.context, key=lambda one: len(one.absolute_path)))
     own = repr(error.instance)

@@ -18,6 +18,7 @@ from generator.model.finding import Finding, Severity
 from generator.model.plural import plural
 from generator.model.rule import rule
 from generator.rules.schema_violations import Judge, Types
+from generator.rules.values import with_values
 
 _MAKERS = {api.group: one.name for one in CATALOGUE.values() for api in one.apis if api.by_operator}
 """Components whose operators make CRDs when they start, by API group."""
@@ -28,7 +29,8 @@ def fitting(built: Built) -> Iterator[Finding]:
     """The API server drops a field that a kind does not have without a word, and Argo CD then shows a difference for
     ever; a value of the wrong type it refuses, and the whole sync with it. Built-in kinds are judged by the schemas of
     the cluster's Kubernetes minor, custom ones by the CRDs among the objects or in `--schemas`. What needs more than
-    a schema (CEL rules, webhooks, the schemas inside CRDs) only a server tells: `gen check --server`.
+    a schema (CEL rules, webhooks, the schemas inside CRDs) only a server tells: `gen check --server`. What a base
+    lacks is not told: the kustomizations that name its file may add it.
 
     Wrong:
         kind: Service
@@ -43,6 +45,8 @@ def fitting(built: Built) -> Iterator[Finding]:
     for one in built.objects:
         judge = judge_for(one.version, one.kind)
         for found in judge.violations(bare(one.manifest)) if judge else ():
+            if found.missing and one.unfinished:
+                continue
             yield one.finding(found.message, *found.at, fix=found.fix)
 
 
@@ -127,8 +131,8 @@ def _unknown(built: Built) -> tuple[list[Object], list[Object]]:
 @rule("GEN-API-005", "what lives in a namespace names it")
 def placed(built: Built) -> Iterator[Finding]:
     """An object without a namespace goes wherever its Application points to, and a reviewer cannot see where; one that
-    has a namespace and may not is refused, or seen as missing for ever. In a folder of no cluster a namespace may be
-    left out: whoever applies it says where.
+    has a namespace and may not shows a reviewer a place where it does not live: the API server drops it in silence.
+    In a folder of no cluster both are left alone: whoever applies it says where.
 
     Wrong:
         kind: ConfigMap
@@ -138,9 +142,9 @@ def placed(built: Built) -> Iterator[Finding]:
         metadata: {name: settings, namespace: monitoring}
     """
     known = Kinds.of(built)
-    for one in built.objects:
+    for one in built.objects if built.cluster else ():
         wanted = known.namespaced(one.version, one.kind)
-        if wanted is True and not one.namespace and built.cluster:
+        if wanted is True and not one.namespace:
             message = f"a {one.kind} lives in a namespace, and none is named"
             yield one.finding(message, "metadata", "name", fix="add metadata.namespace")
         if wanted is False and one.namespace:
@@ -198,8 +202,8 @@ def validator(schema: Manifest, schemas: Path) -> Judge:
 
 @cache
 def types_of(schemas: Path) -> Types:
-    """Return Kubernetes' own types."""
-    return Types(json.loads((schemas / "_definitions.json").read_bytes()))
+    """Return Kubernetes' own types, with the values of fields that take only some."""
+    return Types(with_values(json.loads((schemas / "_definitions.json").read_bytes())))
 
 
 _METADATA = {

@@ -1,8 +1,10 @@
 """Rules about selectors and ports: a Service without pods and a policy for nobody are silent mistakes."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
+from generator.build.kinds import Kinds
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
 from generator.model.fields import dig, mapping, sequence, spots
@@ -18,7 +20,8 @@ from generator.spec.near import instead, near
 def selecting(built: Built) -> Iterator[Finding]:
     """A Service that selects no pods answers nobody, a disruption budget for no pods protects nothing, and a network
     policy for no pods leaves open what it was to close; none of them is refused. Pods that charts make which are not
-    vendored are not judged but counted; so is a folder without pods.
+    vendored are not judged but counted; so is a folder without pods, or with custom objects beside them, of which an
+    operator may make some.
 
     Wrong:
         kind: Service
@@ -65,7 +68,8 @@ def own_pods(built: Built) -> Iterator[Finding]:
 @rule("GEN-SEL-003", "Services lead to ports that are open")
 def service_ports(built: Built) -> Iterator[Finding]:
     """A named port that no container has gets no endpoints; a number that no container declares is most often a
-    mistake. Pods that declare no ports at all, and those on the host network, are not judged by numbers.
+    mistake. Pods that declare no ports at all, and those on the host network, are not judged by numbers; nor is a
+    folder of no cluster, for a program may open what nobody declares.
 
     Wrong:
         ports: [{port: 80, targetPort: htpp}]
@@ -78,6 +82,8 @@ def service_ports(built: Built) -> Iterator[Finding]:
         backing = [pod for pod in there if pod.namespace == one.namespace and matches(selector, pod.labels)]
         for at, port in spots(one.manifest, "spec.ports.*"):
             wanted = dig(port, "targetPort") or dig(port, "port")
+            if any(unknowable(pod, wanted, built) for pod in backing):
+                continue
             if selector["matchLabels"] and backing and not any(opens(pod, wanted) for pod in backing):
                 message = (
                     f"port {dig(port, 'port')} leads to {wanted}, which {backing[0].maker.full_name} does not open"
@@ -119,7 +125,8 @@ def monitor_ports(built: Built) -> Iterator[Finding]:
     for one, selection, found in judged(built):
         names = {dig(port, "name") for each in found for port in each if isinstance(dig(port, "name"), str)}
         for at, wanted in spots(one.manifest, "spec.endpoints.*.port"):
-            if selection.services and found and isinstance(wanted, str) and wanted not in names:
+            elsewhere = built.cluster is None and one.namespace in operated(built)
+            if selection.services and found and not elsewhere and isinstance(wanted, str) and wanted not in names:
                 fix = instead(wanted, names, f"their ports are {', '.join(sorted(names)) or 'without names'}")
                 yield one.finding(f"no Service it selects has a port named {wanted}", *at, fix=fix)
 
@@ -146,6 +153,9 @@ def probe_ports(built: Built) -> Iterator[Finding]:
                     yield pod.finding(message, *at, *way, "port", fix=fix)
 
 
+_OBSERVING = {"PodMonitor", "PrometheusRule", "ServiceMonitor"}
+"""Custom kinds of which nobody makes pods."""
+
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 PROBED = [(probe, way) for probe in PROBES for way in ("httpGet", "tcpSocket")]
 
@@ -165,7 +175,7 @@ def unproven(built: Built) -> int:
 def all_selections(built: Built) -> Iterator[tuple[Object, Selection, list[Any], bool]]:
     """Yield each selection, what it matches, and whether it would be seen."""
     there, offered = pods_there(built), services_there(built)
-    unseen, inhabited = UnseenObjects.of(built), {space for space, _ in there}
+    unseen, inhabited = UnseenObjects.of(built), {space for space, _ in there} - operated(built)
     for one in built.objects:
         for selection in selections(one, built):
             among: list[tuple[str, Labels, Any]] = (
@@ -179,6 +189,16 @@ def all_selections(built: Built) -> Iterator[tuple[Object, Selection, list[Any],
             yield one, selection, found, seen(one, selection.spaces, unseen, inhabited)
 
 
+@lru_cache(maxsize=2)
+def operated(built: Built) -> set[str]:
+    """Return the namespaces in a folder of no cluster that have custom objects, of which operators may make pods and
+    Services.
+    """
+    known = Kinds.of(built)
+    custom = (one for one in built.objects if not known.ours(one.group) and one.kind not in _OBSERVING)
+    return {one.namespace or "default" for one in custom}
+
+
 def seen(one: Object, spaces: frozenset[str] | None, unseen: UnseenObjects, inhabited: set[str]) -> bool:
     """Tell whether all of these namespaces is seen. In a folder only a Service or budget beside pods is judged."""
     if unseen.everything:
@@ -186,6 +206,11 @@ def seen(one: Object, spaces: frozenset[str] | None, unseen: UnseenObjects, inha
             space or "default" for space in inhabited
         }
     return not unseen.spaces if spaces is None else not (spaces & unseen.spaces)
+
+
+def unknowable(pod: Pod, wanted: object, built: Built) -> bool:
+    """Tell whether nobody can say that a pod does not open a port: a kustomization may add containers to a base."""
+    return pod.maker.unfinished or (built.cluster is None and isinstance(wanted, int))
 
 
 def opens(pod: Pod, wanted: object) -> bool:

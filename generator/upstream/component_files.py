@@ -113,7 +113,7 @@ def lay_out_files(root: Path, sites: Sequence[ClusterSite], ready: Sequence[Fini
 def _holder(ready: FinishedTask) -> VendoredFolder:
     cluster, component, objects = ready.task.cluster, ready.task.component, ready.objects
     items = object_files(cluster.name, component.name, objects.items)
-    definitions = definition_files(component.name, component.version, objects.definitions)
+    definitions = definition_files(component.name, objects.definitions)
     found = structs.replace(objects.found, sources=ready.made.sources, seal=seal({**items, **definitions}))
     beside = {path.rpartition("/")[2]: content for path, content in own_files(cluster, component, found).items()}
     return VendoredFolder(

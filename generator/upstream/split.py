@@ -14,6 +14,7 @@ from generator.model.fields import mapping
 from generator.model.finding import Finding
 from generator.model.secret_texts import PRIVATE_KEY
 from generator.upstream.documents import SourcedDocument
+from generator.upstream.version_labels import selected_labels, without_versions
 
 HOOK = "helm.sh/hook"
 TESTS = frozenset({"test", "test-success", "test-failure"})
@@ -110,7 +111,12 @@ class _Work:
             for what, name in decided
             if (what, name) not in self._met
         ]
-        return Part(tuple(self._items), tuple(self._definitions), tuple(notes), tuple(self._findings))
+        kept = selected_labels(one.manifest for one in self._items)
+        items, definitions = (
+            tuple(structs.replace(one, manifest=without_versions(one.manifest, kept)) for one in found)
+            for found in (self._items, self._definitions)
+        )
+        return Part(items, definitions, tuple(notes), tuple(self._findings))
 
     def take(self, value: Any, source: str) -> None:
         """Take one object."""
@@ -148,8 +154,9 @@ class _Work:
         if decision is None:
             what = f"{called(manifest)} is a hook ({hook}), and nothing says what becomes of it"
             fix = (
-                f"decide on {name!r} in `hooks` of the component's release: drop (never applied), plain (an object "
-                "like any other) or keep (Argo CD runs it at every sync); or turn it off with values"
+                f"say in the cluster file `hooks: {{{name}: drop}}` below the component in `components` (never "
+                "applied), `plain` (an object like any other) or `keep` (Argo CD runs it at every sync); or turn it "
+                "off with values"
             )
             self._findings.append(Finding(message=item.told(what), fix=fix))
         if decision == "plain":

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from generator.layout.files import Files, document, objects
-from generator.layout.upstream import DEFINITION, KUSTOMIZATION, crds, folder, kustomized
+from generator.layout.files import Files, objects
+from generator.layout.upstream import DEFINITION, INPUTS, KUSTOMIZATION, crds, folder, kustomized
 from generator.repository.cluster_files import names
 from generator.repository.vendored import vendored_names
 from generator.upstream.split import Item
 
-MADE = "gen vendor made this from"
+# Without a version: a new one would change every file, and with it what nobody needs to look at.
+_MADE = f"gen vendor made this from what {INPUTS} names"
 _BASE = re.compile(rb"/base/([^/\s]+)/([^/\s]+)/crds\b")
 
 
@@ -34,21 +35,17 @@ class VendoredFolder(Struct, frozen=True, kw_only=True):
 
 def object_files(cluster: str, component: str, items: Sequence[Item]) -> Files:
     """Return one file for each object, by its name in the folder."""
-    return _files(items, [f"overlays/{cluster}/{component}/custom/ ({MADE} {item.origin})" for item in items])
+    return _files(items, f"overlays/{cluster}/{component}/custom/ ({_MADE})")
 
 
-def definition_files(component: str, version: str, items: Sequence[Item]) -> Files:
+def definition_files(component: str, items: Sequence[Item]) -> Files:
     """Return one file for each CRD: the same bytes wherever they go, from whichever of upstream's files."""
-    return _files(items, [f"overlays/<cluster>/{component}/custom/ ({MADE} {component} {version})"] * len(items))
+    return _files(items, f"overlays/<cluster>/{component}/custom/ ({_MADE})")
 
 
-def _files(items: Sequence[Item], sources: Sequence[str]) -> Files:
-    _, made = objects("", [item.manifest for item in items], "")
-    found: Files = {}
-    for source, (path, content) in zip(sources, made.items(), strict=True):
-        first, rest = document({}, source).partition(b"\n")[0], content.partition(b"\n")[2]
-        found[path.removeprefix("/")] = first + b"\n" + rest
-    return found
+def _files(items: Sequence[Item], source: str) -> Files:
+    _, made = objects("", [item.manifest for item in items], source)
+    return {path.removeprefix("/"): content for path, content in made.items()}
 
 
 def on_disk(root: Path, cluster: str, component: str) -> VendoredFolder:

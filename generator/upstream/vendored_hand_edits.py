@@ -104,7 +104,7 @@ def _edits(comparison: Comparison, task: Task, objects: ComponentObjects, record
     made = structs.replace(
         holder,
         files=object_files(*task.place, objects.items),
-        definitions=definition_files(task.component.name, holder.version, objects.definitions),
+        definitions=definition_files(task.component.name, objects.definitions),
     )
     should = paths(made)
     for path, content in paths(holder).items():

@@ -85,15 +85,47 @@ def test_duplicates_within_one_kustomization_or_file_are(tmp_path: Path) -> None
     assert twice(read_manifests(tmp_path)) == [f"{tmp_path}/a/d.yaml", f"{tmp_path}/twice.yaml"]
 
 
-def test_with_one_kustomization_or_none_all_belongs_together(tmp_path: Path) -> None:
-    same = manifest("ConfigMap")
-    put(tmp_path / "a/c.yaml", same)
-    put(tmp_path / "d.yaml", same)
-    assert twice(read_manifests(tmp_path)) == [f"{tmp_path}/d.yaml"]
-    put(tmp_path / "a/kustomization.yaml", {"resources": ["c.yaml"]})
+def test_files_that_nothing_puts_together_are_alternatives_told_in_one_line(tmp_path: Path) -> None:
+    for name in ("a/c.yaml", "d.yaml", "e.yaml"):
+        put(tmp_path / name, manifest("ConfigMap"))
+    put(tmp_path / "f.yaml", manifest("ConfigMap", name="alone"))
     built = read_manifests(tmp_path)
-    assert twice(built) == [f"{tmp_path}/d.yaml"]
-    assert "what 1 kustomization below it become" in built.notes[0]
+    assert twice(built) == []
+    (note,) = built.notes
+    told = f"ConfigMap tools/x in {tmp_path}/a/c.yaml and {tmp_path}/d.yaml"
+    assert note == f"{tmp_path}: 1 object is in several files, taken for alternatives: {told}"
+    put(tmp_path / "a/kustomization.yaml", {"resources": ["c.yaml"]})
+    assert "what 1 kustomization below it become" in read_manifests(tmp_path).notes[0]
+
+
+def test_what_a_base_lacks_is_not_missed(tmp_path: Path) -> None:
+    """`labels` with `includeSelectors` give a Deployment its selector, `images` its tag, a patch a container's port."""
+    base = deployment(image="example.org/a")
+    base["spec"].pop("selector", None)
+    clients = manifest("Service", spec={"selector": {"app": "x"}, "ports": [{"port": 8443, "targetPort": "https"}]})
+    put(tmp_path / "base/d.yaml", base)
+    put(tmp_path / "base/s.yaml", clients)
+    assert {one.code for one in examine(read_manifests(tmp_path))} >= {"GEN-API-001", "GEN-IMG-001", "GEN-SEL-003"}
+    put(tmp_path / "base/kustomization.yaml", {"resources": ["d.yaml", "s.yaml"]})
+    put(tmp_path / "top/kustomization.yaml", {"resources": ["../base"]})
+    assert [one.code for one in examine(read_manifests(tmp_path))] == ["GEN-IMG-001"]
+    put(tmp_path / "top/kustomization.yaml", {"images": [{"name": "example.org/a", "newTag": "v1.2.3"}]})
+    assert examine(read_manifests(tmp_path)) == []
+    base["spec"]["replicas"] = "three"
+    put(tmp_path / "base/d.yaml", base)
+    assert [one.code for one in examine(read_manifests(tmp_path))] == ["GEN-API-001"]
+
+
+@pytest.mark.parametrize("name", ["patches/webhook_in_x.yaml", "manager_patch.yaml", "x-patch.yaml"])
+def test_what_looks_like_a_patch_beside_a_kustomization_is_no_object(tmp_path: Path, name: str) -> None:
+    put(tmp_path / "crd" / name, {**PATCH, "spec": {"replicas": 3}})
+    assert {one.code for one in examine(read_manifests(tmp_path))} == {"GEN-API-001"}
+    put(tmp_path / "crd/kustomization.yaml", {"resources": []})
+    built = read_manifests(tmp_path)
+    assert built.objects == ()
+    assert (
+        f"{tmp_path}: 1 file that looks like a patch, and no kustomization names: {tmp_path}/crd/{name}" in built.notes
+    )
 
 
 def test_a_kustomization_that_cannot_be_read_is_a_fault_and_all_else_is_judged(tmp_path: Path) -> None:

@@ -231,6 +231,7 @@ def test_update_moves_an_older_version_in_the_cluster_file(
     monkeypatch.setattr("generator.components.CATALOGUE", {"csi-nfs": definition})
     monkeypatch.setattr("generator.upstream.update.CATALOGUE", {"csi-nfs": definition})
     monkeypatch.setattr("generator.checks.versions.CATALOGUE", {"csi-nfs": definition})
+    monkeypatch.setattr("generator.checks.versions.COMPONENTS", frozenset({"csi-nfs"}))
     file = "clusters/one/cluster.yaml"
     world.put(file, (world.root / file).read_text() + '  components:\n    csi-nfs: {version: "1.0.0"}   # why\n')
     world.gen("vendor")
@@ -303,3 +304,26 @@ def test_another_helm_is_refused(world: World, shop: Shop, tmp_path: Path, monke
     monkeypatch.setenv("GEN_HELM", str(other))
     assert f"GEN_HELM: {other} is no Helm" in world.gen("vendor", expect=2)
     helm.cache_clear()
+
+
+def test_a_new_version_changes_only_what_it_changes(world: World, shop: Shop) -> None:
+    """Not the labels that name the chart's version, nor first lines; equal CRDs are moved, which Git shows as such."""
+    labels = "  labels: {helm.sh/chart: toy-VERSION, app.kubernetes.io/version: VERSION}\n"
+    same = CONFIG_MAP.replace("\ndata:", f"\n{labels}data:")
+    for version in ("1.0.0", "2.0.0"):
+        pod = POD.replace("image-VERSION", "image")
+        files = {"templates/a.yaml": same, "templates/b.yaml": pod, "crds/c.yaml": DEFINITION}
+        shop.add(version=version, files={name: text.replace("VERSION", version) for name, text in files.items()})
+    world.installs(component(release(shop.url)))
+    world.gen("vendor")
+    world.commit()
+    world.installs(component(release(shop.url, version="2.0.0"), version="2.0.0"))
+    said = world.gen("vendor")
+    world.git("add", "-A")
+    changed = world.git("diff", "--cached", "-M", "--name-status", "--", "overlays/one/toy/upstream", "base")
+    assert "configmap-toy.yaml" not in changed
+    assert "R100\tbase/toy/1.0.0/crds/customresourcedefinition-toys.example.org.yaml\tbase/toy/2.0.0/crds/" in changed
+    listed = [line.strip() for line in said.splitlines() if line.startswith("    ")]
+    assert listed == [
+        "+ image x.example.org/a:2.0.0", "- image x.example.org/a:1.0.0", "~ Pod toy/image: spec.containers[0].image",
+    ]  # fmt: skip

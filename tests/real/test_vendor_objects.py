@@ -99,6 +99,22 @@ def test_every_hook_is_decided_on(world: World, shop: Shop, decision: str) -> No
     )
 
 
+def test_the_cluster_file_decides_on_a_hook_that_gen_does_not_know(world: World, shop: Shop) -> None:
+    """What the refusal says to write works, letter for letter."""
+    shop.add(files={"templates/map.yaml": CONFIG_MAP, "templates/hook.yaml": HOOK})
+    world.installs(component(release(shop.url), name="toy-0"))
+    world.patch.setattr("generator.checks.versions.COMPONENTS", frozenset({"toy-0"}))
+    said = world.gen("vendor", expect=1)
+    assert "say in the cluster file `hooks: {prepare: drop}` below the component in `components`" in said
+    file = "clusters/one/cluster.yaml"
+    world.put(file, (world.root / file).read_text() + "  components:\n    toy-0:\n      hooks: {prepare: drop}\n")
+    world.gen("vendor")
+    assert set(world.upstream(component="toy-0")) == {"configmap-toy.yaml"}
+    world.edit(file, "prepare: drop", "prepare: plain")
+    assert "was stale" in world.gen("vendor")
+    assert set(world.upstream(component="toy-0")) == {"configmap-toy.yaml", "job-prepare.yaml"}
+
+
 def test_crds_in_both_places_go_to_the_base_and_serve_other_components(world: World, shop: Shop) -> None:
     second = DEFINITION.replace("toys", "kites").replace("Toy", "Kite").replace("toy", "kite")
     shop.add(files={"crds/one.yaml": DEFINITION, "templates/two.yaml": second})

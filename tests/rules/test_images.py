@@ -6,7 +6,7 @@ from msgspec import structs
 
 from generator.rules import images
 
-TAGGED, FIXED, MIRRORED, PINNED, LEGIBLE = images.RULES
+TAGGED, FIXED, MIRRORED, PINNED, LEGIBLE, VENDORED = images.RULES
 DIGEST = "@sha256:" + "0" * 64
 
 
@@ -24,12 +24,27 @@ def test_an_image_with_a_tag_or_digest_is_not(image: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "tag", ["16", "v2", "16-alpine", "3-alpine3.20", "stable", "main", "stable-alpine", "lts", "release", "nightly"]
-)
-def test_a_tag_that_moves_is_a_warning(tag: str) -> None:
-    (problem,) = found(FIXED, deployment(image=f"example.org/a:{tag}"))
+    "image",
+    [
+        "postgres:16", "docker.io/library/x:v2", "postgres:16-alpine", "python:3-alpine3.20", "quay.io/ceph/ceph:v20",
+        *(f"example.org/a:{tag}" for tag in ("stable", "main", "stable-alpine", "lts", "release", "nightly")),
+    ],
+)  # fmt: skip
+def test_a_tag_that_moves_is_a_warning(image: str) -> None:
+    (problem,) = found(FIXED, deployment(image=image))
     assert problem.severity == "warning"
-    assert found(FIXED, deployment(image=f"example.org/a:{tag}{DIGEST}")) == []
+    assert found(FIXED, deployment(image=f"{image}{DIGEST}")) == []
+
+
+@pytest.mark.parametrize("tag", ["16", "v1", "v2"])
+def test_a_short_tag_of_which_nothing_is_known_is_not(tag: str) -> None:
+    assert found(FIXED, deployment(image=f"example.org/a:{tag}")) == []
+
+
+def test_a_configuration_may_say_the_tag_elsewhere() -> None:
+    words = manifest("ConfigMap", data={"x": '{"image": "kserve/art-explainer", "defaultImageVersion": "1.2.3"}'})
+    assert found(TAGGED, words) == []
+    assert found(TAGGED, words, cluster=ml50())
 
 
 @pytest.mark.parametrize(
@@ -150,3 +165,13 @@ def test_digests_are_wanted_only_where_some_are_locked() -> None:
         ("nvcr.io/nvidia", "gen images --lock"),
     ]
     assert {problem.severity for problem in problems} == {"warning"}
+
+
+def test_charts_that_are_not_vendored_miss_the_mirror() -> None:
+    cluster = structs.replace(ml50(), site=structs.replace(ml50().site, images="mirror.example.org"))
+    whole = structs.replace(built(cluster=cluster), unseen=("cilium", "minio"), remote=("minio",))
+    (problem,) = VENDORED.findings(whole)
+    assert problem.message == "the images of cilium do not come from mirror.example.org yet"
+    assert (problem.file, problem.at) == ("clusters/ml50/cluster.yaml", ("site", "images"))
+    assert list(VENDORED.findings(structs.replace(whole, unseen=()))) == []
+    assert list(VENDORED.findings(structs.replace(whole, cluster=ml50()))) == []

@@ -159,3 +159,25 @@ ANY = st.recursive(
 @given(ANY)
 def test_nothing_makes_it_raise(value: Any) -> None:
     assert isinstance(parted(value), Part)
+
+
+def labelled(kind: str, **content: Any) -> dict[str, Any]:
+    labels = {"app": "a", "helm.sh/chart": "toy-1", "app.kubernetes.io/version": "1"}
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": kind.lower(), "labels": labels}, **content}
+
+
+def test_labels_that_name_a_version_go_from_objects_and_templates() -> None:
+    deployment = labelled("Deployment", spec={"template": {"metadata": labelled("Pod")["metadata"]}})
+    (found,) = made(parted(deployment))
+    assert found["metadata"]["labels"] == {"app": "a"}
+    assert found["spec"]["template"]["metadata"]["labels"] == {"app": "a"}
+    (crd,) = parted({**CRD, "metadata": {"name": "b", "labels": {"helm.sh/chart": "toy-1"}}}, MAP).definitions
+    assert crd.manifest["metadata"] == {"name": "b"}
+
+
+@pytest.mark.parametrize(
+    "selector", [{"helm.sh/chart": "toy-1"}, {"matchExpressions": [{"key": "helm.sh/chart", "operator": "Exists"}]}]
+)
+def test_a_label_that_something_selects_by_stays(selector: dict[str, Any]) -> None:
+    found = made(parted(labelled("ConfigMap"), labelled("Service", spec={"selector": selector})))
+    assert [one["metadata"]["labels"] for one in found] == [{"app": "a", "helm.sh/chart": "toy-1"}] * 2

@@ -126,6 +126,8 @@ DEFINITION = Definition(
     absence="there is no storage.ceph",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    # Rook's documentation, ceph-cluster-crd.md: general tags like `v20` follow the newest build.
+    short_tags=("quay.io/ceph/ceph",),
     notes="Written as Rook's objects, not through the chart, which adds nothing to them. Its version is Ceph's. "
     'Disks are chosen by stable names, never "all devices". Objects that hold data are protected. HEALTH_WARN '
     "counts as healthy with a message, because a new cluster warns for minutes and would stop every later "
