@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from generator.checks.places import entries, given_twice, human
-from generator.checks.tiers import OBJECTS, buckets, object_stores, users
+from generator.checks.places import entries, given_twice, human, meant
+from generator.checks.tiers import OBJECTS, buckets, kept_for, object_stores, users
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Backup, Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, in_words, put
 from generator.model.rule import rule, warning
 from generator.model.storage import Bucket, ObjectUser
 from generator.spec.near import suggest
@@ -60,7 +60,9 @@ def store_known(cluster: Cluster) -> Iterator[Finding]:
         name = backup.source.store
         if name not in stores:
             message = f"backup {backup.name} is of object store {name}, which is not there"
-            yield Finding(at=(*at, "from", "store"), message=message, fix=suggest(name, stores, known))
+            where = (*at, "from", "store")
+            edits = meant(where, name, stores)
+            yield Finding(at=where, message=message, fix=suggest(name, stores, known), edits=edits)
 
 
 @rule("GEN-BKP-002", "backups of buckets that exist")
@@ -77,8 +79,11 @@ def source_known(cluster: Cluster) -> Iterator[Finding]:
         place, known = stores.get(backup.source.store, ((), None))
         if known is not None and backup.source.bucket not in known:
             message = f"object store {backup.source.store} has no bucket {backup.source.bucket}"
+            where = (*at, "from", "bucket")
             fix = suggest(backup.source.bucket, known, "add it to the store's `buckets`")
-            yield Finding(at=(*at, "from", "bucket"), also=place, message=message, fix=fix)
+            add = put((*place, "buckets", len(known)), backup.source.bucket)
+            edits = meant(where, backup.source.bucket, known) or add
+            yield Finding(at=where, also=place, message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-BKP-003", "backups to buckets that exist")
@@ -96,7 +101,8 @@ def target_known(cluster: Cluster) -> Iterator[Finding]:
         name = backup.target.bucket
         if name not in known:
             message = f"backup {backup.name} goes to bucket {name}, which is not there"
-            yield Finding(at=(*at, "to", "bucket"), message=message, fix=suggest(name, known, add))
+            where, fix = (*at, "to", "bucket"), suggest(name, known, add)
+            yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
 
 
 @warning("GEN-BKP-004", "copies that nobody can delete")
@@ -112,8 +118,9 @@ def target_locked(cluster: Cluster) -> Iterator[Finding]:
     for at, backup, bucket, also in _targets(cluster):
         if not bucket.lock and _old_days(bucket):
             message = f"backup {backup.name} goes to bucket {bucket.name}, which has no lock"
-            fix = f"lock: {{days: {backup.keep_days}}} in the bucket"
-            yield Finding(at=(*at, "to", "bucket"), also=also, message=message, fix=fix)
+            edits = kept_for(also, bucket, backup.keep_days, locked=True)
+            fix = f"{in_words(edits)} in the bucket"
+            yield Finding(at=(*at, "to", "bucket"), also=also, message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-BKP-005", "copies are kept as long as asked")
@@ -133,8 +140,9 @@ def kept_long_enough(cluster: Cluster) -> Iterator[Finding]:
         if (days := _old_days(bucket)) < backup.keep_days:
             keeps = f"keeps old versions {days} days" if days else "keeps no old versions"
             message = f"backup {backup.name} is kept {backup.keep_days} days, and bucket {bucket.name} {keeps}"
-            fix = f"expireVersions: {backup.keep_days}" if days else f"lock: {{days: {backup.keep_days}}}"
-            yield Finding(at=(*at, "keepDays"), also=also, message=message, fix=f"{fix} in the bucket")
+            edits = kept_for(also, bucket, backup.keep_days, locked=not days)
+            fix = f"{in_words(edits)} in the bucket"
+            yield Finding(at=(*at, "keepDays"), also=also, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-BKP-006", "copies are locked as long as they are kept")
@@ -153,8 +161,9 @@ def locked_long_enough(cluster: Cluster) -> Iterator[Finding]:
     for at, backup, bucket, also in _targets(cluster):
         if bucket.lock and bucket.lock.days < backup.keep_days <= _old_days(bucket):
             message = f"backup {backup.name} is kept {backup.keep_days} days, and locked {bucket.lock.days}"
+            edits = kept_for(also, bucket, backup.keep_days, locked=True)
             fix = f"lock: {{days: {backup.keep_days}}}"
-            yield Finding(at=(*at, "keepDays"), also=(*also, "lock"), message=message, fix=fix)
+            yield Finding(at=(*at, "keepDays"), also=(*also, "lock"), message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-BKP-007", "a bucket for each backup")
@@ -192,8 +201,9 @@ def room_in_bucket(cluster: Cluster) -> Iterator[Finding]:
         if bucket.quota and (room := _room(backup, days)) > bucket.quota.value:
             sum_ = f"{backup.size.human()} and {days} days of {backup.daily_change.human()}"
             message = f"backup {backup.name} needs {human(room)} ({sum_}), and its bucket takes {bucket.quota.human()}"
-            fix = f"quota: {-(-room // 10**9)}G, or fewer days"
-            yield Finding(at=(*at, "size"), also=(*also, "quota"), message=message, fix=fix)
+            edits = put((*also, "quota"), f"{-(-room // 10**9)}G")
+            fix = f"{in_words(edits)}, or fewer days"
+            yield Finding(at=(*at, "size"), also=(*also, "quota"), message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-BKP-012", "old versions do not outlive their use")
@@ -215,8 +225,8 @@ def old_versions_fit(cluster: Cluster) -> Iterator[Finding]:
         if bucket.quota and _room(backup, asked) <= bucket.quota.value < (room := _room(backup, days)):
             needs = f"{human(room)}, and the bucket takes {bucket.quota.human()}"
             message = f"old versions stay {days} days in {bucket.name}: backup {backup.name} then needs {needs}"
-            fix = f"expireVersions: {asked}"
-            yield Finding(at=(*at, "expireVersions"), also=(*at, "quota"), message=message, fix=fix)
+            where = (*at, "expireVersions")
+            yield Finding(at=where, also=(*at, "quota"), message=message, edits=put(where, asked))
 
 
 @rule("GEN-BKP-013", "room for all copies together")
@@ -252,13 +262,17 @@ def writer_exists(cluster: Cluster) -> Iterator[Finding]:
     Right:
         users: [{name: backup-writer, buckets: [datasets-backup], access: backup}]
     """
-    writers = _writers(cluster)
+    writers = [(at, user) for at, user in users(cluster) if user.access == "backup"]
     for at, backup, bucket, _ in _targets(cluster):
-        if not any(bucket.name in user.buckets for user in writers):
+        if not any(bucket.name in user.buckets for _, user in writers):
             message = f"backup {backup.name}: no user has the right `backup` on bucket {bucket.name}"
-            fix = f"add it to the buckets of {writers[0].name}" if writers else "add a user with `access: backup`"
-            also = (*OBJECTS, "users") if writers else None
-            yield Finding(at=(*at, "to", "bucket"), also=also, message=message, fix=fix)
+            where = (*at, "to", "bucket")
+            if not writers:
+                yield Finding(at=where, message=message, fix="add a user with `access: backup`")
+            for also, first in writers[:1]:
+                fix = f"add it to the buckets of {first.name}"
+                edits = put((*also, "buckets", len(first.buckets)), bucket.name)
+                yield Finding(at=where, also=also, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-BKP-015", "one user writes the copies")

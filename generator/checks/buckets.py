@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import entries, given_twice
-from generator.checks.tiers import buckets, users
+from generator.checks.places import entries, given_twice, meant
+from generator.checks.tiers import buckets, kept_for, users
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding
+from generator.model.finding import Finding, in_words, put, remove
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
 
@@ -57,7 +57,7 @@ def user_buckets(cluster: Cluster) -> Iterator[Finding]:
             if name not in known:
                 message = f"user {user.name} has a right on bucket {name}, which is not there"
                 fix = suggest(name, known, "add it to storage.objects.buckets")
-                yield Finding(at=place, message=message, fix=fix)
+                yield Finding(at=place, message=message, fix=fix, edits=meant(place, name, known))
 
 
 @warning("GEN-OBJ-023", "backups go to buckets with a lock")
@@ -74,13 +74,16 @@ def backup_locked(cluster: Cluster) -> Iterator[Finding]:
     """
     # Targets of backups have rules of their own.
     targets = {backup.target.bucket for backup in cluster.backups}
-    unlocked = {bucket.name: at for at, bucket in buckets(cluster) if not bucket.lock and bucket.name not in targets}
+    others = [(at, bucket) for at, bucket in buckets(cluster) if bucket.name not in targets]
+    unlocked = {bucket.name: (at, bucket) for at, bucket in others if not bucket.lock}
     for at, user in users(cluster):
         for place, name in entries(user.buckets if user.access == "backup" else (), *at, "buckets"):
             if name in unlocked:
                 message = f"{user.name} writes backups into bucket {name}, which has no lock"
-                fix = "lock: {days: 30} in the bucket"
-                yield Finding(at=place, also=unlocked[name], message=message, fix=fix)
+                where, bucket = unlocked[name]
+                edits = kept_for(where, bucket, 30, locked=True)
+                fix = f"{in_words(edits)} in the bucket"
+                yield Finding(at=place, also=where, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-OBJ-024", "versions go after their lock has ended")
@@ -96,7 +99,7 @@ def expire_after_lock(cluster: Cluster) -> Iterator[Finding]:
         if bucket.lock and bucket.expire_versions < bucket.lock.days:
             days, where = bucket.lock.days, (*at, "expireVersions")
             message = f"old versions in {bucket.name} stay {days} days (lock), not {bucket.expire_versions}"
-            yield Finding(at=where, also=(*at, "lock"), message=message, fix=f"expireVersions: {days}")
+            yield Finding(at=where, also=(*at, "lock"), message=message, edits=put(where, days))
 
 
 @warning("GEN-OBJ-025", "a lock keeps versions")
@@ -111,4 +114,5 @@ def lock_versions(cluster: Cluster) -> Iterator[Finding]:
     for at, bucket in buckets(cluster):
         if bucket.lock and not bucket.versioning:
             message = f"bucket {bucket.name} has a lock, so it keeps versions"
-            yield Finding(at=(*at, "versioning"), also=(*at, "lock"), message=message, fix="remove `versioning`")
+            where = (*at, "versioning")
+            yield Finding(at=where, also=(*at, "lock"), message=message, edits=remove(where))

@@ -2,7 +2,15 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import by_place, entries, free_address, given_twice, hardware_path, human
+from generator.checks.places import (
+    by_place,
+    entries,
+    free_addresses,
+    hardware_path,
+    human,
+    listed_twice,
+    meant,
+)
 from generator.checks.tiers import CEPH, idle_disks
 from generator.model.capacity import (
     DAEMONS_MEMORY,
@@ -13,7 +21,7 @@ from generator.model.capacity import (
     osds,
 )
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, put, remove
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
 from generator.model.served import numbers
@@ -35,12 +43,16 @@ def node_pools_known(cluster: Cluster) -> Iterator[Finding]:
     Right:
         ceph: {pools: [cpu]}
     """
+    given = {name for _, name in _pools(cluster)}
     for at, name in _pools(cluster):
         if name not in cluster.pools:
-            fix = suggest(name, cluster.pools, f"one of {', '.join(cluster.pools)}")
-            yield Finding(at=at, also=("pools",), message=f"there is no pool {name}", fix=fix)
+            near = [pool for pool in cluster.pools if pool not in given]
+            fix = suggest(name, near, f"remove it, or name one of {', '.join(near or cluster.pools)}")
+            edits = meant(at, name, near) or remove(at)
+            message, cause = f"there is no pool {name}", f"pool {name} is not described"
+            yield Finding(at=at, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
     items = ((name, at) for at, name in _pools(cluster))
-    yield from given_twice(items, "the pool {} is listed twice", "remove one")
+    yield from listed_twice(items, "the pool {} is listed twice")
 
 
 @warning("GEN-CEPH-002", "Ceph's pools of nodes have disks for it")
@@ -77,7 +89,8 @@ def disks_used(cluster: Cluster) -> Iterator[Finding]:
         why = f"pool {pool} is not in storage.ceph.pools" if ceph else "there is no storage.ceph"
         fix = f"add {pool} to storage.ceph.pools" if ceph else "add storage.ceph"
         also = (*CEPH, "pools") if ceph else None
-        yield Finding(at=at, also=also, message=f"nobody uses disks for ceph: {why}", fix=fix)
+        edits = put((*CEPH, "pools", len(ceph.pools)), pool) if ceph else ()
+        yield Finding(at=at, also=also, message=f"nobody uses disks for ceph: {why}", fix=fix, edits=edits)
 
 
 @rule("GEN-CEPH-004", "at least three hosts with Ceph's disks")
@@ -148,11 +161,12 @@ def storage_addresses(cluster: Cluster) -> Iterator[Finding]:
     ceph, network = cluster.storage.ceph, cluster.networks.storage
     on_host = cluster.ceph_hosts if ceph and network and ceph.network == "host" else ()
     without = [machine for machine in on_host if "storage" not in machine.addresses]
-    free = free_address(cluster, "storage") if without else ""
-    for machine in without:
+    for machine, free in zip(without, free_addresses(cluster, "storage"), strict=False):
         message = f"{machine.name} has disks for ceph and no address in the storage network"
+        edits = put(("nodes", machine.index, "addresses", "storage"), free) if free else ()
         fix = f"addresses: {{storage: {free}}}" if free else "enlarge the network"
-        yield Finding(at=("nodes", machine.index), also=("networks", "storage"), message=message, fix=fix)
+        also: Path = ("networks", "storage")
+        yield Finding(at=("nodes", machine.index), also=also, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-CEPH-011", "a storage network for Ceph")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.checks.tiers import CEPH
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding
+from generator.model.finding import Finding, put
 from generator.model.rule import rule, warning
 
 
@@ -21,10 +21,10 @@ def monitors_odd(cluster: Cluster) -> Iterator[Finding]:
     count = cluster.storage.ceph.monitors if cluster.storage.ceph else 3
     if count < 3 or count % 2 == 0:
         lost = (count - 1) // 2
-        fix = "monitors: 3" if count < 5 else f"monitors: {count - 1}"
+        edits = put((*CEPH, "monitors"), 3 if count < 5 else count - 1)
         message = f"{count} monitor{'s' * (count > 1)} survive{'s' * (count == 1)} the loss of {lost}"
         message += f", as {count - 1} would" if count > 2 else ""
-        yield Finding(at=(*CEPH, "monitors"), message=message, fix=fix)
+        yield Finding(at=(*CEPH, "monitors"), message=message, edits=edits)
 
 
 @rule("GEN-CEPH-007", "a host for each monitor")
@@ -41,8 +41,8 @@ def monitors_placed(cluster: Cluster) -> Iterator[Finding]:
     hosts, count = len(cluster.ceph_hosts), cluster.storage.ceph.monitors if cluster.storage.ceph else 0
     if 3 <= hosts < count:
         message = f"{count} monitors need as many nodes with Ceph's disks, and there are {hosts}"
-        fix = f"monitors: {hosts - 1 + hosts % 2}"
-        yield Finding(at=(*CEPH, "monitors"), also=(*CEPH, "pools"), message=message, fix=fix)
+        edits = put((*CEPH, "monitors"), hosts - 1 + hosts % 2)
+        yield Finding(at=(*CEPH, "monitors"), also=(*CEPH, "pools"), message=message, edits=edits)
 
 
 @warning("GEN-CEPH-008", "five monitors on a big cluster")
@@ -58,4 +58,5 @@ def five_monitors(cluster: Cluster) -> Iterator[Finding]:
     hosts, ceph = len(cluster.ceph_hosts), cluster.storage.ceph
     if ceph and hosts >= 10 and ceph.monitors == 3:
         message = f"3 monitors for {hosts} nodes: with one in service, the loss of another stops all storage"
-        yield Finding(at=(*CEPH, "monitors"), also=(*CEPH, "pools"), message=message, fix="monitors: 5")
+        edits = put((*CEPH, "monitors"), 5)
+        yield Finding(at=(*CEPH, "monitors"), also=(*CEPH, "pools"), message=message, edits=edits)

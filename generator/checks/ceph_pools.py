@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from generator.checks.tiers import CEPH, ceph_pools, failure_domains, filesystems
 from generator.model.capacity import ceph_raw
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding
+from generator.model.finding import Edit, Finding, Path, in_words, put, remove
 from generator.model.rule import rule, warning
 from generator.model.storage import CephPool
 
@@ -30,9 +32,11 @@ def copies_placed(cluster: Cluster) -> Iterator[Finding]:
         copies, unit = pool.replicas, pool.failure_domain
         if not pool.erasure and 0 < (places := _places(cluster, pool)) < copies:
             need = f"{copies} {unit}s with {pool.device_class} disks: {places} have them"
-            fix = "failureDomain: host" if unit == "rack" else f"have {copies} hosts, better {copies + 1}"
             message = f"{copies} replicas of {name} need {need}"
-            yield Finding(at=(*at, "replicas"), also=(*CEPH, "pools"), message=message, fix=fix)
+            by_host = failure_domains(cluster, structs.replace(pool, failure_domain="host"))
+            edits = put((*at, "failureDomain"), "host") if by_host >= copies else ()
+            fix = "" if edits else f"have {copies} hosts, better {copies + 1}"
+            yield Finding(at=(*at, "replicas"), also=(*CEPH, "pools"), message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-CEPH-021", "more than one copy")
@@ -47,7 +51,21 @@ def copies_several(cluster: Cluster) -> Iterator[Finding]:
     for name, at, pool, _ in ceph_pools(cluster):
         if not pool.erasure and pool.replicas == 1:
             message = f"{name} has 1 replica: the first disk that fails takes data with it"
-            yield Finding(at=(*at, "replicas"), message=message, fix="replicas: 3")
+            fix, edits = _three(cluster, at, pool)
+            yield Finding(at=(*at, "replicas"), message=message, fix=fix, edits=edits)
+
+
+def _three(cluster: Cluster, at: Path, pool: CephPool) -> tuple[str, tuple[Edit, ...]]:
+    """Return how a pool gets three copies; they need as many domains, so that it is no edit where these are fewer."""
+    edits = put((*at, "replicas"), 3)
+    if 0 < (places := failure_domains(cluster, pool)) < 3:
+        unit = pool.failure_domain
+        return f"replicas: 3, on 3 {unit}s with {pool.device_class} disks: {places} {_have(places)} them", ()
+    return in_words(edits), edits
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
 
 
 @warning("GEN-CEPH-022", "data survives a second loss")
@@ -63,11 +81,15 @@ def second_loss(cluster: Cluster) -> Iterator[Finding]:
     for name, at, pool, _ in ceph_pools(cluster):
         if pool.erasure and pool.erasure.coding == 1:
             message = f"{name} has 1 coding chunk: a second disk that fails takes data with it"
-            fix = f"erasure: {{data: {pool.erasure.data}, coding: 2}}"
-            yield Finding(at=(*at, "erasure"), message=message, fix=fix)
+            # One more than it needs, to heal.
+            fits = failure_domains(cluster, pool) > pool.erasure.data + 2
+            code = put((*at, "erasure"), {"data": pool.erasure.data, "coding": 2})
+            fix, edits = (in_words(code), code) if fits else _code(cluster, at, pool)
+            yield Finding(at=(*at, "erasure"), message=message, fix=fix, edits=edits)
         elif not pool.erasure and pool.replicas == 2:
             message = f"{name} has 2 replicas: a second disk that fails takes data with it"
-            yield Finding(at=(*at, "replicas"), message=message, fix="replicas: 3")
+            fix, edits = _three(cluster, at, pool)
+            yield Finding(at=(*at, "replicas"), message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-CEPH-023", "a failure domain for each chunk")
@@ -85,13 +107,18 @@ def chunks_placed(cluster: Cluster) -> Iterator[Finding]:
         if code and 0 < (places := _places(cluster, pool)) < code.data + code.coding:
             need = f"{code.data + code.coding} {unit}s with {pool.device_class} disks: {places} have them"
             message = f"{code.data}+{code.coding} of {name} needs {need}"
-            yield Finding(at=(*at, "erasure"), also=(*CEPH, "pools"), message=message, fix=_code(places))
+            fix, edits = _code(cluster, at, pool)
+            yield Finding(at=(*at, "erasure"), also=(*CEPH, "pools"), message=message, fix=fix, edits=edits)
 
 
-def _code(places: int) -> str:
+def _code(cluster: Cluster, at: Path, pool: CephPool) -> tuple[str, tuple[Edit, ...]]:
     """Return an erasure code that leaves one domain to heal, else replicas."""
-    data = next((size for size in (8, 4, 2) if size + 2 < places), 0)
-    return f"erasure: {{data: {data}, coding: 2}}" if data else "replicas: 3 instead of `erasure`"
+    data = next((size for size in (8, 4, 2) if size + 2 < failure_domains(cluster, pool)), 0)
+    if data:
+        edits = put((*at, "erasure"), {"data": data, "coding": 2})
+        return in_words(edits), edits
+    fix, edits = _three(cluster, at, pool)
+    return f"{fix} instead of `erasure`", (*remove((*at, "erasure")), *edits) if edits else ()
 
 
 @warning("GEN-CEPH-024", "a spare failure domain, to heal")
@@ -109,8 +136,9 @@ def chunks_heal(cluster: Cluster) -> Iterator[Finding]:
         code, unit = pool.erasure, pool.failure_domain
         if code and (places := _places(cluster, pool)) == code.data + code.coding:
             message = f"{name} uses all {places} {unit}s: with one lost, its chunks cannot be made again elsewhere"
-            fix = f"have {places + 1} {unit}s, or {_code(places)}"
-            yield Finding(at=(*at, "erasure"), also=(*CEPH, "pools"), message=message, fix=fix)
+            fix, edits = _code(cluster, at, pool)
+            fix = f"{fix}, or have {places + 1} {unit}s"
+            yield Finding(at=(*at, "erasure"), also=(*CEPH, "pools"), message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-CEPH-025", "disks of the pool's class")
@@ -128,8 +156,8 @@ def class_present(cluster: Cluster) -> Iterator[Finding]:
     for name, at, pool, _ in ceph_pools(cluster):
         if present and not any(ceph_raw(machine, pool.device_class) for machine in hosts):
             message = f"{name} is on {pool.device_class}, and Ceph's disks are {' and '.join(present)}"
-            fix = f"deviceClass: {present[-1]}"
-            yield Finding(at=(*at, "deviceClass"), also=(*CEPH, "pools"), message=message, fix=fix)
+            edits = put((*at, "deviceClass"), present[-1])
+            yield Finding(at=(*at, "deviceClass"), also=(*CEPH, "pools"), message=message, edits=edits)
 
 
 @rule("GEN-CEPH-026", "every Ceph node has a rack")
@@ -163,12 +191,14 @@ def replicated_pools(cluster: Cluster) -> Iterator[Finding]:
     """
     for name, at, pool, use in ceph_pools(cluster):
         if pool.erasure and (use == "metadata" or (use == "file" and at[-1] == 0)):
-            fix = "replicas: 3" if use == "metadata" else "put a replicated pool before it"
-            yield Finding(at=(*at, "erasure"), message=f"{name} must be replicated", fix=fix)
+            fix, edits = _three(cluster, at, pool) if use == "metadata" else ("put a replicated pool before it", ())
+            edits = (*remove((*at, "erasure")), *edits) if edits else ()
+            yield Finding(at=(*at, "erasure"), message=f"{name} must be replicated", fix=fix, edits=edits)
     for at, filesystem in filesystems(cluster):
         if not filesystem.data:
-            message, fix = f"filesystem {filesystem.name} has no data pool", "data: [{name: data, deviceClass: nvme}]"
-            yield Finding(at=(*at, "data"), message=message, fix=fix)
+            message, kind = f"filesystem {filesystem.name} has no data pool", filesystem.metadata.device_class
+            edits = put((*at, "data"), [{"name": "data", "deviceClass": kind}])
+            yield Finding(at=(*at, "data"), message=message, edits=edits)
 
 
 @warning("GEN-CEPH-028", "metadata on a fast class")
@@ -184,8 +214,9 @@ def metadata_fast(cluster: Cluster) -> Iterator[Finding]:
     fast = next((name for name in ("nvme", "ssd") if any(ceph_raw(machine, name) for machine in hosts)), "")
     for name, at, pool, use in ceph_pools(cluster):
         if use == "metadata" and pool.device_class == "hdd":
-            fix = f"deviceClass: {fast}" if fast else "add nvme disks for it"
-            yield Finding(at=(*at, "deviceClass"), message=f"{name} is on hdd", fix=fix)
+            edits = put((*at, "deviceClass"), fast) if fast else ()
+            fix = "" if edits else "add nvme disks for it"
+            yield Finding(at=(*at, "deviceClass"), message=f"{name} is on hdd", fix=fix, edits=edits)
 
 
 @rule("GEN-CEPH-033", "the fastest disks on three hosts")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from generator.checks.places import given_twice, repeats
 from generator.checks.tiers import disks
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding
+from generator.model.finding import Finding, put, remove
 from generator.model.nodes import Disk
 from generator.model.rule import rule
 
@@ -37,7 +37,8 @@ def named_once(cluster: Cluster) -> Iterator[Finding]:
         if len(names) != 1:
             has = f"has {' and '.join(names)}" if names else "has none of id, path and model"
             fix = f"keep {names[0]}" if names else "name it by model and count, as in /dev/disk/by-id"
-            yield Finding(at=at, message=f"a disk for {disk.use} {has}", fix=fix)
+            edits = tuple(edit for name in names[1:] for edit in remove((*at, name)))
+            yield Finding(at=at, message=f"a disk for {disk.use} {has}", fix=fix, edits=edits)
 
 
 @rule("GEN-DISK-002", "the id of a disk stands on its node")
@@ -75,7 +76,8 @@ def disks_unique(cluster: Cluster) -> Iterator[Finding]:
     for (_, field, text), at, first in repeats(items):
         message = f"two entries take the disk{'s of' if field == 'model' else ' with'} {field} {text}"
         fix = "make them one entry, or name the disks by path" if field == "model" else "remove one"
-        yield Finding(at=at, also=first, message=message, fix=fix)
+        edits = remove(at[:-1]) if field != "model" else ()
+        yield Finding(at=at, also=first, message=message, fix=fix, edits=edits)
     # One place for each list: a repeat within one is told above.
     ids = {(disk.id, at[:-1]): (*at, "id") for at, disk, _ in disks(cluster) if disk.id}
     fix = "`ls /dev/disk/by-id` on the node shows its own"
@@ -95,21 +97,22 @@ def stable_names(cluster: Cluster) -> Iterator[Finding]:
     for at, disk, _ in disks(cluster):
         for field, text in _names(disk).items():
             if wrong := _wrong(field, text):
-                why, fix = wrong
-                yield Finding(at=(*at, field), message=f"`{text}` {why}", fix=fix)
+                why, name = wrong
+                fix, edits = ("", put((*at, field), name)) if name else ("`ls -l /dev/disk/by-id`", ())
+                yield Finding(at=(*at, field), message=f"`{text}` {why}", fix=fix, edits=edits)
 
 
 def _wrong(field: str, text: str) -> tuple[str, str] | None:
+    """Return what is wrong with a disk's name, and the right one where it can be told."""
     folder = _FOLDER.match(text)
     if _KERNEL.fullmatch(text):
-        return "is the kernel's name, which may mean another disk after a restart", "`ls -l /dev/disk/by-id`"
+        return "is the kernel's name, which may mean another disk after a restart", ""
     if folder:
-        return "has the folder before the name", f"{field}: {text[folder.end() :]}"
+        return "has the folder before the name", text[folder.end() :]
     if field != "model" and _PARTITION.search(text):
-        return "is a partition", f"{field}: {_PARTITION.sub('', text)}"
+        return "is a partition", _PARTITION.sub("", text)
     if not re.fullmatch(r"[^\s/]+", text):
-        name = re.sub(r"\s+", "_", text.strip().rpartition("/")[2])
-        return "is no name in /dev/disk", name or "`ls -l /dev/disk/by-id`"
+        return "is no name in /dev/disk", re.sub(r"\s+", "_", text.strip().rpartition("/")[2])
     return None
 
 
@@ -126,7 +129,8 @@ def count_of_model(cluster: Cluster) -> Iterator[Finding]:
         if disk.count > 1 and not disk.model and _names(disk):
             field, text = next(iter(_names(disk).items()))
             message = f"count is {disk.count}, and the {field} {text} is one disk"
-            yield Finding(at=(*at, "count"), message=message, fix="remove `count`, and list each disk")
+            fix, edits = "remove `count`, and list each disk", remove((*at, "count"))
+            yield Finding(at=(*at, "count"), message=message, fix=fix, edits=edits)
         elif disk.count > MOST:
             message = f"count is {disk.count}: it is that of one node, not of the pool"
             yield Finding(at=(*at, "count"), message=message, fix=f"at most {MOST}")

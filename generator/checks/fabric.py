@@ -1,12 +1,12 @@
 """Rules about the InfiniBand fabric: switches, HCAs, rails."""
 
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from generator.checks.places import by_place, entries, given_twice, hardware_path
-from generator.checks.ports import cables, free_ports, switches
+from generator.checks.places import by_place, entries, given_twice, hardware_path, meant
+from generator.checks.ports import FreePorts, cables, rails, switches
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, in_words, put
+from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
 
@@ -97,7 +97,8 @@ def cable_of_hca(cluster: Cluster) -> Iterator[Finding]:
                 at, also = ("nodes", machine.index, "fabric", hca), hardware_path(cluster, machine, "hcas")
                 loose = [name for name in machine.hardware.hcas if name not in machine.fabric]
                 fix = suggest(hca, loose, "add it to `hcas`, or remove the cable")
-                yield Finding(at=at, key=True, also=also, message=message, fix=fix)
+                edits = meant(at, hca, loose, key=True)
+                yield Finding(at=at, key=True, also=also, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-FAB-009", "every HCA has a cable")
@@ -113,13 +114,20 @@ def hca_cabled(cluster: Cluster) -> Iterator[Finding]:
         # and on a node
         fabric: {mlx5_0: ib-leaf-1/1, mlx5_1: ib-leaf-2/1}
     """
-    free = next(iter(free_ports(cluster).values()), "")
-    for machine in cluster.machines if cluster.fabric else ():
-        loose = [hca for hca in machine.hardware.hcas if hca not in machine.fabric]
-        if loose:
-            at: Path = ("nodes", machine.index, "fabric") if machine.fabric else ("nodes", machine.index)
-            message = f"{machine.name} has no switch port for {', '.join(loose)}"
-            yield Finding(at=at, message=message, fix=f"{free} is free" if free else "no switch has a free port")
+    found = [(machine, _loose(machine)) for machine in cluster.machines if cluster.fabric and _loose(machine)]
+    ports, leafs = FreePorts(cluster), {hca: leaf for leaf, hca in rails(cluster).items()} if found else {}
+    for machine, loose in found:
+        at: Path = ("nodes", machine.index, "fabric")
+        free = {hca: ports.anywhere(leafs.get(hca)) for hca in loose}
+        whole = all(free.values())
+        edits = tuple(edit for hca, port in free.items() for edit in put((*at, hca), port)) if whole else ()
+        fix = f"{in_words(edits)} would be free" if edits else "the switches have no free port left"
+        message = f"{machine.name} has no switch port for {', '.join(loose)}"
+        yield Finding(at=at if machine.fabric else at[:-1], message=message, fix=fix, edits=edits)
+
+
+def _loose(machine: Machine) -> list[str]:
+    return [hca for hca in dict.fromkeys(machine.hardware.hcas) if hca not in machine.fabric]
 
 
 @warning("GEN-FAB-012", "leaf switches are joined")
@@ -148,18 +156,15 @@ def rails_straight(cluster: Cluster) -> Iterator[Finding]:
     Right:
         - {name: gpu-01, ..., fabric: {mlx5_0: ib-leaf-1/9, mlx5_1: ib-leaf-2/9}}
     """
-    plugged, leafs = cables(cluster), defaultdict[str, Counter[str]](Counter)
-    for cable in plugged:
-        leafs[cable.port.switch][cable.hca] += 1
-    # A leaf serves a rail when at least three of four cables, and three in all, are of one HCA.
-    common = {leaf: hcas.most_common(1)[0] for leaf, hcas in leafs.items()}
-    rails = {leaf: hca for leaf, (hca, count) in common.items() if count >= max(3, leafs[leaf].total() * 0.75)}
-    for cable in plugged:
-        rail = rails.get(cable.port.switch, cable.hca)
-        own = next((leaf for leaf, hca in rails.items() if hca == cable.hca), None)
+    by_leaf, ports = rails(cluster), FreePorts(cluster)
+    leafs = {hca: leaf for leaf, hca in reversed(by_leaf.items())}
+    for cable in cables(cluster):
+        rail, own = by_leaf.get(cable.port.switch, cable.hca), leafs.get(cable.hca)
         if rail != cable.hca and own:
             message = f"{cable.hca} of {cable.node} is on {cable.port.switch}, which serves {rail}"
-            yield Finding(at=cable.at, message=message, fix=f"{cable.hca} belongs to {own}")
+            free = ports.on(own)
+            fix = f"{cable.hca} belongs to {own}" + (f", where {free} is free" if free else "")
+            yield Finding(at=cable.at, message=message, fix=fix, edits=put(cable.at, free) if free else ())
 
 
 @warning("GEN-FAB-014", "HCAs can be told from Ethernet cards")

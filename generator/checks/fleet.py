@@ -6,7 +6,7 @@ from typing import TypeAlias
 from generator.checks.places import ENDPOINT
 from generator.checks.site import hosts
 from generator.model.cluster import Cluster, cluster_file
-from generator.model.finding import Finding, Path, Severity
+from generator.model.finding import Finding, Path, Severity, put
 from generator.model.rule import rule
 
 Clusters: TypeAlias = Mapping[str, Cluster]
@@ -104,12 +104,9 @@ def hosts_apart(clusters: Clusters) -> Iterator[Finding]:
             other = owners.setdefault(host, name)
             if other != name:
                 message = f"the host {host} is used in cluster {other} as well"
-                yield Finding(
-                    file=cluster_file(name),
-                    at=at,
-                    message=message,
-                    fix=f"{host.partition('.')[0]}.{cluster.site.domain}",
-                )
+                first, domain = host.partition(".")[0], cluster.site.domain
+                own = f"{first}.{domain}" if f"{first}.{domain}" not in owners else f"{first}-{name}.{domain}"
+                yield Finding(file=cluster_file(name), at=at, message=message, edits=put(at, own))
 
 
 @rule("GEN-FLEET-005", "load balancers share no addresses")
@@ -150,5 +147,8 @@ def one_repository(clusters: Clusters) -> Iterator[Finding]:
         if first and cluster.repository.url != first[1].repository.url:
             message = f"{cluster.repository.url} is not the repository of cluster {first[0]}"
             yield Finding(
-                file=cluster_file(name), at=("repository", "url"), message=message, fix=first[1].repository.url
+                file=cluster_file(name),
+                at=("repository", "url"),
+                message=message,
+                edits=put(("repository", "url"), first[1].repository.url),
             )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.checks.places import ENDPOINT, addresses, claims, endpoint_address, free_address, is_host
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Edit, Finding, Path, put
 from generator.model.quantity import Quantity
 from generator.model.rule import rule, warning
 
@@ -82,10 +82,9 @@ def endpoint_in_node_network(cluster: Cluster) -> Iterator[Finding]:
     endpoint, cidr, address = cluster.kubernetes.endpoint, cluster.networks.node.cidr, endpoint_address(cluster)
     if endpoint.by == "external" or (address and is_host(address, cidr)):
         return
-    free = free_address(cluster, "node")
     message = f"the endpoint {endpoint.host} of {endpoint.by} is not a host address of the node network {cidr}"
-    fix = f"{free}:{endpoint.port} is free" if free else "enlarge the node network"
-    yield Finding(at=ENDPOINT, also=("networks", "node", "cidr"), message=message, fix=fix)
+    fix, edits = _free_endpoint(cluster)
+    yield Finding(at=ENDPOINT, also=("networks", "node", "cidr"), message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-K8S-005", "nobody else has the moving endpoint's address")
@@ -107,8 +106,15 @@ def endpoint_of_its_own(cluster: Cluster) -> Iterator[Finding]:
     for claim in claims(cluster):
         if claim.address == address and claim.at != ENDPOINT:
             message = f"the endpoint {address} is the address of {claim.owner}"
-            fix = f"{free_address(cluster, 'node')}:{cluster.kubernetes.endpoint.port} is free"
-            yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix)
+            fix, edits = _free_endpoint(cluster)
+            yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix, edits=edits)
+
+
+def _free_endpoint(cluster: Cluster) -> tuple[str, tuple[Edit, ...]]:
+    if free := free_address(cluster, "node"):
+        address = f"{free}:{cluster.kubernetes.endpoint.port}"
+        return f"{address} is free", put(ENDPOINT, address)
+    return "enlarge the node network", ()
 
 
 @rule("GEN-K8S-006", "the endpoint's port is free on control-plane nodes")
@@ -129,7 +135,7 @@ def endpoint_port(cluster: Cluster) -> Iterator[Finding]:
     )
     if taken or not 1 <= port <= 65535:
         message = f"port {port} belongs to {taken}" if taken else f"{port} is not a port (1 to 65535)"
-        yield Finding(at=ENDPOINT, message=message, fix=f"{endpoint.host}:6443")
+        yield Finding(at=ENDPOINT, message=message, edits=put(ENDPOINT, f"{endpoint.host}:6443"))
 
 
 @warning("GEN-K8S-007", "several control-plane nodes behind one address")
@@ -172,12 +178,10 @@ def endpoint_on_control_plane(cluster: Cluster) -> Iterator[Finding]:
         if claim.address == address and address not in own:
             kind = "which is a worker" if claim.network == "node" else f"in the {claim.network} network"
             message = f"the endpoint {address} is {claim.owner}, {kind}"
-            fix = (
-                f"{min(own)}:{cluster.kubernetes.endpoint.port}"
-                if own
-                else "name a control-plane node or a load balancer"
-            )
-            yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix)
+            # One of several alone would be the next finding.
+            edits = put(ENDPOINT, f"{min(own)}:{cluster.kubernetes.endpoint.port}") if len(own) == 1 else ()
+            fix = "" if edits else "name a load balancer before the control plane"
+            yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-K8S-009", "etcd's database stays within what etcd is made for")
@@ -191,7 +195,8 @@ def etcd_quota(cluster: Cluster) -> Iterator[Finding]:
     """
     quota = cluster.kubernetes.etcd.quota
     if quota > Quantity.parse("8Gi"):
-        yield Finding(at=("kubernetes", "etcd", "quota"), message=f"etcd's quota {quota} exceeds 8Gi", fix="quota: 8Gi")
+        at: Path = ("kubernetes", "etcd", "quota")
+        yield Finding(at=at, message=f"etcd's quota {quota} exceeds 8Gi", edits=put(at, "8Gi"))
 
 
 @warning("GEN-K8S-010", "control-plane nodes in several racks")
@@ -235,4 +240,5 @@ def some_node_untainted(cluster: Cluster) -> Iterator[Finding]:
     if repelling and all(repelling):
         pool = next(iter(cluster.control_plane), cluster.machines[0]).pool
         fix = f"`taints: []` in pool {pool}, or workers without taints"
-        yield Finding(at=("pools",), key=True, message="every node has a taint that keeps pods off", fix=fix)
+        message, edits = "every node has a taint that keeps pods off", put(("pools", pool, "taints"), [])
+        yield Finding(at=("pools",), key=True, message=message, fix=fix, edits=edits)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from generator.checks.places import (
     addresses,
+    claims,
     entries,
     given_twice,
     is_host,
@@ -12,7 +13,7 @@ from generator.checks.places import (
     overrides,
 )
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding
+from generator.model.finding import Finding, put
 from generator.model.rule import rule, warning
 
 # What switches for data centres forward at most; what ConnectX adapters carry over IPoIB.
@@ -34,8 +35,11 @@ def gateway_in_network(cluster: Cluster) -> Iterator[Finding]:
         if network.gateway and name in networks and not is_host(network.gateway, networks[name].cidr):
             cidr, also = networks[name].cidr, ("networks", name, "cidr")
             message = f"the gateway {network.gateway} is not a host of the {name} network {cidr}"
-            fix = f"{cidr[0] + 1} would be one" if cidr.prefixlen <= 30 else ""
-            yield Finding(at=(*at, "gateway"), also=also, message=message, fix=fix)
+            first = cidr[0] + 1
+            taken = cidr.prefixlen > 30 or any(claim.address == first for claim in claims(cluster))
+            fix = "name the router's address in it" if taken else f"{first} would be one"
+            edits = () if taken else put((*at, "gateway"), str(first))
+            yield Finding(at=(*at, "gateway"), also=also, message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-NET-031", "the node network's interface is named")
@@ -108,7 +112,7 @@ def bond_named(cluster: Cluster) -> Iterator[Finding]:
         interface = network.interface or (networks[name].interface if name in networks else None)
         if network.bond and (interface is None or interface in network.bond):
             message = f"the bond of {', '.join(network.bond)} needs a name of its own"
-            yield Finding(at=(*at, "bond"), message=message, fix="interface: bond0")
+            yield Finding(at=(*at, "bond"), message=message, edits=put((*at, "interface"), "bond0"))
         items = ((device, place) for place, device in entries(network.bond, *at, "bond"))
         yield from given_twice(items, "{} is in the bond twice", "name another device")
 
@@ -153,7 +157,7 @@ def mtu_carried(cluster: Cluster) -> Iterator[Finding]:
         infiniband = (network.interface or "").startswith("ib")
         if (network.mtu or 0) > most and not (infiniband and name == "storage"):
             message = f"MTU {network.mtu} is more than {kind} carries ({most})"
-            yield Finding(at=(*at, "mtu"), message=message, fix=f"mtu: {usual}")
+            yield Finding(at=(*at, "mtu"), message=message, edits=put((*at, "mtu"), usual))
 
 
 @rule("GEN-NET-037", "only networks that the cluster has")

@@ -11,7 +11,7 @@ from generator.checks.places import (
     services,
 )
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, put
 from generator.model.rule import rule
 
 RANGE: Path = ("networks", "loadBalancer", "range")
@@ -47,7 +47,8 @@ def range_upwards(cluster: Cluster) -> Iterator[Finding]:
     balancer = cluster.networks.load_balancer
     if balancer and balancer.range.size <= 0:
         first, last = balancer.range.first, balancer.range.last
-        yield Finding(at=RANGE, message=f"the range {balancer.range} ends before it begins", fix=f"{last}-{first}")
+        message = f"the range {balancer.range} ends before it begins"
+        yield Finding(at=RANGE, message=message, edits=put(RANGE, f"{last}-{first}"))
 
 
 @rule("GEN-NET-022", "addresses announced by ARP lie in the node network")
@@ -85,7 +86,8 @@ def range_of_hosts(cluster: Cluster) -> Iterator[Finding]:
         if balancer and address in balancer.range and balancer.range.first in cidr and balancer.range.last in cidr:
             message = f"the range {balancer.range} holds {address}, which no host of {cidr} may have"
             first, last = max(balancer.range.first, cidr[0] + 1), min(balancer.range.last, cidr[-1] - 1)
-            yield Finding(at=RANGE, also=("networks", "node", "cidr"), message=message, fix=f"range: {first}-{last}")
+            also, edits = ("networks", "node", "cidr"), put(RANGE, f"{first}-{last}")
+            yield Finding(at=RANGE, also=also, message=message, edits=edits)
 
 
 @rule("GEN-NET-023", "nobody else has the load balancer's addresses")

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from generator.checks.places import entries
+from generator.checks.places import entries, meant
 from generator.checks.tiers import default_classes, storage_classes
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, put
 from generator.model.monitoring import Alert
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
@@ -78,7 +78,8 @@ def class_known(cluster: Cluster) -> Iterator[Finding]:
         name = settings.storage_class if settings else None
         if name and name not in known:
             message = f"no tier makes the storage class {name} of {who}"
-            yield Finding(at=(*at, "storageClass"), message=message, fix=suggest(name, known, bring))
+            where, fix = (*at, "storageClass"), suggest(name, known, bring)
+            yield Finding(at=where, message=message, fix=fix, edits=meant(where, name, known))
 
 
 @rule("GEN-MON-004", "Mattermost has an address")
@@ -151,8 +152,8 @@ def retention(cluster: Cluster) -> Iterator[Finding]:
     prometheus = cluster.monitoring.prometheus
     if prometheus and _seconds(prometheus.retention) < 86400:
         message = f"samples are kept for {prometheus.retention} only"
-        fix = f"retention: {prometheus.retention[:-1][:4]}d"
-        yield Finding(at=(*PROMETHEUS, "retention"), message=message, fix=fix)
+        edits = put((*PROMETHEUS, "retention"), f"{max(1, int(prometheus.retention[:-1][:4]))}d")
+        yield Finding(at=(*PROMETHEUS, "retention"), message=message, edits=edits)
 
 
 @warning("GEN-MON-008", "trends outlive the history")
@@ -167,5 +168,8 @@ def trends_longer(cluster: Cluster) -> Iterator[Finding]:
     zabbix = cluster.monitoring.zabbix
     if zabbix and zabbix.trends < zabbix.history:
         message = f"trends are kept {zabbix.trends} days, and every value {zabbix.history}"
-        fix = f"trends: {max(365, zabbix.history)}, history: {min(31, zabbix.history)}"
-        yield Finding(at=(*ZABBIX, "trends"), message=message, fix=fix)
+        edits = (
+            *put((*ZABBIX, "trends"), max(365, zabbix.trends)),
+            *put((*ZABBIX, "history"), min(31, zabbix.history)),
+        )
+        yield Finding(at=(*ZABBIX, "trends"), message=message, edits=edits)

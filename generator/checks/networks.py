@@ -1,13 +1,14 @@
 """Rules about networks: which may share addresses, and how large they must be."""
 
 from collections.abc import Iterator
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, ip_network
 
 from generator.checks.places import (
     ENDPOINT,
     POD,
     Block,
     blocks,
+    claims,
     endpoint_address,
     entries,
     free_network,
@@ -17,8 +18,10 @@ from generator.checks.places import (
 )
 from generator.components.calico import BLOCK as CALICO_BLOCK
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, put
 from generator.model.rule import rule
+
+_BESIDES = "; the addresses in it change with it"
 
 
 def _clash(cluster: Cluster, wrong: Block, other: Block, wanted: str) -> Finding:
@@ -27,7 +30,9 @@ def _clash(cluster: Cluster, wrong: Block, other: Block, wanted: str) -> Finding
     free = free_network(cluster, wrong.cidr.prefixlen, wanted, besides=wrong.at) if v4 else ""
     message = f"{wrong.name} {wrong.cidr} overlaps {other.name} {other.cidr}"
     fix = f"{free} is free" if free else "choose a network that no other one overlaps"
-    return Finding(at=wrong.at, also=other.at, message=message, fix=fix)
+    within = any(claim.network == wrong.at[1] for claim in claims(cluster))
+    edits = put(wrong.at, free) if free and not within else ()
+    return Finding(at=wrong.at, also=other.at, message=message, fix=f"{fix}{_BESIDES * within}", edits=edits)
 
 
 @rule("GEN-NET-001", "networks between nodes lie apart")
@@ -98,7 +103,12 @@ def service_network_size(cluster: Cluster) -> Iterator[Finding]:
         if not shortest <= cidr.prefixlen <= longest:
             size, prefix = ("small", longest) if cidr.prefixlen > longest else ("large", shortest)
             message = f"{name} {cidr} is too {size}: /{shortest} to /{longest} are possible"
-            yield Finding(at=at, message=message, fix=f"write {cidr.network_address}/{prefix}")
+            v4 = isinstance(cidr, IPv4Network)
+            same = str(ip_network((cidr.network_address, prefix), strict=False))
+            free = free_network(cluster, prefix, str(cidr.network_address), besides=at) if v4 else same
+            yield Finding(
+                at=at, message=message, fix=f"write {free or f'/{prefix}'}", edits=put(at, free) if free else ()
+            )
 
 
 @rule("GEN-NET-007", "pod network with a slice for every node")
@@ -117,7 +127,8 @@ def slice_for_every_node(cluster: Cluster) -> Iterator[Finding]:
         prefix = max(8, mask - max(0, count - 1).bit_length())
         free = free_network(cluster, prefix, str(cidr.network_address), besides=POD)
         message = f"podCIDR {cidr} has {slices} slices of /{mask} for {count} nodes"
-        yield Finding(at=POD, also=("nodes",), message=message, fix=f"{free or f'/{prefix}'} has enough")
+        edits = put(POD, free) if free else ()
+        yield Finding(at=POD, also=("nodes",), message=message, fix=f"{free or f'/{prefix}'} has enough", edits=edits)
 
 
 @rule("GEN-NET-008", "at most 16 bits between pod network and node slices")
@@ -134,7 +145,8 @@ def slices_countable(cluster: Cluster) -> Iterator[Finding]:
     cidr, mask = cluster.kubernetes.pod_cidr, cluster.kubernetes.node_mask
     if mask - cidr.prefixlen > 16:
         message = f"podCIDR {cidr} is more than 16 bits larger than a node's slice of /{mask}"
-        yield Finding(at=POD, message=message, fix=f"write {cidr.network_address}/{mask - 16}")
+        smaller = f"{cidr.network_address}/{mask - 16}"
+        yield Finding(at=POD, message=message, fix=f"write {smaller}", edits=put(POD, smaller))
 
 
 @rule("GEN-NET-009", "a node's slice holds its pods")
@@ -152,8 +164,10 @@ def slice_holds_pods(cluster: Cluster) -> Iterator[Finding]:
     if cluster.networks.cni == "cilium" and most > room:
         at, also = ("kubernetes", "nodeMask"), ("kubernetes", "maxPods")
         message = f"a node's slice of /{mask} has addresses for {room} pods, and maxPods is {most}"
-        fix = f"nodeMask: {32 - (most + 3).bit_length()}, or maxPods: {room}"
-        yield Finding(at=at, also=also, message=message, fix=fix)
+        larger = 32 - (most + 3).bit_length()
+        fits = 2 ** max(0, larger - cluster.kubernetes.pod_cidr.prefixlen) >= len(cluster.nodes)
+        edits = put(at, larger) if fits else put(also, room)
+        yield Finding(at=at, also=also, message=message, edits=edits)
 
 
 @rule("GEN-NET-010", "both families or one")
@@ -193,7 +207,8 @@ def calico_blocks(cluster: Cluster) -> Iterator[Finding]:
     if cluster.networks.cni == "calico" and cidr.prefixlen > CALICO_BLOCK:
         free = free_network(cluster, 16, str(cidr.network_address), besides=POD)
         message = f"podCIDR {cidr} is smaller than one block of Calico (/{CALICO_BLOCK})"
-        yield Finding(at=POD, also=("networks", "cni"), message=message, fix=f"write {free}" if free else "")
+        fix, edits = (f"write {free}", put(POD, free)) if free else ("take a larger network", ())
+        yield Finding(at=POD, also=("networks", "cni"), message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-NET-012", "servers of the site outside the cluster's own networks")

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from ipaddress import IPv4Address
 
+from msgspec import structs
+
 from generator.checks.places import (
     ENDPOINT,
     Claim,
@@ -12,12 +14,13 @@ from generator.checks.places import (
     claims,
     edges,
     entries,
-    free_address,
+    free_addresses,
     given_twice,
+    meant,
     repeats,
 )
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, put
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
 
@@ -74,7 +77,7 @@ def address_in_network(cluster: Cluster) -> Iterator[Finding]:
         if network and claim.address not in network.cidr:
             message = f"{claim.owner}'s address {claim.address} is not in the {claim.network} network {network.cidr}"
             also: Path = ("networks", claim.network, "cidr")
-            yield Finding(at=claim.at, also=also, message=message, fix=free(claim.network))
+            yield free(claim, Finding(at=claim.at, also=also, message=message))
 
 
 @rule("GEN-NODE-004", "an address is a host's")
@@ -97,18 +100,19 @@ def address_of_host(cluster: Cluster) -> Iterator[Finding]:
             edge = "network" if claim.address == network.cidr[0] else "broadcast"
             message = f"{claim.owner}'s address {claim.address} is the {edge} address of {network.cidr}"
             also: Path = ("networks", claim.network, "cidr")
-            yield Finding(at=claim.at, also=also, message=message, fix=free(claim.network))
+            yield free(claim, Finding(at=claim.at, also=also, message=message))
 
 
-def _free(cluster: Cluster) -> Callable[[str], str]:
-    """Return a function that says what is free in a network, and looks only once."""
+def _free(cluster: Cluster) -> Callable[[Claim, Finding], Finding]:
+    """Return a function that offers an address that is free, another one to each node."""
+    offered = cache(lambda network: free_addresses(cluster, network))
 
-    @cache
-    def say(network: str) -> str:
-        free = free_address(cluster, network)
-        return f"{free} is free" if free else f"enlarge networks.{network}.cidr"
+    def offer(claim: Claim, finding: Finding) -> Finding:
+        free = next(offered(claim.network))
+        fix = f"{free} is free" if free else f"enlarge networks.{claim.network}.cidr"
+        return structs.replace(finding, fix=fix, edits=put(claim.at, free) if free else ())
 
-    return say
+    return offer
 
 
 @rule("GEN-NODE-005", "an address belongs to one")
@@ -128,7 +132,7 @@ def addresses_unique(cluster: Cluster) -> Iterator[Finding]:
         other = claim if claim.at == ENDPOINT else owners.setdefault(claim.address, claim)
         if other is not claim and claim.at[0] == "nodes" and claim.at[-1] != "gateway":
             message = f"{claim.owner} has the address {claim.address} of {other.owner}"
-            yield Finding(at=claim.at, also=other.at, message=message, fix=free(claim.network))
+            yield free(claim, Finding(at=claim.at, also=other.at, message=message))
 
 
 @rule("GEN-NODE-006", "network cards are unique")
@@ -191,7 +195,10 @@ def known_pool(cluster: Cluster) -> Iterator[Finding]:
         if node.pool not in cluster.pools:
             message = f"{node.name} is in pool {node.pool}, which is not described"
             fix = suggest(node.pool, cluster.pools, f"one of {known}")
-            yield Finding(at=(*at, "pool"), also=("pools",), message=message, fix=fix)
+            where = (*at, "pool")
+            edits = meant(where, node.pool, cluster.pools)
+            cause = f"pool {node.pool} is not described"
+            yield Finding(at=where, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
 
 
 @warning("GEN-NODE-009", "pools that are used")
@@ -205,10 +212,14 @@ def pool_used(cluster: Cluster) -> Iterator[Finding]:
         - {name: gpu-13, pool: gpu-inference, address: 10.10.0.113}
     """
     used = {node.pool for node in cluster.nodes}
+    unknown = used - cluster.pools.keys()
     for name in cluster.pools if used else ():
         if name not in used:
-            message = f"no node is in pool {name}"
-            yield Finding(at=("pools", name), key=True, message=message, fix="remove the pool, or add its nodes")
+            at, message = ("pools", name), f"no node is in pool {name}"
+            fix = suggest(name, sorted(unknown), "remove the pool, or add its nodes")
+            wanted = meant(at, name, sorted(unknown), key=True)
+            cause = f"pool {wanted[0].value} is not described" if wanted else ""
+            yield Finding(at=at, key=True, message=message, fix=fix, edits=wanted, cause=cause)
 
 
 @rule("GEN-NODE-010", "more hardware than is reserved")

@@ -4,11 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from generator.checks.places import by_place, hardware_path, human
+from generator.checks.places import by_place, hardware_path, human, meant
 from generator.checks.tiers import OBJECTS, buckets, disks, idle_disks
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, remove
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
@@ -38,7 +38,9 @@ def pool_known(cluster: Cluster) -> Iterator[Finding]:
     objects = cluster.storage.objects
     if objects and objects.pool not in cluster.pools:
         fix = suggest(objects.pool, cluster.pools, f"one of {', '.join(cluster.pools)}")
-        yield Finding(at=POOL, also=("pools",), message=f"there is no pool {objects.pool}", fix=fix)
+        edits = meant(POOL, objects.pool, cluster.pools)
+        message, cause = f"there is no pool {objects.pool}", f"pool {objects.pool} is not described"
+        yield Finding(at=POOL, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
 
 
 @rule("GEN-OBJ-002", "MinIO has four nodes")
@@ -166,7 +168,8 @@ def images_available(cluster: Cluster) -> Iterator[Finding]:
     for image, at in _images(cluster):
         if _GONE.match(image):
             message = f"{image} is not to be had: MinIO's own registries are closed"
-            yield Finding(at=at, message=message, fix=f"remove `{at[-1]}`, or name your mirror of a maintained build")
+            fix = f"remove `{at[-1]}`, or name your mirror of a maintained build"
+            yield Finding(at=at, message=message, fix=fix, edits=remove(at))
 
 
 @warning("GEN-OBJ-009", "disks for MinIO are used")
@@ -183,7 +186,9 @@ def disks_used(cluster: Cluster) -> Iterator[Finding]:
     objects = cluster.storage.objects
     why = f"storage.objects is on pool {objects.pool}" if objects else "there is no storage.objects"
     fix = "remove them, or use them otherwise" if objects else "add storage.objects"
-    for at, _ in idle_disks(cluster, "objects", (objects.pool,) if objects else ()):
+    # A pool that is not there has a finding of its own.
+    known = not objects or objects.pool in cluster.pools
+    for at, _ in idle_disks(cluster, "objects", (objects.pool,) if objects else ()) if known else ():
         message, also = f"nobody uses disks for objects: {why}", POOL if objects else None
         yield Finding(at=at, also=also, message=message, fix=fix)
 

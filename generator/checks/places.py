@@ -2,12 +2,14 @@
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network, IPv6Network
+from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Edit, Finding, Path, put, remove, rename
 from generator.model.nodes import Machine, NetworkOverride, Node, Pool
 from generator.model.quantity import Quantity
+from generator.spec.near import near
 
 Key = TypeVar("Key", bound=Hashable)
 Entry = TypeVar("Entry")
@@ -126,22 +128,32 @@ def is_host(address: IPv4Address, network: IPv4Network) -> bool:
 
 
 def free_address(cluster: Cluster, network: str) -> str:
-    """Return the first address after the network's highest node that nobody has, or any other free one; empty
-    where there is none.
+    """Return an address of the network that nobody has, empty where there is none."""
+    return next(free_addresses(cluster, network))
+
+
+def free_addresses(cluster: Cluster, network: str) -> Iterator[str]:
+    """Yield addresses that nobody has: first those after the network's highest node, then the others, and then, without
+    end, empty ones. So each of several nodes is offered one of its own.
     """
+    yield from _free_addresses(cluster, network)
+    yield from repeat("")
+
+
+def _free_addresses(cluster: Cluster, network: str) -> Iterator[str]:
     if network not in cluster.networks.declared:
-        return ""
+        return
     cidr = cluster.networks.declared[network].cidr
     taken = {claim.address for claim in claims(cluster)}
     reserved = cluster.networks.load_balancer
     used = [each.address for each in addresses(cluster) if each.network == network and each.address in cidr]
     start = int(max(used, default=cidr.network_address))
     # At most a step more than there are taken addresses, or than the load balancer's range is long.
-    for number in (*_after(start, cidr), *_after(int(cidr.network_address), cidr)):
+    before = (number for number in _after(int(cidr.network_address), cidr) if number <= start)
+    for number in chain(_after(start, cidr), before):
         address = IPv4Address(number)
         if address not in taken and is_host(address, cidr) and not (reserved and address in reserved.range):
-            return str(address)
-    return ""
+            yield str(address)
 
 
 def _after(start: int, cidr: IPv4Network) -> range:
@@ -211,6 +223,20 @@ def given_twice(items: Iterable[tuple[Hashable, Path]], message: str, fix: str) 
     """Yield a finding for each key that came before; `message` has `{}` where the key goes."""
     for key, at, first in repeats(items):
         yield Finding(at=at, also=first, message=message.format(key), fix=fix)
+
+
+def listed_twice(items: Iterable[tuple[Hashable, Path]], message: str) -> Iterator[Finding]:
+    """Yield a finding for each item of a list that came before: one of the two goes."""
+    for key, at, first in repeats(items):
+        yield Finding(at=at, also=first, message=message.format(key), fix="remove one", edits=remove(at))
+
+
+def meant(at: Path, word: str, known: Iterable[str], *, key: bool = False) -> tuple[Edit, ...]:
+    """Return the change of a wrong name, or of a key, into the known one that is near; none where none is."""
+    name = near(word, known)
+    if name is None:
+        return ()
+    return rename(at, name) if key else put(at, name)
 
 
 def human(size: int) -> str:

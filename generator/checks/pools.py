@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from generator.checks.places import by_place, entries, given_twice, sections
+from generator.checks.places import by_place, entries, listed_twice, sections
 from generator.components.common import OWN_LABELS, RACK
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, put, remove, rename
 from generator.model.nodes import Gpu
 from generator.model.quantity import Quantity
 from generator.model.rule import rule, warning
@@ -73,8 +73,9 @@ def label_allowed(cluster: Cluster) -> Iterator[Finding]:
     for at, key in _labels(cluster):
         if owner := _owner(key):
             message = f"the label {key} belongs to {owner}"
-            fix = "use `rack`" if key == RACK else f"{cluster.site.domain}/{key.split('/')[-1]}"
-            yield Finding(at=at, key=True, message=message, fix=fix)
+            own = f"{cluster.site.domain}/{key.split('/')[-1]}"
+            fix, edits = ("use `rack`", ()) if key == RACK else (own, rename(at, own))
+            yield Finding(at=at, key=True, message=message, fix=fix, edits=edits)
 
 
 def _owner(key: str) -> str:
@@ -99,8 +100,9 @@ def taint_syntax(cluster: Cluster) -> Iterator[Finding]:
             fix = "as in nvidia.com/gpu=present:NoSchedule"
             yield Finding(at=at, message=f"the taint {taint} has a wrong key or value", fix=fix)
         elif taint.key.startswith("node.kubernetes.io/"):
-            fix = f"{cluster.site.domain}/{taint.key.split('/')[-1]}:{taint.effect}"
-            yield Finding(at=at, message=f"the taint {taint} is set and removed by Kubernetes itself", fix=fix)
+            own = f"{cluster.site.domain}/{taint.key.split('/')[-1]}:{taint.effect}"
+            message = f"the taint {taint} is set and removed by Kubernetes itself"
+            yield Finding(at=at, message=message, edits=put(at, own))
 
 
 @rule("GEN-NODE-023", "a taint once")
@@ -115,7 +117,7 @@ def taints_unique(cluster: Cluster) -> Iterator[Finding]:
     for place, section in sections(cluster):
         taints = entries(section.taints or (), *place, "taints")
         items = ((f"{taint.key}:{taint.effect}", at) for at, taint in taints)
-        yield from given_twice(items, "the taint {} is given twice", "remove one")
+        yield from listed_twice(items, "the taint {} is given twice")
 
 
 def _gpus(cluster: Cluster) -> Iterator[tuple[Path, Gpu]]:
@@ -142,7 +144,8 @@ def gpu_count(cluster: Cluster) -> Iterator[Finding]:
     """
     for at, gpu in _gpus(cluster):
         if gpu.count == 0 and at[0] == "pools":
-            yield Finding(at=(*at, "count"), message="a gpu section with no GPUs", fix="remove it, or give the count")
+            fix, edits = "remove it, or give the count", remove(at)
+            yield Finding(at=(*at, "count"), message="a gpu section with no GPUs", fix=fix, edits=edits)
 
 
 @warning("GEN-NODE-031", "MIG on GPUs that can be split")
@@ -160,7 +163,8 @@ def mig_possible(cluster: Cluster) -> Iterator[Finding]:
         if gpu.mig and not (known and known[1]):
             message = f"{gpu.model} {'cannot be' if known else 'is not known as a model that can be'} split by MIG"
             fix = f"remove `mig`: {', '.join(able)} can"
-            yield Finding(at=(*at, "mig"), key=True, also=(*at, "model"), message=message, fix=fix)
+            where = (*at, "mig")
+            yield Finding(at=where, key=True, also=(*at, "model"), message=message, fix=fix, edits=remove(where))
 
 
 @warning("GEN-NODE-032", "the memory of one GPU")
@@ -178,7 +182,8 @@ def gpu_memory(cluster: Cluster) -> Iterator[Finding]:
             each = Quantity.of(gpu.memory.value // max(gpu.count, 1), binary=True)
             fits = gpu.count > 1 and each.value <= known[0] * 2**30
             message = f"one {gpu.model} has at most {known[0]}Gi, and memory is {gpu.memory}"
-            yield Finding(at=(*at, "memory"), message=message, fix=f"memory: {each if fits else f'{known[0]}Gi'}")
+            edits = put((*at, "memory"), str(each if fits else f"{known[0]}Gi"))
+            yield Finding(at=(*at, "memory"), message=message, edits=edits)
 
 
 @warning("GEN-NODE-033", "GPU nodes keep other pods off")
@@ -197,4 +202,5 @@ def gpu_tainted(cluster: Cluster) -> Iterator[Finding]:
     untainted = [machine for machine in cluster.gpu_nodes if mixed and not machine.taints]
     for at, (first, *_) in by_place(cluster, untainted, "gpu").items():
         message = f"{first.name} has GPUs and no taint"
-        yield Finding(at=at, message=message, fix="taints: [nvidia.com/gpu=present:NoSchedule]")
+        edits = put((*at[:-2], "taints"), ["nvidia.com/gpu=present:NoSchedule"])
+        yield Finding(at=at, message=message, edits=edits)

@@ -2,17 +2,18 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import count
+from functools import cached_property
+from itertools import islice
 from math import ceil
 from typing import NamedTuple
 
 from generator.checks.places import entries, repeats
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Edit, Finding, Path, in_words, put
 from generator.model.nodes import Switch
 from generator.model.rule import rule
 from generator.model.text import Port
-from generator.spec.near import suggest
+from generator.spec.near import did_you_mean, near
 
 
 class Cable(NamedTuple):
@@ -39,18 +40,42 @@ def switches(cluster: Cluster) -> dict[str, tuple[Path, Switch]]:
     return {switch.name: (at, switch) for at, switch in reversed(found)}
 
 
-def free_ports(cluster: Cluster) -> dict[str, str]:
-    """Return the first port without a cable of each switch that has one left beside its uplinks."""
-    used = defaultdict[str, set[int]](set)
+class FreePorts:
+    """Offers ports without a cable, beside the uplinks of their switch, and each of them once."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    @cached_property
+    def _free(self) -> dict[str, Iterator[str]]:
+        used = defaultdict[str, set[int]](set)
+        for cable in cables(self._cluster):
+            used[cable.port.switch].add(cable.port.number)
+        return {name: _free(switch, used[name]) for name, (_, switch) in switches(self._cluster).items()}
+
+    def on(self, switch: str) -> str:
+        """Return a port of this switch, empty where there is none left."""
+        return next(self._free.get(switch, iter(())), "")
+
+    def anywhere(self, switch: str | None = None) -> str:
+        """Return a port, of this switch if it can be; empty where there is none left."""
+        found = map(self.on, (*((switch,) if switch else ()), *self._free))
+        return next(filter(None, found), "")
+
+
+def _free(switch: Switch, used: set[int]) -> Iterator[str]:
+    room = switch.ports - switch.uplinks - sum(1 for each in used if each <= switch.ports)
+    numbers = (number for number in range(1, switch.ports + 1) if number not in used)
+    return (f"{switch.name}/{number}" for number in islice(numbers, max(0, room)))
+
+
+def rails(cluster: Cluster) -> dict[str, str]:
+    """Return the HCA whose rail each leaf serves: at least three of four of its cables, and three in all, are of it."""
+    leafs = defaultdict[str, Counter[str]](Counter)
     for cable in cables(cluster):
-        used[cable.port.switch].add(cable.port.number)
-    free = {}
-    for name, (_, switch) in switches(cluster).items():
-        number = next(number for number in count(1) if number not in used[name])
-        taken = sum(1 for each in used[name] if each <= switch.ports)
-        if number <= switch.ports and taken < switch.ports - switch.uplinks:
-            free[name] = f"{name}/{number}"
-    return free
+        leafs[cable.port.switch][cable.hca] += 1
+    common = {leaf: hcas.most_common(1)[0] for leaf, hcas in leafs.items()}
+    return {leaf: hca for leaf, (hca, number) in common.items() if number >= max(3, leafs[leaf].total() * 0.75)}
 
 
 @rule("GEN-FAB-006", "cables end at a switch of the fabric")
@@ -66,13 +91,19 @@ def known_switch(cluster: Cluster) -> Iterator[Finding]:
         # and on a node
         fabric: {mlx5_0: ib-leaf-1/1}
     """
-    known = switches(cluster)
-    for cable in cables(cluster) if cluster.fabric else ():
+    known, plugged, ports = switches(cluster), cables(cluster), FreePorts(cluster)
+    for cable in plugged if cluster.fabric else ():
         if cable.port.switch not in known:
-            add = "add the switch to fabric.switches"
-            fix = suggest(cable.port.switch, known, add, f"{{}}/{cable.port.number}")
             message = f"{cable.hca} of {cable.node} leads to {cable.port.switch}, which is not described"
-            yield Finding(at=cable.at, also=("fabric", "switches"), message=message, fix=fix)
+            fix = "add the switch to fabric.switches"
+            edits: tuple[Edit, ...] = ()
+            if name := near(cable.port.switch, known):
+                same = Port(name, cable.port.number)
+                taken = same.number > known[name][1].ports or any(other.port == same for other in plugged)
+                port = ports.on(name) if taken else str(same)
+                fix, edits = did_you_mean(port or name), put(cable.at, port) if port else ()
+            also, cause = ("fabric", "switches"), f"switch {cable.port.switch} is not described"
+            yield Finding(at=cable.at, also=also, message=message, fix=fix, edits=edits, cause=cause)
 
 
 @rule("GEN-FAB-007", "ports that a switch has")
@@ -88,14 +119,15 @@ def port_exists(cluster: Cluster) -> Iterator[Finding]:
         # and on a node
         fabric: {mlx5_0: ib-leaf-1/40}
     """
-    known, ports = switches(cluster), free_ports(cluster)
+    known, ports = switches(cluster), FreePorts(cluster)
     for cable in cables(cluster):
         at, switch = known.get(cable.port.switch, ((), None))
         if switch and cable.port.number > switch.ports:
-            free = ports.get(switch.name)
+            free = ports.on(switch.name)
             message = f"{switch.name} has {switch.ports} ports, and {cable.node} is on port {cable.port.number}"
             fix = f"{free} is free" if free else f"{switch.name} has no free port"
-            yield Finding(at=cable.at, also=(*at, "ports"), message=message, fix=fix)
+            edits = put(cable.at, free) if free else ()
+            yield Finding(at=cable.at, also=(*at, "ports"), message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-FAB-008", "one cable in a port")
@@ -109,12 +141,13 @@ def port_once(cluster: Cluster) -> Iterator[Finding]:
         - {name: n1, ..., fabric: {mlx5_0: ib-leaf-1/1}}
         - {name: n2, ..., fabric: {mlx5_0: ib-leaf-1/2}}
     """
-    ports, owners = free_ports(cluster), {cable.at: cable for cable in cables(cluster)}
+    ports, owners = FreePorts(cluster), {cable.at: cable for cable in cables(cluster)}
     for port, at, first in repeats((cable.port, cable.at) for cable in owners.values()):
         one, other = owners[at], owners[first]
-        free = ports.get(port.switch)
+        free = ports.on(port.switch)
         message = f"{one.hca} of {one.node} is on {port}, where {other.hca} of {other.node} is"
-        yield Finding(at=at, also=first, message=message, fix=f"{free} is free" if free else "no port of it is free")
+        fix, edits = (f"{free} is free", put(at, free)) if free else ("no port of it is free", ())
+        yield Finding(at=at, also=first, message=message, fix=fix, edits=edits)
 
 
 def node_ports(cluster: Cluster) -> Counter[str]:
@@ -136,8 +169,27 @@ def ports_suffice(cluster: Cluster) -> Iterator[Finding]:
         used, field = nodes[switch.name], "uplinks" if switch.uplinks else "ports"
         if (needed := used + switch.uplinks) > switch.ports:
             sum_ = f"{used} for nodes and {switch.uplinks} uplinks are {needed}"
-            fix = f"uplinks: {max(0, switch.ports - used)}, or move nodes to another switch"
-            yield Finding(at=(*at, field), message=f"{switch.name} has {switch.ports} ports: {sum_}", fix=fix)
+            left, least = switch.ports - used, _uplinks(cluster, used)
+            edits = put((*at, "uplinks"), left) if switch.uplinks and left >= least else ()
+            fix = "" if edits else f"move {_beyond(cluster, switch, used)} of its cables to another switch"
+            yield Finding(
+                at=(*at, field), message=f"{switch.name} has {switch.ports} ports: {sum_}", fix=fix, edits=edits
+            )
+
+
+def _uplinks(cluster: Cluster, used: int) -> int:
+    """Return the fewest uplinks that carry so many ports of nodes."""
+    return max(1, ceil(used / cluster.fabric.oversubscription)) if cluster.fabric else 0
+
+
+def _beyond(cluster: Cluster, switch: Switch, used: int) -> int:
+    """Return how many of its cables a switch cannot have, with the uplinks that the rest needs."""
+    fits = (number for number in range(used, 0, -1) if number + _needed(cluster, switch, number) <= switch.ports)
+    return used - next(fits, 0)
+
+
+def _needed(cluster: Cluster, switch: Switch, used: int) -> int:
+    return _uplinks(cluster, used) if switch.uplinks else 0
 
 
 @rule("GEN-FAB-011", "no more oversubscription than is accepted")
@@ -158,5 +210,9 @@ def oversubscription(cluster: Cluster) -> Iterator[Finding]:
             ratio, needed = used / switch.uplinks, ceil(used / fabric.oversubscription)
             over = f"{ratio:.3g} to 1, more than {fabric.oversubscription:g} to 1"
             message = f"{switch.name} has {used} node ports for {switch.uplinks} uplinks: {over}"
-            fix = f"uplinks: {needed}, or oversubscription: {ceil(ratio * 10) / 10:g}"
-            yield Finding(at=(*at, "uplinks"), also=("fabric", "oversubscription"), message=message, fix=fix)
+            also: Path = ("fabric", "oversubscription")
+            more, accepted = put((*at, "uplinks"), needed), put(also, ceil(ratio * 10) / 10)
+            # More uplinks than the switch has ports for would be the next finding.
+            fits = used + needed <= switch.ports
+            fix = f"{in_words(more)}, or {in_words(accepted)}" if fits else in_words(accepted)
+            yield Finding(at=(*at, "uplinks"), also=also, message=message, fix=fix, edits=more if fits else accepted)

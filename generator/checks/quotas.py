@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from generator.checks.places import entries, human
+from generator.checks.places import entries, human, meant
 from generator.model.capacity import Share, flavor_capacity, quota_share
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, in_words, put, remove
 from generator.model.rule import rule, warning
 from generator.model.teams import Quota
 from generator.spec.near import suggest
@@ -72,7 +72,10 @@ def pools_known(cluster: Cluster) -> Iterator[Finding]:
             if pool not in cluster.pools:
                 message = f"team {team.name} has a quota on pool {pool}, which is not described"
                 fix = suggest(pool, cluster.pools, f"one of {', '.join(cluster.pools)}")
-                yield Finding(at=(*at, "quotas", pool), key=True, also=("pools",), message=message, fix=fix)
+                where = (*at, "quotas", pool)
+                edits = meant(where, pool, cluster.pools, key=True)
+                cause = f"pool {pool} is not described"
+                yield Finding(at=where, key=True, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
 
 
 @rule("GEN-TEAM-002", "quotas that the hardware can give")
@@ -96,20 +99,26 @@ def quotas_fit(cluster: Cluster) -> Iterator[Finding]:
         total, most = sum(owned.amount for owned in all_owned), _count(capacity, unit)
         if total > most:
             what = f"{_words(unit, total)} {whose} {_words(unit, most)}"
-            yield _too_much(all_owned, unit, what, f"{total - most} less")
+            yield _too_much(all_owned, unit, what, total - most)
         if unit == "cpus" and any(owned.quota.memory for owned in all_owned):
             memory = sum(quota_share(cluster, pool, owned.quota).memory for owned in all_owned)
             if memory > capacity.memory:
                 what = f"{human(memory)} {whose} {human(capacity.memory)}"
-                yield _too_much(all_owned, "memory", what, f"{human(memory - capacity.memory)} less")
+                yield _too_much(all_owned, "memory", what, memory - capacity.memory)
 
 
-def _too_much(owners: list[TeamQuota], field: str, what: str, fix: str) -> Finding:
+def _too_much(owners: list[TeamQuota], field: str, what: str, over: int) -> Finding:
     """Point at the team that names the most of the resource: there the mistake is likeliest."""
     named = [owned for owned in owners if getattr(owned.quota, field) is not None]
     most = max(named, key=lambda owned: int(getattr(owned.quota, field)), default=None)
     at = (*most.at, field) if most else owners[-1].at
-    return Finding(at=at, also=("pools", owners[0].pool, "hardware"), message=f"teams own {what}", fix=fix)
+    left: int = int(getattr(most.quota, field)) - over if most else 0
+    # Rounded down, as what is over is rounded up.
+    rest = f"{left // 2**30}Gi" if field == "memory" else left
+    edits = put(at, rest) if left > 0 and rest != "0Gi" else ()
+    fix = f"{human(over) if field == 'memory' else over} less"
+    also: Path = ("pools", owners[0].pool, "hardware")
+    return Finding(at=at, also=also, message=f"teams own {what}", fix=fix, edits=edits)
 
 
 @warning("GEN-TEAM-003", "quotas of whole GPU nodes")
@@ -129,7 +138,9 @@ def whole_nodes(cluster: Cluster) -> Iterator[Finding]:
         if owned.unit == "gpus" and len(sizes) == 1 and (rest := owned.amount % each):
             message = f"{owned.amount} GPUs are not whole nodes of {each}: {rest} are left over"
             fix = " or ".join(str(size) for size in (owned.amount - rest, owned.amount - rest + each) if size)
-            yield Finding(at=(*owned.at, "gpus"), also=("pools", owned.pool, "hardware"), message=message, fix=fix)
+            where, also = (*owned.at, "gpus"), ("pools", owned.pool, "hardware")
+            fewer = put(where, owned.amount - rest) if owned.amount > rest else ()
+            yield Finding(at=where, also=also, message=message, fix=fix, edits=fewer)
 
 
 @warning("GEN-TEAM-004", "borrowing what there is")
@@ -150,7 +161,8 @@ def borrow_possible(cluster: Cluster) -> Iterator[Finding]:
             if owned.quota.borrow is not None and owned.quota.borrow > there:
                 can = _words(owned.unit, there)
                 message = f"team {owned.team} may borrow {owned.quota.borrow}, and others lend or leave {can} of {pool}"
-                yield Finding(at=(*owned.at, "borrow"), also=("pools", pool), message=message, fix=f"borrow: {there}")
+                where = (*owned.at, "borrow")
+                yield Finding(at=where, also=("pools", pool), message=message, edits=put(where, there))
 
 
 def _lend(owned: TeamQuota) -> int:
@@ -170,8 +182,9 @@ def lend_own(cluster: Cluster) -> Iterator[Finding]:
         if owned.quota.lend is not None and owned.quota.lend > owned.amount:
             owns = _words(owned.unit, owned.amount)
             message = f"team {owned.team} owns {owns} of {owned.pool} and lends {owned.quota.lend}"
-            fix = f"lend: {owned.amount}, or remove it to lend all"
-            yield Finding(at=(*owned.at, "lend"), message=message, fix=fix)
+            edits = put((*owned.at, "lend"), owned.amount)
+            fix = f"{in_words(edits)}, or remove it to lend all"
+            yield Finding(at=(*owned.at, "lend"), message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-TEAM-006", "GPUs of pools that have GPUs")
@@ -205,8 +218,10 @@ def gpus_only(cluster: Cluster) -> Iterator[Finding]:
         for field in ("cpus", "memory") if owned.unit == "gpus" else ():
             if getattr(owned.quota, field) is not None:
                 message = f"{field} on GPU pool {owned.pool} {'have' if field == 'cpus' else 'has'} no effect"
-                fix = f"remove `{field}`" if owned.quota.gpus is not None else "say `gpus` instead"
-                yield Finding(at=(*owned.at, field), key=True, also=("pools", owned.pool), message=message, fix=fix)
+                where = (*owned.at, field)
+                fix, edits = ("", remove(where)) if owned.quota.gpus is not None else ("say `gpus` instead", ())
+                also: Path = ("pools", owned.pool)
+                yield Finding(at=where, key=True, also=also, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-TEAM-008", "quotas own something")

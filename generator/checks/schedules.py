@@ -6,7 +6,7 @@ from contextlib import suppress
 from generator.checks.cron import Schedule, parse
 from generator.checks.places import entries, given_twice
 from generator.model.cluster import Backup, Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, put
 from generator.model.rule import rule, warning
 
 # `backup-` before the name, and Argo's limit for the name of a schedule: 11 characters follow for each run.
@@ -55,7 +55,8 @@ def schedule_rare(cluster: Cluster) -> Iterator[Finding]:
         if (runs := len(schedule.minutes)) > 1:
             message = f"backup {backup.name} starts {runs} times an hour"
             hours = " ".join(backup.schedule.split()[1:])
-            yield Finding(at=at, message=message, fix=f'"{min(schedule.minutes)} {hours}"')
+            edits = put(at, f"{min(schedule.minutes)} {hours}")
+            yield Finding(at=at, message=message, fix=f'"{edits[0].value}"', edits=edits)
 
 
 @warning("GEN-BKP-010", "backups start one after the other")
@@ -128,4 +129,4 @@ def names_good(cluster: Cluster) -> Iterator[Finding]:
     for name, at in items:
         if len(name) > LONGEST:
             message = f"the name has {len(name)} characters, and a backup's may have {LONGEST}"
-            yield Finding(at=at, message=message, fix=name[:LONGEST].rstrip("-"))
+            yield Finding(at=at, message=message, edits=put(at, name[:LONGEST].rstrip("-")))

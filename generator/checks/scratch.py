@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from generator.checks.tiers import OBJECTS, idle_disks
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, put
 from generator.model.rule import rule, warning
 
 SCRATCH: Path = ("storage", "scratch")
@@ -67,7 +67,8 @@ def apart_from_objects(cluster: Cluster) -> Iterator[Finding]:
             message = f"scratch wipes volumes below {one}, and MinIO's drives are below {other}"
             at, also = (*SCRATCH, "hostDir"), (*OBJECTS, "hostDir")
             fix = "hostDir: /mnt/scratch for scratch, /mnt/minio for objects"
-            yield Finding(at=at, also=also, message=message, fix=fix)
+            edits = (*put(at, "/mnt/scratch"), *put(also, "/mnt/minio"))
+            yield Finding(at=at, also=also, message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-SCR-004", "disks are mounted outside the system's folders")
@@ -84,4 +85,5 @@ def outside_system(cluster: Cluster) -> Iterator[Finding]:
         folder = PurePosixPath(tier.host_dir) if tier else None
         if tier and folder and (not folder.name or SYSTEM & {str(each) for each in (folder, *folder.parents)}):
             message = f"hostDir {tier.host_dir} is a folder of the system"
-            yield Finding(at=(*at, "hostDir"), message=message, fix=f"hostDir: /mnt/{usual}")
+            where = (*at, "hostDir")
+            yield Finding(at=where, message=message, edits=put(where, f"/mnt/{usual}"))

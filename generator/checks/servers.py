@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from generator.checks.places import entries, given_twice
+from generator.checks.places import entries, repeats
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Edit, Finding, Path, put, remove
 from generator.model.rule import rule, warning
 
 # Servers whose SSH keys Argo CD comes with.
@@ -57,8 +57,8 @@ def urls_encrypted(cluster: Cluster) -> Iterator[Finding]:
     """
     for at, url in urls(cluster):
         if url.startswith("http://") and "proxy" not in at and "oidc" not in at:
-            fix = f"https://{url.removeprefix('http://').rpartition('@')[2]}"
-            yield Finding(at=at, message=f"{'.'.join(map(str, at))} is not encrypted", fix=fix)
+            edits = put(at, f"https://{url.removeprefix('http://').rpartition('@')[2]}")
+            yield Finding(at=at, message=f"{'.'.join(map(str, at))} is not encrypted", edits=edits)
 
 
 @rule("GEN-SITE-005", "no credentials in addresses")
@@ -75,8 +75,9 @@ def no_credentials(cluster: Cluster) -> Iterator[Finding]:
         if re.match(r"https?://[^/@]*@|ssh://[^/@:]*:[^/@]*@", url):
             message = f"{'.'.join(map(str, at))} holds credentials"
             scheme, _, rest = url.partition("://")
-            fix = f"{scheme}://{rest.rpartition('@')[2]}, and change the password"
-            yield Finding(at=at, message=message, fix=fix)
+            edits = put(at, f"{scheme}://{rest.rpartition('@')[2]}")
+            fix = f"{edits[0].value}, and change the password"
+            yield Finding(at=at, message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-SITE-021", "charts and manifests come from servers")
@@ -134,8 +135,9 @@ def oidc_over_tls(cluster: Cluster) -> Iterator[Finding]:
     """
     oidc = cluster.site.oidc
     if oidc and not oidc.issuer.startswith("https://"):
-        fix = f"https://{oidc.issuer.partition('://')[2] or oidc.issuer}"
-        yield Finding(at=("site", "oidc", "issuer"), message=f"the issuer {oidc.issuer} is not https", fix=fix)
+        at: Path = ("site", "oidc", "issuer")
+        edits = put(at, f"https://{oidc.issuer.partition('://')[2] or oidc.issuer}")
+        yield Finding(at=at, message=f"the issuer {oidc.issuer} is not https", edits=edits)
 
 
 @rule("GEN-SITE-015", "a registry has one mirror")
@@ -150,7 +152,9 @@ def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
     """
     mirrors = entries(cluster.site.mirrors, "site", "mirrors")
     items = ((each.registry, (*at, "registry")) for at, each in mirrors)
-    yield from given_twice(items, "two mirrors for {}", "remove one")
+    for registry, at, first in repeats(items):
+        message, edits = f"two mirrors for {registry}", remove(at[:-1])
+        yield Finding(at=at, also=first, message=message, fix="remove one", edits=edits)
     host, example = r"[\w.-]+(:\d+)?", "as in docker.io or registry.example.org:5000"
     for at, each in mirrors:
         if not re.fullmatch(host, each.registry):
@@ -160,7 +164,7 @@ def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "mirror"), message=message, fix=fix)
         if each.registry == each.mirror:
             message = f"{each.registry} would be its own mirror"
-            yield Finding(at=(*at, "mirror"), message=message, fix="remove it")
+            yield Finding(at=(*at, "mirror"), message=message, edits=remove(at))
 
 
 @rule("GEN-SITE-016", "one name or network in an entry of noProxy")
@@ -176,7 +180,17 @@ def no_proxy_entries(cluster: Cluster) -> Iterator[Finding]:
     for at, entry in entries(given, "site", "proxy", "noProxy"):
         if not re.fullmatch(r"[.*]{0,2}[\w.:-]+(/\d+)?|\*", entry):
             parts = [part for part in re.split(r"[,\s]+", re.sub(r"\w+://", "", entry)) if part]
-            yield Finding(at=at, message=f"`{entry}` is not one name or network", fix=", ".join(parts))
+            edits = _instead(at, len(given), parts)
+            fix = ", ".join(parts) or "remove it"
+            yield Finding(at=at, message=f"`{entry}` is not one name or network", fix=fix, edits=edits)
+
+
+def _instead(at: Path, length: int, parts: list[str]) -> tuple[Edit, ...]:
+    """Return the change of one item of a list into several: the first in its place, the others behind the last."""
+    if not parts:
+        return remove(at)
+    others = (put((*at[:-1], length + index), part) for index, part in enumerate(parts[1:]))
+    return tuple(edit for edits in (put(at, parts[0]), *others) for edit in edits)
 
 
 @rule("GEN-SITE-018", "the Git server's CA is a certificate")

@@ -1,22 +1,18 @@
 """Rules about what surrounds the cluster: names, name servers, clocks, issuer."""
 
-import re
+import pathlib
 from collections.abc import Iterator
+from functools import cache
 
 from msgspec import Struct
 
-from generator.checks.places import entries, given_twice, repeats
+from generator.checks.places import entries, listed_twice, meant, repeats
 from generator.components import CATALOGUE
 from generator.components.cilium import INGRESS_CLASS
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, put, remove
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
-
-AREAS = frozenset({
-    "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Canada", "Europe", "Etc", "Indian",
-    "Pacific", "US",
-})  # fmt: skip
 
 
 def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
@@ -66,9 +62,10 @@ def name_servers(cluster: Cluster) -> Iterator[Finding]:
     servers = cluster.site.dns
     if len(servers) > 3:
         message = f"the name server {servers[3]} is the fourth, and three are asked"
-        yield Finding(at=("site", "dns", 3), message=message, fix="keep three")
+        edits = tuple(edit for index in range(len(servers) - 1, 2, -1) for edit in remove(("site", "dns", index)))
+        yield Finding(at=("site", "dns", 3), message=message, fix="keep three", edits=edits)
     items = ((server, at) for at, server in entries(servers, "site", "dns"))
-    yield from given_twice(items, "the name server {} is given twice", "remove one")
+    yield from listed_twice(items, "the name server {} is given twice")
 
 
 @rule("GEN-SITE-007", "a CA that signs")
@@ -82,10 +79,12 @@ def issuer_complete(cluster: Cluster) -> Iterator[Finding]:
     """
     issuer = cluster.site.issuer
     if issuer.kind == "ca" and not issuer.secret:
-        yield Finding(at=("site", "issuer"), message="an issuer of kind ca needs its secret", fix="secret: site-ca")
+        edits = put(("site", "issuer", "secret"), "site-ca")
+        yield Finding(at=("site", "issuer"), message="an issuer of kind ca needs its secret", edits=edits)
     if issuer.kind == "self-signed" and issuer.secret:
         message = f"a self-signed issuer takes no secret, and {issuer.secret} is given"
-        yield Finding(at=("site", "issuer", "secret"), message=message, fix="kind: ca, or remove `secret`")
+        fix, edits = "kind: ca, or remove `secret`", put(("site", "issuer", "kind"), "ca")
+        yield Finding(at=("site", "issuer", "secret"), message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-SITE-008", "administrators that somebody knows")
@@ -117,7 +116,7 @@ def hosts_unique(cluster: Cluster) -> Iterator[Finding]:
     """
     for host, at, first in repeats((host, at) for at, host in hosts(cluster)):
         message = f"two services have the host {host}"
-        yield Finding(at=at, also=first, message=message, fix=f"{at[-2]}.{cluster.site.domain}")
+        yield Finding(at=at, also=first, message=message, edits=put(at, f"{at[-2]}.{cluster.site.domain}"))
 
 
 @warning("GEN-SITE-011", "hosts within the site's domain")
@@ -137,7 +136,8 @@ def hosts_in_domain(cluster: Cluster) -> Iterator[Finding]:
     for at, host in hosts(cluster):
         if not host.endswith(f".{domain}"):
             message = f"the host {host} is outside the domain {domain}"
-            yield Finding(at=at, also=("site", "domain"), message=message, fix=f"{host.partition('.')[0]}.{domain}")
+            edits = put(at, f"{host.partition('.')[0]}.{domain}")
+            yield Finding(at=at, also=("site", "domain"), message=message, edits=edits)
 
 
 @warning("GEN-SITE-012", "hosts need an ingress class")
@@ -190,22 +190,33 @@ def domain_outside_cluster(cluster: Cluster) -> Iterator[Finding]:
     inner, domain = cluster.kubernetes.dns_domain, cluster.site.domain
     if domain == inner or domain.endswith(f".{inner}"):
         message = f"the site's domain {domain} is within the cluster's DNS domain {inner}"
-        fix = "dnsDomain: cluster.local" if inner != "cluster.local" else "choose a domain outside cluster.local"
-        yield Finding(at=("site", "domain"), also=("kubernetes", "dnsDomain"), message=message, fix=fix)
+        also: Path = ("kubernetes", "dnsDomain")
+        usual = domain.endswith("cluster.local")
+        fix, edits = ("choose a domain outside cluster.local", ()) if usual else ("", put(also, "cluster.local"))
+        yield Finding(at=("site", "domain"), also=also, message=message, fix=fix, edits=edits)
 
 
-@warning("GEN-SITE-017", "a timezone by its IANA name")
+@cache
+def _zones() -> frozenset[str]:
+    """Return the names of the IANA time zone database, as the package `tzdata` has them."""
+    import tzdata  # noqa: PLC0415 - for its folder alone
+
+    return frozenset(pathlib.Path(tzdata.__path__[0], "zones").read_text().split())
+
+
+@rule("GEN-SITE-017", "a timezone by its IANA name")
 def timezone_named(cluster: Cluster) -> Iterator[Finding]:
-    """Abbreviations mean several zones, and programs fall back to UTC without a word.
+    """Abbreviations mean several zones, and programs fall back to UTC without a word; some take a name that is none for
+    a file to read.
 
     Wrong:
         timezone: KST
     Right:
         timezone: Asia/Seoul
     """
-    zone = cluster.site.timezone
-    area, slash, rest = zone.partition("/")
-    if zone != "UTC" and not (area in AREAS and slash and re.fullmatch(r"[\w+-]+(/[\w+-]+)*", rest)):
-        example = "as in Asia/Seoul or Etc/UTC"
-        fix = suggest(area, AREAS, example, f"{{}}/{rest}") if rest else example
-        yield Finding(at=("site", "timezone"), message=f"`{zone}` is not a timezone's name", fix=fix)
+    zone, at = cluster.site.timezone, ("site", "timezone")
+    if zone not in _zones():
+        # Sorted, so that of equally near ones always the same is meant.
+        known = sorted(_zones())
+        fix, message = suggest(zone, known, "as in Asia/Seoul or Etc/UTC"), f"`{zone}` is not a timezone's name"
+        yield Finding(at=at, message=message, fix=fix, edits=meant(at, zone, known))

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import entries, given_twice, repeats
+from generator.checks.places import entries, given_twice, listed_twice, repeats
 from generator.components import CATALOGUE
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding
+from generator.model.finding import Finding, put
 from generator.model.rule import rule, warning
 
 NAMESPACES = {"default"}.union(*(one.namespaces for one in CATALOGUE.values()))
@@ -39,7 +39,8 @@ def names_free(cluster: Cluster) -> Iterator[Finding]:
     for at, team in entries(cluster.teams, "teams"):
         if team.name in NAMESPACES or team.name.startswith("kube-"):
             message = f"the namespace {team.name} is not a team's: the system uses it"
-            yield Finding(at=(*at, "name"), message=message, fix=f"team-{team.name}")
+            where = (*at, "name")
+            yield Finding(at=where, message=message, edits=put(where, f"team-{team.name}"))
 
 
 @rule("GEN-TEAM-022", "a member is a group or a user")
@@ -94,7 +95,7 @@ def members_unique(cluster: Cluster) -> Iterator[Finding]:
             for kind, name in (("group", member.group), ("user", member.user))
             if name
         )
-        yield from given_twice(items, f"team {team.name} lists the {{}} twice", "remove one")
+        yield from listed_twice(items, f"team {team.name} lists the {{}} twice")
 
 
 @warning("GEN-TEAM-025", "priorities differ")
@@ -125,7 +126,8 @@ def not_privileged(cluster: Cluster) -> Iterator[Finding]:
     for at, team in entries(cluster.teams, "teams"):
         if team.security == "privileged":
             message = f"every member of {team.name} can become root on the nodes"
-            yield Finding(at=(*at, "security"), message=message, fix="security: baseline")
+            where = (*at, "security")
+            yield Finding(at=where, message=message, edits=put(where, "baseline"))
 
 
 @warning("GEN-TEAM-027", "storage quotas need storage")

@@ -8,7 +8,7 @@ from generator.components.ceph_cluster.classes import block_class, bucket_class,
 from generator.components.minio.layout import STORAGE_CLASS
 from generator.model.capacity import ceph_raw
 from generator.model.cluster import Cluster
-from generator.model.finding import Path
+from generator.model.finding import Edit, Path, put, remove
 from generator.model.nodes import Disk, Machine
 from generator.model.storage import Bucket, CephFilesystem, CephObjectStore, CephPool, ObjectUser
 
@@ -83,6 +83,17 @@ def buckets(cluster: Cluster) -> list[tuple[Path, Bucket]]:
     """Return MinIO's buckets, each with its place."""
     objects = cluster.storage.objects
     return entries(objects.buckets if objects else (), *OBJECTS, "buckets")
+
+
+def kept_for(at: Path, bucket: Bucket, days: int, *, locked: bool) -> tuple[Edit, ...]:
+    """Return the changes after which the bucket at this place keeps old versions so long: by its lock where it has one
+    or shall get one.
+    """
+    lock = put((*at, "lock", "days"), days) if bucket.lock else put((*at, "lock"), {"days": days})
+    lock = lock if locked or bucket.lock else ()
+    versions = remove((*at, "versioning")) if lock and not bucket.versioning else ()
+    longer = put((*at, "expireVersions"), days) if bucket.expire_versions < days else ()
+    return (*lock, *versions, *longer)
 
 
 def users(cluster: Cluster) -> list[tuple[Path, ObjectUser]]:

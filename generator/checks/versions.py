@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from generator.checks.places import meant
 from generator.components import CATALOGUE, absent
 from generator.components.component import NAMESPACES
 from generator.components.definition import Version
 from generator.model.cluster import Cluster, ComponentSettings
-from generator.model.finding import Finding
+from generator.model.finding import Finding, put, remove
 from generator.model.rule import rule, warning
 from generator.model.served import minor_of
 from generator.spec.near import suggest
@@ -50,7 +51,8 @@ def known_component(cluster: Cluster) -> Iterator[Finding]:
     for name in cluster.components:
         if name not in COMPONENTS:
             fix = suggest(name, COMPONENTS, f"one of {', '.join(sorted(COMPONENTS))}")
-            yield Finding(at=("components", name), key=True, message=f"there is no component {name}", fix=fix)
+            at, message = ("components", name), f"there is no component {name}"
+            yield Finding(at=at, key=True, message=message, fix=fix, edits=meant(at, name, COMPONENTS, key=True))
 
 
 def known_versions(name: str) -> tuple[Version, ...]:
@@ -72,8 +74,8 @@ def known_version(cluster: Cluster) -> Iterator[Finding]:
         if settings.version is not None and name in COMPONENTS and settings.version not in known:
             has = f"known are {', '.join(known)}" if known else "it comes with gen"
             message = f"{name} has no version {settings.version}: {has}"
-            fix = known[0] if known else "remove `version`"
-            yield Finding(at=("components", name, "version"), message=message, fix=fix)
+            at = ("components", name, "version")
+            yield Finding(at=at, message=message, edits=put(at, known[0]) if known else remove(at))
 
 
 @warning("GEN-K8S-023", "no settings for what somebody else installs")
@@ -91,7 +93,8 @@ def unmanaged_settings(cluster: Cluster) -> Iterator[Finding]:
         if not settings.managed and idle:
             message = f"{name} is not managed here, so {' and '.join(idle)} have no effect"
             at, also = ("components", name, idle[0]), ("components", name, "managed")
-            yield Finding(at=at, key=True, also=also, message=message, fix="remove them")
+            edits = tuple(edit for key in idle for edit in remove(("components", name, key)))
+            yield Finding(at=at, key=True, also=also, message=message, edits=edits)
 
 
 @warning("GEN-K8S-024", "no settings for components that the cluster does not have")
@@ -111,7 +114,8 @@ def settings_in_use(cluster: Cluster) -> Iterator[Finding]:
     for name in cluster.components:
         if name in reasons:
             message = f"the cluster has no {name}: {reasons[name]}"
-            yield Finding(at=("components", name), key=True, message=message, fix="remove it, or ask for the component")
+            at, fix = ("components", name), "remove it, or ask for the component"
+            yield Finding(at=at, key=True, message=message, fix=fix, edits=remove(at))
 
 
 @warning("GEN-COMP-001", "chart values for components with a chart")

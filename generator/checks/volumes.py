@@ -14,7 +14,7 @@ from generator.checks.tiers import (
 )
 from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, in_words, put, remove
 from generator.model.rule import rule, warning
 
 
@@ -45,7 +45,8 @@ def quota_fits(cluster: Cluster) -> Iterator[Finding]:
     for name, at, pool, _ in ceph_pools(cluster):
         if pool.quota and 0 < (usable := ceph_usable(cluster, pool)).value < pool.quota.value:
             message = f"{name} may grow to {pool.quota.human()}, and its disks hold {usable.human()}"
-            yield Finding(at=(*at, "quota"), message=message, fix=f"quota: {usable.value // 2**30}Gi at most")
+            edits = put((*at, "quota"), f"{usable.value // 2**30}Gi")
+            yield Finding(at=(*at, "quota"), message=message, fix=f"{in_words(edits)} at most", edits=edits)
 
 
 @rule("GEN-CEPH-030", "names in Ceph are given once")
@@ -91,7 +92,8 @@ def gateways_several(cluster: Cluster) -> Iterator[Finding]:
     for at, store in object_stores(cluster):
         if store.gateways < 2:
             message = f"object store {store.name} has one gateway"
-            yield Finding(at=(*at, "gateways"), message=message, fix="gateways: 2")
+            where = (*at, "gateways")
+            yield Finding(at=where, message=message, edits=put(where, 2))
 
 
 @warning("GEN-CEPH-034", "quotas that the disks can hold together")
@@ -133,7 +135,8 @@ def one_default(cluster: Cluster) -> Iterator[Finding]:
     for placed in found[1:]:
         message = f"{placed.name} and {found[0].name} both have the default storage class"
         also = (*found[0].at, "default")
-        yield Finding(at=(*placed.at, "default"), also=also, message=message, fix="remove `default` from one")
+        where, fix = (*placed.at, "default"), "remove `default` from one"
+        yield Finding(at=where, also=also, message=message, fix=fix, edits=remove(where))
 
 
 @rule("GEN-CEPH-041", "storage classes are named once")

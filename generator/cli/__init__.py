@@ -6,11 +6,13 @@ import signal
 import sys
 from contextlib import suppress
 from importlib import import_module
+from io import StringIO
 from typing import TYPE_CHECKING
 
 import click
 
 from generator import __version__
+from generator.cli.terminal import colour, say
 from generator.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,7 +85,11 @@ def main() -> None:
     # One command makes few cycles, and looking for them costs a tenth of a render.
     gc.disable()
     signal.signal(signal.SIGTERM, _stopped)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     code = run(sys.argv[1:])
+    # What is done is done: from here on Ctrl-C could only end in a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Nor need the interpreter look through everything once more before it ends: a thirtieth.
     gc.freeze()
     sys.exit(code)
@@ -100,15 +106,17 @@ def _stopped(_number: int, _frame: object) -> None:
 def run(arguments: list[str]) -> int:
     """Run `gen` with these arguments and return its exit code; what the user caused is one message."""
     try:
-        code = cli.main(arguments, prog_name="gen", standalone_mode=False)
+        code = cli.main(arguments, prog_name="gen", standalone_mode=False, color=colour())
     except click.ClickException as error:
-        error.show()
+        shown = StringIO()
+        error.show(shown)
+        say(shown.getvalue(), err=True, nl=False)
         return error.exit_code
     except UsageError as error:
-        click.echo(f"gen: {error}", err=True)
+        say(f"gen: {error}", err=True)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("gen: stopped", err=True)
+        say("gen: stopped", err=True)
         return 130
     except BrokenPipeError:
         # The reader of a pipe went away (`gen check | head`): not worth a word.
@@ -136,7 +144,7 @@ def _printing(error: OSError) -> bool:
 def _unwritten(error: OSError) -> int:
     """Tell that nobody will read what was to be printed, and keep the interpreter from telling it once more."""
     with suppress(OSError):  # where standard error is full as well, there is nobody to tell
-        click.echo(f"gen: standard output could not be written: {error.strerror}", err=True)
+        say(f"gen: standard output could not be written: {error.strerror}", err=True)
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 2
@@ -156,6 +164,6 @@ def _bug() -> int:
     import traceback  # noqa: PLC0415 - only when it is needed
 
     if "GEN_DEBUG" not in os.environ:
-        click.echo("gen: this is a bug in gen, not in your files. Please report what follows:", err=True)
+        say("gen: this is a bug in gen, not in your files. Please report what follows:", err=True)
     traceback.print_exc()
     return BUG

@@ -7,6 +7,7 @@ import click
 
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import OUTPUT, show_findings, summary
+from generator.cli.terminal import say
 from generator.errors import UsageError
 from generator.repository.cluster_files import Loaded, load
 
@@ -47,9 +48,9 @@ def command(
     show_findings(loaded, output)
     wrong = any(one.wrong for one in loaded)
     if output == "text":
-        click.echo(summary(loaded))
+        say(summary(loaded))
         if not wrong:
-            click.echo("next: gen render")
+            say("next: gen render")
     return int(wrong)
 
 

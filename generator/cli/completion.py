@@ -3,6 +3,8 @@
 import click
 from click.shell_completion import get_completion_class
 
+from generator.cli.terminal import say
+
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -15,4 +17,4 @@ def command(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind  # noqa: S101 - the choice above names known shells
-    click.echo(kind(cli, {}, "gen", "_GEN_COMPLETE").source())
+    say(kind(cli, {}, "gen", "_GEN_COMPLETE").source())

@@ -10,6 +10,7 @@ import click
 from generator import __version__
 from generator.cli.extras import NEEDED_BY, absent
 from generator.cli.options import ROOT
+from generator.cli.terminal import say, styled
 from generator.components.component import HELM
 from generator.errors import UsageError
 from generator.layout.tree import lay_out, merge
@@ -32,7 +33,7 @@ def command(directory: Path) -> int:
     """
     lines = [*machine(), *repository(directory.absolute())]
     for state, text in lines:
-        click.echo(f"{click.style(state, fg=COLOURS[state])}  {text}")
+        say(f"{styled(state, COLOURS[state])}  {text}")
     return int(any(state == WRONG for state, _ in lines))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from generator.cli.options import ROOT, root_of
+from generator.cli.terminal import bold, say, styled
 from generator.errors import UsageError
 from generator.model.rule import Explained, explained
 from generator.spec.near import did_you_mean, nearest
@@ -31,7 +32,7 @@ def command(code: str, path: str | None, directory: Path) -> None:
         return
     from generator.repository.origin import origin  # noqa: PLC0415 - the other half of this verb
 
-    click.echo(origin(root_of(directory), code, path))
+    say(origin(root_of(directory), code, path))
 
 
 def _known(code: str) -> Explained:
@@ -61,9 +62,9 @@ def explanations() -> dict[str, Explained]:
 
 
 def _show(one: Explained) -> None:
-    click.secho(f"{one.code}: {one.title}", bold=True)
-    click.echo(f"\n{click.wrap_text(one.why, 100)}\n")
+    say(bold(f"{one.code}: {one.title}"))
+    say(f"\n{click.wrap_text(one.why, 100)}\n")
     for title, example, colour in (("wrong", one.wrong, "red"), ("right", one.right, "green")):
         if example:
-            click.secho(f"{title}:", fg=colour)
-            click.echo("".join(f"    {line}\n" for line in example.splitlines()))
+            say(styled(f"{title}:", colour))
+            say("".join(f"    {line}\n" for line in example.splitlines()))

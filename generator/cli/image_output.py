@@ -1,15 +1,14 @@
 """Images as people and the tools that copy them read them."""
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 
-import click
 from msgspec import to_builtins
 
 from generator.cli.output import data
+from generator.cli.terminal import say, say_json
 from generator.layout.emit import emit
 from generator.model.finding import Finding, Position, dotted
 from generator.model.plural import plural
@@ -31,11 +30,11 @@ def table(found: Sequence[Image]) -> None:
     for row in rows:
         cells = [row[column].rjust(widths[2]) if column == 2 else row[column].ljust(widths[column]) for column in shown]
         if len(row[0]) > widths[0]:
-            click.echo(row[0])
+            say(row[0])
             cells[0] = " " * widths[0]
-        click.echo("  ".join(cells).rstrip())
+        say("  ".join(cells).rstrip())
     if any(row[1].endswith("*") for row in rows):
-        click.echo("* known, not pinned; `gen images --lock` pins it", err=True)
+        say("* known, not pinned; `gen images --lock` pins it", err=True)
 
 
 def _row(image: Image) -> tuple[str, str, str, str]:
@@ -51,14 +50,14 @@ def lists(found: Sequence[Image], mirrors: Iterable[str | None], output: str) ->
     left_out = [image.name for image in found if image.of_site]
     whole = [image for image in found if not image.system_added and not image.of_site]
     if left_out:
-        click.echo(f"left out, the site's own and on the mirror already: {', '.join(left_out)}", err=True)
+        say(f"left out, the site's own and on the mirror already: {', '.join(left_out)}", err=True)
     if output == "plain":
-        click.echo("".join(f"{image.reference}\n" for image in whole), nl=False)
+        say("".join(f"{image.reference}\n" for image in whole), nl=False)
         return
-    click.echo(emit(skopeo(whole)), nl=False)
+    say(emit(skopeo(whole)), nl=False)
     for mirror in sorted({mirror or "REGISTRY/PATH" for mirror in mirrors}):
         command = f"skopeo sync --all --preserve-digests --scoped --src yaml --dest docker images.yaml {mirror}"
-        click.echo(f"save this as images.yaml, then: {command}", err=True)
+        say(f"save this as images.yaml, then: {command}", err=True)
 
 
 def show_totals(found: Sequence[Image], unreadable: int, *, locked: bool) -> None:
@@ -66,14 +65,14 @@ def show_totals(found: Sequence[Image], unreadable: int, *, locked: bool) -> Non
     for image in found:
         if image.system_added:
             words = "the operator adds the node's system to the tag (-ubuntu24.04): copy those that your nodes need"
-            click.echo(f"note: {image.name}: {words}", err=True)
+            say(f"note: {image.name}: {words}", err=True)
     pinned = sum(image.pinned for image in found)
     if locked:
         _show_by_tag(found)
     sized = [image.size for image in found if image.size is not None]
     size = f", {sum(sized) / 1e9:.2f} GB in {len(sized)} of them, layers that they share counted each time"
     more = f"{size if sized else ''}{f', {unreadable} not readable' if unreadable else ''}"
-    click.echo(f"{plural(len(found), 'image')}, {pinned} pinned by digest{more}", err=True)
+    say(f"{plural(len(found), 'image')}, {pinned} pinned by digest{more}", err=True)
 
 
 def _show_by_tag(found: Sequence[Image]) -> None:
@@ -83,7 +82,7 @@ def _show_by_tag(found: Sequence[Image]) -> None:
         if image.by_tag:
             by_reason.setdefault(image.by_tag, []).append(image.name)
     for reason, those in by_reason.items():
-        click.echo(f"by tag: {reason}: {', '.join(those)}", err=True)
+        say(f"by tag: {reason}: {', '.join(those)}", err=True)
 
 
 def show_answers(failed: Mapping[str, ImageAnswer]) -> None:
@@ -95,7 +94,7 @@ def show_answers(failed: Mapping[str, ImageAnswer]) -> None:
         away = failed[those[0]].unreachable
         many = plural(len(those), "image")
         lines = [f"{error} ({many})"] if away else [f"{name}: {error}" for name in those]
-        click.echo("\n".join(lines), err=True)
+        say("\n".join(lines), err=True)
 
 
 def show_clusters(listed: Iterable[ClusterImages]) -> None:
@@ -103,7 +102,7 @@ def show_clusters(listed: Iterable[ClusterImages]) -> None:
     for each in listed:
         lines = [*map(_line, (*each.findings, *each.notes)), *_unseen(each)]
         for line in lines:
-            click.echo(line, err=True)
+            say(line, err=True)
 
 
 def _unseen(each: ClusterImages) -> Iterator[str]:
@@ -128,7 +127,7 @@ def _line(one: Finding) -> str:
 
 def show_json(document: object) -> None:
     """Print data as JSON."""
-    click.echo(json.dumps(document, indent=2))
+    say_json(document)
 
 
 def image_data(found: Iterable[Image], listed: Sequence[ClusterImages], root: Path) -> dict[str, object]:

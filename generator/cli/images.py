@@ -11,6 +11,7 @@ import click
 from generator.cli.image_output import image_data, lists, show_answers, show_clusters, show_json, show_totals, table
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings, summary
+from generator.cli.terminal import say
 from generator.errors import UsageError
 from generator.layout.lock import LOCK, LockFile
 from generator.model.plural import plural
@@ -66,7 +67,7 @@ def command(  # noqa: PLR0913 - the verb's options
     loaded = load(root, clusters)
     if any(one.wrong for one in loaded):
         show_findings(loaded, "text")
-        click.echo(summary(loaded), err=True)
+        say(summary(loaded), err=True)
         return 1
     if output == "cyclonedx" and len(loaded) > 1:
         raise UsageError(f"an SBOM is of one cluster: --cluster {loaded[0].name}")
@@ -87,23 +88,23 @@ def command(  # noqa: PLR0913 - the verb's options
 def _progress(number: int, total: int) -> None:
     """Say on a terminal how many registries have answered."""
     if sys.stderr.isatty():
-        click.echo(f"\r{number} of {total} asked", err=True, nl=number == total)
+        say(f"\r{number} of {total} asked", err=True, nl=number == total)
 
 
 def _lock(root: Path, found: Sequence[Image], listed: Sequence[ClusterImages], lock: Mapping[str, str]) -> int:
     """Write the digests of what has a tag and no digest of its own, and render everything with them."""
     new = new_digests(found, listed, lock, _progress)
     for name, old in new.moved.items():
-        click.echo(f"moved: {name} was {old} and is {new.digests[name]}")
+        say(f"moved: {name} was {old} and is {new.digests[name]}")
     show_answers(new.failed)
     if new.unreachable:
-        click.echo(f"{LOCK}: nothing was written: not every registry could be asked; try again", err=True)
+        say(f"{LOCK}: nothing was written: not every registry could be asked; try again", err=True)
         return 1
     unused = forgotten(found, listed, names(root), lock)
     for name in unused:
-        click.echo(f"forgotten: {name}: no cluster names it any more")
+        say(f"forgotten: {name}: no cluster names it any more")
     code = _render(root, new.digests, unused)
-    click.echo(f"{plural(len(new.digests), 'image')} locked by digest, {len(new.failed)} not")
+    say(f"{plural(len(new.digests), 'image')} locked by digest, {len(new.failed)} not")
     return max(code, int(bool(new.failed)))
 
 
@@ -111,20 +112,20 @@ def _render(root: Path, digests: Mapping[str, str], unused: Sequence[str]) -> in
     loaded = load(root)
     if any(one.wrong for one in loaded):
         show_findings(loaded, "text")
-        click.echo(f"{summary(loaded)}: nothing was written", err=True)
+        say(f"{summary(loaded)}: nothing was written", err=True)
         return 1
     outcome = render(
         root,
         loaded,
         dry_run=False,
-        waiting=lambda text: click.echo(text, err=True),
+        waiting=lambda text: say(text, err=True),
         fresh=VendoredChange(lock=LockFile(images=digests), unused=frozenset(unused)),
     )
     for text in refusals(outcome.edits):
-        click.secho(text, err=True)
+        say(text, err=True)
     refused = "nothing was written; settle this with `gen render` first, which has --discard"
     written = refused if outcome.refused else f"{plural(len(outcome.plan.changes), 'file')} changed"
-    click.echo(f"{LOCK}: {written}")
+    say(f"{LOCK}: {written}")
     return int(outcome.refused)
 
 

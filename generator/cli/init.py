@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from generator.cli.terminal import say
 from generator.errors import UsageError
 from generator.model.base import DNS_LABEL
 from generator.model.cluster import cluster_file
@@ -32,10 +33,10 @@ def command(name: str, directory: Path, *, dry_run: bool) -> None:
     if (directory / cluster_file(name)).exists():
         raise UsageError(f"{cluster_file(name)}: exists already; edit it, or choose another name")
     once = {cluster_file(name): starter(name), **scaffold()}
-    with exclusive(directory, lambda text: click.echo(text, err=True)) as lock:
+    with exclusive(directory, lambda text: say(text, err=True)) as lock:
         found = plan(lock.root, {}, once, Owned())
         if not dry_run:
             write(lock, found)
     for change in found.changes:
-        click.echo(f"{'would write' if dry_run else 'wrote'} {change.path}")
-    click.echo(f"next: edit {cluster_file(name)}, then gen check")
+        say(f"{'would write' if dry_run else 'wrote'} {change.path}")
+    say(f"next: edit {cluster_file(name)}, then gen check")

@@ -1,14 +1,15 @@
 """How findings are shown: for people, for programs, and on the lines of a pull request."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from generator.model.finding import Finding, Position, Severity, dotted
+from generator.cli.terminal import annotate, one_line, say, say_json, styled, visible, width
+from generator.model.finding import Edit, Finding, Position, Severity, dotted
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded
+from generator.spec.document import from_the_top
 
 if TYPE_CHECKING:
     from generator.repository.locate import Located
@@ -20,6 +21,8 @@ OUTPUT = click.option(
     show_default=True,
     help="How findings are printed.",
 )
+MOST = 1000
+"""Findings that are printed; beyond that only JSON has them."""
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 
@@ -27,7 +30,7 @@ def show_findings(loaded: Sequence[Loaded], output: str) -> None:
     """Print every finding of every cluster file to standard output."""
     found = located(loaded)
     if output == "json":
-        click.echo(json.dumps({"findings": [data(one) for one in found]}, indent=2, ensure_ascii=False))
+        say_json({"findings": [data(one) for one in found]})
     else:
         show(found, output)
 
@@ -42,10 +45,27 @@ def located(loaded: Sequence[Loaded]) -> list["Located"]:
     return Locator(loaded).locate(findings)
 
 
-def show(found: Iterable["Located"], output: str) -> None:
-    """Print findings as text or as GitHub's annotations."""
-    for one in found:
-        (_github if output == "github" else _text)(one)
+def show(found: Sequence["Located"], output: str) -> None:
+    """Print findings as text or as GitHub's annotations: `MOST` of them, and as text only the first few of those that
+    have one cause.
+    """
+    if output == "github":
+        for one in found[:MOST]:
+            _github(one)
+    elif found:
+        from generator.cli.groups import grouped  # noqa: PLC0415 - not for files that are right
+
+        groups = grouped(found)
+        for group in groups[:MOST]:
+            if group.more:
+                say(f"{len(group.members)} findings have one cause: {one_line(group.cause)}\n")
+            for one in group.shown:
+                _text(one)
+            if group.more:
+                say(f"... and {group.more} more with that cause (all of them: --output json)\n")
+        found = [one for group in groups for one in group.members[:1]]
+    if len(found) > MOST:
+        say(f"... and {len(found) - MOST} more findings (all of them: --output json)", err=True)
 
 
 def summary(loaded: Sequence[Loaded]) -> str:
@@ -66,30 +86,24 @@ def _message(finding: Finding) -> str:
 
 def _text(one: "Located") -> None:
     finding = one.finding
-    place = click.style(f"{finding.file}:{one.at.line}:{one.at.column}", bold=True)
-    severity = click.style(finding.severity, fg=COLOURS[finding.severity])
-    click.echo(f"{place} {severity} {finding.code}: {_visible(_message(finding))}")
+    place = styled(f"{finding.file}:{one.at.line}:{one.at.column}", "bold")
+    severity = styled(finding.severity, COLOURS[finding.severity])
+    say(f"{place} {severity} {finding.code}: {one_line(_message(finding))}")
     if one.line:
-        click.echo(_excerpt(one.line, one.at, _also(one)))
+        say(_excerpt(one.line, one.at, _also(one)))
     if finding.fix:
-        click.echo(f"   fix: {_visible(finding.fix)}")
-    click.echo()
+        say(f"   fix: {one_line(finding.fix)}")
+    say()
 
 
 def _excerpt(line: str, at: Position, also: str) -> str:
     """Show the line with carets below; a very long one is cut to what stands around the place."""
     start = max(0, at.column - 60) if len(line) > 160 else 0
-    piece = _visible(line[start : start + 160])
+    piece = visible(line[start : start + 160])
     number = f"{at.line:5}"
-    carets = "^" * max(1, min(at.end - at.column, 160 - (at.column - 1 - start)))
-    return f"{number} | {piece}\n{' ' * len(number)} | {' ' * (at.column - 1 - start)}{carets}{also}"
-
-
-def _visible(text: str) -> str:
-    """Return text that cannot command a terminal, each character still one column."""
-    return "".join(
-        char if char.isprintable() else " " if char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text
-    )
+    before, shown = piece[: at.column - 1 - start], piece[at.column - 1 - start : at.end - 1 - start]
+    carets = "^" * max(1, width(shown))
+    return f"{number} | {piece}\n{' ' * len(number)} | {' ' * width(before)}{carets}{also}"
 
 
 def _also(one: "Located") -> str:
@@ -103,13 +117,9 @@ def _also(one: "Located") -> str:
 def _github(one: "Located") -> None:
     finding, at = one.finding, one.at
     text = f"{_message(finding)}\nfix: {finding.fix}" if finding.fix else _message(finding)
-    place = f"file={finding.file},line={at.line},col={at.column},endColumn={at.end},title={finding.code}"
-    click.echo(f"::{finding.severity} {place}::{for_github(text)}")
-
-
-def for_github(text: str) -> str:
-    """Return a message with GitHub's own escapes: a line feed would end the command."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    annotate(
+        finding.severity, text, file=finding.file, line=at.line, col=at.column, endColumn=at.end, title=finding.code
+    )
 
 
 def data(one: "Located") -> dict[str, object]:
@@ -127,5 +137,13 @@ def data(one: "Located") -> dict[str, object]:
         **({"object": finding.about} if finding.object else {}),
         **({"path": dotted(finding.at)} if pointed else {}),
         **({"also": {"line": also.line, "column": also.column}} if also else {}),
+        **({"cause": finding.cause} if finding.cause else {}),
         **({"fix": finding.fix} if finding.fix else {}),
+        **({"edits": [_edit(each) for each in finding.edits]} if finding.edits else {}),
     }
+
+
+def _edit(edit: Edit) -> dict[str, object]:
+    """Return a change for JSON, with its path from the beginning of the file."""
+    path = from_the_top(edit.at)
+    return {"do": edit.do, "path": path, **({} if edit.do == "remove" else {"value": edit.value})}

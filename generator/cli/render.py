@@ -1,6 +1,5 @@
 """`gen render`."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +8,8 @@ from time import perf_counter
 import click
 
 from generator.cli.options import CLUSTER, ROOT, discarded, root_of
-from generator.cli.output import OUTPUT, for_github, show_findings, summary
+from generator.cli.output import OUTPUT, show_findings, summary
+from generator.cli.terminal import annotate, bold, say, say_json
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.hand_edits import refusals
@@ -47,7 +47,7 @@ def command(  # noqa: PLR0913 - the verb's options
     loaded = load(root, clusters)
     if any(one.wrong for one in loaded):
         show_findings(loaded, output)
-        click.echo(f"{summary(loaded)}: nothing was written", err=True)
+        say(f"{summary(loaded)}: nothing was written", err=True)
         return 1
     dropped = discarded(root, discard)
     try:
@@ -56,12 +56,12 @@ def command(  # noqa: PLR0913 - the verb's options
             loaded,
             dry_run=dry_run or only_check,
             discard=dropped,
-            waiting=lambda text: click.echo(text, err=True),
+            waiting=lambda text: say(text, err=True),
             verify=only_check,
         )
     except OwnFileError as error:
         if output == "github":
-            click.echo(f"::error file={error.path}::{for_github(str(error))}")
+            annotate("error", str(error), file=error.path)
         raise
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(loaded, outcome, written=not (dry_run or only_check), seconds=perf_counter() - begun)
@@ -72,26 +72,24 @@ def _show(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: flo
     show_findings(loaded, "text")
     counted = _counted(outcome)
     for name, components in outcome.components.items():
-        click.echo(
-            f"{click.style(name, bold=True)}: {plural(len(components), 'component')} in {outcome.seconds[name]:.2f} s"
-        )
+        say(f"{bold(name)}: {plural(len(components), 'component')} in {outcome.seconds[name]:.2f} s")
         for component in ("argocd", "bootstrap", "namespaces", *components):
             place = "clusters" if component in {"argocd", "bootstrap"} else "overlays"
             if kinds := counted.get((place, name, component)):
-                click.echo(f"  {component:24} {_words(kinds)}")
+                say(f"  {component:24} {_words(kinds)}")
     for parts, kinds in counted.items():
         # Folders that clusters share, and clusters that are gone.
         if len(parts) == 1 or parts[1] not in outcome.components:
-            click.echo(f"  {'/'.join(parts)}: {_words(kinds)}")
+            say(f"  {'/'.join(parts)}: {_words(kinds)}")
     if not written:
         _list(outcome)
     for text in vendoring(outcome):
-        click.echo(text, err=True)
+        say(text, err=True)
     for note in outcome.notes:
-        click.echo(f"note: {note}", err=True)
+        say(f"note: {note}", err=True)
     for text in refusals(outcome.edits):
-        click.echo(text, err=True)
-    click.echo(_summary(outcome, written=written, seconds=seconds))
+        say(text, err=True)
+    say(_summary(outcome, written=written, seconds=seconds))
 
 
 def vendoring(outcome: Outcome) -> Iterator[str]:
@@ -113,26 +111,27 @@ def _list(outcome: Outcome) -> None:
     """Name the files that differ: a whole first render would fill the screen, so only some of many."""
     changes = outcome.plan.changes
     for change in changes[:LISTED]:
-        click.echo(f"  {change.kind} {change.path}")
+        say(f"  {change.kind} {change.path}")
     if len(changes) > LISTED:
-        click.echo(f"  ... and {len(changes) - LISTED} more (all of them: --output json)")
+        say(f"  ... and {len(changes) - LISTED} more (all of them: --output json)")
 
 
 def _show_github(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
     show_findings(loaded, "github")
     for change in () if written else outcome.plan.changes:
-        click.echo(f"::error file={change.path}::stale ({change.kind}): run `gen render` and commit what it writes")
+        text = f"stale ({change.kind}): run `gen render` and commit what it writes"
+        annotate("error", text, file=change.path)
     for edit in outcome.edits:
-        click.echo(f"::error file={edit.path},line={edit.line}::edited by hand: gen would overwrite it")
+        annotate("error", "edited by hand: gen would overwrite it", file=edit.path, line=edit.line)
     wrong = [(name, "stale: inflated from other inputs") for name in outcome.stale]
     wrong += [(name, "not as `gen vendor` wrote it") for name in outcome.damaged]
     for name, what in wrong:
         cluster, component = name.split("/")
         place = f"overlays/{cluster}/{component}/upstream/inputs.yaml"
-        click.echo(f"::error file={place}::{what}; run `gen vendor` and commit what it writes")
+        annotate("error", f"{what}; run `gen vendor` and commit what it writes", file=place)
     for note in outcome.notes:
-        click.echo(f"::notice::{for_github(note)}")
-    click.echo(_summary(outcome, written=written, seconds=seconds))
+        annotate("notice", note)
+    say(_summary(outcome, written=written, seconds=seconds))
 
 
 def _counted(outcome: Outcome) -> dict[tuple[str, ...], Counter[str]]:
@@ -178,4 +177,4 @@ def _show_json(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds
         "handEdits": [{"path": edit.path, "kind": edit.kind, "commit": edit.commit} for edit in outcome.edits],
         "notes": list(outcome.notes),
     }
-    click.echo(json.dumps(data, indent=2))
+    say_json(data)

@@ -1,17 +1,16 @@
 """`gen check --rendered` and `--server`: built objects, judged and shown."""
 
-import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-import click
 from msgspec import Struct
 
 from generator.build.objects import Built
 from generator.cli.explain import explanations
 from generator.cli.options import root_of
 from generator.cli.output import data, located, show, summary, tally
+from generator.cli.terminal import annotate, bold, say, say_json
 from generator.errors import UsageError
 from generator.live import refusals
 from generator.model.cluster import Waiver
@@ -53,7 +52,7 @@ def check_rendered(options: CheckOptions) -> int:
     found = [*located(loaded), *(each for one in judged for each in one.found)]
     _SHOW[options.output](found, judged)
     if loaded and not judged:
-        click.echo(f"{summary(loaded)}: nothing was built", err=True)
+        say(f"{summary(loaded)}: nothing was built", err=True)
     return int(any(one.finding.severity == Severity.ERROR for one in found))
 
 
@@ -87,20 +86,20 @@ def _show_text(found: list[Located], judged: list[Judged]) -> None:
     show(found, "text")
     for one in judged:
         notes = f", {plural(len(one.notes), 'note')}" if one.notes else ""
-        click.echo(f"{click.style(one.name, bold=True)}: {plural(one.objects, 'object')}, {tally(one.findings)}{notes}")
+        say(f"{bold(one.name)}: {plural(one.objects, 'object')}, {tally(one.findings)}{notes}")
         for waiver, number in one.waived:
-            click.echo(f"  {_waived(waiver, number)}")
+            say(f"  {_waived(waiver, number)}")
         for text in one.unjudged:
-            click.echo(f"  not judged: {text}")
+            say(f"  not judged: {text}")
 
 
 def _show_github(found: list[Located], judged: list[Judged]) -> None:
     show(found, "github")
     for one in judged:
         for waiver, number in one.waived:
-            click.echo(f"::notice::{one.name}: {_waived(waiver, number)}")
+            annotate("notice", f"{one.name}: {_waived(waiver, number)}")
         for text in one.unjudged:
-            click.echo(f"::notice::{one.name}: not judged: {' '.join(text.split())}")
+            annotate("notice", f"{one.name}: not judged: {' '.join(text.split())}")
 
 
 def _show_json(found: list[Located], judged: list[Judged]) -> None:
@@ -119,7 +118,7 @@ def _show_json(found: list[Located], judged: list[Judged]) -> None:
         }
         for one in judged
     }
-    click.echo(json.dumps({"findings": [data(one) for one in found], "judged": by_name}, indent=2, ensure_ascii=False))
+    say_json({"findings": [data(one) for one in found], "judged": by_name})
 
 
 def _count(one: Judged, severity: Severity) -> int:

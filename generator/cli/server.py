@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 from msgspec import structs
 
 from generator.build.objects import Built
+from generator.cli.terminal import say
 from generator.live.server import ServerAnswers, ask_server
 from generator.model.plural import plural
 from generator.model.served import minor_of
@@ -21,7 +21,7 @@ def check_server(built: Built, kubeconfig: Path | None, context: str | None) -> 
     """
     asked = ask_server(built, kubeconfig, context)
     for line in _lines(built, asked):
-        click.echo(line, err=True)
+        say(line, err=True)
     answers = asked.answers
     return structs.replace(answers, unjudged=(*answers.unjudged, _BLIND)) if asked.throw_away else answers
 

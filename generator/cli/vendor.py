@@ -1,6 +1,5 @@
 """`gen vendor`."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -9,7 +8,8 @@ from time import perf_counter
 import click
 
 from generator.cli.options import CLUSTER, ROOT, discarded, root_of
-from generator.cli.output import OUTPUT, for_github, show_findings, summary
+from generator.cli.output import OUTPUT, show_findings, summary
+from generator.cli.terminal import annotate, bold, say, say_json, styled
 from generator.errors import UsageError
 from generator.model.cluster import cluster_file
 from generator.model.plural import plural
@@ -82,7 +82,7 @@ def command(  # noqa: PLR0913 - the verb's options
     change = _moved(root, load(root, clusters), components, update=update)
     if any(one.wrong for one in change.loaded):
         show_findings(change.loaded, output)
-        click.echo(f"{summary(change.loaded)}: nothing was written", err=True)
+        say(f"{summary(change.loaded)}: nothing was written", err=True)
         return 1
     options = Options(
         how=FetchOptions(sources=sources(), offline=offline, again=frozenset(components if update else ())),
@@ -92,7 +92,7 @@ def command(  # noqa: PLR0913 - the verb's options
         discard=frozenset(discarded(root, discard)),
         cluster_files=change.files,
     )
-    report = vendor(root, change.loaded, options, _progress(), lambda text: click.echo(text, err=True))
+    report = vendor(root, change.loaded, options, _progress(), lambda text: say(text, err=True))
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(report, options, change.told, perf_counter() - begun)
     return int(bool(report.findings) or report.refused or (only_check and bool(report.differing)))
@@ -107,28 +107,28 @@ def _moved(root: Path, loaded: list[Loaded], components: tuple[str, ...], *, upd
 def _progress() -> Callable[[str], None]:
     """Tell each step while a person watches; a log gets the lines of components only."""
     watched = sys.stderr.isatty()
-    return lambda text: click.echo(f"  {text}", err=True) if watched else None
+    return lambda text: say(f"  {text}", err=True) if watched else None
 
 
 def _show(report: Report, options: Options, told: Sequence[str], seconds: float) -> None:
     for text in told:
-        click.echo(text)
+        say(text)
     for did in report.did:
-        click.echo(_line(did, failed=(did.cluster, did.component) in report.failed))
+        say(_line(did, failed=(did.cluster, did.component) in report.failed))
         if not options.check and not report.findings:
             for text in _changed(did):
-                click.echo(f"    {text}")
+                say(f"    {text}")
     for text in report.notes:
-        click.echo(f"note: {text}", err=True)
+        say(f"note: {text}", err=True)
     for text in _problems(report, options):
-        click.echo(text, err=True)
-    click.echo(_summary(report, options, seconds))
+        say(text, err=True)
+    say(_summary(report, options, seconds))
 
 
 def _line(did: Vendored, *, failed: bool) -> str:
-    place = click.style(f"{did.cluster}/{did.component}", bold=True)
+    place = bold(f"{did.cluster}/{did.component}")
     if failed:
-        return f"{place}: {click.style('failed', fg='red')}, {did.seconds:.1f} s (is {did.state})"
+        return f"{place}: {styled('failed', 'red')}, {did.seconds:.1f} s (is {did.state})"
     definitions = f", {did.definitions} CRDs" if did.definitions else ""
     pulled = f", {did.pulled} pulled" if did.pulled else ", cached"
     return f"{place}: {plural(did.objects, 'object')}{definitions}{pulled}, {did.seconds:.1f} s (was {did.state})"
@@ -152,7 +152,7 @@ def _several(paths: tuple[str, ...]) -> str:
 def _problems(report: Report, options: Options) -> Iterator[str]:
     for places, finding, more in grouped(report.findings):
         also = f"; so for {more} more" if more else ""
-        where = click.style(", ".join(map("/".join, places)), bold=True)
+        where = bold(", ".join(map("/".join, places)))
         yield f"{where}: {finding.message}{also}\n   fix: {finding.fix}"
     if report.outcome:
         yield from (f"note: {note}" for note in report.outcome.notes)
@@ -198,14 +198,13 @@ def _show_github(report: Report, options: Options, _told: Sequence[str], seconds
     for places, finding, _ in grouped(report.findings):
         file = finding.file or cluster_file(places[0][0])
         text = f"{', '.join(map('/'.join, places))}: {finding.message}\nfix: {finding.fix}"
-        click.echo(f"::error file={file}::{for_github(text)}")
+        annotate("error", text, file=file)
     for path in report.differing if options.check else ():
-        click.echo(
-            f"::error file={path}::not what the locked charts become: name its component to `gen vendor`, and commit"
-        )
+        text = "not what the locked charts become: name its component to `gen vendor`, and commit"
+        annotate("error", text, file=path)
     for edit in report.outcome.edits if report.outcome else ():
-        click.echo(f"::error file={edit.path},line={edit.line}::edited by hand: gen would overwrite it")
-    click.echo(_summary(report, options, seconds))
+        annotate("error", "edited by hand: gen would overwrite it", file=edit.path, line=edit.line)
+    say(_summary(report, options, seconds))
 
 
 def _show_json(report: Report, options: Options, told: Sequence[str], seconds: float) -> None:
@@ -225,7 +224,7 @@ def _show_json(report: Report, options: Options, told: Sequence[str], seconds: f
         "handEdits": [{"path": edit.path, "kind": edit.kind} for edit in outcome.edits] if outcome else [],
         "notes": [*report.notes, *(outcome.notes if outcome else ())],
     }
-    click.echo(json.dumps(data, indent=2))
+    say_json(data)
 
 
 def _data(did: Vendored) -> dict[str, object]:

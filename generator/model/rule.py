@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
-from generator.model.finding import Finding, Severity
+from generator.model.finding import Finding, Severity, in_words
 
 Subject = TypeVar("Subject")
 Check: TypeAlias = Callable[[Subject], Iterator[Finding]]
@@ -61,8 +61,11 @@ class Explained(Struct, frozen=True, kw_only=True):
         return why, _example(wrong), _example(right)
 
     def complete(self, finding: Finding) -> Finding:
-        """Return a finding with this code and its severity."""
-        return structs.replace(finding, code=self.code, severity=self.severity)
+        """Return a finding with this code and its severity, and with the words of its edits where it has none of its
+        own.
+        """
+        fix = finding.fix or in_words(finding.edits)
+        return structs.replace(finding, code=self.code, severity=self.severity, fix=fix)
 
 
 class Rule(Explained, Generic[Subject], frozen=True, kw_only=True):

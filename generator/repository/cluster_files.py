@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable, Sequence
+from operator import eq
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -10,12 +11,14 @@ from msgspec import Struct, structs
 from generator.checks import check, check_together
 from generator.errors import UsageError
 from generator.model.cluster import Cluster, cluster_file
-from generator.model.finding import Finding, Severity
+from generator.model.finding import Finding, Position, Severity, put
+from generator.model.finding import Path as Steps
 from generator.model.rule import Explained
 from generator.repository.parallel import spread
-from generator.spec.decode import decode
-from generator.spec.document import Document
+from generator.spec.decode import decode, decode_rest
+from generator.spec.document import Document, from_the_top
 from generator.spec.reader import SIZE, read
+from generator.spec.value_codes import MISSING_KEY
 
 MISNAMED = Explained(
     code="GEN-REPO-001",
@@ -119,22 +122,61 @@ def examine(content: bytes, file: str, name: str) -> Loaded:
     """Read, decode and check one file."""
     document = read(content, file)
     if not document.value:
-        # What could not be read at all would only show up again as missing keys.
-        return Loaded(name, document, None, tuple(structs.replace(each, file=file) for each in document.findings))
+        return Loaded(name, document, None, _ordered(document, [*document.findings, *_readable(document.rest)]))
     decoded = decode(document)
     if not isinstance(decoded, Cluster):
         places = {document.locate(finding)[0] for finding in document.findings}
         new = [finding for finding in decoded if document.locate(finding)[0] not in places]
-        return Loaded(name, document, None, _ordered(document, [*document.findings, *new]))
+        return Loaded(
+            name, document, None, _ordered(document, [*document.findings, *new, *_of_the_rest(document, new)])
+        )
     findings = [*document.findings, *check(decoded), *_misplaced(decoded, name)]
     return Loaded(name, document, decoded, _ordered(document, findings))
+
+
+def _readable(rest: Document | None) -> list[Finding]:
+    """Return the mistakes of form in what could be read behind a syntax error; a key that is missing may be what could
+    not be read.
+    """
+    decoded = decode(rest) if rest else None
+    if rest is None or not isinstance(decoded, list):
+        return []
+    told = [each for each in decoded if each.code != MISSING_KEY.code]
+    return [structs.replace(each, at=rest.locate(each)[0], edits=()) for each in told]
+
+
+def _of_the_rest(document: Document, mistakes: list[Finding]) -> list[Finding]:
+    """Return what the rules find in a file with mistakes: only of values that are given, as what is missing may be what
+    was left out, and not where they look at the place of a mistake.
+    """
+    found = decode_rest(document, mistakes)
+    if not found:
+        return []
+    cluster, places = found
+    return [each for each in check(cluster) if _is_given(document, each) and not _looks_at(each, places)]
+
+
+def _is_given(document: Document, finding: Finding) -> bool:
+    at = finding.at
+    return not isinstance(at, Position) and not finding.key and document.raw(from_the_top(at)) is not None
+
+
+def _looks_at(finding: Finding, places: list[Steps]) -> bool:
+    """Tell whether a finding is about one of these places, what is in it, or the section or list that holds it; or
+    about a pool, where a node may be missing from it.
+    """
+    own = [from_the_top(at) for at in (finding.at, finding.also) if at and not isinstance(at, Position)]
+    beside = any(len(at) >= len(place) - 1 and all(map(eq, at, place)) for at in own for place in places)
+    lost = any(place[1:2] == ("nodes",) and (len(place) == 3 or place[3:] == ("pool",)) for place in places)
+    return beside or (lost and any(at[1:2] == ("pools",) and len(at) > 2 for at in own))
 
 
 def _misplaced(cluster: Cluster, name: str) -> Iterable[Finding]:
     if cluster.name != name:
         message = f"the cluster is called {cluster.name}, its folder {name}"
         fix = f"call it {name}, or move the file to {cluster_file(cluster.name)}"
-        yield MISNAMED.complete(Finding(at=("metadata", "name"), message=message, fix=fix))
+        at = ("metadata", "name")
+        yield MISNAMED.complete(Finding(at=at, message=message, fix=fix, edits=put(at, name)))
 
 
 def _ordered(document: Document, findings: Iterable[Finding]) -> tuple[Finding, ...]:

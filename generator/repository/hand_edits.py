@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from generator.layout.lock import LOCK
 from generator.repository.git_folder import locate
 from generator.repository.history import History, Snapshot
-from generator.repository.lines import changed, first_difference, same
+from generator.repository.lines import changed, first_difference, has_conflict, same
 from generator.repository.plan import Change, Plan, Tree
 from generator.repository.record import Record
 from generator.repository.renames import Renames
@@ -25,7 +25,6 @@ HANDFUL = 5
 """How many edits are told one by one."""
 
 _VERSION = re.compile(rb'^gen: *"?([^"\s]+)', re.MULTILINE)
-_CONFLICT = re.compile(rb"^(<{7} .*\n)(?s:.*)^>{7} ", re.MULTILINE)
 
 
 class HandEdit(Struct, frozen=True, kw_only=True):
@@ -175,9 +174,10 @@ class _Judge:
         held = [place for place in places if self._read(place)]
         if others is not None and held:
             return next((edit for place in held if (edit := self._committed(place))), None)
-        if _CONFLICT.search(old):
-            return None
         before = change.new if standing is None else standing
+        known = [each for each in (standing, change.new) if each is not None]
+        if has_conflict(old) and known and not changed(old, known):
+            return None
         return _edit("uncommitted", path, old, before)
 
     def notes(self) -> Iterator[str]:
@@ -226,7 +226,7 @@ class _Judge:
         here, rendered = self._history.read(commit, at.path) or b"", (tree or {}).get(at.path)
         parents = [] if cut_off else self._parents(commit, at.path)
         before = [self._read(parent) or b"" for parent in parents]
-        if _CONFLICT.search(here) or not changed(here, [rendered or b"", *before]):
+        if not changed(here, [rendered or b"", *before]):
             return None, parents
         if tree is None:
             self._untold.add(at.path)

@@ -1,5 +1,6 @@
 """Contents compared line by line."""
 
+import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
@@ -14,10 +15,21 @@ def same(one: bytes, other: bytes) -> bool:
     return with_line_feeds(one) == with_line_feeds(other)
 
 
+def has_conflict(content: bytes) -> bool:
+    """Whether Git left a conflict in the content."""
+    return _CONFLICT.search(content) is not None
+
+
 def changed(here: bytes, others: Sequence[bytes]) -> bool:
-    """Whether some place of `here` differs from all `others`."""
-    lines = here.splitlines()
-    return bool(set.intersection(*(_places(lines, other.splitlines()) for other in others)))
+    """Whether some place of `here`, outside of conflicts that Git left, differs from all `others`."""
+    lines = _CONFLICT.sub(_BLOCK, here).splitlines()
+    places = set.intersection(*(_places(lines, other.splitlines()) for other in others))
+    blocks = (number for number, line in enumerate(lines) if line + b"\n" == _BLOCK)
+    return bool(places.difference(*((2 * number, 2 * number + 1, 2 * number + 2) for number in blocks)))
+
+
+_CONFLICT = re.compile(rb"^<{7} .*\n(?s:.*?)^>{7} .*\n?", re.MULTILINE)
+_BLOCK = b"<<<<<<< conflict >>>>>>>\n"
 
 
 def _places(lines: list[bytes], others: list[bytes]) -> set[int]:

@@ -46,13 +46,16 @@ class _Frame(Struct, gc=False):
 
 
 class Builder:
-    """Reads one text. `value` and `root` stay None unless the text is one mapping read to its end."""
+    """Reads one text. `value` and `root` stay None unless the text is one mapping read to its end; `stopped` is the
+    finding of the syntax error at which reading ended.
+    """
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
         self.value: Any = None
         self.root: YamlNode | None = None
         self.findings: list[Finding] = []
+        self.stopped: Finding | None = None
         self._stack: list[_Frame] = []
         self._quoted: Span | None = None
         self._documents = 0
@@ -62,7 +65,8 @@ class Builder:
         try:
             whole = self._events()
         except yaml.MarkedYAMLError as error:
-            self.findings.append(self._slip(error))
+            self.stopped = self._slip(error)
+            self.findings.append(self.stopped)
             whole = False
         if whole and not isinstance(self.value, dict):
             self._no_mapping()

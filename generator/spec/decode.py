@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from generator.model.cluster import Cluster, ClusterFile
-from generator.model.finding import Finding
+from generator.model.finding import Finding, Path
 from generator.model.quantity import Quantity
 from generator.model.resolve import resolve
 from generator.model.text import AddressRange, Port, Taint
@@ -40,6 +40,22 @@ def decode(document: Document) -> Cluster | list[Finding]:
         if findings:
             return findings
     return resolve(file)
+
+
+def decode_rest(document: Document, findings: list[Finding]) -> tuple[Cluster, list[Path]] | None:
+    """Return what the cluster would be without the mistakes that `findings` tell, and the places of the file, from its
+    beginning, that were changed or left out for it; None where too much is wrong.
+    """
+    from generator.spec.repair import repaired  # noqa: PLC0415 - only for files that are wrong
+
+    found = repaired(document, findings, hook)
+    if found is None:
+        return None
+    value, places = found
+    try:
+        return resolve(msgspec.convert(value, ClusterFile, dec_hook=hook)), places
+    except msgspec.ValidationError:
+        return None
 
 
 def _has_empty(value: Any) -> bool:

@@ -78,6 +78,11 @@ class Lines:
         return code.complete(Finding(message=printable(message), fix=printable(fix), at=at, also=other))
 
 
+def from_the_top(at: Path) -> Path:
+    """Return a finding's path as one from the beginning of the file."""
+    return at if not at or at[0] in BESIDE_SPEC else ("spec", *at)
+
+
 def line_start(text: str, offset: int) -> int:
     """Return where the line of a character begins."""
     return text.rfind("\n", 0, offset) + 1
@@ -94,10 +99,11 @@ class Document:
 
     `file` is the name as printed, `text` what was read without a byte order mark, `value` plain dicts,
     lists and scalars by YAML 1.2 (an empty dict where the file is no mapping or no YAML), and `findings`
-    what is wrong with it as YAML, in the order of the text. Paths here are relative to the file.
+    what is wrong with it as YAML, in the order of the text. `rest` is what could be read behind a syntax error, if
+    any. Paths here are relative to the file.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what reading gives
         self,
         file: str,
         text: str,
@@ -105,12 +111,14 @@ class Document:
         value: Any = None,
         root: YamlNode | None = None,
         findings: tuple[Finding, ...] = (),
+        rest: "Document | None" = None,
     ) -> None:
         self.file = file
         self.text = text
         self.value: Any = {} if value is None else value
         self.root = YamlNode(0, 0, children={}) if root is None else root
         self.findings = findings
+        self.rest = rest
         self._lines = Lines(text)
 
     def position(self, path: Path, *, key: bool = False) -> Position:
@@ -152,7 +160,7 @@ class Document:
     def _place(self, at: Path | Position, *, key: bool = False) -> Position:
         if isinstance(at, Position):
             return at
-        return self.position(at if not at or at[0] in BESIDE_SPEC else ("spec", *at), key=key)
+        return self.position(from_the_top(at), key=key)
 
 
 def _extent(node: YamlNode) -> Span:

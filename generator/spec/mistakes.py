@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from jsonschema.validators import extend
 from msgspec import Struct
 
-from generator.model.finding import Finding, Path, Position
+from generator.model.finding import Edit, Finding, Path, Position, put, remove, rename
 from generator.model.quantity import Quantity
 from generator.model.rule import Explained
 from generator.spec.document import BESIDE_SPEC, Document, printable
@@ -59,14 +59,19 @@ def explain(document: Document, text: str, hook: Hook) -> list[Finding]:
     """Return what keeps `document` from being decoded; `text` is msgspec's own complaint (if any), used where the
     schema finds nothing, and `hook` what reads custom types.
     """
-    errors = _validator(hook).iter_errors(document.value)
     teller = _Teller(document, hook)
-    found = capped(each for error in errors for each in teller.tell(_mistake(error)))
+    found = capped(each for mistake in violated(document.value, hook) for each in teller.tell(mistake))
     return found if found or not text else [teller.own_words(text)]
 
 
+def violated(value: Any, hook: Hook) -> Iterator[Mistake]:
+    """Yield what of the schema the values of a file break."""
+    return map(_mistake, validator(hook).iter_errors(value))
+
+
 @cache
-def _validator(hook: Hook) -> Any:
+def validator(hook: Hook) -> Any:
+    """Return what holds values against the schema; `hook` reads custom types."""
     checker = FormatChecker(formats=())
     for kind, (name, _) in FORMATS.items():
         # Other types break the schema's `type` already.
@@ -129,17 +134,16 @@ class _Teller:
             steps, UNREADABLE_VALUE, f"{named(steps)}: {message}", "write a value of the kind it asks for"
         )
 
-    def _finding(self, at: Path, code: Explained, message: str, fix: str, *, key: bool = False) -> Finding:
-        place: Path | Position = at
-        # Paths of findings are relative to `spec`, but for what stands beside it.
-        if at[:1] == ("spec",) and len(at) > 1 and at[1] not in BESIDE_SPEC:
-            place = at[1:]
-        elif at and at[0] not in BESIDE_SPEC:
-            place = self.document.position(at, key=key)
-        return code.complete(Finding(at=place, message=printable(message), fix=printable(fix), key=key))
+    def _finding(  # noqa: PLR0913 - what makes a finding
+        self, at: Path, code: Explained, message: str, fix: str, *, key: bool = False, edits: tuple[Edit, ...] = ()
+    ) -> Finding:
+        inside = _inside_spec(at)
+        place: Path | Position = self.document.position(at, key=key) if inside is None else inside
+        found = Finding(at=place, message=printable(message), fix=printable(fix), key=key, edits=_reachable(edits))
+        return code.complete(found)
 
     def _valid(self, value: Any, schema: dict[str, Any]) -> bool:
-        return bool(_validator(self.hook).evolve(schema=schema).is_valid(value))
+        return bool(validator(self.hook).evolve(schema=schema).is_valid(value))
 
     def _unknown(self, mistake: Mistake) -> Iterator[Finding]:
         known = mistake.schema.get("properties", {})
@@ -147,9 +151,11 @@ class _Teller:
         others = f"remove it; here may stand: {', '.join(free)}" if free else "remove it"
         for key in mistake.given:
             if key not in known:
+                meant = near(key, free)
                 fix = suggest(key, free, others, "`{}`")
-                message = f"`{short(key)}` is not a key of {named(mistake.at)}"
-                yield self._finding((*mistake.at, key), UNKNOWN_KEY, message, fix, key=True)
+                message, at = f"`{short(key)}` is not a key of {named(mistake.at)}", (*mistake.at, key)
+                edits = rename(at, meant) if meant else remove(at)
+                yield self._finding(at, UNKNOWN_KEY, message, fix, key=True, edits=edits)
 
     def _missing(self, mistake: Mistake) -> Iterator[Finding]:
         known = mistake.schema["properties"]
@@ -158,8 +164,10 @@ class _Teller:
         mistyped = {near(key, free) for key in strange}
         for name in mistake.argument:
             if name not in mistake.given and name not in mistyped:
-                message = f"{named(mistake.at)} has no `{name}`"
-                yield self._finding(mistake.at, MISSING_KEY, message, _addition(name, known[name]), key=True)
+                message, choices = f"{named(mistake.at)} has no `{name}`", known[name].get("enum", ())
+                edits = put((*mistake.at, name), choices[0]) if len(choices) == 1 else ()
+                fix = _addition(name, known[name])
+                yield self._finding(mistake.at, MISSING_KEY, message, fix, key=True, edits=edits)
 
     def _type(self, mistake: Mistake) -> Finding:
         at, given, wanted = mistake.at, mistake.given, mistake.argument
@@ -167,25 +175,29 @@ class _Teller:
         if given is None:
             what = "item" if isinstance(at[-1], int) else "key"
             fix = f"give it {kinds(names)}, or remove the {what}"
-            return self._finding(at, WRONG_KIND, f"{named(at)} is empty", fix, key=what == "key")
+            # A key may be one that must be there.
+            edits = remove(at) if what == "item" else ()
+            return self._finding(at, WRONG_KIND, f"{named(at)} is empty", fix, key=what == "key", edits=edits)
         raw = self.document.raw(at)
         told = unquoted(raw, given) if "string" in names and raw else f", not {of_kind(given)}"
         message = f"{named(at)} must be {kinds(names)}{told}"
-        return self._finding(at, WRONG_KIND, message, self._proposal(mistake, names, raw) or _shape(mistake, names))
+        fix, edits = self._proposal(mistake, names, raw) or (_shape(mistake, names), ())
+        return self._finding(at, WRONG_KIND, message, fix, edits=edits)
 
-    def _proposal(self, mistake: Mistake, names: list[str], raw: str | None) -> str | None:
+    def _proposal(self, mistake: Mistake, names: list[str], raw: str | None) -> tuple[str, tuple[Edit, ...]] | None:
         """Return a small change of the value that makes it right, if there is one."""
-        given = mistake.given
+        at, given = mistake.at, mistake.given
         if "string" in names and raw and self._valid(raw, mistake.schema):
-            return f'write "{raw}"'
+            return f'write "{raw}"', put(at, raw)
         if isinstance(given, str):
             plain = _TRUTH.get(given.lower(), given) if names == ["boolean"] else given
             if self._valid(resolve(plain), mistake.schema):
-                return f"write {plain}, without quotes" if raw != given else f"write {plain}"
+                without = f"write {plain}, without quotes" if raw != given else f"write {plain}"
+                return without, put(at, resolve(plain))
         if isinstance(given, float) and given.is_integer() and self._valid(int(given), mistake.schema):
-            return f"write {int(given)}"
+            return f"write {int(given)}", put(at, int(given))
         if names == ["array"] and raw and self._valid([given], mistake.schema):
-            return f"write [{raw}]"
+            return f"write [{raw}]", put(at, [given])
         return None
 
     def _choice(self, mistake: Mistake) -> Finding:
@@ -198,7 +210,8 @@ class _Teller:
         shown = of_kind(mistake.given) if given is None else f"`{short(given)}`"
         fix = suggest(given or "", choices, fix, "`{}`") if len(choices) > 1 else fix
         message = f"{named(at)} cannot be {shown}; it may be {either(choices)}"
-        return self._finding(at, WRONG_CHOICE, message, fix)
+        meant = near(given or "", choices) if len(choices) > 1 else choices[0]
+        return self._finding(at, WRONG_CHOICE, message, fix, edits=put(at, meant) if meant else ())
 
     def _format(self, mistake: Mistake) -> Finding:
         kind, about = next((kind, about) for kind, (name, about) in FORMATS.items() if name == mistake.argument)
@@ -206,7 +219,8 @@ class _Teller:
         error = next(iter(self._refused(kind, mistake.given)))
         better = next((each for each in _repaired(text) if not self._refused(kind, each)), None)
         message = f"{named(mistake.at)}: {reason(kind, text, error)}"
-        return self._finding(mistake.at, WRONG_FORMAT, message, f"write {better or about}")
+        edits = put(mistake.at, better) if better else ()
+        return self._finding(mistake.at, WRONG_FORMAT, message, f"write {better or about}", edits=edits)
 
     def _refused(self, kind: type, value: Any) -> list[ValueError]:
         try:
@@ -219,17 +233,37 @@ class _Teller:
         about = form(mistake.at, mistake.schema)
         what = re.split(r": |, as in", about)[0]
         better = re.sub(r"[^a-z0-9.-]+", "-", mistake.given.lower()).strip("-.")
-        fix = better if better and self._valid(better, mistake.schema) else about
+        right = bool(better) and self._valid(better, mistake.schema)
+        fix, change = better if right else about, rename if mistake.key else put
         where = "the key " if mistake.key else f"{named(mistake.at)}: "
         code = WRONG_MAP_KEY if mistake.key else WRONG_FORM
         message = f"{where}`{short(mistake.given)}` is not {what}"
-        return self._finding(mistake.at, code, message, f"write {fix}", key=mistake.key)
+        edits = change(mistake.at, better) if right else ()
+        return self._finding(mistake.at, code, message, f"write {fix}", key=mistake.key, edits=edits)
 
     def _bound(self, mistake: Mistake) -> Finding:
         words, fix = (each.format(mistake.argument) for each in _LIMITS[mistake.keyword])
         given = len(mistake.given) if mistake.keyword == "maxLength" else mistake.given
         message = f"{named(mistake.at)} {words}; it {'has' if mistake.keyword == 'maxLength' else 'is'} {short(given)}"
-        return self._finding(mistake.at, WRONG_MAP_KEY if mistake.key else OUT_OF_LIMITS, message, fix, key=mistake.key)
+        code = WRONG_MAP_KEY if mistake.key else OUT_OF_LIMITS
+        edits = put(mistake.at, mistake.argument) if mistake.keyword != "maxLength" else ()
+        return self._finding(mistake.at, code, message, fix, key=mistake.key, edits=edits)
+
+
+def _inside_spec(at: Path) -> Path | None:
+    """Return a path of the file as findings have it, relative to `spec` but for what stands beside it; None where they
+    cannot name it.
+    """
+    if at[:1] == ("spec",) and len(at) > 1 and at[1] not in BESIDE_SPEC:
+        return at[1:]
+    return None if at and at[0] not in BESIDE_SPEC else at
+
+
+def _reachable(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    """Return edits with paths as findings have them; none where one cannot be named so."""
+    inside = [(edit, _inside_spec(edit.at)) for edit in edits]
+    found = tuple(Edit(edit.do, at, edit.value) for edit, at in inside if at is not None)
+    return found if len(found) == len(edits) else ()
 
 
 def _addition(name: str, schema: dict[str, Any]) -> str:

@@ -32,8 +32,15 @@ def read(text: bytes | str, file: str) -> Document:
     builder = Builder(lines)
     builder.findings.extend(_stray_line_ends(lines))
     builder.build()
-    findings = capped(sorted(builder.findings, key=lambda each: each.at[:2]))
-    return Document(file, decoded, value=builder.value, root=builder.root, findings=tuple(findings))
+    more, rest = _read_on(file, lines, builder) if builder.stopped else ([], None)
+    findings = capped(sorted((*builder.findings, *more), key=lambda each: each.at[:2]))
+    return Document(file, decoded, value=builder.value, root=builder.root, findings=tuple(findings), rest=rest)
+
+
+def _read_on(file: str, lines: Lines, builder: Builder) -> tuple[list[Finding], Document | None]:
+    from generator.spec.salvage import read_on  # noqa: PLC0415 - only for files that are wrong
+
+    return read_on(file, lines, builder)
 
 
 def _too_large() -> Finding:

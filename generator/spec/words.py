@@ -1,6 +1,7 @@
 """Plain words for values: what they are, what they should look like, and why they do not."""
 
 import json
+import re
 from ipaddress import IPv4Network, IPv6Network
 from typing import Any
 
@@ -39,6 +40,12 @@ _MORE = {
     "an S3 bucket name": "an S3 bucket name: 3 to 63 small letters, digits and hyphens",
 }
 _PREFIXES: dict[type, int] = {IPv4Network: 32, AddressRange: 32, IPv6Network: 128}
+
+
+def examples() -> list[str]:
+    """Return the examples that messages give: a text of nearly every form that there is."""
+    told = [*_FORMS.values(), *(about for _, about in FORMATS.values())]
+    return [found.strip('",') for about in told for found in re.findall(r"(?:as in|or) (\S+)", about)]
 
 
 def named(at: Path) -> str:

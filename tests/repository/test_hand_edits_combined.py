@@ -122,6 +122,29 @@ def test_markers_that_a_stash_left_are_stale(world: World) -> None:
     assert not world.render().edits
 
 
+def test_an_edit_beside_markers_that_a_stash_left_is_found(world: World) -> None:
+    world.nodes("a", "m", "n", "t")
+    world.render()
+    world.git("stash", "-q")
+    world.nodes("a", "m", "o", "t")
+    world.render()
+    world.commit("o")
+    world.git("stash", "pop", check=False)
+    assert "<<<<<<<" in world.text(NODES)
+    world.edit(NODES, "first: a", "first: z")
+    world.nodes("a", "m", "n", "o", "t")
+    (edit,) = world.render().edits
+    assert (edit.path, edit.kind) == (NODES, "uncommitted")
+    assert "first: z" in world.text(NODES)
+
+
+def test_an_edit_beside_committed_conflict_markers_is_found(world: World) -> None:
+    conflict(world, "merge")
+    world.edit(NODES, "first: a", "first: z")
+    markers = world.commit("markers and all")
+    assert [(edit.kind, edit.commit) for edit in world.render().edits] == [("committed", markers)]
+
+
 def test_committed_conflict_markers_are_stale(world: World) -> None:
     conflict(world, "merge")
     world.commit("markers and all")

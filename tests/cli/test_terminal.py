@@ -1,0 +1,138 @@
+"""Nothing of what is printed commands a terminal or a CI system; colours only where they are wanted."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reference import ROOT
+
+from generator.cli import run, terminal
+from generator.cli.groups import grouped
+from generator.cli.output import MOST, show
+from generator.model.finding import Finding
+from generator.repository.locate import Located, Position
+
+NASTY = "a\x1b[31mb\x07c\x85d\u2028e\u202ef"
+CLUSTER = (ROOT / "clusters/ml50/cluster.yaml").read_text()
+
+
+def located(number: int, **more: Any) -> Located:
+    finding = Finding(file="f", message=f"m{number}", fix="x", code="GEN-X-001", **more)
+    return Located(finding, Position(number + 1, 1, 2))
+
+
+def clusters(folder: Path, text: str, name: str = "ml50") -> str:
+    (folder / "clusters" / name).mkdir(parents=True)
+    (folder / "clusters" / name / "cluster.yaml").write_text(text)
+    return str(folder)
+
+
+def test_all_is_printed_by_one_module() -> None:
+    for file in sorted((ROOT / "generator").rglob("*.py")):
+        found = re.findall(
+            r"click\.s?echo\(|click\.style\(|(?<!\w)print\(|sys\.std(?:out|err)\.write", file.read_text()
+        )
+        assert not found or file.name == "terminal.py", file
+
+
+@pytest.mark.parametrize("output", ["text", "json", "github"])
+def test_no_control_character_of_a_finding_is_printed(output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    finding = Finding(
+        file=f"clusters/{NASTY}\n::add-mask::x/c.yaml", message=f"{NASTY}\n::error::", fix=NASTY, code="C"
+    )
+    show([Located(finding, Position(1, 1, 3), NASTY)], output if output != "json" else "text")
+    out = capsys.readouterr().out
+    assert all(each.isprintable() or each == "\n" for each in out)
+    assert not [line for line in out.splitlines()[1:] if line.startswith("::")]
+
+
+def test_properties_of_an_annotation_cannot_be_added(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.annotate("error", "50%\nx\r\x07", file="a,line=1::b", line=3)
+    assert capsys.readouterr().out == "::error file=a%2Cline=1%3A%3Ab,line=3::50%25%0Ax\\r\\x07\n"
+
+
+def test_json_stays_json(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.say_json({"a": NASTY})
+    out = capsys.readouterr().out
+    assert json.loads(out) == {"a": NASTY}
+    assert all(each.isprintable() or each == "\n" for each in out)
+
+
+def test_what_the_user_typed_is_printed_without_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([f"{NASTY}"]) == 2
+    assert all(each.isprintable() or each == "\n" for each in capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_no_colour_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert terminal.colour() is None
+    monkeypatch.setenv(name, value)
+    assert terminal.colour() is False
+
+
+def test_a_wide_character_takes_two_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    line = "name: 서울, x: 1"
+    show([Located(Finding(file="f", message="m", code="C"), Position(1, 14, 15), line)], "text")
+    show([Located(Finding(file="f", message="m", code="C"), Position(1, 7, 9), line)], "text")
+    first, second = [each for each in capsys.readouterr().out.splitlines() if "^" in each]
+    assert first == f"      | {' ' * (len(line[:13]) + 2)}^"
+    assert second == f"      | {' ' * 6}^^^^"
+
+
+def test_one_misspelt_pool_is_one_group_with_its_cause_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = clusters(tmp_path, CLUSTER.replace("\n    gpu-training:", "\n    gpu-trainin:"))
+    assert run(["check", "-C", where]) == 1
+    out = capsys.readouterr().out
+    told = re.findall(r"GEN-\w+-\d+", out)
+    assert out.startswith("16 findings have one cause: pool gpu-training is not described\n")
+    assert told == ["GEN-NODE-009", "GEN-NODE-008", "GEN-NODE-008", "GEN-TEAM-001"]
+    assert "... and 12 more with that cause" in out
+    assert "did you mean gpu-training?" in out
+    assert run(["check", "-C", where, "--output", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert len(found) == 16
+    assert {one["cause"] for one in found} == {"pool gpu-training is not described"}
+
+
+def test_what_contradicts_one_place_is_one_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = clusters(tmp_path, CLUSTER.replace("node: {cidr: 10.10.0.0/22", "node: {cidr: 10.11.0.0/22"))
+    assert run(["check", "-C", where]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("53 findings have one cause: networks.node.cidr, line 42\n")
+    # The first of each code.
+    assert re.findall(r"GEN-\w+-\d+", out) == ["GEN-K8S-004", "GEN-NET-030", "GEN-NET-022", "GEN-NODE-003"]
+
+
+def test_a_few_of_one_cause_are_all_shown() -> None:
+    (group,) = grouped([located(number, cause="one") for number in range(4)])
+    assert (len(group.shown), group.more) == (4, 0)
+    (group,) = grouped([located(number, cause="one") for number in range(5)])
+    assert (len(group.shown), group.more) == (3, 2)
+
+
+@pytest.mark.parametrize("output", ["text", "github"])
+def test_a_flood_ends_with_its_count(output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    show([located(number) for number in range(MOST + 234)], output)
+    told = capsys.readouterr()
+    assert len(re.findall("GEN-X-001", told.out)) == MOST
+    assert told.err == "... and 234 more findings (all of them: --output json)\n"
+
+
+@pytest.mark.parametrize("start", [["-m", "generator"], ["-c", "from generator.__main__ import main; main()"]])
+def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path, start: list[str]) -> None:
+    slow = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(9)\n"
+    (tmp_path / "click.py").write_text(slow)
+    path = os.pathsep.join((str(tmp_path), str(ROOT)))
+    done = subprocess.run(
+        [sys.executable, "-P", *start], env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (130, b"gen: stopped\n", b"")
