@@ -156,7 +156,7 @@ def _missing(error: ModuleNotFoundError) -> int:
     told = left_out(error.name)
     if told is None:
         return _bug()
-    click.echo(f"gen: {told}", err=True)
+    say(f"gen: {told}", err=True)
     return 2
 
 

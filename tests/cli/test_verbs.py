@@ -528,3 +528,102 @@ def test_explanations_that_python_left_out_are_said_to_be_missing() -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert "run gen without -OO" in done.stderr
+
+
+def test_check_judges_a_file_that_is_named(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(repository, "cni: calico", "cni: calicoo")
+    file = repository / "clusters/a30-bench/cluster.yaml"
+    shutil.copytree(ROOT / "clusters/ml50", repository / "clusters/ml50")
+    assert run(["check", str(file)]) == 1
+    out = capsys.readouterr().out
+    assert "clusters/a30-bench/cluster.yaml:" in out
+    assert "in 1 file\n" in out
+    assert run(["check", "--rendered", str(file)]) == 1
+    shown = capsys.readouterr()
+    assert "GEN-SCHEMA-004" in shown.out
+    assert "nothing was built" in shown.err
+
+
+@pytest.mark.parametrize("name", ["lab.yaml", "cluster.yaml"])
+def test_check_judges_a_file_outside_a_repository(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / name
+    file.write_bytes((ROOT / "clusters/a30-bench/cluster.yaml").read_bytes())
+    assert run(["check", str(file)]) == 0
+    assert capsys.readouterr().out == "0 errors, 0 warnings in 1 file\n"
+    file.write_text(file.read_text().replace("cni: calico", "cni: [calico"))
+    assert run(["check", str(file)]) == 1
+    assert f"{file}:" in capsys.readouterr().out
+    assert run(["check", "--rendered", str(file)]) == 2
+    assert f"check the file alone: gen check {file}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("README.md", "this is no cluster file; --rendered judges manifests"),
+        ("docs", "it is a folder"),
+        ("nope.yaml", "No such file"),
+    ],
+)
+def test_check_says_what_is_no_cluster_file(name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", str(ROOT / name)]) == 2
+    assert words in capsys.readouterr().err
+
+
+def warn(repository: Path, *waivers: str) -> None:
+    """Bring a warning, GEN-MON-007 at monitoring.prometheus.retention, and waivers."""
+    edit(repository, "retention: 30d", "retention: 12h")
+    file = repository / "clusters/a30-bench/cluster.yaml"
+    listed = "".join(
+        f'    - {{code: GEN-MON-007, {each}reason: the disk is small, owner: me, expires: "2099-01-31"}}\n'
+        for each in waivers
+    )
+    file.write_text(f"{file.read_text()}\n  waivers:\n{listed}" if waivers else file.read_text())
+
+
+def test_strict_lets_a_warning_fail(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--strict", "-C", str(repository)]) == 0
+    warn(repository)
+    assert run(["check", "-C", str(repository)]) == 0
+    assert "next: gen render" in capsys.readouterr().out
+    assert run(["check", "--strict", "-C", str(repository)]) == 1
+    out = capsys.readouterr().out
+    assert "0 errors, 1 warning in 1 file" in out
+    assert "next:" not in out
+
+
+@pytest.mark.parametrize("on", ["", "on: monitoring.prometheus.retention, "])
+def test_a_warning_can_be_accepted(repository: Path, on: str, capsys: pytest.CaptureFixture[str]) -> None:
+    warn(repository, on)
+    assert run(["check", "--strict", "-C", str(repository)]) == 0
+    out = capsys.readouterr().out
+    assert "1 accepted until 2099-01-31 by me: GEN-MON-007, the disk is small\n0 errors, 0 warnings" in out
+
+
+def test_a_waiver_for_nothing_is_told(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    warn(repository, "on: monitoring.zabbix, ")
+    assert run(["check", "--strict", "-C", str(repository)]) == 1
+    out = capsys.readouterr().out
+    assert "warning GEN-MON-007" in out
+    assert "warning GEN-WAIVER-002: nothing is found for GEN-MON-007 on monitoring.zabbix" in out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"2099-01-31"', '"2020-01-31"', "GEN-WAIVER-001"),
+        ("code: GEN-MON-007", "code: GEN-MON-099", "GEN-WAIVER-003: GEN-MON-099 is no finding that can be waived"),
+        ("code: GEN-MON-007", "code: GEN-NET-004", "GEN-WAIVER-003: GEN-NET-004 cannot be waived: it is an error"),
+    ],
+)
+def test_a_wrong_waiver_is_told_by_a_plain_check(
+    repository: Path, old: str, new: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn(repository, "")
+    edit(repository, old, new)
+    assert run(["check", "-C", str(repository)]) == 1
+    out = capsys.readouterr().out
+    assert words in out
+    assert "warning GEN-MON-007" in out
