@@ -24,8 +24,10 @@ from generator.model.finding import Finding, Path, put
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
 
-# Names that /etc/hosts gives to the machine itself.
-RESERVED = frozenset({"localhost", "ip6-localhost", "ip6-loopback", "ip6-allnodes", "ip6-allrouters", "broadcasthost"})
+# Names that /etc/hosts gives to the machine itself, and the one by which pods call the API server.
+RESERVED = frozenset(
+    {"kubernetes", "localhost", "ip6-localhost", "ip6-loopback", "ip6-allnodes", "ip6-allrouters", "broadcasthost"}
+)
 
 
 @rule("GEN-NODE-001", "node names are unique")
@@ -45,7 +47,7 @@ def names_unique(cluster: Cluster) -> Iterator[Finding]:
 
 @rule("GEN-NODE-002", "node names that mean one machine")
 def name_not_reserved(cluster: Cluster) -> Iterator[Finding]:
-    """On every machine this name means the machine itself.
+    """On every machine this name means the machine itself, or the API server.
 
     Wrong:
         - {name: localhost, pool: gpu, address: 10.10.0.101}

@@ -6,9 +6,11 @@ from typing import Any
 
 import msgspec
 
+from generator.checks.servers import urls
 from generator.model.cluster import Cluster, Spec
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule
+from generator.model.secret_texts import assigned, given, in_address, is_named_so, is_secret
 
 # How credentials look that have a form of their own.
 _FORMS = {
@@ -20,9 +22,15 @@ _FORMS = {
     "a webhook's address": r"hooks\.slack\.com/(?:services|workflows)/\w",
     "a JSON web token": r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.",
 }
-_ANY = re.compile("|".join(_FORMS.values()))
+# One of these is in every text of such a form: where none is, nothing need be compiled, which takes longest.
+_MARKS = (
+    "AKIA", "ASIA", "PRIVATE KEY", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox",
+    "hooks.slack.com", "eyJ",
+)  # fmt: skip
+# Nor is anything named like a password without one of these.
+_WORDS = ("pass", "pwd", "secret", "key", "token")
 # Keys of chart values whose text is the secret itself, not the name of one.
-_KEYS = re.compile(r"(?:password|passwd|passphrase|token|apikey|api_key|clientsecret|client_secret)$", re.IGNORECASE)
+_KEYS = r"(?i)(?:password|passwd|passphrase|token|apikey|api_key|clientsecret|client_secret)$|(?:^|[^a-z])(?:pass|pwd)$"
 
 
 @rule("GEN-SITE-020", "no secrets in the cluster file")
@@ -36,23 +44,44 @@ def no_secrets(cluster: Cluster) -> Iterator[Finding]:
         components: {kube-prometheus-stack: {values: {grafana: {admin: {existingSecret: grafana-admin}}}}}
     """
     parts = {name: getattr(cluster, name) for name in Spec.__struct_fields__}
-    for at, text in _texts(msgspec.to_builtins(parts, enc_hook=str)):
-        if _ANY.search(text):
-            found = next(what for what, form in _FORMS.items() if re.search(form, text))
-            yield Finding(at=at, message=f"this is {found}", fix="remove it, and replace it where it is used")
-        elif at[0] == "components" and "values" in at and _KEYS.search(str(at[-1])) and not text.startswith("$"):
+    addresses = {at for at, _ in urls(cluster)}
+    texts = _texts(msgspec.to_builtins(parts, enc_hook=str))
+    whole = "\n".join(text for _, text, _ in texts)
+    forms = _FORMS if any(mark in whole for mark in _MARKS) else {}
+    for at, text, beside in texts:
+        if found := next((what for what, form in forms.items() if re.search(form, text)), None):
+            fix = "remove it, and replace it where it is used"
+            yield Finding(at=at, message=f"this is {found}", fix=fix, secret=True)
+        elif at not in addresses and in_address(text):
+            fix = "take it out, and change it where it is used"
+            yield Finding(at=at, message="an address holds a password or a token", fix=fix, secret=True)
+        elif at[0] == "components" and "values" in at and (what := _password(str(at[-1]), text, beside)):
             fix = "name an existing Secret instead: charts take `existingSecret` or the like"
-            yield Finding(at=at, message=f"{at[-1]} is written out", fix=fix)
+            yield Finding(at=at, message=f"{what} is written out", fix=fix, secret=True)
 
 
-def _texts(whole: dict[str, Any]) -> list[tuple[Path, str]]:
-    """Return all texts that are not empty, each with its place."""
-    found: list[tuple[Path, str]] = []
+def _password(key: str, text: str, beside: dict[str, Any]) -> str:
+    """Return what of chart values is a password: the text of a key, of a variable, or a part of a longer text."""
+    named = str(beside.get("name")) if key == "value" else key
+    if not any(word in f"{named} {text}".lower() for word in _WORDS):
+        return ""
+    if re.search(_KEYS, key) and not text.startswith("$"):
+        return key
+    # `secretKey` beside `secretName` is the key of a Secret.
+    of_secret = key != "value" and any("secret" in str(each).lower() for each in beside if each != key)
+    if is_named_so(named) and not of_secret and is_secret(text):
+        return key if named == key else f"the variable {named}"
+    return "a password in a text" if any(map(is_secret, (*given(text), *assigned(text)))) else ""
+
+
+def _texts(whole: dict[str, Any]) -> list[tuple[Path, str, Any]]:
+    """Return all texts that are not empty, each with its place and the map or list that it is in."""
+    found: list[tuple[Path, str, Any]] = []
     inside: list[tuple[Path, Any]] = [((), whole)]
     for at, value in inside:  # which grows
         for key, each in value.items() if isinstance(value, dict) else enumerate(value):
             if each and isinstance(each, str):
-                found.append(((*at, key), each))
+                found.append(((*at, key), each, value))
             elif isinstance(each, (dict, list, tuple)):
                 inside.append(((*at, key), each))
     return found

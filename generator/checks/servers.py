@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from generator.checks.places import entries, repeats
 from generator.model.cluster import Cluster
-from generator.model.finding import Edit, Finding, Path, put, remove
+from generator.model.finding import Edit, Finding, Path, dotted, put, remove
 from generator.model.rule import rule, warning
+from generator.model.secret_texts import in_address
 
 # Servers whose SSH keys Argo CD comes with.
 KNOWN_SERVERS = frozenset(
@@ -28,6 +29,8 @@ def urls(cluster: Cluster) -> Iterator[tuple[Path, str]]:
         ("monitoring", "zabbix", "mattermost"): zabbix.mattermost if zabbix else None,
     }
     yield from ((at, url) for at, url in given.items() if url)
+    for at, mirror in entries(site.mirrors, "site", "mirrors"):
+        yield (*at, "mirror"), mirror.mirror
 
 
 @rule("GEN-SITE-003", "a repository that Argo CD can read")
@@ -72,12 +75,20 @@ def no_credentials(cluster: Cluster) -> Iterator[Finding]:
         repository: {url: https://git.example.org/clusters.git}
     """
     for at, url in urls(cluster):
-        if re.match(r"https?://[^/@]*@|ssh://[^/@:]*:[^/@]*@", url):
-            message = f"{'.'.join(map(str, at))} holds credentials"
-            scheme, _, rest = url.partition("://")
-            edits = put(at, f"{scheme}://{rest.rpartition('@')[2]}")
+        named = re.match(r"(https?://)?[^/@]*@|ssh://[^/@:]*:[^/@]*@", url) and not re.match(r"[\w.-]+@[^@]*:", url)
+        if named or in_address(url):
+            message = f"{dotted(at)} holds credentials"
+            edits = put(at, _without_credentials(url))
             fix = f"{edits[0].value}, and change the password"
-            yield Finding(at=at, message=message, fix=fix, edits=edits)
+            yield Finding(at=at, message=message, fix=fix, edits=edits, secret=True)
+
+
+def _without_credentials(url: str) -> str:
+    scheme, sign, rest = url.rpartition("://")
+    place, _, asked = rest.partition("?")
+    place = "/".join((place.partition("/")[0].rpartition("@")[2], *place.split("/")[1:]))
+    kept = [each for each in asked.split("&") if each and not in_address(f"{scheme}://x?{each}")]
+    return f"{scheme}{sign}{place}{'?' * bool(kept)}{'&'.join(kept)}"
 
 
 @rule("GEN-SITE-021", "charts and manifests come from servers")
@@ -160,8 +171,10 @@ def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
         if not re.fullmatch(host, each.registry):
             yield Finding(at=(*at, "registry"), message=f"`{each.registry}` is not a registry's host", fix=example)
         if not re.fullmatch(rf"{host}(/[\w./-]+)?", each.mirror):
-            message, fix = f"`{each.mirror}` is not a registry's host", f"{example}/docker"
-            yield Finding(at=(*at, "mirror"), message=message, fix=fix)
+            message, where = f"`{each.mirror}` is not a registry's host", (*at, "mirror")
+            plain = re.sub(r"^https?://(?:[^/@]*@)?|/+$", "", each.mirror)
+            edits = put(where, plain) if re.fullmatch(rf"{host}(/[\w./-]+)?", plain) else ()
+            yield Finding(at=where, message=message, fix="" if edits else f"{example}/docker", edits=edits)
         if each.registry == each.mirror:
             message = f"{each.registry} would be its own mirror"
             yield Finding(at=(*at, "mirror"), message=message, edits=remove(at))

@@ -10,7 +10,7 @@ from generator.errors import UsageError
 from generator.model.base import DNS_LABEL
 from generator.model.cluster import cluster_file
 from generator.repository.plan import Owned, plan
-from generator.repository.scaffold import scaffold, starter
+from generator.repository.scaffold import SCHEMA, published_schema, scaffold, starter
 from generator.repository.write_lock import exclusive
 from generator.repository.writer import write
 
@@ -32,7 +32,7 @@ def command(name: str, directory: Path, *, dry_run: bool) -> None:
         raise UsageError(f"`{name}` cannot be a cluster's name: up to 32 small letters, digits and hyphens, as in ml50")
     if (directory / cluster_file(name)).exists():
         raise UsageError(f"{cluster_file(name)}: exists already; edit it, or choose another name")
-    once = {cluster_file(name): starter(name), **scaffold()}
+    once = {cluster_file(name): starter(name), SCHEMA: published_schema(), **scaffold()}
     with exclusive(directory, lambda text: say(text, err=True)) as lock:
         found = plan(lock.root, {}, once, Owned())
         if not dry_run:

@@ -87,15 +87,20 @@ def _judged(options: CheckOptions, root: Path, loaded: list[Loaded]) -> Iterable
 
 
 def _judges(options: CheckOptions) -> Judges:
-    of_server = explained([refusals])
-    looked_for = {*(RULES if options.rendered else ()), *(of_server if options.server else ())}
     return Judges(
         rules=options.rendered,
         server=_server(options) if options.server else None,
         schemas=options.schemas,
-        codes=Codes(explained=explanations(), waivable=ACCEPTABLE, looked_for=looked_for),
+        codes=_codes(rendered=options.rendered, server=options.server),
         today=datetime.now(UTC).date(),
     )
+
+
+def _codes(*, rendered: bool, server: bool) -> Codes:
+    """Return all codes, and which of them are looked for: those of rules on built objects, those of an API server."""
+    of_server = explained([refusals])
+    looked_for = {*(RULES if rendered else ()), *(of_server if server else ())}
+    return Codes(explained=explanations(), waivable=ACCEPTABLE, looked_for=looked_for)
 
 
 def _server(options: CheckOptions) -> Callable[[Built], Answers]:

@@ -6,9 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from generator.components.component import Manifest
+from generator.spec.pyyaml import yaml
 from generator.spec.scalars import resolve
 
 FOLDER = Path(__file__).parent

@@ -5,10 +5,20 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from generator.components.component import Manifest
+from generator.errors import UsageError
 from generator.layout.emit import emit
 
 Files = dict[str, bytes]
 """Posix paths, relative to the repository's root, and what stands in each file."""
+
+
+def joined(*parts: Files) -> Files:
+    """Return the files of all parts. Raises UsageError for a path that two of them would write differently."""
+    found: Files = {}
+    for path, content in (file for part in parts for file in part.items()):
+        if found.setdefault(path, content) != content:
+            raise UsageError(f"{path}: two different files would have this path; give one of the two another name")
+    return found
 
 
 def document(value: Any, source: str) -> bytes:

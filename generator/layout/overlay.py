@@ -6,7 +6,7 @@ from types import MappingProxyType
 from generator.components import offered
 from generator.components.component import Component, Manifest, Patch, Release
 from generator.layout.emit import emit
-from generator.layout.files import Files, component_file, corner, document, kustomization, objects
+from generator.layout.files import Files, component_file, corner, document, joined, kustomization, objects
 from generator.layout.mirror import (
     ImageRewriting,
     SharedImage,
@@ -27,13 +27,13 @@ def base(component: Component) -> Files:
     source = f"overlays/<cluster>/{component.name}/custom/"
     found = _folder(f"base/{component.name}/{component.version}", component.base, source)
     for operation in component.operations:
-        found |= _folder(f"workflows/{operation.name}", operation.templates, source)
+        found = joined(found, _folder(f"workflows/{operation.name}", operation.templates, source))
     return found
 
 
 def _folder(folder: str, manifests: tuple[Manifest, ...], source: str) -> Files:
     names, files = objects(folder, manifests, source)
-    return {f"{folder}/kustomization.yaml": document(kustomization(names), source), **files}
+    return joined({f"{folder}/kustomization.yaml": document(kustomization(names), source)}, files)
 
 
 def overlay(
@@ -59,12 +59,12 @@ def overlay(
     )
     if images := renames(shared, rewriting):
         top["images"] = images
-    files[f"{folder}/kustomization.yaml"] = document(top, source)
+    parts = [files, {f"{folder}/kustomization.yaml": document(top, source)}]
     if brings(component) and not upstream:
-        files |= releases(f"{folder}/releases", cluster, component, source)
+        parts.append(releases(f"{folder}/releases", cluster, component, source))
     if generated:
-        files[f"{folder}/generated/kustomization.yaml"] = document(component_file(**generated), source)
-    return files
+        parts.append({f"{folder}/generated/kustomization.yaml": document(component_file(**generated), source)})
+    return joined(*parts)
 
 
 def _resources(component: Component, *, vendored: bool) -> list[str]:
@@ -91,9 +91,9 @@ def releases(folder: str, cluster: Cluster, component: Component, source: str) -
     needs the network and `--enable-helm`.
     """
     charts = [_chart(release, cluster) for release in component.releases]
-    files = {f"{folder}/{release.name}.yaml": document(release.values, source) for release in component.releases}
+    files = [{f"{folder}/{release.name}.yaml": document(release.values, source)} for release in component.releases]
     content = kustomization(component.manifests, charts=charts)
-    return {f"{folder}/kustomization.yaml": document(content, source), **files}
+    return joined({f"{folder}/kustomization.yaml": document(content, source)}, *files)
 
 
 def _chart(release: Release, cluster: Cluster) -> Manifest:

@@ -8,7 +8,7 @@ from generator.components import compose
 from generator.components.component import Component, Secret
 from generator.layout.argocd import argocd, argocd_custom, namespaces, root
 from generator.layout.bootstrap import bootstrap
-from generator.layout.files import Files, corner, document
+from generator.layout.files import Files, corner, document, joined
 from generator.layout.lock import LockFile
 from generator.layout.overlay import base, custom, overlay
 from generator.layout.upstream import State, Upstream, brings, folder, state
@@ -42,13 +42,13 @@ def lay_out(cluster: Cluster, known: Known = NOTHING) -> Tree:
     """Return the tree of one cluster, the bases it uses included. Pure: the same arguments give the same bytes."""
     upstream = known.upstream
     components = compose(cluster, upstream)
-    files: Files = {}
+    parts: list[Files] = []
     once = argocd_custom(cluster) | _corner(cluster)
     for component in components:
-        files |= base(component) | overlay(cluster, component, upstream.get(component.name), known.lock.images)
+        parts += [base(component), overlay(cluster, component, upstream.get(component.name), known.lock.images)]
         once |= custom(cluster.name, component)
-    files |= namespaces(cluster, components) | argocd(cluster, components, upstream)
-    files |= bootstrap(cluster, known.lock.images) | _root(cluster) | _secrets(cluster, components)
+    parts += [namespaces(cluster, components), argocd(cluster, components, upstream)]
+    parts += [bootstrap(cluster, known.lock.images), _root(cluster), _secrets(cluster, components)]
     states = {one.name: state(cluster, one, upstream.get(one.name), known.lock) for one in components if brings(one)}
     held = {
         place
@@ -57,7 +57,7 @@ def lay_out(cluster: Cluster, known: Known = NOTHING) -> Tree:
         for place in (folder(cluster.name, one.name), upstream[one.name].base)
     }
     names = tuple(one.name for one in components)
-    return Tree(files, once, {cluster.name: names}, {cluster.name: states}, frozenset(held))
+    return Tree(joined(*parts), once, {cluster.name: names}, {cluster.name: states}, frozenset(held))
 
 
 def _corner(cluster: Cluster) -> Files:

@@ -77,6 +77,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     Where the fix is a change of the cluster file, `edits` is that change: made together, they end the finding and bring
     no other. Their words are the fix, unless a rule has better ones.
 
+    `secret` is true where the value at the place is one: it is printed nowhere.
+
     A rule leaves `code` and `severity` to whoever runs it, one over a cluster also the `file`.
     """
 
@@ -90,6 +92,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     fix: str = ""
     edits: tuple[Edit, ...] = ()
     cause: str = ""
+    secret: bool = False
     code: str = ""
     severity: Severity = Severity.ERROR
 

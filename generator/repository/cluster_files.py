@@ -60,10 +60,14 @@ class Loaded(Struct, frozen=True):
 
 
 def find_root(start: Path) -> Path:
-    """Return the nearest folder at or above `start` with a folder `clusters`. Raises UsageError."""
+    """Return the nearest folder at or above `start` with a folder `clusters`, and never one beyond the Git repository
+    that `start` is in. Raises UsageError.
+    """
     for folder in (start, *start.parents):
         if (folder / "clusters").is_dir():
             return folder
+        if (folder / ".git").exists():
+            break
     raise UsageError(f"{start}: there is no folder `clusters` here or above; `gen init NAME` begins a repository")
 
 

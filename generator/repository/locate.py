@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.model.finding import Finding, ObjectRef, Position
 from generator.model.finding import Path as Steps
@@ -46,7 +46,7 @@ class Locator:
 
     def locate(self, findings: Iterable[Finding]) -> list[Located]:
         """Return findings with their places."""
-        return [self._locate(finding) for finding in findings]
+        return _without_secrets([self._locate(finding) for finding in findings])
 
     def _locate(self, finding: Finding) -> Located:
         if finding.object:
@@ -72,6 +72,30 @@ class Locator:
         if not path.is_file() or path.stat().st_size > SIZE:
             return []
         return list(_split(path.read_bytes(), file))
+
+
+def _without_secrets(found: list[Located]) -> list[Located]:
+    """Return findings in whose words, changes and lines nothing is left of the values that are secrets."""
+    secrets = {_text(one) for one in found if one.finding.secret}
+    # Shorter ones would take letters out of other words.
+    long = sorted((text for text in secrets if len(text) > 3), key=len, reverse=True)
+    return [_hidden(one, long) for one in found] if secrets else found
+
+
+def _text(one: Located) -> str:
+    return one.line[one.at.column - 1 : one.at.end - 1].strip("\"'")
+
+
+def _hidden(one: Located, secrets: list[str]) -> Located:
+    line, finding = one.line, one.finding
+    if finding.secret:
+        line = line.replace(_text(one), "*" * len(_text(one))) if _text(one) else line
+    for text in secrets:
+        line = line.replace(text, "*" * len(text))
+        words = {"message": finding.message.replace(text, "***"), "fix": finding.fix.replace(text, "***")}
+        edits = () if any(text in repr(edit.value) for edit in finding.edits) else finding.edits
+        finding = structs.replace(finding, edits=edits, **words)
+    return structs.replace(one, finding=finding, line=line)
 
 
 def _split(content: bytes, file: str) -> Iterator[_Piece]:

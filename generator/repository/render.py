@@ -19,7 +19,7 @@ from generator.repository.history import Snapshot
 from generator.repository.lines import same
 from generator.repository.parallel import spread
 from generator.repository.plan import Owned, Plan, plan
-from generator.repository.scaffold import published_schema, scaffold
+from generator.repository.scaffold import SCHEMA, published_schema, scaffold
 from generator.repository.unused_custom import unused
 from generator.repository.vendored import OwnFileError, intact, locked, on_disk, vendored, vendored_names
 from generator.repository.write_lock import exclusive
@@ -220,7 +220,7 @@ def _timed(job: _Job) -> tuple[Tree, float]:
 
 
 def _shared(lock: LockFile) -> dict[str, bytes]:
-    return {"schemas/cluster.schema.json": published_schema(), **lock_file(lock)}
+    return {SCHEMA: published_schema(), **lock_file(lock)}
 
 
 def tree_of(snapshot: Snapshot) -> dict[str, bytes] | None:

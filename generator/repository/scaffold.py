@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+SCHEMA = "schemas/cluster.schema.json"
+"""Where cluster files say that their schema is."""
+
 # Folders whose files nobody formats or edits by hand; `custom/` below them is the user's.
 GENERATED = ("base/**", "clusters/*/argocd/**", "clusters/*/bootstrap/**", "overlays/**", "workflows/**", "schemas/**")
 

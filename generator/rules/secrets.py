@@ -4,18 +4,20 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import structs
+
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
 from generator.build.workflow_pods import AT_SUBMISSION
 from generator.model.fields import dig, mapping, sequence, spots, walk
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule
+from generator.model.secret_texts import OPTION, PRIVATE_KEY, assigned, given, is_named_so, is_secret
 
 KEPT_OUT = "declare the Secret and refer to it; make it with gen bootstrap, External Secrets or Sealed Secrets"
 
-# Each with what follows its mark, so that a script which looks for keys is none.
 KEYS_AND_TOKENS = {
-    "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----\s*(?:\\n)?\s*[A-Za-z0-9+/]{16}",
+    "a private key": PRIVATE_KEY,
     "an age key": r"\bAGE-SECRET-KEY-1[0-9A-Z]{20}",
     "an AWS key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
     "a GitHub token": r"\b(?:gh[pousr]_\w{36}|github_pat_\w{22,})",
@@ -27,26 +29,6 @@ KEYS_AND_TOKENS = {
 }
 LEAK = re.compile("|".join(f"(?P<g{index}>{pattern})" for index, pattern in enumerate(KEYS_AND_TOKENS.values())))
 KUBECONFIG = re.compile(r"\bclient-key-data[\"']?\s*:\s*[\"']?[A-Za-z0-9+/=]{20}")
-
-WORD = r"(?:password|passwd|passphrase|client_?secret|secret_?(?:access_?)?key|api_?key|(?:auth|access|bearer)_?token)"
-# Before the word a sign, or small letters before its capital.
-BEFORE = r"(?:[\w.-]*[^A-Za-z]|[\w.-]*[a-z](?=[A-Z]))?"
-NAME = re.compile(rf"{BEFORE}(?i:{WORD}|token)")
-ASSIGNED = re.compile(
-    rf"^[ \t]*(?:export +|- +)?[\"']?(?!(?i:default)){BEFORE}(?i:{WORD})[\"']?"
-    r"[ \t]*[:=][ \t]*(?P<value>\S.*?),?[ \t\r]*$",
-    re.MULTILINE,
-)
-OPTION = rf"--?(?:[\w-]*-)?(?i:{WORD.replace('_?', '[_-]?')})"
-FLAG = re.compile(rf"{OPTION}[= ](?P<value>\S+)")
-# What stands where a password would, and is none: a reference, a path, a switch, an example in angle brackets, a type.
-HARMLESS = re.compile(
-    r"[\"']*(?:"
-    r".*[$%{<(*|>\[].*|[./~].*|(?:https?|file|env|vault|secret)[:/].*|"
-    r"true|false|yes|no|none|null|nil|string|bytes|nullable|required|optional|prompt|-?\d{1,5}[smhd]?"
-    r")?[\"']*[;,]?",
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 @rule("GEN-SEC-001", "no Secret has data")
@@ -65,7 +47,7 @@ def empty(built: Built) -> Iterator[Finding]:
         for part in ("data", "stringData"):
             for key, value in mapping(one.manifest.get(part)).items():
                 if value and not str(value).startswith("ENC["):
-                    yield one.finding(f"key {key} has a value", part, key, fix=KEPT_OUT)
+                    yield unseen(one.finding(f"key {key} has a value", part, key, fix=KEPT_OUT))
 
 
 @rule("GEN-SEC-002", "no private key and no token anywhere")
@@ -82,7 +64,7 @@ def no_leaks(built: Built) -> Iterator[Finding]:
     for one, at, text in texts(built):
         for found in LEAK.finditer(text):
             name = list(KEYS_AND_TOKENS)[int(str(found.lastgroup)[1:])]
-            yield one.finding(f"here is {name}", *at, fix=f"replace it; {KEPT_OUT}")
+            yield unseen(one.finding(f"here is {name}", *at, fix=f"replace it; {KEPT_OUT}"))
             break
 
 
@@ -101,22 +83,28 @@ def no_passwords(built: Built) -> Iterator[Finding]:
             yield from in_container(pod, at, container)
     for one in built.of("ConfigMap"):
         for key, text in mapping(one.manifest.get("data")).items():
-            if isinstance(text, str) and (assigns(text) or (NAME.fullmatch(str(key)) and secret(text.strip()))):
-                yield one.finding(f"{key} holds a password", "data", key, fix=KEPT_OUT)
+            if isinstance(text, str) and (
+                any(map(secret, assigned(text))) or (is_named_so(str(key)) and secret(text.strip()))
+            ):
+                yield unseen(one.finding(f"{key} holds a password", "data", key, fix=KEPT_OUT))
 
 
 def in_container(pod: Pod, at: Path, container: dict[str, Any]) -> Iterator[Finding]:
     """Yield passwords in the variables and arguments of one container."""
     for way, one in spots(container, "env.*"):
         name, value = str(dig(one, "name")), dig(one, "value")
-        if isinstance(value, str) and NAME.fullmatch(name) and secret(value):
-            yield pod.finding(f"the variable {name} has a plain value", *at, *way, "value", fix=KEPT_OUT)
+        if isinstance(value, str) and is_named_so(name) and secret(value):
+            yield structs.replace(
+                pod.finding(f"the variable {name} has a plain value", *at, *way, "value", fix=KEPT_OUT), secret=True
+            )
     for key in ("command", "args"):
         words = sequence(container.get(key))
         for index, word in enumerate(words):
             value = str(words[index + 1]) if index + 1 < len(words) and re.fullmatch(OPTION, str(word)) else ""
-            if any(secret(each) for each in (value, *(found["value"] for found in FLAG.finditer(str(word))))):
-                yield pod.finding("an argument holds a password", *at, key, index, fix=KEPT_OUT)
+            if any(secret(each) for each in (value, *given(str(word)))):
+                yield structs.replace(
+                    pod.finding("an argument holds a password", *at, key, index, fix=KEPT_OUT), secret=True
+                )
 
 
 @rule("GEN-SEC-004", "no kubeconfig with a key")
@@ -132,7 +120,14 @@ def no_kubeconfigs(built: Built) -> Iterator[Finding]:
     """
     for one, at, text in texts(built):
         if KUBECONFIG.search(text):
-            yield one.finding("here is a kubeconfig with its client key", *at, fix=KEPT_OUT)
+            yield structs.replace(
+                one.finding("here is a kubeconfig with its client key", *at, fix=KEPT_OUT), secret=True
+            )
+
+
+def unseen(finding: Finding) -> Finding:
+    """Return a finding whose place is not shown."""
+    return structs.replace(finding, secret=True)
 
 
 def texts(built: Built) -> Iterator[tuple[Object, Path, str]]:
@@ -144,11 +139,6 @@ def texts(built: Built) -> Iterator[tuple[Object, Path, str]]:
                     yield one, at, part
 
 
-def assigns(text: str) -> bool:
-    """Tell whether a line gives a password its value."""
-    return any(secret(found["value"]) for found in ASSIGNED.finditer(text))
-
-
 def secret(value: str) -> bool:
-    """Tell whether a value may be a password itself, and not only where to find one."""
-    return AT_SUBMISSION not in value and HARMLESS.fullmatch(value) is None
+    """Tell whether a value may be a password itself, known before a workflow is submitted."""
+    return AT_SUBMISSION not in value and is_secret(value)

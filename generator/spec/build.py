@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import yaml
 from msgspec import Struct
 
 from generator.model.finding import Finding
 from generator.model.rule import Explained
 from generator.spec.document import Lines, Span, YamlNode
 from generator.spec.limit import MOST
+from generator.spec.pyyaml import yaml
 from generator.spec.scalars import in_range, resolve
 from generator.spec.syntax_codes import DIRECTIVE, NUMBER
 from generator.spec.text_codes import (

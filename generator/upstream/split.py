@@ -10,7 +10,9 @@ from msgspec import Struct, structs
 
 from generator.components.common import SYNC_WAVE
 from generator.components.component import Manifest, Release
+from generator.model.fields import mapping
 from generator.model.finding import Finding
+from generator.model.secret_texts import PRIVATE_KEY
 from generator.upstream.documents import SourcedDocument
 
 HOOK = "helm.sh/hook"
@@ -124,7 +126,16 @@ class _Work:
         if found and found["kind"] == "Secret":
             found = self._secret(structs.replace(item, manifest=found))
         if found:
+            self._refuse_keys(item, found)
             self._items.append(structs.replace(item, manifest=found))
+
+    def _refuse_keys(self, item: Item, manifest: Manifest) -> None:
+        """Refuse what may never be committed in a kind that everybody may read."""
+        for key, text in mapping(manifest.get("data")).items() if manifest["kind"] == "ConfigMap" else ():
+            if isinstance(text, str) and re.search(PRIVATE_KEY, text):
+                what = f"{called(manifest)} holds a private key in {key}"
+                fix = "turn it off with values, and give the key as a Secret"
+                self._findings.append(Finding(message=item.told(what), fix=fix))
 
     def _decided(self, item: Item) -> Manifest | None:
         """Carry out the decision for a hook. Tests are never wanted."""

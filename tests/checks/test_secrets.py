@@ -1,11 +1,14 @@
 """Texts that look like secrets. They are put together here so that none stands in the repository."""
 
+from pathlib import Path as Folder
 from typing import Any
 
 import pytest
 from msgspec import structs
+from reference import ROOT
 
 from generator.checks.secrets import no_secrets
+from generator.cli import run
 from generator.model.cluster import Cluster, ComponentSettings, Git
 from generator.model.finding import Path, Position
 
@@ -63,3 +66,59 @@ def test_a_password_in_chart_values_is_found_however_deep(key: str, ml50: Cluste
 )
 def test_names_of_secrets_are_none(values: dict[str, Any], ml50: Cluster) -> None:
     assert places(with_values(ml50, values)) == []
+
+
+WORD = "hunter" + "22"
+
+
+@pytest.mark.parametrize(
+    ("values", "at"),
+    [
+        ({"env": [{"name": "DB_PASSWORD", "value": WORD}]}, ("env", 0, "value")),
+        ({"args": ["--password=" + WORD]}, ("args", 0)),
+        ({"url": f"https://user:{WORD}@db.example.org/x"}, ("url",)),
+        ({"url": f"https://db.example.org/x?token={WORD}"}, ("url",)),
+        ({"minio": {"secretKey": WORD}}, ("minio", "secretKey")),
+        ({"db_pass": WORD}, ("db_pass",)),
+        ({"pass": WORD}, ("pass",)),
+        ({"config": f"a: 1\npassword: {WORD}\n"}, ("config",)),
+        ({"config": f"[x]\nclient_secret = {WORD}\n"}, ("config",)),
+    ],
+)
+def test_a_password_is_found_in_whatever_form_it_is_written(values: dict[str, Any], at: Path, ml50: Cluster) -> None:
+    (finding,) = no_secrets.check(with_values(ml50, values))
+    assert finding.at == ("components", "cilium", "values", *at)
+    assert finding.secret
+    assert WORD not in finding.message + finding.fix
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"env": [{"name": "DB_PASSWORD", "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}}]},
+        {"env": [{"name": "DB_PASSWORD", "value": "$(OTHER)"}]},
+        {"args": ["--password=$(PASSWORD)", "--password-file=/run/x"]},
+        {"auth": {"secretName": "minio", "secretKey": "password"}},
+        {"url": "https://user:$PASSWORD@db.example.org/x"},
+        {"bypass": "all", "compass": "north"},
+        {"config": "password: ${PASSWORD}\n"},
+        {"tokenExpiration": "3600s", "secret": "name-of-one"},
+    ],
+)
+def test_what_only_leads_to_a_password_is_none(values: dict[str, Any], ml50: Cluster) -> None:
+    assert places(with_values(ml50, values)) == []
+
+
+@pytest.mark.parametrize("output", ["text", "json", "github"])
+def test_a_password_is_printed_nowhere(tmp_path: Folder, capsys: pytest.CaptureFixture[str], output: str) -> None:
+    text = (ROOT / "clusters/ml50/cluster.yaml").read_text()
+    text = text.replace(
+        "  site:\n", f"  site:\n    mirrors: [{{registry: docker.io, mirror: 'https://u:{WORD}@m.example.org/x'}}]\n", 1
+    )
+    text = text.replace("url: ", f"url: https://git:{WORD}@git.example.org/x.git?private_token={WORD} # ", 1)
+    (tmp_path / "clusters/ml50").mkdir(parents=True)
+    (tmp_path / "clusters/ml50/cluster.yaml").write_text(text)
+    assert run(["check", "-C", str(tmp_path), "--output", output]) == 1
+    out = capsys.readouterr().out
+    assert WORD not in out
+    assert out.count("GEN-SITE-005") == 2

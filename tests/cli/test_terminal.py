@@ -14,8 +14,8 @@ from reference import ROOT
 from generator.cli import run, terminal
 from generator.cli.groups import grouped
 from generator.cli.output import MOST, show
-from generator.model.finding import Finding
-from generator.repository.locate import Located, Position
+from generator.model.finding import Finding, Position
+from generator.repository.locate import Located
 
 NASTY = "a\x1b[31mb\x07c\x85d\u2028e\u202ef"
 CLUSTER = (ROOT / "clusters/ml50/cluster.yaml").read_text()

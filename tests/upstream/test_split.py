@@ -35,6 +35,14 @@ def made(part: Part) -> list[dict[str, Any]]:
     return [item.manifest for item in part.items]
 
 
+def test_a_private_key_in_a_config_map_is_refused_and_not_repeated() -> None:
+    body = "MIIEow" + "A" * 20
+    key = "-----BEGIN " + f"PRIVATE KEY-----\n{body}\n"
+    (finding,) = parted({**MAP, "data": {"tls.key": key, "a": "how -----BEGIN PRIVATE KEY----- begins"}}).findings
+    assert "holds a private key in tls.key" in finding.message
+    assert body not in finding.message + finding.fix
+
+
 def test_lists_are_opened_at_every_depth() -> None:
     inner = {"apiVersion": "v1", "kind": "ConfigMapList", "items": [MAP, None]}
     assert made(parted(None, {"apiVersion": "v1", "kind": "List", "items": [inner, MAP]})) == [MAP, MAP]

@@ -1,0 +1,107 @@
+"""All that Zabbix is on a cluster. Only rendering imports it: a check need not wait for its dozen modules."""
+
+from generator.components.common import exposed
+from generator.components.component import Component, Manifest, Namespace, Secret, Tier
+from generator.components.issuers import signed
+from generator.components.static import read_objects
+from generator.components.zabbix.agents import agent_map, agents
+from generator.components.zabbix.database import DATABASE, stateful_set, storage_class
+from generator.components.zabbix.names import AGENTS, NAMESPACE, TOKEN
+from generator.components.zabbix.network import policies
+from generator.components.zabbix.server import ingress, proxy_set, server, web
+from generator.components.zabbix.settings import host_maps, script_map, settings_map, template_map, used_media
+from generator.components.zabbix.setup import configure_job
+from generator.components.zabbix.versions import VERSIONS
+from generator.model.cluster import Cluster
+from generator.model.monitoring import Zabbix
+
+
+def install(cluster: Cluster) -> Component:
+    """Install Zabbix where the cluster file asks for it, and configure it from the same list of nodes."""
+    settings = cluster.monitoring.zabbix
+    assert settings
+    return Component(
+        name="zabbix",
+        tier=Tier.MONITORING,
+        summary="Zabbix with hosts, templates, dashboards and alerts",
+        version=VERSIONS.of(cluster).version,
+        namespaces=(Namespace(NAMESPACE), Namespace(AGENTS, security="privileged")),
+        base=(
+            *read_objects("zabbix/reader.yaml"),
+            *read_objects("zabbix/services.yaml"),
+            agent_map(),
+            script_map(),
+            template_map(),
+        ),
+        objects=manifests(cluster, settings),
+        needs=(cluster.networks.cni, *(("issuers",) if exposed(cluster, settings.host) else ())),
+        storage_classes=(storage_class(cluster, settings),),
+        secrets=secrets(cluster, settings),
+    )
+
+
+def manifests(cluster: Cluster, settings: Zabbix) -> tuple[Manifest, ...]:
+    """Return what depends on this cluster."""
+    maps = host_maps(cluster)
+    return (
+        stateful_set(cluster, settings),
+        server(cluster),
+        web(cluster),
+        proxy_set(cluster),
+        agents(cluster),
+        *(read_objects("zabbix/gpu-service.yaml") if cluster.gpu_nodes else ()),
+        *policies(cluster),
+        *((ingress(cluster, settings),) if exposed(cluster, settings.host) else ()),
+        *maps,
+        settings_map(cluster, settings),
+        configure_job(cluster, settings, [made["metadata"]["name"] for made in maps]),
+    )
+
+
+def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
+    """Return the Secrets that Zabbix reads."""
+    return (
+        Secret(
+            name=DATABASE,
+            namespace=NAMESPACE,
+            keys=("username", "password"),
+            source="generated",
+            loss="outage",
+            rotate="ALTER USER in the database first, then replace it and restart zabbix-server and zabbix-web",
+            readers=(DATABASE, "zabbix-server", "zabbix-web"),
+        ),
+        Secret(
+            name="zabbix-admin",
+            namespace=NAMESPACE,
+            keys=("password",),
+            source="generated",
+            loss="harmless",
+            rotate="change the password of the user Admin in Zabbix first, then replace it",
+            readers=("zabbix-configure",),
+        ),
+        Secret(
+            name=TOKEN,
+            namespace=NAMESPACE,
+            keys=("token",),
+            source="in-cluster",
+            by="zabbix",
+            loss="harmless",
+            rotate="delete it: Kubernetes makes another; then sync `zabbix`",
+            readers=("zabbix-configure",),
+        ),
+        *(given(name) for name in used_media(settings)),
+        *((signed("zabbix-tls", NAMESPACE, "zabbix-web"),) if exposed(cluster, settings.host) else ()),
+    )
+
+
+def given(name: str) -> Secret:
+    """Return the token of a bot that sends alerts."""
+    return Secret(
+        name=f"zabbix-{name}",
+        namespace=NAMESPACE,
+        keys=("token",),
+        source="given",
+        loss="outage",
+        rotate="replace it, then sync `zabbix`. Without it nobody is told of anything",
+        readers=("zabbix-configure",),
+    )
