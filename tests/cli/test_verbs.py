@@ -1,6 +1,7 @@
 """The verbs as a user calls them, in repositories of their own."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -306,7 +307,7 @@ def test_explain_shows_what_the_file_says_and_counts_lists(capsys: pytest.Captur
     assert run(["explain", "ml50", "networks.node", "-C", str(ROOT)]) == 0
     assert "null" not in capsys.readouterr().out
     assert run(["explain", "ml50", "nodes[99]", "-C", str(ROOT)]) == 2
-    assert "nodes has no `99`; it has 50 items" in capsys.readouterr().err
+    assert "nodes has no `99`; it has 50 items, counted from 0" in capsys.readouterr().err
     assert run(["explain", "ml50"]) == 2
     assert "for a value say where: gen explain ml50 kubernetes.podCIDR" in capsys.readouterr().err
 
@@ -627,3 +628,60 @@ def test_a_wrong_waiver_is_told_by_a_plain_check(
     out = capsys.readouterr().out
     assert words in out
     assert "warning GEN-MON-007" in out
+
+
+def explained(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    assert run(["explain", *arguments, "-C", str(ROOT)]) == code
+    shown = capsys.readouterr()
+    return shown.err if code else shown.out
+
+
+def test_explain_shows_what_counts_for_a_node(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = explained(capsys, "ml50", "nodes.gpu-01")
+    rows = {key: (value, where) for key, value, where in re.findall(r"^(\S+): (.*?)  +(.*)$", shown, re.MULTILINE)}
+    lines = (ROOT / "clusters/ml50/cluster.yaml").read_text().splitlines()
+    own = next(number for number, line in enumerate(lines, 1) if "name: gpu-01," in line)
+    network = next(number for number, line in enumerate(lines, 1) if line.startswith("    node: {cidr"))
+    assert rows["address"] == ("10.10.0.101", f"line {own}")
+    assert rows["networks.node.mtu"] == ("9000", f"line {network}, networks.node")
+    assert rows["networks.bmc.bond"] == ("[]", "gen's default")
+    value, where = rows["hardware.cpu"]
+    line = int(re.findall(r"line (\d+), pools.gpu-training", where)[0])
+    assert lines[line - 1].strip().startswith(f"cpu: {value}")
+    assert "null" not in shown
+
+
+def test_explain_shows_what_a_node_overrides(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(repository, "{name: jw2,", "{labels: {example.org/a: b}, hardware: {cpu: 8}, name: jw2,")
+    assert run(["explain", "a30-bench", "nodes.jw2", "-C", str(repository)]) == 0
+    shown = capsys.readouterr().out
+    own = re.findall(r"^name: jw2 +(line \d+)$", shown, re.MULTILINE)[0]
+    assert re.search(rf"^hardware.cpu: 8 +{own}$", shown, re.MULTILINE)
+    assert re.search(rf"^labels.example.org/a: b +{own}$", shown, re.MULTILINE)
+    assert re.search(r"^hardware.memory: \S+ +line \d+, pools.bench$", shown, re.MULTILINE)
+
+
+def test_explain_finds_things_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = explained(capsys, "ml50", "nodes.gpu-01.hardware.cpu")
+    assert shown.startswith("nodes.gpu-01.hardware.cpu: 128\ngiven in clusters/ml50/cluster.yaml:")
+    assert explained(capsys, "ml50", "teams.vision").startswith("name: vision ")
+    told = explained(capsys, "ml50", "teams.visionn", code=2)
+    assert "teams has no `visionn`; it has 4 items, counted from 0; did you mean vision?" in told
+
+
+def test_explain_names_the_sections(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = explained(capsys, "ml50", "")
+    assert re.search(r"^kubernetes +line \d+$", shown, re.MULTILINE)
+    assert re.search(r"^waivers +gen's default$", shown, re.MULTILINE)
+    assert len(shown) < 1000
+
+
+def test_explain_lists_the_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = explained(capsys, "--codes")
+    assert re.search(r"^GEN-NET-004 +error +\S", shown, re.MULTILINE)
+    assert re.search(r"^GEN-WAIVER-002 +warning +\S", shown, re.MULTILINE)
+    family = explained(capsys, "gen-mon", "--codes").splitlines()
+    assert len(family) > 5
+    assert all(line.startswith("GEN-MON-") for line in family)
+    assert "no code begins with `GEN-X`" in explained(capsys, "GEN-X", "--codes", code=2)
+    assert "gen explain GEN-NET-004" in explained(capsys, code=2)
