@@ -68,6 +68,11 @@ class Verbs(click.Group):
 
             hint = suggest(args[0], VERBS, "", "`{}`")
             ctx.fail(f"there is no command `{args[0]}`" + (f"; {hint}" if hint else ""))
+        if ctx.resilient_parsing and args and args[0] in VERBS:
+            from generator.cli.completing import stand_in  # noqa: PLC0415 - only when it is needed
+
+            if instead := stand_in(args[0], args[1:]):
+                return args[0], instead, args[1:]
         return super().resolve_command(ctx, args)
 
 
