@@ -685,3 +685,13 @@ def test_explain_lists_the_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(line.startswith("GEN-MON-") for line in family)
     assert "no code begins with `GEN-X`" in explained(capsys, "GEN-X", "--codes", code=2)
     assert "gen explain GEN-NET-004" in explained(capsys, code=2)
+
+
+def test_render_does_not_repeat_an_accepted_warning(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    warn(repository)
+    assert run(["render", "--dry-run", "-C", str(repository)]) == 0
+    assert "GEN-MON-007" in capsys.readouterr().out
+    edit(repository, "retention: 12h", "retention: 30d")
+    warn(repository, "")
+    assert run(["render", "--dry-run", "-C", str(repository)]) == 0
+    assert "GEN-MON-007" not in capsys.readouterr().out
