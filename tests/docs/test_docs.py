@@ -20,7 +20,7 @@ from generator.components import CATALOGUE
 from generator.layout.emit import emit
 from generator.repository.cluster_files import Loaded, examine
 from generator.spec.decode import hook
-from generator.spec.mistakes import _validator
+from generator.spec.mistakes import validator
 from generator.spec.schema import schema
 
 ROOT = Path(__file__).parent.parent.parent
@@ -87,7 +87,7 @@ def test_every_key_without_a_section_has_an_example() -> None:
 def test_an_example_is_valid(place: tuple[str, str], example: object) -> None:
     name, key = place
     rule = {"$defs": SECTIONS, **SECTIONS[name]["properties"][key]}
-    assert [error.message for error in _validator(hook).evolve(schema=rule).iter_errors(example)] == []
+    assert [error.message for error in validator(hook).evolve(schema=rule).iter_errors(example)] == []
 
 
 # What is written by hand
