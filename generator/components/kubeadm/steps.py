@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
+from generator.model.node_sets import node_set
 
 
 def steps(cluster: Cluster) -> str:
@@ -27,7 +28,7 @@ def _steps(cluster: Cluster) -> Iterator[str]:
     yield _prepare(cluster)
     disks = [one.name for one in cluster.machines if one.disks_for("scratch") or one.disks_for("objects")]
     if disks:
-        yield _disks(", ".join(disks))
+        yield _disks(node_set(disks))
     if cluster.kubernetes.encryption != "none":
         yield _key(cluster)
     yield _init(cluster)
@@ -45,7 +46,7 @@ def _prose(name: str) -> str:
 
 def _prepare(cluster: Cluster) -> str:
     rows = "\n".join(
-        f"| {pool} | {', '.join(machine.name for machine in cluster.in_pools(pool))} | `sudo node/prepare.sh {pool}` |"
+        f"| {pool} | {node_set(machine.name for machine in cluster.in_pools(pool))} | `sudo node/prepare.sh {pool}` |"
         for pool in sorted(cluster.pools)
     )
     return f"""\
