@@ -90,6 +90,14 @@ def test_an_example_is_valid(place: tuple[str, str], example: object) -> None:
     assert [error.message for error in validator(hook).evolve(schema=rule).iter_errors(example)] == []
 
 
+def test_every_family_of_codes_has_a_title_and_is_in_the_contents() -> None:
+    page = (ROOT / "docs/findings.md").read_text()
+    families = {code.split("-")[1] for code in re.findall(r"^### (GEN-[A-Z0-9]+-\d{3})$", page, re.MULTILINE)}
+    assert families == set(DOCS["SUBJECTS"])
+    contents = re.findall(r"^- \[.+\]\(#.+\): `GEN-([A-Z0-9]+)`, \d+ codes?$", page, re.MULTILINE)
+    assert sorted(contents) == sorted(families)
+
+
 # What is written by hand
 
 
