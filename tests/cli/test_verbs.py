@@ -695,3 +695,29 @@ def test_render_does_not_repeat_an_accepted_warning(repository: Path, capsys: py
     warn(repository, "")
     assert run(["render", "--dry-run", "-C", str(repository)]) == 0
     assert "GEN-MON-007" not in capsys.readouterr().out
+
+
+def test_a_second_cluster_has_addresses_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two", "three"):
+        assert run(["init", name, "-C", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert run(["check", "--strict", "-C", str(tmp_path)]) == 0
+    assert "10.12.0.11" in (tmp_path / "clusters/three/cluster.yaml").read_text()
+
+
+@pytest.mark.parametrize("code", ["GEN-MON-001", "GEN-MON-002"])
+def test_a_volume_is_offered_the_classes_that_there_are(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", "--output", "json", str(ROOT / f"tests/wrong/rules/{code}.yaml")])
+    fixes = {each["code"]: each.get("fix") for each in json.loads(capsys.readouterr().out)["findings"]}
+    assert fixes[code] == "storageClass: nfs"
+
+
+def test_without_a_store_it_is_said_that_only_buckets_are_backed_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["init", "lab", "-C", str(tmp_path)]) == 0
+    file = tmp_path / "clusters/lab/cluster.yaml"
+    backup = "{name: home, from: {store: home, bucket: b}, to: {bucket: c}, schedule: '0 1 * * *', size: 1T}"
+    file.write_text(f"{file.read_text()}\n  backups: [{backup}]\n")
+    run(["check", "-C", str(tmp_path)])
+    assert "fix: only buckets of Ceph can be backed up: add storage.ceph.objectStores" in capsys.readouterr().out
