@@ -7,7 +7,7 @@ from generator.checks.places import entries, meant
 from generator.checks.tiers import block_pools, default_classes, storage_classes
 from generator.components.ceph_cluster.classes import block_class
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, put
+from generator.model.finding import Finding, Path, in_words, put
 from generator.model.monitoring import Alert
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
@@ -40,18 +40,21 @@ def zabbix_volume(cluster: Cluster) -> Iterator[Finding]:
     zabbix = cluster.monitoring.zabbix
     if zabbix and not zabbix.storage_class and not default_classes(cluster):
         message = "Zabbix's database has no storage class, and the cluster has no default one"
-        yield Finding(at=ZABBIX, key=True, message=message, fix=_class_to_name(cluster))
+        yield _without_class(cluster, ZABBIX, message)
 
 
-def _class_to_name(cluster: Cluster) -> str:
+def _without_class(cluster: Cluster, at: Path, message: str) -> Finding:
     """Offer the classes that the cluster has for volumes, those on disks before NFS."""
     storage = cluster.storage
     classes = [block_class(pool) for _, pool in block_pools(cluster)]
     classes += [storage.scratch.storage_class] if storage.scratch else []
     classes += [storage.nfs.storage_class] if storage.nfs else []
-    if classes:
-        return f"storageClass: {' or '.join(classes)}"
-    return "storageClass, of storage.ceph.blockPools, storage.scratch or storage.nfs"
+    if not classes:
+        fix = "storageClass, of storage.ceph.blockPools, storage.scratch or storage.nfs"
+        return Finding(at=at, key=True, message=message, fix=fix)
+    edits = put((*at, "storageClass"), classes[0])
+    fix = ", or ".join([in_words(edits), *classes[1:]])
+    return Finding(at=at, key=True, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-MON-002", "Prometheus's samples have a volume")
@@ -69,7 +72,7 @@ def prometheus_volume(cluster: Cluster) -> Iterator[Finding]:
     default = any(placed.use == "block" for placed in default_classes(cluster))
     if prometheus and not prometheus.storage_class and not default:
         message = "Prometheus has no storage class: its samples are lost with its pod"
-        yield Finding(at=PROMETHEUS, key=True, message=message, fix=_class_to_name(cluster))
+        yield _without_class(cluster, PROMETHEUS, message)
 
 
 @warning("GEN-MON-003", "storage classes that exist")
