@@ -1,8 +1,9 @@
-# `make render` and `make test` prepare everything they need in .venv; nothing else on the machine changes.
+# `make render` and `make test` prepare what they need in .venv; nothing else on the machine changes.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEVELOP := $(VENV)/.develop
 
 .PHONY: help render test test-real test-twin real-tools lint bench schema clean
 help:
@@ -14,29 +15,35 @@ help:
 	@echo 'make lint       style, types and import directions'
 	@echo 'make bench      the speed budgets, measured'
 
+# What checking and rendering need, and no more.
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo 'gen needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)'; exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || \
 		{ echo 'Python has no venv module: on Debian, apt install python3-venv'; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	$(BIN)/python -m compileall -q generator
+	@touch $@
+
+# The tools of those who work on gen, over that.
+$(DEVELOP): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
 render: $(READY)
 	$(BIN)/gen render
 
-test: $(READY)
+test: $(DEVELOP)
 	$(BIN)/python tools/kustomize.py >/dev/null
 	$(BIN)/python -m pytest -q -m 'not real and not twin' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=93
 
-test-real: $(READY)
+test-real: $(DEVELOP)
 	$(BIN)/python tools/real.py helm registry mc etcd minio kube-apiserver kubeadm >/dev/null
 	$(BIN)/python tools/containerd_loader.py >/dev/null
 	$(BIN)/python -m pytest -q -m real --cov --cov-append --cov-report=
 
 # Not yet among what CI runs: it takes the machine for itself.
-test-twin: $(READY)
+test-twin: $(DEVELOP)
 	$(BIN)/python tools/real.py >/dev/null
 	$(BIN)/python -m pytest -q -m twin
 
@@ -44,13 +51,13 @@ test-twin: $(READY)
 real-tools:
 	$(PYTHON) tools/real.py etcd kube-apiserver
 
-lint: $(READY)
+lint: $(DEVELOP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY)
+bench: $(DEVELOP)
 	$(BIN)/python tools/bench.py
 
 clean:

@@ -20,6 +20,7 @@ from generator.cli.explain import explanations
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component, Secret
 from generator.model import cluster, monitoring, nodes, storage, teams
+from generator.model.plural import plural
 from generator.model.rule import Explained
 from generator.repository.cluster_files import load
 from generator.spec.schema import schema
@@ -33,9 +34,17 @@ SUBJECTS = {
     "SCHEMA": "Keys and values",
     "REPO": "The file's place",
     "K8S": "Kubernetes and components",
+    "COMP": "Settings of components",
     "NET": "Networks",
     "NODE": "Nodes and pools",
     "FAB": "The fabric",
+    "DISK": "Disks",
+    "CEPH": "Ceph",
+    "OBJ": "MinIO and its buckets",
+    "SCR": "Scratch on nodes",
+    "BKP": "Backups",
+    "TEAM": "Teams and quotas",
+    "MON": "Monitoring",
     "SITE": "The site",
     "FLEET": "Between clusters",
     "FILE": "Manifests as files",
@@ -194,7 +203,17 @@ def findings() -> str:
     """Return all codes by subject, and what `gen explain` tells of each."""
     known = explanations()
     subjects = dict.fromkeys(code.split("-")[1] for code in known)
-    return "\n\n".join(_subject(name, [it for it in known.values() if f"-{name}-" in it.code]) for name in subjects)
+    by_subject = {name: [it for it in known.values() if f"-{name}-" in it.code] for name in subjects}
+    return "\n\n".join([_contents(by_subject), *(_subject(name, codes) for name, codes in by_subject.items())])
+
+
+def _contents(by_subject: dict[str, list[Explained]]) -> str:
+    titles = {name: SUBJECTS.get(name, name) for name in by_subject}
+    return "\n".join(
+        f"- [{title}](#{re.sub(r'[^a-z0-9 -]', '', title.lower()).replace(' ', '-')}): "
+        f"`GEN-{name}`, {plural(len(by_subject[name]), 'code')}"
+        for name, title in titles.items()
+    )
 
 
 def _subject(name: str, codes: list[Explained]) -> str:

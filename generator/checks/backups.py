@@ -51,7 +51,8 @@ def _asked(backup: Backup, bucket: Bucket) -> int:
 
 @rule("GEN-BKP-001", "backups of stores that exist")
 def store_known(cluster: Cluster) -> Iterator[Finding]:
-    """A backup copies a bucket of one of Ceph's object stores.
+    """A backup copies a bucket of one of Ceph's object stores to MinIO. Only buckets can be copied: volumes and
+    filesystems of Ceph, NFS and what is in MinIO itself are not.
 
     Wrong:
         from: {store: dataset, bucket: datasets}
@@ -59,7 +60,11 @@ def store_known(cluster: Cluster) -> Iterator[Finding]:
         from: {store: datasets, bucket: datasets}
     """
     stores = [store.name for _, store in object_stores(cluster)]
-    known = f"one of {', '.join(stores)}" if stores else "add storage.ceph.objectStores"
+    known = (
+        f"one of {', '.join(stores)}"
+        if stores
+        else "only buckets of Ceph can be backed up: add storage.ceph.objectStores"
+    )
     for at, backup in entries(cluster.backups, "backups"):
         name = backup.source.store
         if name not in stores:

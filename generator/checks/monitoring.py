@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 
 from generator.checks.places import entries, meant
-from generator.checks.tiers import CEPH, default_classes, storage_classes
+from generator.checks.tiers import CEPH, block_pools, default_classes, storage_classes
+from generator.components.ceph_cluster.classes import block_class
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, put
+from generator.model.finding import Finding, Path, in_words, put
 from generator.model.monitoring import Alert, http_port
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
@@ -39,13 +40,27 @@ def zabbix_volume(cluster: Cluster) -> Iterator[Finding]:
     zabbix = cluster.monitoring.zabbix
     if zabbix and not zabbix.storage_class and not default_classes(cluster):
         message = "Zabbix's database has no storage class, and the cluster has no default one"
-        fix = "storageClass, or `default: true` on a pool of storage.ceph.blockPools"
-        yield Finding(at=ZABBIX, key=True, message=message, fix=fix)
+        yield _without_class(cluster, ZABBIX, message)
+
+
+def _without_class(cluster: Cluster, at: Path, message: str) -> Finding:
+    """Offer the classes that the cluster has for volumes, those on disks before NFS."""
+    storage = cluster.storage
+    classes = [block_class(pool) for _, pool in block_pools(cluster)]
+    classes += [storage.scratch.storage_class] if storage.scratch else []
+    classes += [storage.nfs.storage_class] if storage.nfs else []
+    if not classes:
+        fix = "storageClass, of storage.ceph.blockPools, storage.scratch or storage.nfs"
+        return Finding(at=at, key=True, message=message, fix=fix)
+    edits = put((*at, "storageClass"), classes[0])
+    fix = ", or ".join([in_words(edits), *classes[1:]])
+    return Finding(at=at, key=True, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-MON-002", "Prometheus's samples have a volume")
 def prometheus_volume(cluster: Cluster) -> Iterator[Finding]:
-    """Without a storage class Prometheus keeps its samples in the pod: they are gone when it moves.
+    """Without a storage class Prometheus keeps its samples in the pod: they are gone when it moves. Disks suit it, of
+    Ceph or of a node; on NFS, which Prometheus does not support, samples can be damaged.
 
     Wrong:
         monitoring: {prometheus: {}}
@@ -57,8 +72,7 @@ def prometheus_volume(cluster: Cluster) -> Iterator[Finding]:
     default = any(placed.use == "block" for placed in default_classes(cluster))
     if prometheus and not prometheus.storage_class and not default:
         message = "Prometheus has no storage class: its samples are lost with its pod"
-        fix = "storageClass, or `default: true` on a pool of storage.ceph.blockPools"
-        yield Finding(at=PROMETHEUS, key=True, message=message, fix=fix)
+        yield _without_class(cluster, PROMETHEUS, message)
 
 
 @warning("GEN-MON-003", "storage classes that exist")

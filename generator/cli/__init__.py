@@ -68,6 +68,11 @@ class Verbs(click.Group):
 
             hint = suggest(args[0], VERBS, "", "`{}`")
             ctx.fail(f"there is no command `{args[0]}`" + (f"; {hint}" if hint else ""))
+        if ctx.resilient_parsing and args and args[0] in VERBS:
+            from generator.cli.completing import stand_in  # noqa: PLC0415 - only when it is needed
+
+            if instead := stand_in(args[0], args[1:]):
+                return args[0], instead, args[1:]
         return super().resolve_command(ctx, args)
 
 
@@ -123,8 +128,14 @@ def run(arguments: list[str]) -> int:
         sys.stderr.close()
         return 141
     except Exception as error:  # noqa: BLE001 - the last resort: a bug of ours, told as one
-        return _unwritten(error) if isinstance(error, OSError) and _printing(error) else _bug()
+        return _unforeseen(error)
     return code if isinstance(code, int) else 0
+
+
+def _unforeseen(error: Exception) -> int:
+    if isinstance(error, ModuleNotFoundError):
+        return _missing(error)
+    return _unwritten(error) if isinstance(error, OSError) and _printing(error) else _bug()
 
 
 def _printing(error: OSError) -> bool:
@@ -141,6 +152,16 @@ def _unwritten(error: OSError) -> int:
         say(f"gen: standard output could not be written: {error.strerror}", err=True)
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 2
+
+
+def _missing(error: ModuleNotFoundError) -> int:
+    from generator.cli.extras import left_out  # noqa: PLC0415 - only when it is needed
+
+    told = left_out(error.name)
+    if told is None:
+        return _bug()
+    say(f"gen: {told}", err=True)
     return 2
 
 

@@ -1,5 +1,6 @@
 """`gen check`."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import OUTPUT, show_findings, summary
 from generator.cli.terminal import say
 from generator.errors import UsageError
+from generator.model.cluster import Waiver
 from generator.repository.cluster_files import Loaded, load
 
 _FOLDER = click.Path(path_type=Path, allow_dash=True)
@@ -19,6 +21,7 @@ _FOLDER = click.Path(path_type=Path, allow_dash=True)
 @CLUSTER
 @OUTPUT
 @ROOT
+@click.option("--strict", is_flag=True, help="Let warnings fail as errors do.")
 @click.option("--rendered", is_flag=True, help="Build the objects with Kustomize and judge them.")
 @click.option("--server", is_flag=True, help="Ask an API server as well: a throw-away one, or that of --kubeconfig.")
 @click.option("--schemas", metavar="DIR", multiple=True, type=_FOLDER, help="CRDs that are not among the objects.")
@@ -27,13 +30,16 @@ _FOLDER = click.Path(path_type=Path, allow_dash=True)
 def command(
     clusters: tuple[str, ...], output: str, directory: Path, *, rendered: bool, server: bool, **more: Any
 ) -> int:
-    """Check cluster files and report everything that is wrong with them, all at once.
+    """Check cluster files and report everything that is wrong with them, all at once: those of the repository, or each
+    PATH, which may also lie outside a repository.
 
-    With --rendered also the objects, as Kustomize builds them from the repository as it stands; with PATH those of any
-    folder, kustomization or file, or of standard input (-). PATH is judged as part of the cluster that --cluster names,
-    with that cluster's waivers; without --cluster as part of none. What could not be judged is always told.
+    With --rendered also the objects, as Kustomize builds them from the repository as it stands; a PATH that is no
+    cluster file is then any folder, kustomization or file, or standard input (-). It is judged as part of the cluster
+    that --cluster names, with that cluster's waivers; without --cluster as part of none. What could not be judged is
+    always told.
 
-    Works offline, unless --kubeconfig names a cluster. Exit code 1 when there is an error.
+    Works offline, unless --kubeconfig names a cluster. Exit code 1 when there is an error; with --strict also when
+    there is a warning that no waiver accepts.
     """
     if rendered or server:
         from generator.cli.rendered import CheckOptions, check_rendered  # noqa: PLC0415 - heavy, and for this way only
@@ -42,28 +48,40 @@ def command(
             clusters=clusters, output=output, directory=directory, rendered=rendered, server=server, **more
         )
         return check_rendered(asked)
+    paths, strict = more.pop("paths"), more.pop("strict")
     if any(more.values()):
-        raise UsageError("PATH and --schemas need --rendered or --server; --kubeconfig and --context need --server")
-    loaded = [_with_waivers(one) for one in load(root_of(directory), clusters)]
+        raise UsageError("--schemas needs --rendered or --server; --kubeconfig and --context need --server")
+    if paths and clusters:
+        raise UsageError("give PATH or --cluster: both say which cluster files are checked")
+    read = _given(paths) if paths else load(root_of(directory), clusters)
+    loaded, waived = zip(*map(_accepted, read), strict=True)
     show_findings(loaded, output)
-    wrong = any(one.wrong for one in loaded)
+    failed = any(one.wrong or (strict and one.findings) for one in loaded)
     if output == "text":
-        say(summary(loaded))
-        if not wrong:
-            say("next: gen render")
-    return int(wrong)
+        _end(loaded, waived, failed=failed, rendering=not paths)
+    return int(failed)
 
 
-def _with_waivers(one: Loaded) -> Loaded:
-    """Add findings on waivers that have expired, which depends on the day, or that waive nothing there is, which takes
-    all codes to tell: so that only `check` has them.
-    """
+def _given(paths: Iterable[Path]) -> list[Loaded]:
+    from generator.repository.given_files import load_file  # noqa: PLC0415 - for this way only
+
+    return [load_file(path) for path in paths]
+
+
+def _accepted(one: Loaded) -> tuple[Loaded, Sequence[tuple[Waiver, int]]]:
+    """Take out warnings that are accepted: that depends on the day, so that only `check` does it."""
     if not one.cluster or not one.cluster.waivers:
-        return one
-    from datetime import UTC, datetime  # noqa: PLC0415 - for the few clusters with waivers
+        return one, ()
+    from generator.cli.accepted import accept  # noqa: PLC0415 - for the few clusters with waivers
 
-    from generator.cli.rendered import all_codes  # noqa: PLC0415 - as above
-    from generator.rules.waivers import expired, unwaivable  # noqa: PLC0415 - as above
+    return accept(one)
 
-    found = [*unwaivable(one.cluster, all_codes()), *expired(one.cluster, datetime.now(UTC).date())]
-    return one.adding(found)
+
+def _end(
+    loaded: Sequence[Loaded], waived: Iterable[Sequence[tuple[Waiver, int]]], *, failed: bool, rendering: bool
+) -> None:
+    for waiver, number in (each for one in waived for each in one):
+        say(f"{number} accepted until {waiver.expires} by {waiver.owner}: {waiver.code}, {waiver.reason}")
+    say(summary(loaded))
+    if rendering and not failed:
+        say("next: gen render")

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from generator import __version__
+from generator.cli.extras import NEEDED_BY, absent
 from generator.cli.options import ROOT
 from generator.cli.terminal import say, styled
 from generator.components.component import HELM
@@ -44,6 +45,9 @@ def machine() -> Iterator[Line]:
     yield found("helm", helm, needed_for="gen vendor")
     yield found("kube-apiserver", lambda: api_server("kube-apiserver"), needed_for="gen check --server")
     yield found("etcd", lambda: api_server("etcd"), needed_for="gen check --server")
+    for extra, command in NEEDED_BY.items():
+        missing = absent(extra)
+        yield (MISSING, missing) if missing else (GOOD, f"packages for {command}")
     yield program("kubectl", "version", "--client", needed_for="the steps of the bootstrap")
 
 

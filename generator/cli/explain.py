@@ -12,16 +12,25 @@ from generator.spec.near import did_you_mean, nearest
 
 
 @click.command("explain")
-@click.argument("code")
+@click.argument("code", metavar="[CODE | CLUSTER]", required=False)
 @click.argument("path", required=False)
 @ROOT
-def command(code: str, path: str | None, directory: Path) -> None:
+@click.option("--codes", is_flag=True, help="List the codes; with CODE those that begin with it.")
+def command(code: str | None, path: str | None, directory: Path, *, codes: bool) -> None:
     """Explain a finding's CODE, or where a value of a cluster comes from.
 
     \b
     gen explain GEN-NET-004                why the rule exists, a wrong and a right example
+    gen explain --codes GEN-NET            all codes of a family, each with what must hold
     gen explain ml50 kubernetes.maxPods    the value, and the line that gives it or gen's default
+    gen explain ml50 nodes.gpu-01          all values that count for a node, and where each comes from
+    gen explain ml50 ''                    the sections
     """  # noqa: D301 - click's own mark for lines that must not be wrapped
+    if codes:
+        _list(code or "")
+        return
+    if code is None:
+        raise UsageError("say what: gen explain GEN-NET-004, or gen explain CLUSTER PATH; --codes lists the codes")
     if path is None:
         if not code.upper().startswith("GEN-"):
             raise UsageError(f"`{code}` is not a code; for a value say where: gen explain {code} kubernetes.podCIDR")
@@ -33,6 +42,18 @@ def command(code: str, path: str | None, directory: Path) -> None:
     from generator.repository.origin import origin  # noqa: PLC0415 - the other half of this verb
 
     say(origin(root_of(directory), code, path))
+
+
+def _list(beginning: str) -> None:
+    listed = [each for each in explanations().values() if each.code.startswith(beginning.upper())]
+    if not listed:
+        raise UsageError(f"no code begins with `{beginning}`; gen explain --codes lists them all")
+    family = ""
+    for each in listed:
+        if family not in {"", each.code.rpartition("-")[0]}:
+            say()
+        family = each.code.rpartition("-")[0]
+        say(f"{bold(each.code)}{' ' * (16 - len(each.code))}{each.severity:8} {each.title}")
 
 
 def _known(code: str) -> Explained:

@@ -32,7 +32,7 @@ def command(name: str, directory: Path, *, dry_run: bool) -> None:
         raise UsageError(f"`{name}` cannot be a cluster's name: up to 32 small letters, digits and hyphens, as in ml50")
     if (directory / cluster_file(name)).exists():
         raise UsageError(f"{cluster_file(name)}: exists already; edit it, or choose another name")
-    once = {cluster_file(name): starter(name), SCHEMA: published_schema(), **scaffold()}
+    once = {cluster_file(name): starter(name, _others(directory)), SCHEMA: published_schema(), **scaffold()}
     with exclusive(directory, lambda text: say(text, err=True)) as lock:
         found = plan(lock.root, {}, once, Owned())
         if not dry_run:
@@ -40,3 +40,8 @@ def command(name: str, directory: Path, *, dry_run: bool) -> None:
     for change in found.changes:
         say(f"{'would write' if dry_run else 'wrote'} {change.path}")
     say(f"next: edit {cluster_file(name)}, then gen check")
+
+
+def _others(directory: Path) -> str:
+    files = sorted(directory.glob("clusters/*/cluster.yaml"))
+    return "\n".join(file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file())

@@ -8,7 +8,7 @@ from time import perf_counter
 import click
 
 from generator.cli.options import CLUSTER, ROOT, discarded, root_of
-from generator.cli.output import OUTPUT, show_findings, summary
+from generator.cli.output import OUTPUT, show_findings, summary, without_accepted
 from generator.cli.terminal import annotate, bold, say, say_json
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
@@ -64,7 +64,8 @@ def command(  # noqa: PLR0913 - the verb's options
             annotate("error", str(error), file=error.path)
         raise
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
-    show(loaded, outcome, written=not (dry_run or only_check), seconds=perf_counter() - begun)
+    told = [without_accepted(one) for one in loaded]
+    show(told, outcome, written=not (dry_run or only_check), seconds=perf_counter() - begun)
     return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
 
 

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.build.objects import Built
+from generator.cli.accepted import ACCEPTABLE, accept_idle
 from generator.cli.explain import explanations
 from generator.cli.options import root_of
 from generator.cli.output import data, located, show, summary, tally
@@ -18,6 +19,7 @@ from generator.model.finding import Severity
 from generator.model.plural import plural
 from generator.model.rule import explained
 from generator.repository.cluster_files import Loaded, load
+from generator.repository.given_files import is_cluster_file, place
 from generator.repository.locate import Located
 from generator.rules.engine import RULES
 from generator.rules.judging import Answers, Judged, Judges, judge_clusters, judge_paths
@@ -32,6 +34,7 @@ class CheckOptions(Struct, frozen=True, kw_only=True):
     directory: Path
     schemas: tuple[Path, ...]
     output: str
+    strict: bool
     rendered: bool
     server: bool
     kubeconfig: Path | None
@@ -42,9 +45,10 @@ def check_rendered(options: CheckOptions) -> int:
     """Judge the objects of clusters, or of folders and files, and print what is found. Raises UsageError for what is
     not there, and where Kustomize or a server fails.
     """
+    options = _by_name(options)
     in_repository = not options.paths or bool(options.clusters)
     root = root_of(options.directory) if in_repository else Path()
-    loaded = load(root, options.clusters) if in_repository else []
+    loaded = [accept_idle(one) for one in load(root, options.clusters)] if in_repository else []
     if options.kubeconfig and len(loaded) > 1:
         listed = ", ".join(one.name for one in loaded)
         raise UsageError(f"--kubeconfig leads to one cluster, and here are {listed}: choose one with --cluster")
@@ -53,7 +57,25 @@ def check_rendered(options: CheckOptions) -> int:
     _SHOW[options.output](found, judged)
     if loaded and not judged:
         say(f"{summary(loaded)}: nothing was built", err=True)
-    return int(any(one.finding.severity == Severity.ERROR for one in found))
+    return int(any(options.strict or one.finding.severity == Severity.ERROR for one in found))
+
+
+def _by_name(options: CheckOptions) -> CheckOptions:
+    """Take a cluster file for the cluster that it is. Raises UsageError for one that nothing is rendered of."""
+    given = [path for path in options.paths if is_cluster_file(path)]
+    places = [place(path) for path in given]
+    for path, found in zip(given, places, strict=True):
+        if found is None:
+            raise UsageError(
+                f"{path}: nothing is rendered of a cluster file outside clusters/NAME/cluster.yaml; "
+                f"check the file alone: gen check {path}"
+            )
+    inside = [found for found in places if found]
+    if not inside:
+        return options
+    if len(given) < len(options.paths) or options.clusters or len({root for root, _ in inside}) > 1:
+        raise UsageError("cluster files are judged by themselves, those of one repository at once")
+    return structs.replace(options, paths=(), clusters=tuple(name for _, name in inside), directory=inside[0][0])
 
 
 def _judged(options: CheckOptions, root: Path, loaded: list[Loaded]) -> Iterable[Judged]:
@@ -69,16 +91,16 @@ def _judges(options: CheckOptions) -> Judges:
         rules=options.rendered,
         server=_server(options) if options.server else None,
         schemas=options.schemas,
-        codes=all_codes(rendered=options.rendered, server=options.server),
+        codes=_codes(rendered=options.rendered, server=options.server),
         today=datetime.now(UTC).date(),
     )
 
 
-def all_codes(*, rendered: bool = False, server: bool = False) -> Codes:
+def _codes(*, rendered: bool, server: bool) -> Codes:
     """Return all codes, and which of them are looked for: those of rules on built objects, those of an API server."""
     of_server = explained([refusals])
     looked_for = {*(RULES if rendered else ()), *(of_server if server else ())}
-    return Codes(explained=explanations(), waivable={*RULES, *of_server}, looked_for=looked_for)
+    return Codes(explained=explanations(), waivable=ACCEPTABLE, looked_for=looked_for)
 
 
 def _server(options: CheckOptions) -> Callable[[Built], Answers]:

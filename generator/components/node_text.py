@@ -16,6 +16,7 @@ from generator.errors import UsageError
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _WORD = re.compile(r"[A-Za-z0-9_.:/@+,=^-]+")
+_NODES = re.compile(r"([a-z0-9.-]+(\[[0-9,-]+\][a-z0-9.-]*)*(, ?[a-z0-9.-]+(\[[0-9,-]+\][a-z0-9.-]*)*)*)?")
 _STEP = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9_.@+-]+")
 _PEM = re.compile(r"(-----BEGIN CERTIFICATE-----\n([A-Za-z0-9+/=]+\n)+-----END CERTIFICATE-----\n*)+")
 _HOLE = re.compile(r"\{([a-z_0-9]+)\}")
@@ -50,6 +51,19 @@ class Word(Escaped):
         if not _WORD.fullmatch(text):
             allowed = "letters, digits and _ . : / @ + , = ^ -"
             raise UsageError(f"{text!r} cannot be written into a file for nodes: one word there is {allowed}")
+        return text
+
+
+class NodeSet(Escaped):
+    """Names of nodes, folded as Slurm and ClusterShell write them: `gpu-[01-15],cpu-1`."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def escaped(text: str) -> str:
+        """Refuse what is no such list."""
+        if not _NODES.fullmatch(text):
+            raise UsageError(f"{text!r} cannot be written into a file for nodes: it is no list of their names")
         return text
 
 

@@ -210,8 +210,9 @@ class ComponentSettings(Section, frozen=True, kw_only=True):
 
 
 class Waiver(Section, frozen=True, kw_only=True):
-    """A finding on rendered objects that is accepted for a while: its `code`, on one object (`Kind namespace/name`, or
-    `Kind name` where there is no namespace) or on all, why, who answers for it, and the day it ends.
+    """A finding on rendered objects, or a warning of this file, that is accepted for a while: its `code`, on one object
+    (`Kind namespace/name`, or `Kind name` where there is no namespace), at one place of the file (`nodes.gpu-1`) or on
+    all, why, who answers for it, and the day it ends.
     """
 
     code: Annotated[str, Meta(pattern=r"^GEN-[A-Z]+-[0-9]{3}$(?!\n)")]

@@ -1,6 +1,6 @@
-"""Where a value of a cluster comes from: its line in the file, or gen's own default."""
+"""Where values of a cluster come from: lines of its file, or gen's own defaults."""
 
-import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,50 +8,93 @@ import msgspec
 
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
+from generator.model.finding import Path as Steps
 from generator.model.finding import dotted
+from generator.model.nodes import Machine
+from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
+from generator.spec.named import steps as parsed
+from generator.spec.near import suggest
 
-STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+# Fields of ours that no file writes.
+_OURS: dict[type, set[str]] = {Cluster: {"name", "machines", "labels"}, Machine: {"index"}}
 
 
 def origin(root: Path, name: str, path: str) -> str:
-    """Return the value at `path` (as in `kubernetes.podCIDR` or `nodes[3].address`, relative to `spec`) and the line
-    that gives it, or that it is a default. Raises UsageError for a path that leads nowhere.
+    """Return the value at `path` (as in `kubernetes.podCIDR`, `nodes.gpu-01` or `nodes[3].address`, relative to `spec`)
+    and the line that gives it, or that it is a default; of a section all values, of a node those that count for it,
+    with what its pool and its networks say. An empty path names the sections. Raises UsageError for a path that leads
+    nowhere.
     """
     loaded = load(root, [name])[0]
     if loaded.cluster is None:
         raise UsageError(f"{loaded.document.file}: cannot be read yet; see `gen check --cluster {name}`")
-    steps = [int(number) if number else key for key, number in STEP.findall(path.removeprefix("spec."))]
-    value = _follow(loaded.cluster, steps, path)
-    return f"{path}: {_shown(value)}\n{_where(loaded, steps)}"
+    if not path:
+        return _sections(loaded, loaded.cluster)
+    steps, value = _follow(loaded.cluster, parsed(path.removeprefix("spec.")), path)
+    if isinstance(value, msgspec.Struct):
+        return _table(loaded, loaded.cluster, steps, value)
+    return f"{path}: {_shown(value)}\n{_where(loaded, loaded.cluster, steps)}"
 
 
-def _follow(cluster: Cluster, steps: list[str | int], path: str) -> Any:
+def _sections(loaded: Loaded, cluster: Cluster) -> str:
+    lines = [f"{key:12} {_short(loaded, cluster, (key,))}" for key in map(str, _keys(cluster))]
+    return "\n".join([f"sections of {loaded.document.file}; `gen explain {loaded.name} SECTION` shows one:", *lines])
+
+
+def _follow(cluster: Cluster, asked: list[str | int], path: str) -> tuple[Steps, Any]:
+    """Return the steps with indexes for names, and what is there."""
     value: Any = cluster
-    for index, step in enumerate(steps):
-        known = _keys(value)
-        if step not in known:
-            at = dotted(steps[:index]) or "spec"
-            raise UsageError(f"{path}: {at} has no `{step}`; it has {_offer(known)}")
-        value = known[step]
-    return value
+    steps: Steps = ()
+    for step in asked:
+        # What counts for a node is what its pool says as well.
+        known = {**_keys(value), "nodes": cluster.machines} if value is cluster else _keys(value)
+        found = _by_name(value, step) if isinstance(value, tuple) and isinstance(step, str) else step
+        if found not in known:
+            at = dotted(steps) or "spec"
+            raise UsageError(f"{path}: {at} has no `{step}`; {_offer(step, value, known)}")
+        steps, value = (*steps, found), known[found]
+    return steps, value
 
 
-def _offer(known: dict[str | int, Any]) -> str:
-    if known and all(isinstance(key, int) for key in known):
-        return f"{len(known)} items, counted from 0"
-    return ", ".join(map(str, known)) or "no keys"
+def _by_name(items: tuple[Any, ...], name: str) -> int | str:
+    return next((index for index, item in enumerate(items) if getattr(item, "name", None) == name), name)
+
+
+def _offer(step: str | int, value: Any, known: dict[str | int, Any]) -> str:
+    if isinstance(value, tuple) and value:
+        names = [str(item.name) for item in value if hasattr(item, "name")]
+        meant = suggest(step, names, "") if isinstance(step, str) else ""
+        return f"it has {plural(len(value), 'item')}, counted from 0" + (f"; {meant}" if meant else "")
+    return f"it has {', '.join(map(str, known)) or 'no keys'}"
 
 
 def _keys(value: Any) -> dict[str | int, Any]:
     """Return the keys of a value as the file writes them, or its indexes."""
     if isinstance(value, msgspec.Struct):
-        hidden = {"name", "machines", "labels"} if isinstance(value, Cluster) else set()
         names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
-        return {key: getattr(value, field) for key, field in names if field not in hidden}
+        return {key: getattr(value, field) for key, field in names if field not in _OURS.get(type(value), ())}
     if isinstance(value, dict):
         return dict(value)
     return dict(enumerate(value)) if isinstance(value, tuple) else {}
+
+
+def _table(loaded: Loaded, cluster: Cluster, steps: Steps, section: msgspec.Struct) -> str:
+    rows = [(dotted(at[len(steps) :]), text, _short(loaded, cluster, at)) for at, text in _rows(steps, section)]
+    left = [f"{key}: {text}" for key, text, _ in rows]
+    most = min(60, max(map(len, left), default=0))
+    return "\n".join(f"{one:{most}}  {where}" for one, (_, _, where) in zip(left, rows, strict=True))
+
+
+def _rows(at: Steps, value: Any) -> Iterator[tuple[Steps, str]]:
+    """Yield the values below a section that are set; of a long list only how long it is."""
+    if isinstance(value, msgspec.Struct) or (isinstance(value, dict) and value):
+        for key, below in _keys(value).items():
+            yield from _rows((*at, key), below)
+    elif isinstance(value, tuple) and value and isinstance(value[0], msgspec.Struct) and len(_shown(value)) > 80:
+        yield at, plural(len(value), "item")
+    elif value is not None:
+        yield at, _shown(value)
 
 
 def _shown(value: Any) -> str:
@@ -66,14 +109,50 @@ def _given(value: Any) -> Any:
     return [_given(item) for item in value] if isinstance(value, list) else value
 
 
-def _where(loaded: Loaded, steps: list[str | int]) -> str:
-    document = loaded.document
-    value: Any = document.value.get("spec", {})
-    for index, step in enumerate(steps):
+def _places(cluster: Cluster, steps: Steps) -> Iterator[Steps]:
+    """Yield where a value may stand, the place that counts first: a node's own, its pool's, its network's."""
+    yield steps
+    if len(steps) > 2 and steps[0] == "nodes":
+        number, *rest = steps[1:]
+        yield ("pools", cluster.machines[int(number)].pool, *rest)
+        if rest[0] == "networks":
+            yield tuple(rest)
+
+
+def _given_at(loaded: Loaded, cluster: Cluster, steps: Steps) -> Steps | None:
+    """Return the place in the file that gives a value; None where it is a default."""
+    return next((at for at in _places(cluster, steps) if _stands(loaded, at)), None)
+
+
+def _stands(loaded: Loaded, steps: Steps) -> bool:
+    value: Any = loaded.document.value.get("spec")
+    for step in steps:
         inside = isinstance(value, dict) and step in value
         if not inside and not (isinstance(value, list) and isinstance(step, int) and step < len(value)):
-            above = document.position(("spec", *steps[:index]))
-            return f"gen's default: {document.file} does not say (it would stand below line {above.line})"
+            return False
         value = value[step]
-    at = document.position(("spec", *steps))
+    return True
+
+
+def _short(loaded: Loaded, cluster: Cluster, steps: Steps) -> str:
+    at = _given_at(loaded, cluster, steps)
+    if at is None:
+        return "gen's default"
+    line = f"line {loaded.document.position(('spec', *at)).line}"
+    return line if at == steps else f"{line}, {dotted(at[:2])}"
+
+
+def _where(loaded: Loaded, cluster: Cluster, steps: Steps) -> str:
+    document = loaded.document
+    given = _given_at(loaded, cluster, steps)
+    if given is None:
+        above = document.position(("spec", *_deepest(loaded, steps)))
+        return f"gen's default: {document.file} does not say (it would stand below line {above.line})"
+    at = document.position(("spec", *given))
     return f"given in {document.file}:{at.line}:{at.column}\n{at.line:5} | {document.line(at.line)}"
+
+
+def _deepest(loaded: Loaded, steps: Steps) -> Steps:
+    while not _stands(loaded, steps):
+        steps = steps[:-1]
+    return steps

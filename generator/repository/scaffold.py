@@ -59,10 +59,14 @@ def scaffold() -> Mapping[str, bytes]:
     return {path: text.encode() for path, text in texts.items()}
 
 
-def starter(name: str) -> bytes:
-    """Return a commented cluster file that is valid as it stands, for the user to change."""
+def starter(name: str, others: str = "") -> bytes:
+    """Return a commented cluster file that is valid as it stands, for the user to change. `others` is the text of the
+    files that there are: its node network is one that they do not name.
+    """
     text = Path(__file__).with_name("starter.yaml").read_text(encoding="utf-8")
-    return text.replace("CLUSTER", name).encode()
+    # From 96 on there are the service networks.
+    free = next((number for number in range(10, 96) if f"10.{number}." not in others), 10)
+    return text.replace("CLUSTER", name).replace("10.10.", f"10.{free}.").encode()
 
 
 def published_schema() -> bytes:

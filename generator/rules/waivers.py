@@ -1,7 +1,7 @@
-"""Waivers of the cluster file: findings on built objects that are accepted for a while."""
+"""Waivers of the cluster file: findings on built objects, and warnings of the file, that are accepted for a while."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import date
 
 from msgspec import Struct
@@ -46,10 +46,10 @@ IDLE = Explained(
 )
 UNWAIVABLE = Explained(
     code="GEN-WAIVER-003",
-    title="a waiver names a finding on built objects",
+    title="a waiver names a finding that can be accepted",
     text="""
-    Only findings of `gen check --rendered` and `--server` can be waived; what is wrong in the cluster file itself is
-    corrected there.
+    Findings of `gen check --rendered` and `--server` can be waived, and warnings of the cluster file; an error in the
+    cluster file is corrected there.
 
     Wrong:
         waivers:
@@ -61,7 +61,7 @@ UNWAIVABLE = Explained(
 
 
 class Codes(Struct, frozen=True, kw_only=True):
-    """`explained` are all codes that gen knows, `waivable` those of findings on objects, and `looked_for` those of them
+    """`explained` are all codes that gen knows, `waivable` those that can be waived, and `looked_for` those of them
     that could have been found: a waiver of one that was not looked for is not called idle.
     """
 
@@ -78,13 +78,23 @@ class Waived(Struct, frozen=True):
     findings: tuple[Finding, ...]
 
 
-def waive(cluster: Cluster, findings: Sequence[Finding], today: date, codes: Codes) -> Waived:
-    """Apply a cluster's waivers to findings on objects."""
+def _of_object(finding: Finding) -> str:
+    return finding.about
+
+
+def waive(
+    cluster: Cluster,
+    findings: Sequence[Finding],
+    today: date,
+    codes: Codes,
+    called: Callable[[Finding], str] = _of_object,
+) -> Waived:
+    """Apply a cluster's waivers to findings; `called` says by which name a waiver means one."""
     valid = [waiver for waiver in cluster.waivers if not _expired(waiver, today)]
     counted: Counter[int] = Counter()
     kept = []
     for finding in findings:
-        index = next((index for index, waiver in enumerate(valid) if _covers(waiver, finding)), None)
+        index = next((index for index, waiver in enumerate(valid) if _covers(waiver, finding, called)), None)
         if index is None:
             kept.append(finding)
         else:
@@ -99,29 +109,14 @@ def waive(cluster: Cluster, findings: Sequence[Finding], today: date, codes: Cod
     return Waived(tuple(kept), waived, tuple(wrong))
 
 
-def expired(cluster: Cluster, today: date) -> Iterator[Finding]:
-    """Yield a finding for each waiver whose last day is over."""
-    for index, waiver in enumerate(cluster.waivers):
-        if _expired(waiver, today):
-            yield _ended(index, waiver)
-
-
-def unwaivable(cluster: Cluster, codes: Codes) -> Iterator[Finding]:
-    """Yield a finding for each waiver whose code is none that can be waived."""
-    for index, waiver in enumerate(cluster.waivers):
-        if waiver.code not in codes.waivable:
-            message, fix = _unwaivable(waiver.code, codes)
-            yield UNWAIVABLE.complete(Finding(at=("waivers", index, "code"), message=message, fix=fix))
-
-
 def _ended(index: int, waiver: Waiver) -> Finding:
     message = f"the waiver of {waiver.owner} for {waiver.code} ended with {waiver.expires}"
     fix = "settle the finding and remove the waiver, or have its owner renew it"
     return EXPIRED.complete(Finding(at=("waivers", index, "expires"), message=message, fix=fix))
 
 
-def _covers(waiver: Waiver, finding: Finding) -> bool:
-    return waiver.code == finding.code and waiver.on in {None, finding.about}
+def _covers(waiver: Waiver, finding: Finding, called: Callable[[Finding], str]) -> bool:
+    return waiver.code == finding.code and waiver.on in {None, called(finding)}
 
 
 def _expired(waiver: Waiver, today: date) -> bool:
@@ -151,8 +146,8 @@ def _unwaivable(code: str, codes: Codes) -> tuple[str, str]:
     if code in explained([broken]) or code in {EXPIRED.code, IDLE.code, UNWAIVABLE.code}:
         return f"{code} cannot be waived: it tells that something was not judged at all", "settle it; remove the waiver"
     if code in codes.explained:
-        return f"{code} cannot be waived: it is about the cluster file", "correct the file; remove the waiver"
+        return f"{code} cannot be waived: it is an error in the cluster file", "correct the file; remove the waiver"
     family = code.rpartition("-")[0]
     meant = near(code, [one for one in codes.waivable if one.rpartition("-")[0] == family])
-    fix = f"write {meant}" if meant else "`gen check --rendered` shows the codes"
-    return f"{code} is no finding on built objects", fix
+    fix = f"write {meant}" if meant else "`gen explain --codes` lists them"
+    return f"{code} is no finding that can be waived", fix

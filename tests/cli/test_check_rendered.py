@@ -200,8 +200,8 @@ def test_a_wrong_cluster_file_is_told_before_anything_is_built(root: Path, capsy
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["x.yaml"], "PATH and --schemas need --rendered"),
-        (["--schemas", "x"], "PATH and --schemas need --rendered"),
+        (["x.yaml"], "x.yaml: cannot be read: No such file"),
+        (["--schemas", "x"], "--schemas needs --rendered"),
         (["--rendered", "absent"], "absent: there is no such file or folder"),
         (["--rendered", "--schemas", "absent"], "--schemas absent: there is no such"),
         (["--rendered", "--cluster", "x"], "clusters/x/cluster.yaml: there is no such file"),

@@ -1,6 +1,7 @@
 """The verbs as a user calls them, in repositories of their own."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -306,7 +307,7 @@ def test_explain_shows_what_the_file_says_and_counts_lists(capsys: pytest.Captur
     assert run(["explain", "ml50", "networks.node", "-C", str(ROOT)]) == 0
     assert "null" not in capsys.readouterr().out
     assert run(["explain", "ml50", "nodes[99]", "-C", str(ROOT)]) == 2
-    assert "nodes has no `99`; it has 50 items" in capsys.readouterr().err
+    assert "nodes has no `99`; it has 50 items, counted from 0" in capsys.readouterr().err
     assert run(["explain", "ml50"]) == 2
     assert "for a value say where: gen explain ml50 kubernetes.podCIDR" in capsys.readouterr().err
 
@@ -528,3 +529,195 @@ def test_explanations_that_python_left_out_are_said_to_be_missing() -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert "run gen without -OO" in done.stderr
+
+
+def test_check_judges_a_file_that_is_named(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(repository, "cni: calico", "cni: calicoo")
+    file = repository / "clusters/a30-bench/cluster.yaml"
+    shutil.copytree(ROOT / "clusters/ml50", repository / "clusters/ml50")
+    assert run(["check", str(file)]) == 1
+    out = capsys.readouterr().out
+    assert "clusters/a30-bench/cluster.yaml:" in out
+    assert "in 1 file\n" in out
+    assert run(["check", "--rendered", str(file)]) == 1
+    shown = capsys.readouterr()
+    assert "GEN-SCHEMA-004" in shown.out
+    assert "nothing was built" in shown.err
+
+
+@pytest.mark.parametrize("name", ["lab.yaml", "cluster.yaml"])
+def test_check_judges_a_file_outside_a_repository(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / name
+    file.write_bytes((ROOT / "clusters/a30-bench/cluster.yaml").read_bytes())
+    assert run(["check", str(file)]) == 0
+    assert capsys.readouterr().out == "0 errors, 0 warnings in 1 file\n"
+    file.write_text(file.read_text().replace("cni: calico", "cni: [calico"))
+    assert run(["check", str(file)]) == 1
+    assert f"{file}:" in capsys.readouterr().out
+    assert run(["check", "--rendered", str(file)]) == 2
+    assert f"check the file alone: gen check {file}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("README.md", "this is no cluster file; --rendered judges manifests"),
+        ("docs", "it is a folder"),
+        ("nope.yaml", "No such file"),
+    ],
+)
+def test_check_says_what_is_no_cluster_file(name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", str(ROOT / name)]) == 2
+    assert words in capsys.readouterr().err
+
+
+def warn(repository: Path, *waivers: str) -> None:
+    """Bring a warning, GEN-MON-007 at monitoring.prometheus.retention, and waivers."""
+    edit(repository, "retention: 30d", "retention: 12h")
+    file = repository / "clusters/a30-bench/cluster.yaml"
+    listed = "".join(
+        f'    - {{code: GEN-MON-007, {each}reason: the disk is small, owner: me, expires: "2099-01-31"}}\n'
+        for each in waivers
+    )
+    file.write_text(f"{file.read_text()}\n  waivers:\n{listed}" if waivers else file.read_text())
+
+
+def test_strict_lets_a_warning_fail(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--strict", "-C", str(repository)]) == 0
+    warn(repository)
+    assert run(["check", "-C", str(repository)]) == 0
+    assert "next: gen render" in capsys.readouterr().out
+    assert run(["check", "--strict", "-C", str(repository)]) == 1
+    out = capsys.readouterr().out
+    assert "0 errors, 1 warning in 1 file" in out
+    assert "next:" not in out
+
+
+@pytest.mark.parametrize("on", ["", "on: monitoring.prometheus.retention, "])
+def test_a_warning_can_be_accepted(repository: Path, on: str, capsys: pytest.CaptureFixture[str]) -> None:
+    warn(repository, on)
+    assert run(["check", "--strict", "-C", str(repository)]) == 0
+    out = capsys.readouterr().out
+    assert "1 accepted until 2099-01-31 by me: GEN-MON-007, the disk is small\n0 errors, 0 warnings" in out
+
+
+def test_a_waiver_for_nothing_is_told(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    warn(repository, "on: monitoring.zabbix, ")
+    assert run(["check", "--strict", "-C", str(repository)]) == 1
+    out = capsys.readouterr().out
+    assert "warning GEN-MON-007" in out
+    assert "warning GEN-WAIVER-002: nothing is found for GEN-MON-007 on monitoring.zabbix" in out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"2099-01-31"', '"2020-01-31"', "GEN-WAIVER-001"),
+        ("code: GEN-MON-007", "code: GEN-MON-099", "GEN-WAIVER-003: GEN-MON-099 is no finding that can be waived"),
+        ("code: GEN-MON-007", "code: GEN-NET-004", "GEN-WAIVER-003: GEN-NET-004 cannot be waived: it is an error"),
+    ],
+)
+def test_a_wrong_waiver_is_told_by_a_plain_check(
+    repository: Path, old: str, new: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn(repository, "")
+    edit(repository, old, new)
+    assert run(["check", "-C", str(repository)]) == 1
+    out = capsys.readouterr().out
+    assert words in out
+    assert "warning GEN-MON-007" in out
+
+
+def explained(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    assert run(["explain", *arguments, "-C", str(ROOT)]) == code
+    shown = capsys.readouterr()
+    return shown.err if code else shown.out
+
+
+def test_explain_shows_what_counts_for_a_node(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = explained(capsys, "ml50", "nodes.gpu-01")
+    rows = {key: (value, where) for key, value, where in re.findall(r"^(\S+): (.*?)  +(.*)$", shown, re.MULTILINE)}
+    lines = (ROOT / "clusters/ml50/cluster.yaml").read_text().splitlines()
+    own = next(number for number, line in enumerate(lines, 1) if "name: gpu-01," in line)
+    network = next(number for number, line in enumerate(lines, 1) if line.startswith("    node: {cidr"))
+    assert rows["address"] == ("10.10.0.101", f"line {own}")
+    assert rows["networks.node.mtu"] == ("9000", f"line {network}, networks.node")
+    assert rows["networks.bmc.bond"] == ("[]", "gen's default")
+    value, where = rows["hardware.cpu"]
+    line = int(re.findall(r"line (\d+), pools.gpu-training", where)[0])
+    assert lines[line - 1].strip().startswith(f"cpu: {value}")
+    assert "null" not in shown
+
+
+def test_explain_shows_what_a_node_overrides(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(repository, "{name: jw2,", "{labels: {example.org/a: b}, hardware: {cpu: 8}, name: jw2,")
+    assert run(["explain", "a30-bench", "nodes.jw2", "-C", str(repository)]) == 0
+    shown = capsys.readouterr().out
+    own = re.findall(r"^name: jw2 +(line \d+)$", shown, re.MULTILINE)[0]
+    assert re.search(rf"^hardware.cpu: 8 +{own}$", shown, re.MULTILINE)
+    assert re.search(rf"^labels.example.org/a: b +{own}$", shown, re.MULTILINE)
+    assert re.search(r"^hardware.memory: \S+ +line \d+, pools.bench$", shown, re.MULTILINE)
+
+
+def test_explain_finds_things_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = explained(capsys, "ml50", "nodes.gpu-01.hardware.cpu")
+    assert shown.startswith("nodes.gpu-01.hardware.cpu: 128\ngiven in clusters/ml50/cluster.yaml:")
+    assert explained(capsys, "ml50", "teams.vision").startswith("name: vision ")
+    told = explained(capsys, "ml50", "teams.visionn", code=2)
+    assert "teams has no `visionn`; it has 4 items, counted from 0; did you mean vision?" in told
+
+
+def test_explain_names_the_sections(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = explained(capsys, "ml50", "")
+    assert re.search(r"^kubernetes +line \d+$", shown, re.MULTILINE)
+    assert re.search(r"^waivers +gen's default$", shown, re.MULTILINE)
+    assert len(shown) < 1000
+
+
+def test_explain_lists_the_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = explained(capsys, "--codes")
+    assert re.search(r"^GEN-NET-004 +error +\S", shown, re.MULTILINE)
+    assert re.search(r"^GEN-WAIVER-002 +warning +\S", shown, re.MULTILINE)
+    family = explained(capsys, "gen-mon", "--codes").splitlines()
+    assert len(family) > 5
+    assert all(line.startswith("GEN-MON-") for line in family)
+    assert "no code begins with `GEN-X`" in explained(capsys, "GEN-X", "--codes", code=2)
+    assert "gen explain GEN-NET-004" in explained(capsys, code=2)
+
+
+def test_render_does_not_repeat_an_accepted_warning(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    warn(repository)
+    assert run(["render", "--dry-run", "-C", str(repository)]) == 0
+    assert "GEN-MON-007" in capsys.readouterr().out
+    edit(repository, "retention: 12h", "retention: 30d")
+    warn(repository, "")
+    assert run(["render", "--dry-run", "-C", str(repository)]) == 0
+    assert "GEN-MON-007" not in capsys.readouterr().out
+
+
+def test_a_second_cluster_has_addresses_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two", "three"):
+        assert run(["init", name, "-C", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert run(["check", "--strict", "-C", str(tmp_path)]) == 0
+    assert "10.12.0.11" in (tmp_path / "clusters/three/cluster.yaml").read_text()
+
+
+@pytest.mark.parametrize("code", ["GEN-MON-001", "GEN-MON-002"])
+def test_a_volume_is_offered_the_classes_that_there_are(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", "--output", "json", str(ROOT / f"tests/wrong/rules/{code}.yaml")])
+    fixes = {each["code"]: each.get("fix") for each in json.loads(capsys.readouterr().out)["findings"]}
+    assert fixes[code] == "storageClass: nfs"
+
+
+def test_without_a_store_it_is_said_that_only_buckets_are_backed_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["init", "lab", "-C", str(tmp_path)]) == 0
+    file = tmp_path / "clusters/lab/cluster.yaml"
+    backup = "{name: home, from: {store: home, bucket: b}, to: {bucket: c}, schedule: '0 1 * * *', size: 1T}"
+    file.write_text(f"{file.read_text()}\n  backups: [{backup}]\n")
+    run(["check", "-C", str(tmp_path)])
+    assert "fix: only buckets of Ceph can be backed up: add storage.ceph.objectStores" in capsys.readouterr().out

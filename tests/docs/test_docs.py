@@ -90,6 +90,14 @@ def test_an_example_is_valid(place: tuple[str, str], example: object) -> None:
     assert [error.message for error in validator(hook).evolve(schema=rule).iter_errors(example)] == []
 
 
+def test_every_family_of_codes_has_a_title_and_is_in_the_contents() -> None:
+    page = (ROOT / "docs/findings.md").read_text()
+    families = {code.split("-")[1] for code in re.findall(r"^### (GEN-[A-Z0-9]+-\d{3})$", page, re.MULTILINE)}
+    assert families == set(DOCS["SUBJECTS"])
+    contents = re.findall(r"^- \[.+\]\(#.+\): `GEN-([A-Z0-9]+)`, \d+ codes?$", page, re.MULTILINE)
+    assert sorted(contents) == sorted(families)
+
+
 # What is written by hand
 
 
@@ -153,7 +161,8 @@ def test_what_is_not_there_yet_is_not_there() -> None:
 
 def test_every_dependency_says_why_it_is_there() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    pinned = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    extras = project["optional-dependencies"].values()
+    pinned = [*project["dependencies"], *(each for extra in extras for each in extra if "==" in each)]
     rows = re.findall(r"^\| `([^`]+)` \| \S", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE)
     assert sorted(rows) == sorted(re.split("[=<>~]", each)[0] for each in pinned)
 
@@ -262,17 +271,26 @@ def dialogues(text: str) -> Iterator[tuple[str, str]]:
         yield command, shown
 
 
+@pytest.fixture
+def place(page: Path, copy: Path, tmp_path: Path) -> Path:
+    """Where a page's commands run: in a clone of gen, or in an empty folder of a user's own."""
+    if page.name != "first-cluster.md":
+        return copy
+    (tmp_path / "lab").mkdir()
+    return tmp_path / "lab"
+
+
 EXECUTED = [page for page in PAGES if "<!-- run -->" in page.read_text()]
 
 
 @pytest.mark.parametrize("page", EXECUTED, ids=lambda page: page.name)
-def test_what_is_shown_is_what_happens(page: Path, copy: Path) -> None:
+def test_what_is_shown_is_what_happens(page: Path, place: Path) -> None:
     for block in blocks(page.read_text()):
         if block.run and block.language == "sh":
-            shell(copy, f"set -euo pipefail\n{block.text}", check=True)
+            shell(place, f"set -euo pipefail\n{block.text}", check=True)
         elif block.run:
             for command, shown in dialogues(block.text):
-                said = shell(copy, command)
+                said = shell(place, command)
                 assert alike(shown, said), f"$ {command}\n{said}"
 
 
@@ -284,6 +302,6 @@ def test_another_answer_would_be_found() -> None:
 
 
 def test_pages_with_marks_have_blocks_behind_them() -> None:
-    assert {page.name for page in EXECUTED} >= {"README.md", "layout.md", "operations.md"}
+    assert {page.name for page in EXECUTED} >= {"README.md", "first-cluster.md", "layout.md", "operations.md"}
     for page in EXECUTED:
         assert page.read_text().count("<!-- run -->") == sum(block.run for block in blocks(page.read_text()))

@@ -65,12 +65,12 @@ def test_a_code_that_is_none_is_an_error(ml50: Cluster) -> None:
 @pytest.mark.parametrize(
     ("code", "message", "fix"),
     [
-        ("GEN-NET-004", "it is about the cluster file", "correct the file; remove the waiver"),
-        ("GEN-YAML-001", "it is about the cluster file", "correct the file; remove the waiver"),
+        ("GEN-NET-004", "it is an error in the cluster file", "correct the file; remove the waiver"),
+        ("GEN-YAML-001", "it is an error in the cluster file", "correct the file; remove the waiver"),
         ("GEN-BUILD-001", "something was not judged at all", "settle it; remove the waiver"),
         ("GEN-VEND-001", "something was not judged at all", "settle it; remove the waiver"),
-        ("GEN-POD-0002", "no finding on built objects", "write GEN-POD-002"),
-        ("GEN-SELL-001", "no finding on built objects", "`gen check --rendered` shows the codes"),
+        ("GEN-POD-0002", "no finding that can be waived", "write GEN-POD-002"),
+        ("GEN-SELL-001", "no finding that can be waived", "`gen explain --codes` lists them"),
     ],
 )
 def test_another_code_is_named_only_of_the_same_family(ml50: Cluster, code: str, message: str, fix: str) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from generator.components.component import Secret
 from generator.components.kubeadm.secrets import secret_commands
-from generator.components.node_text import Escaped, Template, Text, Word, joined, template
+from generator.components.node_text import Escaped, NodeSet, Template, Text, Word, joined, template
 from generator.model.cluster import Cluster
+from generator.model.node_sets import node_set
 from generator.model.nodes import Machine
 
 APPLY = Text(Template("kubectl apply --server-side --force-conflicts --field-manager=argocd-controller"))
@@ -54,8 +55,8 @@ def _prose(name: str, **values: Escaped | Text) -> Text:
     return Text(template(f"kubeadm/prose/{name}.md"), **values)
 
 
-def _names(machines: Iterable[Machine]) -> Text:
-    return joined((Word(machine.name) for machine in machines), ", ")
+def _names(machines: Iterable[Machine]) -> NodeSet:
+    return NodeSet(node_set(machine.name for machine in machines))
 
 
 def _prepare(cluster: Cluster) -> Text:

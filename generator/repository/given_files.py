@@ -1,0 +1,57 @@
+"""Cluster files that a user names, also those that are in no repository yet."""
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from msgspec import structs
+
+from generator.errors import UsageError
+from generator.repository.cluster_files import MISNAMED, Loaded, examine, load
+from generator.spec.reader import SIZE
+
+
+def is_cluster_file(path: Path) -> bool:
+    """Tell whether a file says that it is a cluster's, or lies where one does. False for what cannot be read."""
+    if not path.is_file() or path.stat().st_size > SIZE:
+        return False
+    return path.name == "cluster.yaml" or _says_so(path.read_bytes())
+
+
+def place(path: Path) -> tuple[Path, str] | None:
+    """Return the repository's root and the cluster's name for `clusters/NAME/cluster.yaml`; None anywhere else."""
+    parents = Path(os.path.abspath(path)).parents  # noqa: PTH100 - a link keeps the name by which it is called
+    is_one = path.name == "cluster.yaml" and len(parents) > 2 and parents[1].name == "clusters"
+    return (parents[2], parents[0].name) if is_one else None
+
+
+def load_file(path: Path) -> Loaded:
+    """Read, decode and check one cluster file: as part of its repository, or by itself where it is in none. Raises
+    UsageError for what is no cluster file.
+    """
+    if found := place(path):
+        root, name = found
+        return load(root, [name])[0]
+    content = _content(path)
+    if path.name != "cluster.yaml" and not _says_so(content):
+        raise UsageError(f"{path}: this is no cluster file; --rendered judges manifests")
+    alone = examine(content, str(path), "")
+    kept = tuple(each for each in alone.findings if each.code != MISNAMED.code)
+    return structs.replace(alone, findings=kept, name=alone.cluster.name if alone.cluster else str(path))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if stat.S_ISREG(path.stat().st_mode):
+            with path.open("rb") as opened:
+                return opened.read(SIZE + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+    what = "a folder; its cluster files are checked with -C, its manifests with --rendered" if path.is_dir() else ""
+    raise UsageError(f"{path}: cannot be read: it is {what or 'no regular file'}")
+
+
+def _says_so(content: bytes) -> bool:
+    # Looked for and not read: the file may be wrong in any way.
+    return re.search(rb"""^['"]?apiVersion['"]?\s*:\s*['"]?gen/""", content, re.MULTILINE) is not None
