@@ -126,7 +126,8 @@ def networks(plan: Plan) -> Value:
         "node": {"cidr": "10.10.0.0/24", **bond, **six, **optional(plan.draw, "mtu", 9000)},
     }
     if plan.storage_network:
-        found["storage"] = {"cidr": "10.20.0.0/24", "interface": "eno3", **optional(plan.draw, "vlan", 20)}
+        links: list[Value] = [{"interface": "eno3"}, {"interface": "eno3.20", "vlan": 20}]
+        found["storage"] = {"cidr": "10.20.0.0/24", **plan.draw(st.sampled_from(links))}
     if plan.hcas:
         found["ipoib"] = {"cidr": "10.30.0.0/24", "interface": "ibs1"}
     if plan.cilium:

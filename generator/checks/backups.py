@@ -241,7 +241,7 @@ def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
         if backup.changes == "new-keys" and 0 <= days < _YEAR:
             grows = f"{backup.daily_change.human()} of new keys a day"
             message = f"{grows} fill bucket {bucket.name} ({human(most)}) in {days} days: no copy is ever deleted"
-            fix = "changes: rewritten if keys are written over, else more room"
+            fix = "where jobs write over their own keys say `changes: rewritten`; else more room"
             yield Finding(at=(*at, "dailyChange"), also=also, message=message, fix=fix)
 
 

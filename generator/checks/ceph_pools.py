@@ -158,7 +158,7 @@ def racks_used(cluster: Cluster) -> Iterator[Finding]:
         apart = pool.erasure.data + pool.erasure.coding if pool.erasure else pool.replicas
         if pool.failure_domain == "host" and None not in racks and apart <= len(racks) < len(hosts):
             message = f"{name} keeps {apart} parts apart by host, and {len(hosts)} hosts are in {len(racks)} racks"
-            yield Finding(at=at, message=message, fix="failureDomain: rack")
+            yield Finding(at=at, message=message, edits=put((*at, "failureDomain"), "rack"))
 
 
 @rule("GEN-CEPH-025", "disks of the pool's class")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import entries, human
+from generator.checks.places import entries, human, meant
 from generator.checks.tiers import storage_classes, volume_classes
 from generator.model.capacity import ceph_usable
 from generator.model.cluster import Cluster
@@ -30,7 +30,9 @@ def classes_known(cluster: Cluster) -> Iterator[Finding]:
             if name not in known:
                 fix = suggest(name, known, f"one of {', '.join(known)}" if known else "add a storage tier")
                 message = f"team {team.name} has a quota of storage class {name}, which no tier makes"
-                yield Finding(at=(*at, "storageClasses", name), key=True, message=message, fix=fix)
+                place = (*at, "storageClasses", name)
+                edits = meant(place, name, known, key=True)
+                yield Finding(at=place, key=True, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-CEPH-037", "teams may claim no more than a class of disks holds")

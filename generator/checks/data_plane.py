@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.checks.places import overrides
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path
+from generator.model.finding import Finding, Path, put, remove
 from generator.model.rule import rule, warning
 from generator.model.served import numbers
 
@@ -26,7 +26,7 @@ def calico_settings_used(cluster: Cluster) -> Iterator[Finding]:
     """
     if cluster.networks.calico and cluster.networks.cni != "calico":
         message = f"networks.calico is for cni: calico, and cni is {cluster.networks.cni}"
-        yield Finding(at=CALICO, key=True, also=("networks", "cni"), message=message, fix="remove it, or change cni")
+        yield Finding(at=CALICO, key=True, also=("networks", "cni"), message=message, edits=remove(CALICO))
 
 
 @rule("GEN-NET-041", "kernels for the data plane")
@@ -71,5 +71,5 @@ def no_vlan_below_ebpf(cluster: Cluster) -> Iterator[Finding]:
     for name, at, network in overrides(cluster) if cluster.networks.data_plane == "ebpf" else ():
         if name == "node" and network.vlan:
             message = f"the node network is VLAN {network.vlan}, and the data plane is eBPF"
-            fix = "dataplane: nftables, or an untagged node network"
-            yield Finding(at=(*at, "vlan"), also=(*CALICO, "dataplane"), message=message, fix=fix)
+            plane = (*CALICO, "dataplane")
+            yield Finding(at=(*at, "vlan"), also=plane, message=message, edits=put(plane, "nftables"))

@@ -219,5 +219,5 @@ def vlan_named(cluster: Cluster) -> Iterator[Finding]:
         if own and interface and vlan and not (interface.endswith(f".{vlan}") and interface.rpartition(".")[0]):
             key = "interface" if network.interface else "vlan"
             message = f"VLAN {vlan} of the {name} network is on {interface}, which names no tagged interface"
-            fix = f"interface: {interface.partition('.')[0]}.{vlan}"
-            yield Finding(at=(*at, key), message=message, fix=fix)
+            edits = put((*at, "interface"), f"{interface.partition('.')[0]}.{vlan}")
+            yield Finding(at=(*at, key), message=message, edits=edits)

@@ -8,12 +8,12 @@ from generator.checks.places import (
     claims,
     edges,
     entries,
-    given_twice,
     pods,
+    repeats,
     services,
 )
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, put
+from generator.model.finding import Finding, Path, put, remove
 from generator.model.rule import rule
 
 BALANCER: Path = ("networks", "loadBalancer")
@@ -34,9 +34,11 @@ def announced_by_network(cluster: Cluster) -> Iterator[Finding]:
     """
     cni, balancer = cluster.networks.cni, cluster.networks.load_balancer
     if balancer and balancer.announce == {"cilium": "bgp", "calico": "l2"}[cni]:
-        other = {"cilium": "l2", "calico": "bgp"}[cni]
         message = f"announce: {balancer.announce} is not done by {cni}"
-        fix = f"announce: {other}, announce: none where a router leads there, or change cni"
+        fix = {
+            "cilium": "announce by ARP (`announce: l2`) addresses of the node network, and leave `bgp` out",
+            "calico": "tell routers (`announce: bgp`, and bgp.peers), or nobody where one leads there (`none`)",
+        }[cni]
         yield Finding(at=BALANCER, key=True, also=("networks", "cni"), message=message, fix=fix)
 
 
@@ -55,13 +57,15 @@ def bgp_neighbours(cluster: Cluster) -> Iterator[Finding]:
         return
     peers = balancer.bgp.peers if balancer.bgp else ()
     if balancer.announce == "bgp" and not peers:
-        fix = "bgp: {peers: [{address: <the router>, asNumber: <its own>}]}"
+        fix = "name the router's address and its AS number in bgp.peers"
         yield Finding(at=BALANCER, key=True, message="announce: bgp names no router in bgp.peers", fix=fix)
     if balancer.announce != "bgp" and balancer.bgp:
         message = f"announce is {balancer.announce}, so nobody is told by BGP"
-        yield Finding(at=(*BALANCER, "bgp"), key=True, message=message, fix="announce: bgp, or remove bgp")
-    items = ((str(peer.address), (*at, "address")) for at, peer in entries(peers, *BALANCER, "bgp", "peers"))
-    yield from given_twice(items, "the router {} is listed twice", "remove one")
+        yield Finding(at=(*BALANCER, "bgp"), key=True, message=message, edits=remove((*BALANCER, "bgp")))
+    items = ((str(peer.address), at) for at, peer in entries(peers, *BALANCER, "bgp", "peers"))
+    for router, at, first in repeats(items):
+        place, other = (*at, "address"), (*first, "address")
+        yield Finding(at=place, also=other, message=f"the router {router} is listed twice", edits=remove(at))
 
 
 @rule("GEN-NET-027", "addresses told by BGP lie outside the node network")

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 
 from generator.checks.places import entries, meant
-from generator.checks.tiers import CEPH, block_pools, default_classes, storage_classes
-from generator.components.ceph_cluster.classes import block_class
+from generator.checks.tiers import CEPH, block_classes, default_classes, storage_classes
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
 from generator.model.monitoring import Alert, http_port
@@ -46,7 +45,7 @@ def zabbix_volume(cluster: Cluster) -> Iterator[Finding]:
 def _without_class(cluster: Cluster, at: Path, message: str) -> Finding:
     """Offer the classes that the cluster has for volumes, those on disks before NFS."""
     storage = cluster.storage
-    classes = [block_class(pool) for _, pool in block_pools(cluster)]
+    classes = block_classes(cluster)
     classes += [storage.scratch.storage_class] if storage.scratch else []
     classes += [storage.nfs.storage_class] if storage.nfs else []
     if not classes:

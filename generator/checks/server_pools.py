@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import given_twice, meant
+from generator.checks.places import listed_twice, meant
 from generator.checks.tiers import server_pools
 from generator.model.capacity import ErasureSet, erasure_set
 from generator.model.cluster import Cluster
@@ -96,4 +96,4 @@ def pools_once(cluster: Cluster) -> Iterator[Finding]:
         objects: {pool: nas, expansions: [nas-2]}
     """
     items = ((pool, at) for at, pool in server_pools(cluster))
-    return given_twice(items, "pool {} is given to MinIO twice", "remove one")
+    return listed_twice(items, "pool {} is given to MinIO twice")

@@ -147,6 +147,11 @@ def storage_classes(cluster: Cluster) -> Iterator[tuple[str, Path]]:
         yield storage.nfs.storage_class, ("storage", "nfs", "storageClass")
 
 
+def block_classes(cluster: Cluster) -> list[str]:
+    """Return the storage classes of Ceph's block devices."""
+    return [block_class(pool) for _, pool in block_pools(cluster)]
+
+
 def volume_classes(cluster: Cluster) -> Iterator[tuple[str, CephPool]]:
     """Yield the storage classes of volumes on Ceph, each with its pool."""
     yield from ((block_class(pool), pool) for _, pool in block_pools(cluster))

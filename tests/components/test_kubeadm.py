@@ -387,7 +387,7 @@ def test_labels_and_taints_are_set_on_nodes_that_have_joined(ml50: Cluster) -> N
     training = [line for line in lines if line.split()[1] == "gpu-01"]
     assert training == [
         f"label gpu-01 {POOL}=gpu-training {SCRATCH}=true {RACK}=r1 {CEPH}- {OBJECTS}-",
-        "taint gpu-01 nvidia.com/gpu=present:NoSchedule",
+        "taint gpu-01 nvidia.com/gpu=present:NoSchedule gen.internal/training=present:NoSchedule",
     ]
     assert {line.split()[1] for line in lines} == {machine.name for machine in ml50.machines}
 

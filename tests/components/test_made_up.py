@@ -183,8 +183,8 @@ def test_checks_know_its_name_its_namespace_its_host_and_why_it_is_absent(copy: 
     for file, text in right.items():
         file.write_text(text)
     assert {(one["code"], one["message"], one["fix"]) for one in told["findings"]} >= {
-        ("GEN-TEAM-021", "the namespace notebooks is not a team's: the system uses it", "team-notebooks"),
-        ("GEN-SITE-010", "two services have the host minio.ml50.example.org", "notebooks.ml50.example.org"),
+        ("GEN-TEAM-021", "the namespace notebooks is not a team's: the system uses it", "name: team-notebooks"),
+        ("GEN-SITE-010", "two services have the host minio.ml50.example.org", "host: notebooks.ml50.example.org"),
         (
             "GEN-K8S-024",
             "the cluster has no notebooks: nobody asks for notebooks",

@@ -22,7 +22,14 @@ UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
 CRDS = (
     *(
         f"kueue/v0.18.3/crds/kueue.x-k8s.io_{kinds}.yaml"
-        for kinds in ("clusterqueues", "cohorts", "localqueues", "resourceflavors", "workloadpriorityclasses")
+        for kinds in (
+            "clusterqueues",
+            "cohorts",
+            "localqueues",
+            "resourceflavors",
+            "topologies",
+            "workloadpriorityclasses",
+        )
     ),
     "cilium/1.20.0/crds/ciliumnetworkpolicy.yaml",
     "prometheus-operator/v0.93.1/crds/crd-servicemonitors.yaml",
