@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 
 from generator.checks import (
+    backup_room,
     backups,
     buckets,
     ceph,
@@ -39,8 +40,8 @@ from generator.model.finding import Finding
 from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
-    backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, fabric, kubernetes, links,
-    load_balancer, monitoring, networks, nodes, objects, pools, ports, quotas, schedules, scratch, secrets,
+    backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, fabric, kubernetes,
+    links, load_balancer, monitoring, networks, nodes, objects, pools, ports, quotas, schedules, scratch, secrets,
     server_pools, servers, site, teams, versions, volumes,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""

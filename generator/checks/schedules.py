@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from generator.checks.places import entries, given_twice
-from generator.model.cluster import Backup, Cluster
+from generator.model.backup import Backup
+from generator.model.cluster import Cluster
 from generator.model.cron import Schedule, parse
 from generator.model.finding import Finding, Path, put
 from generator.model.rule import rule, warning

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
-from generator.model.base import DNS_LABEL, ONE_LINE, Folder, Host, Label, Line, Name, Section, Url
+from generator.model.backup import Backup
+from generator.model.base import DNS_LABEL, Folder, Host, Label, Line, Name, Section, Url
 from generator.model.monitoring import Monitoring
 from generator.model.nodes import Fabric, Machine, Networks, Node, Pool
 from generator.model.quantity import Quantity
@@ -15,7 +16,6 @@ from generator.model.teams import Scheduling, Team
 
 # Container runtimes take a first part without a dot or a port for a path on Docker Hub.
 REGISTRY = r"^([a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?|[a-z0-9-]+:[0-9]+)(/[a-z0-9._-]+)*$(?!\n)"
-Cron = Annotated[str, Meta(pattern=ONE_LINE, description="five fields of cron, in UTC, quoted")]
 
 
 class Repository(Section, frozen=True, kw_only=True):
@@ -144,37 +144,6 @@ class Kubernetes(Section, frozen=True, kw_only=True):
     def node_mask6(self) -> int | None:
         """The size of each node's slice of `pod_cidr6`: at most 16 bits below it, for no allocator counts more."""
         return min(self.pod_cidr6.prefixlen + 16, 120) if self.pod_cidr6 else None
-
-
-class BackupSource(Section, frozen=True, kw_only=True):
-    """A bucket of a Ceph object store."""
-
-    store: Name
-    bucket: Name
-
-
-class BackupTarget(Section, frozen=True, kw_only=True):
-    """A bucket of MinIO (`storage.objects.buckets`)."""
-
-    bucket: Name
-
-
-class Backup(Section, frozen=True, kw_only=True):
-    """Copy a bucket on a schedule (UTC), and check the copy. `size` is how much the source may hold and
-    `daily_change` how much of it changes a day: both decide how much room the target needs for `keep_days`. What is
-    deleted in the source stays in the target: where changes are `new-keys` it grows until it is full, where they are
-    `rewritten` old versions go.
-    """
-
-    name: Name
-    source: BackupSource = field(name="from")
-    target: BackupTarget = field(name="to")
-    schedule: Cron
-    keep_days: Annotated[int, Meta(ge=1, le=3650)] = 30
-    size: Quantity
-    daily_change: Quantity
-    changes: Literal["new-keys", "rewritten"] = "new-keys"
-    suspended: bool = False
 
 
 class Gitops(Section, frozen=True, kw_only=True):

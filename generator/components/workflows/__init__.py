@@ -13,7 +13,8 @@ from generator.components.minio.versions import VERSIONS as MINIO_VERSIONS
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
 from generator.components.workflows import backup
-from generator.model.cluster import Backup, Cluster
+from generator.model.backup import Backup
+from generator.model.cluster import Cluster
 from generator.model.storage import ObjectUser
 
 

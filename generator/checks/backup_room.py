@@ -1,0 +1,114 @@
+"""Rules about the room that backups need where they go."""
+
+from collections.abc import Iterator
+
+from generator.checks.backups import asked_days, old_days, targets
+from generator.checks.places import human
+from generator.checks.tiers import OBJECTS
+from generator.model.backup import Backup
+from generator.model.capacity import objects_usable
+from generator.model.cluster import Cluster
+from generator.model.finding import Finding, in_words, put
+from generator.model.rule import rule, warning
+
+# In days: as long as it takes to buy drives.
+_YEAR = 365
+_ENDLESS = 2**80
+
+
+def _room(backup: Backup, days: int) -> int:
+    return backup.size.value + days * backup.daily_change.value
+
+
+@rule("GEN-BKP-011", "room for the copies in their bucket")
+def room_in_bucket(cluster: Cluster) -> Iterator[Finding]:
+    """A copy of all, and each day's changes for as long as they are kept or locked, whichever is longer. At its quota
+    a bucket takes no more, and nothing locked can be deleted to make room.
+
+    Wrong:
+        - {name: datasets-backup, quota: 100T}
+        # and
+        size: 90T
+        dailyChange: 1T
+        keepDays: 30
+    Right:
+        - {name: datasets-backup, quota: 130T}
+    """
+    for at, backup, bucket, also in targets(cluster):
+        days = asked_days(backup, bucket)
+        if bucket.quota and (room := _room(backup, days)) > bucket.quota.value:
+            sum_ = f"{backup.size.human()} and {days} days of {backup.daily_change.human()}"
+            message = f"backup {backup.name} needs {human(room)} ({sum_}), and its bucket takes {bucket.quota.human()}"
+            edits = put((*also, "quota"), f"{-(-room // 10**9)}G")
+            fix = f"{in_words(edits)}, or fewer days"
+            yield Finding(at=(*at, "size"), also=(*also, "quota"), message=message, fix=fix, edits=edits)
+
+
+@warning("GEN-BKP-019", "copies of what was deleted have room for a year")
+def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
+    """A backup never deletes: an object that was deleted in the source stays in the target, and no rule of the bucket
+    ends it. Where each day's changes are under new keys, as with checkpoints that are numbered, the target grows by
+    them until it is full, and then no backup works any more.
+
+    Wrong:
+        - {name: copies, quota: 200T}
+        # and
+        size: 100T
+        dailyChange: 8T
+    Right:
+        # jobs write over their former checkpoints
+        size: 100T
+        dailyChange: 8T
+        changes: rewritten
+    """
+    usable = objects_usable(cluster).value
+    for at, backup, bucket, also in targets(cluster):
+        most = min(each for each in (bucket.quota and bucket.quota.value, usable, _ENDLESS) if each)
+        change = backup.daily_change.value
+        days = (most - backup.size.value) // change if change else _YEAR
+        if backup.changes == "new-keys" and 0 <= days < _YEAR:
+            grows = f"{backup.daily_change.human()} of new keys a day"
+            message = f"{grows} fill bucket {bucket.name} ({human(most)}) in {days} days: no copy is ever deleted"
+            fix = "where jobs write over their own keys say `changes: rewritten`; else more room"
+            yield Finding(at=(*at, "dailyChange"), also=also, message=message, fix=fix)
+
+
+@rule("GEN-BKP-012", "old versions do not outlive their use")
+def old_versions_fit(cluster: Cluster) -> Iterator[Finding]:
+    """The bucket removes old versions after `expireVersions` days, also where a backup keeps them for less: they take
+    room until then.
+
+    Wrong:
+        - {name: copies, expireVersions: 60, quota: 100T}
+        # and
+        keepDays: 7
+        size: 50T
+        dailyChange: 2T
+    Right:
+        - {name: copies, expireVersions: 7, quota: 100T}
+    """
+    for _, backup, bucket, at in targets(cluster):
+        days, asked = old_days(bucket), asked_days(backup, bucket)
+        if bucket.quota and _room(backup, asked) <= bucket.quota.value < (room := _room(backup, days)):
+            needs = f"{human(room)}, and the bucket takes {bucket.quota.human()}"
+            message = f"old versions stay {days} days in {bucket.name}: backup {backup.name} then needs {needs}"
+            where = (*at, "expireVersions")
+            yield Finding(at=where, also=(*at, "quota"), message=message, edits=put(where, asked))
+
+
+@rule("GEN-BKP-013", "room for all copies together")
+def room_together(cluster: Cluster) -> Iterator[Finding]:
+    """Half of MinIO's drives is parity; when the other half is full, every backup fails and none can be deleted.
+
+    Wrong:
+        # MinIO holds 768T, and two backups need 500T each
+    Right:
+        # MinIO holds 1152T
+    """
+    usable, found = objects_usable(cluster).value, list(targets(cluster))
+    total = sum(_room(backup, max(asked_days(backup, bucket), old_days(bucket))) for _, backup, bucket, _ in found)
+    if found and 0 < usable < total:
+        backups = f"{len(found)} backups need" if found[1:] else f"backup {found[0].backup.name} needs"
+        message = f"{backups} {human(total)}, and MinIO holds {human(usable)}"
+        fix = f"{human(total - usable)} more, or fewer days"
+        yield Finding(at=(*found[-1].at, "size"), also=(*OBJECTS, "pool"), message=message, fix=fix)

@@ -1,0 +1,41 @@
+"""The section `backups` of the cluster file."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from generator.model.base import ONE_LINE, Name, Section
+from generator.model.quantity import Quantity
+
+Cron = Annotated[str, Meta(pattern=ONE_LINE, description="five fields of cron, in UTC, quoted")]
+
+
+class BackupSource(Section, frozen=True, kw_only=True):
+    """A bucket of a Ceph object store."""
+
+    store: Name
+    bucket: Name
+
+
+class BackupTarget(Section, frozen=True, kw_only=True):
+    """A bucket of MinIO (`storage.objects.buckets`)."""
+
+    bucket: Name
+
+
+class Backup(Section, frozen=True, kw_only=True):
+    """Copy a bucket on a schedule (UTC), and check the copy. `size` is how much the source may hold and
+    `daily_change` how much of it changes a day: both decide how much room the target needs for `keep_days`. What is
+    deleted in the source stays in the target: where changes are `new-keys` it grows until it is full, where they are
+    `rewritten` old versions go.
+    """
+
+    name: Name
+    source: BackupSource = field(name="from")
+    target: BackupTarget = field(name="to")
+    schedule: Cron
+    keep_days: Annotated[int, Meta(ge=1, le=3650)] = 30
+    size: Quantity
+    daily_change: Quantity
+    changes: Literal["new-keys", "rewritten"] = "new-keys"
+    suspended: bool = False
