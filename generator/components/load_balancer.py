@@ -25,7 +25,7 @@ def load_balancer(cluster: Cluster) -> Component:
         objects.append(announcement(ethernet(cluster)))
     return Component(
         name="load-balancer",
-        tier=Tier.NETWORK,
+        tier=DEFINITION.tier,
         summary="Addresses for Services of type LoadBalancer",
         version=CILIUM_VERSIONS.of(cluster).version,
         objects=tuple(objects),
@@ -64,7 +64,9 @@ def announcement(interfaces: list[str]) -> Manifest:
 
 DEFINITION = Definition(
     name="load-balancer",
+    tier=Tier.NETWORK,
     make=load_balancer,
     wanted=lambda cluster: cluster.networks.load_balancer and cluster.networks.cni == "cilium",
     absence="there is no networks.loadBalancer",
+    own_kinds=("cilium.io/CiliumL2AnnouncementPolicy", "cilium.io/CiliumLoadBalancerIPPool"),
 )

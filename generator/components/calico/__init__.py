@@ -41,7 +41,7 @@ def calico(cluster: Cluster) -> Component:
     version, lua = VERSIONS.of(cluster), read_text("calico/health.lua")
     return Component(
         name="calico",
-        tier=Tier.NETWORK,
+        tier=DEFINITION.tier,
         summary="Pod network and network policies",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
@@ -62,7 +62,7 @@ def calico(cluster: Cluster) -> Component:
         ),
         # The operator calls its `Available` `Ready` on these kinds (read in its source).
         health=tuple(Health("operator.tigera.io", kind, lua) for kind in ("Installation", "APIServer")),
-        kinds=(CRD, *CLUSTER_ROLES),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -143,11 +143,14 @@ IMAGES = OperatorImages(
 )
 DEFINITION = Definition(
     name="calico",
+    tier=Tier.NETWORK,
     make=calico,
     wanted=lambda cluster: cluster.networks.cni == "calico",
     absence="cni is cilium",
     versions=VERSIONS,
     namespaces=(NAMESPACE, "calico-apiserver", "calico-system"),
+    chart_kinds=(CRD, *CLUSTER_ROLES),
+    own_kinds=("operator.tigera.io/APIServer", "operator.tigera.io/Installation"),
     apis=(Api(group="projectcalico.org"), Api(group="operator.tigera.io")),
     daemons_on=ALL_NODES,
     notes="Keeps kube-proxy. The CRDs and the Installation are Argo CD's, not the operator's own; the Installation "
