@@ -248,5 +248,8 @@ def test_a_sync_of_root_that_waits_is_ended_as_the_readme_says(argo: "Argo") -> 
     time.sleep(NEVER)
     assert phase(argo.application("root"))[0] == "Running"
     argo.merge(f"{APPLICATIONS}/root", {"status": {"operationState": {"phase": "Terminating"}}})
+    argo.until("root's sync is ended", lambda: phase(argo.application("root")) == ("Failed", "Operation terminated"))
+    sync = {"prune": True, "syncOptions": ["ServerSideApply=true", "ApplyOutOfSyncOnly=true"]}
+    argo.merge(f"{APPLICATIONS}/root", {"operation": {"sync": sync}})
     argo.settled("root", revision=revision)
     assert "volcano" in argo.applications()
