@@ -25,6 +25,7 @@ ABOUT_ONE = {
     "checks/site.py": {"cilium"},
     "checks/tiers.py": {"ceph_cluster", "minio"},
     "layout/argocd.py": {"argo_cd"},
+    "layout/projects.py": {"argo_cd"},
     "rules/argo_cd.py": {"argo_cd", "cilium", "load_balancer"},
     "rules/queues.py": {"gpu_operator", "kueue", "tenants", "volcano"},
 }

@@ -211,6 +211,8 @@ def test_a_component_goes_after_confirmation_and_its_definitions_stay(argo: "Arg
 def leave_and_come_back(argo: "Argo") -> None:
     from argocd.argo import phase
 
+    had = [one for one in argo.application("volcano")["status"]["resources"] if one["kind"] not in KEPT]
+    assert {one["kind"] for one in had} >= {"Deployment", "Service", "ClusterRole", "ClusterRoleBinding"}
     file = argo.repository.spec
     less = yaml.safe_load(yaml.safe_dump(file))
     less["spec"]["components"]["volcano"] = {"managed": False}
@@ -222,8 +224,8 @@ def leave_and_come_back(argo: "Argo") -> None:
     # As the bootstrap README says it.
     argo.annotate("root", deletion_approved=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
     argo.until("Volcano is gone", lambda: "volcano" not in argo.applications())
-    argo.until("its programs are", lambda: not argo.api.get(VOLCANO_SCHEDULER))
     argo.settled("root")
+    assert [f"{one['kind']} {one['name']}" for one in had if there(argo, one)] == []
     assert argo.api.get(f"{DEFINITIONS}/jobs.batch.volcano.sh")
     assert not argo.api.get(f"{DEFINITIONS}/toys.example.org")
     assert argo.api.get("/api/v1/namespaces/volcano-system")
@@ -231,7 +233,15 @@ def leave_and_come_back(argo: "Argo") -> None:
     argo.settled("volcano", "root", revision=argo.push())
 
 
-VOLCANO_SCHEDULER = "/apis/apps/v1/namespaces/volcano-system/deployments/volcano-scheduler"
+KEPT = {"CustomResourceDefinition"}
+
+
+def there(argo: "Argo", resource: Object) -> bool:
+    """Tell whether something is in the cluster that an Application lists."""
+    version = "/".join(filter(None, (resource.get("group"), resource["version"])))
+    metadata = {key: resource[key] for key in ("namespace", "name") if key in resource}
+    manifest = {"apiVersion": version, "kind": resource["kind"], "metadata": metadata}
+    return bool(argo.api.get(argo.api.path(manifest, named=True)))
 
 
 def test_a_sync_of_root_that_waits_is_ended_as_the_readme_says(argo: "Argo") -> None:
