@@ -45,6 +45,7 @@ def install(spec: Mapping[str, Sequence[Component]], put: Callable[[Any, str, An
     def nth(index: int) -> Definition:
         return Definition(
             name=f"toy-{index}",
+            tier=Tier.PLATFORM,
             wanted=lambda cluster: index < len(spec.get(cluster.name, ())),
             make=lambda cluster: spec[cluster.name][index],
         )

@@ -37,12 +37,12 @@ def ceph_csi_drivers(cluster: Cluster) -> Component:
     version = VERSIONS.of(cluster)
     return Component(
         name="ceph-csi-drivers",
-        tier=Tier.STORAGE,
+        tier=DEFINITION.tier,
         summary="CSI drivers for RBD and CephFS",
         version=version.version,
         releases=(Release(version.chart("ceph-csi-drivers"), "ceph-csi-drivers", NAMESPACE, values(cluster, ceph)),),
         needs=("rook-ceph", "snapshot-controller"),
-        kinds=CLUSTER_ROLES,
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -125,11 +125,13 @@ def csi_driver(manifest: Manifest) -> Iterator[Made]:
 
 DEFINITION = Definition(
     name="ceph-csi-drivers",
+    tier=Tier.STORAGE,
     make=ceph_csi_drivers,
     wanted=lambda cluster: cluster.storage.ceph,
     absence="there is no storage.ceph",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    chart_kinds=CLUSTER_ROLES,
     brings=(Made("CSIDriver", CEPHFS_DRIVER), Made("CSIDriver", RBD_DRIVER)),
     kinds=(
         OperatedKind(kind="Driver", makes=csi_driver),

@@ -33,7 +33,7 @@ def cert_manager(cluster: Cluster) -> Component:
     version = VERSIONS.of(cluster)
     return Component(
         name="cert-manager",
-        tier=Tier.PLATFORM,
+        tier=DEFINITION.tier,
         summary="Certificates",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
@@ -41,7 +41,7 @@ def cert_manager(cluster: Cluster) -> Component:
         needs=(cluster.networks.cni,),
         secrets=(webhook_ca(),),
         ignore=injected_ca(*WEBHOOKS),
-        kinds=(*WEBHOOKS, CRD, *CLUSTER_ROLES),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -117,9 +117,11 @@ def ingress_secrets(manifest: Manifest) -> Iterator[Made]:
 
 DEFINITION = Definition(
     name="cert-manager",
+    tier=Tier.PLATFORM,
     make=cert_manager,
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    chart_kinds=(*WEBHOOKS, CRD, *CLUSTER_ROLES),
     apis=(Api(group=GROUP),),
     kinds=(
         OperatedKind(kind="Certificate", also_names=issuer, makes=certified),

@@ -25,6 +25,7 @@ SECRETS_NAMESPACE = "cilium-secrets"
 OWN_SECRETS = {"create": False, "name": SECRETS_NAMESPACE}
 # The class that Cilium's own ingress controller serves; any other is somebody else's.
 INGRESS_CLASS = "cilium"
+INGRESSES = "networking.k8s.io/IngressClass"
 
 
 def cilium(cluster: Cluster) -> Component:
@@ -36,15 +37,14 @@ def cilium(cluster: Cluster) -> Component:
     version = VERSIONS.of(cluster)
     return Component(
         name="cilium",
-        tier=Tier.NETWORK,
+        tier=DEFINITION.tier,
         summary="Pod network, services and network policies",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security=None), Namespace(SECRETS_NAMESPACE)),
         releases=(Release(version.chart("cilium"), "cilium", NAMESPACE, values(cluster)),),
         secrets=certificates(),
         # Its CRDs are made by the operator, not by Argo CD.
-        kinds=(*CLUSTER_ROLES, *(("networking.k8s.io/IngressClass",) if serves_ingress(cluster) else ())),
-        reach=(SECRETS_NAMESPACE,),
+        kinds=tuple(kind for kind in DEFINITION.chart_kinds if kind != INGRESSES or serves_ingress(cluster)),
     )
 
 
@@ -205,11 +205,13 @@ def certificates() -> tuple[Secret, ...]:
 
 DEFINITION = Definition(
     name="cilium",
+    tier=Tier.NETWORK,
     make=cilium,
     wanted=lambda cluster: cluster.networks.cni == "cilium",
     absence="cni is calico",
     versions=VERSIONS,
     namespaces=(NAMESPACE, SECRETS_NAMESPACE),
+    chart_kinds=(*CLUSTER_ROLES, INGRESSES),
     # facts: network-gpu, Cilium.
     apis=(Api(group="cilium.io", by_operator=True),),
     brings=(Made("IngressClass", INGRESS_CLASS),),

@@ -123,8 +123,8 @@ class Component(Struct, frozen=True, kw_only=True):
     bytes: a test proves it), `objects` those of this cluster. `needs` are names of components that must be healthy
     first; names that the cluster does not have are an error of ours, so compute them. `storage_classes` are those of
     its volumes, None for the default one: what makes them comes first as well. `reach` lists other namespaces and
-    `kinds` cluster-scoped kinds ("group/Kind", core: "/Kind") that its charts will write, for the AppProject; those of
-    `base` and `objects` are found by themselves. The values of the cluster file go to the first release.
+    `kinds` cluster-scoped kinds ("group/Kind", core: "/Kind") that its charts will write on this cluster: of those that
+    its definition states. The values of the cluster file go to the first release.
     """
 
     name: str

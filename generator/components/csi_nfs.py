@@ -32,13 +32,13 @@ def csi_nfs(cluster: Cluster) -> Component:
     version = VERSIONS.of(cluster)
     return Component(
         name="csi-nfs",
-        tier=Tier.STORAGE,
+        tier=DEFINITION.tier,
         summary="Volumes on an NFS server",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
         objects=(storage_class(nfs),),
         releases=(Release(version.chart("csi-driver-nfs"), "csi-driver-nfs", NAMESPACE, values(cluster)),),
-        kinds=(*CLUSTER_ROLES, "storage.k8s.io/CSIDriver"),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -76,10 +76,13 @@ def storage_class(nfs: Nfs) -> Manifest:
 
 DEFINITION = Definition(
     name="csi-nfs",
+    tier=Tier.STORAGE,
     make=csi_nfs,
     wanted=lambda cluster: cluster.storage.nfs,
     absence="there is no storage.nfs",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    chart_kinds=(*CLUSTER_ROLES, "storage.k8s.io/CSIDriver"),
+    own_kinds=("storage.k8s.io/StorageClass",),
     daemons_on=ALL_NODES,
 )

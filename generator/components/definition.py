@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from generator.components.component import Chart, Component, Manifest
+from generator.components.component import Chart, Component, Manifest, Tier
 from generator.components.jobs import JobKind, Jobs
 from generator.components.operated import Api, Made, Names, OperatedKind
 from generator.model.cluster import Cluster
@@ -107,6 +107,7 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """A component, whatever the cluster. All that is asked of a cluster here is safe on any that decodes."""
 
     name: str
+    tier: Tier
     make: Make | None = None
     """What it is on a cluster that wants it. None for Argo CD, which is made from all others, and where
     `make_with_jobs` says it."""
@@ -120,6 +121,14 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """None for what is made of our own objects and has another component's version."""
     namespaces: tuple[str, ...] = ()
     """Every namespace that it may live in, so that no team takes it."""
+    reach: tuple[str, ...] = ()
+    """Other namespaces that it writes to on any cluster, its charts included."""
+    chart_kinds: tuple[str, ...] = ()
+    """The cluster-scoped kinds ("group/Kind", core: "/Kind") that its charts and upstream manifests bring on any
+    cluster ..."""
+    own_kinds: tuple[str, ...] = ()
+    """... and those of its own objects beside them. Its tier's project allows all of these, and the namespaces,
+    whether a cluster has the component or not: what was taken out of a cluster is yet to be deleted."""
     hosts: Callable[[Cluster], Iterator[tuple[Path, str]]] = no_hosts
     """The names that users reach it by, each with its place in the cluster file."""
     apis: tuple[Api, ...] = ()

@@ -46,7 +46,7 @@ def issuers(cluster: Cluster) -> Component:
     chain = () if given else (self_signed, certificate(cluster.name))
     return Component(
         name="issuers",
-        tier=Tier.PLATFORM,
+        tier=DEFINITION.tier,
         summary="The CA that signs certificates",
         version=CERT_MANAGER_VERSIONS.of(cluster).version,
         namespaces=(Namespace(NAMESPACE),),
@@ -104,8 +104,10 @@ def own_ca() -> Secret:
 
 DEFINITION = Definition(
     name="issuers",
+    tier=Tier.PLATFORM,
     make=issuers,
     namespaces=(NAMESPACE,),
+    own_kinds=("cert-manager.io/ClusterIssuer",),
     notes="With `site.issuer.kind: ca` the Secret is given by you, before anything asks for a certificate. Its loss "
     "counts as loss of data: every certificate in the cluster hangs on it.",
 )

@@ -118,7 +118,7 @@ def kueue(cluster: Cluster, jobs: Jobs) -> Component:
     secret = certificate(cluster)
     return Component(
         name="kueue",
-        tier=Tier.SCHEDULING,
+        tier=DEFINITION.tier,
         summary="Job queues with quotas, borrowing and preemption",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
@@ -135,13 +135,8 @@ def kueue(cluster: Cluster, jobs: Jobs) -> Component:
         secrets=(secret,),
         ignore=injected(secret.name),
         # The visibility server reads the API server's client CA there.
-        reach=("kube-system",),
-        kinds=(
-            *WEBHOOKS,
-            CRD,
-            "apiregistration.k8s.io/APIService",
-            *CLUSTER_ROLES,
-        ),
+        reach=DEFINITION.reach,
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -221,11 +216,19 @@ def namespaces_served(manifest: Manifest) -> Iterator[Named]:
 
 DEFINITION = Definition(
     name="kueue",
+    tier=Tier.SCHEDULING,
     make_with_jobs=kueue,
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    reach=("kube-system",),
+    chart_kinds=(
+        *WEBHOOKS,
+        CRD,
+        "apiregistration.k8s.io/APIService",
+        *CLUSTER_ROLES,
+    ),
     apis=(Api(group="kueue.x-k8s.io"),),
     kinds=(
         OperatedKind(kind="ClusterQueue", names=QUOTAS, also_names=namespaces_served),

@@ -27,7 +27,7 @@ def load_balancer(cluster: Cluster) -> Component:
     versions = CILIUM_VERSIONS if cni == "cilium" else CALICO_VERSIONS
     return Component(
         name=NAME,
-        tier=Tier.NETWORK,
+        tier=DEFINITION.tier,
         summary="Addresses for Services of type LoadBalancer",
         version=versions.of(cluster).version,
         objects=tuple(by_cilium(cluster, balancer) if cni == "cilium" else by_calico(balancer)),
@@ -124,8 +124,16 @@ def calico_object(kind: str, name: str, spec: Manifest) -> Manifest:
 
 DEFINITION = Definition(
     name=NAME,
+    tier=Tier.NETWORK,
     make=load_balancer,
     wanted=lambda cluster: cluster.networks.load_balancer,
     absence="there is no networks.loadBalancer",
+    own_kinds=(
+        "cilium.io/CiliumL2AnnouncementPolicy",
+        "cilium.io/CiliumLoadBalancerIPPool",
+        "projectcalico.org/BGPConfiguration",
+        "projectcalico.org/BGPPeer",
+        "projectcalico.org/IPPool",
+    ),
     notes="Cilium hands the addresses out and answers ARP for them; Calico hands them out and tells routers by BGP.",
 )

@@ -31,13 +31,13 @@ def metrics_server(cluster: Cluster) -> Component:
     version = VERSIONS.of(cluster)
     return Component(
         name="metrics-server",
-        tier=Tier.PLATFORM,
+        tier=DEFINITION.tier,
         summary="Resource metrics for kubectl top and autoscalers",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security=None),),
         releases=(Release(version.chart("metrics-server"), "metrics-server", NAMESPACE, values(cluster)),),
         needs=(cluster.networks.cni,),
-        kinds=("apiregistration.k8s.io/APIService", *CLUSTER_ROLES),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -59,7 +59,9 @@ def values(cluster: Cluster) -> Manifest:
 
 DEFINITION = Definition(
     name="metrics-server",
+    tier=Tier.PLATFORM,
     make=metrics_server,
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    chart_kinds=("apiregistration.k8s.io/APIService", *CLUSTER_ROLES),
 )

@@ -42,7 +42,7 @@ def network_operator(cluster: Cluster) -> Component:
     chart = version.chart("network-operator")
     return Component(
         name="network-operator",
-        tier=Tier.GPU,
+        tier=DEFINITION.tier,
         summary="NVIDIA Network Operator",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
@@ -55,12 +55,7 @@ def network_operator(cluster: Cluster) -> Component:
             ),
         ),
         ignore=injected_ca("admissionregistration.k8s.io/ValidatingWebhookConfiguration"),
-        kinds=(
-            "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
-            CRD,
-            "nfd.k8s-sigs.io/NodeFeatureRule",
-            *CLUSTER_ROLES,
-        ),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -97,12 +92,19 @@ JOINING = ImageJoining(
 )
 DEFINITION = Definition(
     name="network-operator",
+    tier=Tier.GPU,
     make=network_operator,
     wanted=hosts,
     absence="no GPU node has HCAs in a fabric",
     versions=VERSIONS,
     image_joining=JOINING,
     namespaces=(NAMESPACE,),
+    chart_kinds=(
+        "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+        CRD,
+        "nfd.k8s-sigs.io/NodeFeatureRule",
+        *CLUSTER_ROLES,
+    ),
     apis=(Api(group="mellanox.com"),),
     node_labels=("network.nvidia.com/",),
 )

@@ -33,13 +33,13 @@ def node_feature_discovery(cluster: Cluster) -> Component:
     chart = version.chart("node-feature-discovery")
     return Component(
         name="node-feature-discovery",
-        tier=Tier.GPU,
+        tier=DEFINITION.tier,
         summary="Labels that tell each node's hardware",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
         objects=(infiniband(),) if cluster.fabric else (),
         releases=(Release(chart, chart.name, NAMESPACE, values(cluster)),),
-        kinds=(CRD, *CLUSTER_ROLES),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -86,11 +86,14 @@ def feature_rule(
 
 DEFINITION = Definition(
     name="node-feature-discovery",
+    tier=Tier.GPU,
     make=node_feature_discovery,
     wanted=lambda cluster: cluster.gpu_nodes or cluster.fabric,
     absence="no node has GPUs or HCAs",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    chart_kinds=(CRD, *CLUSTER_ROLES),
+    own_kinds=("nfd.k8s-sigs.io/NodeFeatureRule",),
     apis=(Api(group="nfd.k8s-sigs.io"),),
     daemons_on=ALL_NODES,
     node_labels=("feature.node.kubernetes.io/",),

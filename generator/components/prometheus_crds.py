@@ -27,20 +27,22 @@ def prometheus_crds(cluster: Cluster) -> Component:
     version = VERSIONS.of(cluster)
     return Component(
         name="prometheus-crds",
-        tier=Tier.MONITORING,
+        tier=DEFINITION.tier,
         summary="Custom resource definitions of the Prometheus operator",
         version=version.version,
         manifests=version.manifests,
-        kinds=(CRD,),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
 DEFINITION = Definition(
     name="prometheus-crds",
+    tier=Tier.MONITORING,
     make=prometheus_crds,
     wanted=lambda cluster: cluster.monitoring.prometheus,
     absence="there is no monitoring.prometheus",
     versions=VERSIONS,
+    chart_kinds=(CRD,),
     apis=(Api(group="monitoring.coreos.com", offered=("v1",)),),
     notes="A component of its own, so that ServiceMonitors of storage and schedulers can be applied before "
     "Prometheus, whose volume may itself lie on that storage.",

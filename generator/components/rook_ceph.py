@@ -47,12 +47,12 @@ def rook_ceph(cluster: Cluster) -> Component:
     version = VERSIONS.of(cluster)
     return Component(
         name="rook-ceph",
-        tier=Tier.STORAGE,
+        tier=DEFINITION.tier,
         summary="Operator for Ceph",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
         releases=(Release(version.chart("rook-ceph"), "rook-ceph", NAMESPACE, values(cluster)),),
-        kinds=(CRD, *CLUSTER_ROLES),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -125,11 +125,13 @@ KINDS = (
 
 DEFINITION = Definition(
     name="rook-ceph",
+    tier=Tier.STORAGE,
     make=rook_ceph,
     wanted=lambda cluster: cluster.storage.ceph,
     absence="there is no storage.ceph",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    chart_kinds=(CRD, *CLUSTER_ROLES),
     apis=(Api(group="ceph.rook.io"), Api(group="objectbucket.io")),
     brings=(Made("ConfigMap", "rook-ceph-mon-endpoints", NAMESPACE),),
     kinds=KINDS,

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from generator.components import CATALOGUE
 from generator.components.argo_cd.access import NAMESPACE
 from generator.components.common import SYNC_WAVE
 from generator.components.component import NAMESPACES, Component, Manifest, Tier
+from generator.components.definition import Definition
 from generator.layout.upstream import Upstream, home
 from generator.model.cluster import Cluster
 
@@ -15,16 +17,27 @@ FIRST = {SYNC_WAVE: "-1"}
 
 
 def projects(cluster: Cluster, components: Sequence[Component], known: Mapping[str, Upstream]) -> list[Manifest]:
-    """Return a project for each tier in use, one for the namespaces, one for the root, and the closed default."""
+    """Return a project for each tier, one for the namespaces, one for the root, and the closed default.
+
+    A tier's project allows what all of the catalogue's components of that tier may write, those included that the
+    cluster does not have: Argo CD deletes nothing that a project does not allow, and the project changes in the commit
+    that takes a component out, before its objects are deleted. What a cluster's own values add is allowed beside it.
+    """
     by_tier = {tier: [component for component in components if component.tier == tier] for tier in Tier}
-    places = {tier: _places(found, known) for tier, found in by_tier.items() if found}
-    if Tier.TENANTS in places:
-        places[Tier.TENANTS] = _all_but(set().union(*(places[tier] for tier in places if tier != Tier.TENANTS)))
+    stated = {tier: [one for one in CATALOGUE.values() if one.tier == tier] for tier in Tier}
+    places = {tier: _stated_places(stated[tier], cluster) | _places(by_tier[tier], known) for tier in Tier}
+    places[Tier.TENANTS] = _all_but(set().union(*(places[tier] for tier in places if tier != Tier.TENANTS)))
     return [
         _project(cluster, ROOT, "Applications and projects, nothing else", {NAMESPACE}, set(), ROOT_KINDS),
         _project(cluster, NAMESPACES, "all Namespaces", {None}, {"/Namespace"}),
         *(
-            _project(cluster, tier.value, _named(by_tier[tier]), spaces, _kinds(by_tier[tier], known))
+            _project(
+                cluster,
+                tier.value,
+                ", ".join(sorted(one.name for one in stated[tier])),
+                spaces,
+                _stated_kinds(stated[tier]) | _kinds(by_tier[tier], known),
+            )
             for tier, spaces in places.items()
         ),
         _closed(),
@@ -50,12 +63,24 @@ def _app_project(name: str, spec: Manifest) -> Manifest:
     return {"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject", "metadata": metadata, "spec": spec}
 
 
-def _named(components: Sequence[Component]) -> str:
-    return ", ".join(sorted(component.name for component in components))
+def _stated_places(definitions: Sequence[Definition], cluster: Cluster) -> set[str | None]:
+    """Return the namespaces that components write to on any cluster, and those of the releases that this one adopts;
+    None, for what is in no namespace, where some component has none.
+    """
+    found: set[str | None] = set()
+    for one in definitions:
+        adopted = cluster.settings(one.name).adopt
+        found |= {*(one.namespaces + one.reach or (None,)), *((adopted.namespace,) if adopted else ())}
+    return found
+
+
+def _stated_kinds(definitions: Sequence[Definition]) -> set[str]:
+    """Return the cluster-scoped kinds that components write on any cluster."""
+    return {kind for one in definitions for kind in (*one.chart_kinds, *one.own_kinds)}
 
 
 def _places(components: Sequence[Component], known: Mapping[str, Upstream]) -> set[str | None]:
-    """Return the namespaces that components write to; None stands for what is in no namespace."""
+    """Return the namespaces that a cluster's components write to; None stands for what is in no namespace."""
     found: set[str | None] = {home(component) for component in components}
     for component in components:
         found |= {*_brought(component, known)[0], *(space.name for space in component.namespaces)}
@@ -72,7 +97,7 @@ def _all_but(taken: set[str | None]) -> set[str | None]:
 
 
 def _kinds(components: Sequence[Component], known: Mapping[str, Upstream]) -> set[str]:
-    """Return the cluster-scoped kinds that components write."""
+    """Return the cluster-scoped kinds that a cluster's components write."""
     found: set[str] = set()
     for component in components:
         own = (_kind(one) for one in own_manifests(component) if "namespace" not in one["metadata"])

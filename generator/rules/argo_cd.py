@@ -44,7 +44,8 @@ def held_once(built: Built) -> Iterator[Finding]:
 @rule("GEN-ARGO-002", "the project allows what its Applications hold")
 def allowed(built: Built) -> Iterator[Finding]:
     """One object that its AppProject refuses stops the whole sync of an Application. `gen` computes projects from what
-    is built; objects of your own in `custom/` need `gen render` after `gen vendor`, or a project of your own.
+    all components of a tier state and from what is vendored: run `gen render` after `gen vendor`. Objects of your own
+    in `custom/` may need a patch of the project, or one of your own.
 
     Wrong:
         kind: AppProject

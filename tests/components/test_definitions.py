@@ -8,6 +8,7 @@ from reference import ROOT, load
 
 from generator.checks.site import hosts
 from generator.components import CATALOGUE, compose
+from generator.layout.projects import own_manifests
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Monitoring, Prometheus
 from generator.model.storage import Nfs
@@ -34,6 +35,40 @@ def everything() -> list[Cluster]:
     ml50, a30 = load("ml50"), load("a30-bench")
     shared = Nfs(server="nas.example.org", share="/export")
     return [ml50, a30, structs.replace(ml50, storage=structs.replace(ml50.storage, nfs=shared))]
+
+
+def exchanged() -> list[Cluster]:
+    """Return the reference clusters, each with the other one's network and monitoring."""
+    ml50, a30 = load("ml50"), load("a30-bench")
+    return [
+        structs.replace(
+            one, monitoring=other.monitoring, networks=structs.replace(one.networks, cni=other.networks.cni)
+        )
+        for one, other in ((ml50, a30), (a30, ml50))
+    ]
+
+
+@pytest.mark.parametrize(
+    "cluster", everything() + exchanged(), ids=("ml50", "a30-bench", "with NFS", "as a30-bench", "as ml50")
+)
+def test_a_component_writes_only_what_its_definition_states(cluster: Cluster) -> None:
+    """What is not stated stays in the cluster when the component leaves: the project does not allow its deletion."""
+    for component in compose(cluster):
+        stated = CATALOGUE[component.name]
+        own = [(one, one["metadata"].get("namespace")) for one in own_manifests(component)]
+        kinds = {f"{one['apiVersion'].rpartition('/')[0]}/{one['kind']}" for one, space in own if not space}
+        assert component.tier == stated.tier, component.name
+        assert set(component.kinds) <= set(stated.chart_kinds), component.name
+        assert kinds <= {*stated.chart_kinds, *stated.own_kinds}, component.name
+        if component.name != "tenants":
+            spaces = {space for _, space in own if space} | {*component.reach}
+            assert spaces <= {*stated.namespaces, *stated.reach}, component.name
+
+
+def test_nothing_is_stated_twice() -> None:
+    for one in CATALOGUE.values():
+        assert not set(one.chart_kinds) & set(one.own_kinds), one.name
+        assert not set(one.namespaces) & set(one.reach), one.name
 
 
 @pytest.mark.parametrize("cluster", everything(), ids=("ml50", "a30-bench", "with NFS"))

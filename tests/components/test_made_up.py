@@ -52,7 +52,7 @@ def notebooks(cluster: Cluster) -> Component:
     )
     return Component(
         name="notebooks",
-        tier=Tier.PLATFORM,
+        tier=DEFINITION.tier,
         summary="Notebooks for everybody",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
@@ -72,6 +72,7 @@ def volume(manifest: Manifest) -> Iterator[Made]:
 
 DEFINITION = Definition(
     name="notebooks",
+    tier=Tier.PLATFORM,
     make=notebooks,
     wanted=lambda cluster: cluster.notebooks,
     absence="nobody asks for notebooks",

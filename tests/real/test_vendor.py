@@ -9,7 +9,7 @@ from chartshop import CONFIG_MAP, Shop
 from chartworld import World, component, release
 from vendoring import DEFINITION, SECRET, built
 
-from generator.components.component import Component, Patch
+from generator.components.component import Component, Patch, Tier
 from generator.components.definition import Definition, Version, Versions
 from generator.model.cluster import Cluster
 from generator.upstream.charts import digest
@@ -227,7 +227,7 @@ def test_update_moves_an_older_version_in_the_cluster_file(
         return component(release(shop.url, version=version), name="csi-nfs", version=version)
 
     world.installs()
-    definition = Definition(name="csi-nfs", make=csi_nfs, versions=versions)
+    definition = Definition(name="csi-nfs", tier=Tier.PLATFORM, make=csi_nfs, versions=versions)
     monkeypatch.setattr("generator.components.CATALOGUE", {"csi-nfs": definition})
     monkeypatch.setattr("generator.upstream.update.CATALOGUE", {"csi-nfs": definition})
     monkeypatch.setattr("generator.checks.versions.CATALOGUE", {"csi-nfs": definition})

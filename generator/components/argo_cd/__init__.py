@@ -42,7 +42,7 @@ def argo_cd(cluster: Cluster, others: tuple[Component, ...], *, enable_helm: boo
     single, available = version.manifests
     return Component(
         name="argo-cd",
-        tier=Tier.GITOPS,
+        tier=DEFINITION.tier,
         summary="Argo CD: applies this repository",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="restricted"),),
@@ -56,7 +56,7 @@ def argo_cd(cluster: Cluster, others: tuple[Component, ...], *, enable_helm: boo
             Ignore(group="", kind="Secret", name=name, pointers=("/data",))
             for name in ("argocd-secret", "argocd-notifications-secret")
         ),
-        kinds=(CRD, *CLUSTER_ROLES),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -106,8 +106,10 @@ def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
 
 DEFINITION = Definition(
     name="argo-cd",
+    tier=Tier.GITOPS,
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    chart_kinds=(CRD, *CLUSTER_ROLES),
     hosts=hosts,
     apis=(Api(group="argoproj.io"),),
     kinds=(OperatedKind(kind="Application", names=(("AppProject", "spec.project", OWN),)),),

@@ -57,14 +57,14 @@ def argo_workflows(cluster: Cluster) -> Component:
     version = VERSIONS.of(cluster)
     return Component(
         name="argo-workflows",
-        tier=Tier.PLATFORM,
+        tier=DEFINITION.tier,
         summary="Argo Workflows: runs backups and other day-2 operations",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="restricted"),),
         base=read_objects("argo_workflows/metrics.yaml"),
         manifests=version.manifests,
         patches=(configuration(version), *deployments()),
-        kinds=(CRD, *CLUSTER_ROLES, "scheduling.k8s.io/PriorityClass"),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -141,11 +141,13 @@ def template(at: Path, said: object) -> Named:
 
 DEFINITION = Definition(
     name="argo-workflows",
+    tier=Tier.PLATFORM,
     make=argo_workflows,
     wanted=lambda cluster: cluster.backups,
     absence="there are no backups",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    chart_kinds=(CRD, *CLUSTER_ROLES, "scheduling.k8s.io/PriorityClass"),
     apis=(Api(group="argoproj.io", kinds=KINDS, title="argoproj.io of workflows"),),
     kinds=tuple(
         OperatedKind(kind=kind, also_names=templates_named) for kind in ("CronWorkflow", "Workflow", "WorkflowTemplate")

@@ -43,7 +43,7 @@ def calico(cluster: Cluster) -> Component:
     version, lua = VERSIONS.of(cluster), read_text("calico/health.lua")
     return Component(
         name="calico",
-        tier=Tier.NETWORK,
+        tier=DEFINITION.tier,
         summary="Pod network and network policies",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
@@ -64,7 +64,7 @@ def calico(cluster: Cluster) -> Component:
         ),
         # The operator calls its `Available` `Ready` on these kinds (read in its source).
         health=tuple(Health("operator.tigera.io", kind, lua) for kind in ("Installation", "APIServer")),
-        kinds=(CRD, *CLUSTER_ROLES),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -162,11 +162,14 @@ IMAGES = OperatorImages(
 )
 DEFINITION = Definition(
     name="calico",
+    tier=Tier.NETWORK,
     make=calico,
     wanted=lambda cluster: cluster.networks.cni == "calico",
     absence="cni is cilium",
     versions=VERSIONS,
     namespaces=(NAMESPACE, "calico-apiserver", "calico-system"),
+    chart_kinds=(CRD, *CLUSTER_ROLES),
+    own_kinds=("operator.tigera.io/APIServer", "operator.tigera.io/Installation"),
     apis=(Api(group="projectcalico.org", by_operator=True), Api(group="operator.tigera.io")),
     daemons_on=ALL_NODES,
     notes="Keeps kube-proxy, in the mode of its own data plane (`networks.calico.dataplane`), or replaces it (`ebpf`). "

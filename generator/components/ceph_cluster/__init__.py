@@ -28,7 +28,7 @@ def ceph_cluster(cluster: Cluster) -> Component:
     assert ceph
     return Component(
         name="ceph-cluster",
-        tier=Tier.STORAGE,
+        tier=DEFINITION.tier,
         summary="Ceph: block, file and object storage on the nodes' disks",
         version=VERSIONS.of(cluster).version,
         objects=objects(cluster, ceph),
@@ -121,6 +121,7 @@ def made(name: str, keys: tuple[str, ...], rotate: str, reader: str, *, by: str 
 
 DEFINITION = Definition(
     name="ceph-cluster",
+    tier=Tier.STORAGE,
     make=ceph_cluster,
     wanted=lambda cluster: cluster.storage.ceph and cluster.ceph_hosts,
     absence="there is no storage.ceph",
@@ -128,6 +129,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     # Rook's documentation, ceph-cluster-crd.md: general tags like `v20` follow the newest build.
     short_tags=("quay.io/ceph/ceph",),
+    own_kinds=("snapshot.storage.k8s.io/VolumeSnapshotClass", "storage.k8s.io/StorageClass"),
     notes="Written as Rook's objects, not through the chart, which adds nothing to them. Its version is Ceph's. "
     'Disks are chosen by stable names, never "all devices". Objects that hold data are protected. HEALTH_WARN '
     "counts as healthy with a message, because a new cluster warns for minutes and would stop every later "

@@ -53,7 +53,7 @@ def gpu_operator(cluster: Cluster) -> Component:
     version = VERSIONS.of(cluster)
     return Component(
         name="gpu-operator",
-        tier=Tier.GPU,
+        tier=DEFINITION.tier,
         summary="GPU drivers, device plugin and metrics",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
@@ -72,7 +72,7 @@ def gpu_operator(cluster: Cluster) -> Component:
         # `ignored` is the state of a second policy: there may be one.
         health=(Health("nvidia.com", "ClusterPolicy", read_text("gpu_operator/health.lua")),),
         ignore=(Ignore(group="nvidia.com", kind="ClusterPolicy", pointers=FILLED_IN),),
-        kinds=(CRD, "nvidia.com/ClusterPolicy", *CLUSTER_ROLES),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -202,11 +202,13 @@ JOINING = ImageJoining(
 )
 DEFINITION = Definition(
     name="gpu-operator",
+    tier=Tier.GPU,
     make=gpu_operator,
     wanted=lambda cluster: cluster.gpu_nodes,
     absence="no node has GPUs",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    chart_kinds=(CRD, "nvidia.com/ClusterPolicy", *CLUSTER_ROLES),
     apis=(Api(group="nvidia.com"),),
     brings=(Made("RuntimeClass", "nvidia"),),
     kinds=(

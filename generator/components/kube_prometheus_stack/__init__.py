@@ -56,7 +56,7 @@ def kube_prometheus_stack(cluster: Cluster) -> Component:
     version = VERSIONS.of(cluster)
     return Component(
         name="kube-prometheus-stack",
-        tier=Tier.MONITORING,
+        tier=DEFINITION.tier,
         summary="Prometheus, Alertmanager and Grafana",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="baseline"), Namespace(EXPORTER, security="privileged")),
@@ -68,8 +68,8 @@ def kube_prometheus_stack(cluster: Cluster) -> Component:
         secrets=secrets(cluster, settings),
         ignore=injected_ca(*WEBHOOKS),
         # Services that select kubeadm's static pods, and the operator's own Service of the kubelets.
-        reach=("kube-system",),
-        kinds=(*WEBHOOKS, *CLUSTER_ROLES),
+        reach=DEFINITION.reach,
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -258,11 +258,14 @@ def operated_pods(manifest: Manifest) -> Iterator[MadePods]:
 
 DEFINITION = Definition(
     name="kube-prometheus-stack",
+    tier=Tier.MONITORING,
     make=kube_prometheus_stack,
     wanted=lambda cluster: cluster.monitoring.prometheus,
     absence="there is no monitoring.prometheus",
     versions=VERSIONS,
     namespaces=(NAMESPACE, EXPORTER),
+    reach=("kube-system",),
+    chart_kinds=(*WEBHOOKS, *CLUSTER_ROLES),
     hosts=hosts,
     kinds=tuple(OperatedKind(kind=kind, pods=operated_pods) for kind in ("Alertmanager", "Prometheus")),
     daemons_on=ALL_NODES,

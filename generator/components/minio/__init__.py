@@ -28,7 +28,7 @@ def minio(cluster: Cluster) -> Component:
     assert layout
     return Component(
         name="minio",
-        tier=Tier.STORAGE,
+        tier=DEFINITION.tier,
         summary="MinIO: object storage that keeps all data with half of its drives lost",
         version=VERSIONS.of(cluster).version,
         namespaces=(Namespace(NAMESPACE),),
@@ -88,11 +88,13 @@ def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
 
 DEFINITION = Definition(
     name="minio",
+    tier=Tier.STORAGE,
     make=minio,
     wanted=layout_of,
     absence="there is no storage.objects",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    own_kinds=("/PersistentVolume", "storage.k8s.io/StorageClass"),
     hosts=hosts,
     notes="A plain StatefulSet for each pool of nodes, one pod on each node, the same number of drives on each. Half "
     "of every erasure set is parity: with two of four nodes lost nothing is lost and reads go on, but writes stop; no "

@@ -29,7 +29,7 @@ def queues(cluster: Cluster) -> Component:
     pools = flavors(cluster)
     return Component(
         name="queues",
-        tier=Tier.SCHEDULING,
+        tier=DEFINITION.tier,
         summary="Flavors, cohort, a ClusterQueue for each team, priority classes",
         version=KUEUE_VERSIONS.of(cluster).version,
         objects=(
@@ -216,9 +216,18 @@ def kueue_object(kind: str, name: str) -> Manifest:
 
 DEFINITION = Definition(
     name="queues",
+    tier=Tier.SCHEDULING,
     make=queues,
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
+    own_kinds=(
+        "kueue.x-k8s.io/ClusterQueue",
+        "kueue.x-k8s.io/Cohort",
+        "kueue.x-k8s.io/ResourceFlavor",
+        "kueue.x-k8s.io/Topology",
+        "kueue.x-k8s.io/WorkloadPriorityClass",
+        "scheduling.k8s.io/PriorityClass",
+    ),
     notes="A flavor for each pool that some team has a quota on, a ClusterQueue for each team, one cohort. What no "
     "team owns is the cohort's, so that everybody may borrow it. On GPU pools CPU and memory follow the GPUs "
     "in proportion.",

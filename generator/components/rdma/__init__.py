@@ -22,7 +22,7 @@ def rdma(cluster: Cluster) -> Component:
     version = VERSIONS.of(cluster)
     return Component(
         name="rdma",
-        tier=Tier.GPU,
+        tier=DEFINITION.tier,
         summary="InfiniBand devices for pods",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
@@ -86,6 +86,7 @@ def offers(cluster: Cluster, machine: Machine) -> dict[str, int]:
 
 DEFINITION = Definition(
     name="rdma",
+    tier=Tier.GPU,
     make=rdma,
     wanted=hosts,
     absence="no GPU node has HCAs in a fabric",
@@ -93,6 +94,7 @@ DEFINITION = Definition(
     offers=offers,
     # Its own name is kept from teams as well.
     namespaces=(NAMESPACE, "rdma"),
+    own_kinds=("mellanox.com/NicClusterPolicy",),
     notes="The shared device plugin: every pod that asks for one `rdma/<resource>` sees all HCAs of its node. Nodes "
     "are chosen by a label that tells InfiniBand links from Ethernet cards of the same maker.",
 )

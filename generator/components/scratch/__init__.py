@@ -48,7 +48,7 @@ def scratch(cluster: Cluster) -> Component:
     chart = version.chart("local-static-provisioner")
     return Component(
         name="scratch",
-        tier=Tier.STORAGE,
+        tier=DEFINITION.tier,
         summary="Scratch volumes on local NVMe, wiped when their claim goes",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
@@ -58,7 +58,7 @@ def scratch(cluster: Cluster) -> Component:
         ),
         releases=(Release(chart, chart.name, NAMESPACE, values(cluster, settings, machines)),),
         needs=prometheus_crds(cluster),
-        kinds=CLUSTER_ROLES,
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -141,11 +141,14 @@ def _cleanup_pod(settings: Scratch, image: str) -> Manifest:
 
 DEFINITION = Definition(
     name="scratch",
+    tier=Tier.STORAGE,
     make=scratch,
     wanted=hosts,
     absence="no node has disks for storage.scratch",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    chart_kinds=CLUSTER_ROLES,
+    own_kinds=("storage.k8s.io/StorageClass",),
     daemons_on=SCRATCH,
     notes="One volume for each disk, found by its mount point; wiped when its claim goes. A second small Deployment "
     "deletes claims whose node is gone, otherwise their pods wait for ever.",

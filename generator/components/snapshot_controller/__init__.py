@@ -40,14 +40,14 @@ def snapshot_controller(cluster: Cluster) -> Component:
     version = VERSIONS.of(cluster)
     return Component(
         name="snapshot-controller",
-        tier=Tier.STORAGE,
+        tier=DEFINITION.tier,
         summary="Volume snapshots",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security=None),),
         base=read_objects("snapshot_controller/disruption-budget.yaml"),
         manifests=version.manifests,
         patches=(finished(cluster, version.images["controller"]),),
-        kinds=(CRD, *CLUSTER_ROLES),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -74,11 +74,13 @@ def finished(cluster: Cluster, image: str) -> Patch:
 
 DEFINITION = Definition(
     name="snapshot-controller",
+    tier=Tier.STORAGE,
     make=snapshot_controller,
     wanted=lambda cluster: cluster.storage.ceph,
     absence="there is no storage.ceph",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    chart_kinds=(CRD, *CLUSTER_ROLES),
     apis=(Api(group="snapshot.storage.k8s.io"),),
     kinds=(OperatedKind(kind="VolumeSnapshot", names=(("VolumeSnapshotClass", "spec.volumeSnapshotClassName"),)),),
     notes="From upstream's manifests at a tag: Rook and other CSI drivers share the one controller and its CRDs.",

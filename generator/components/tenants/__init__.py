@@ -1,5 +1,6 @@
 """Tenants: what each team's namespace holds, and the rules that keep its jobs in the queue."""
 
+from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Manifest, Namespace, Tier
 from generator.components.definition import Definition
 from generator.components.jobs import Jobs
@@ -16,7 +17,7 @@ def tenants(cluster: Cluster, jobs: Jobs) -> Component:
     """Give each team a namespace with its queue, rights, limits and network."""
     return Component(
         name="tenants",
-        tier=Tier.TENANTS,
+        tier=DEFINITION.tier,
         summary="Namespaces of teams: queue, rights, limits, network, admission",
         version="v1",
         namespaces=tuple(namespace(cluster, team) for team in cluster.teams),
@@ -78,9 +79,15 @@ def quota(team: Team) -> Manifest:
 
 DEFINITION = Definition(
     name="tenants",
+    tier=Tier.TENANTS,
     make_with_jobs=tenants,
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
+    own_kinds=(
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
+        *CLUSTER_ROLES,
+    ),
     notes="A namespace for each team with a queue called `default`, network policies that refuse what is not named, "
     "and admission policies that keep pods out that would pass the queue. The quota there bounds volumes and "
     "counts of objects only: bounding what pods request twice would refuse parts of a gang that Kueue has let "

@@ -38,7 +38,7 @@ def volcano(cluster: Cluster) -> Component:
     release, namespace = release_of(cluster, "volcano", NAMESPACE)
     return Component(
         name="volcano",
-        tier=Tier.SCHEDULING,
+        tier=DEFINITION.tier,
         summary="Gang scheduler: all pods of a job start together or none",
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
@@ -52,7 +52,7 @@ def volcano(cluster: Cluster) -> Component:
             argument(f"{release}-controllers", namespace, "--controllers=+pg-controller,+queue-controller"),
         ),
         needs=prometheus_crds(cluster),
-        kinds=(CRD, *CLUSTER_ROLES),
+        kinds=DEFINITION.chart_kinds,
     )
 
 
@@ -132,11 +132,13 @@ def beside(cluster: Cluster, namespace: str) -> Iterator[Manifest]:
 
 DEFINITION = Definition(
     name="volcano",
+    tier=Tier.SCHEDULING,
     make=volcano,
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
+    chart_kinds=(CRD, *CLUSTER_ROLES),
     brings=(Made("Queue", "default"),),
     # Volcano's own Job: Kubernetes' has neither.
     kinds=(OperatedKind(kind="Job", names=(("Queue", "spec.queue"), ("PriorityClass", "spec.priorityClassName"))),),

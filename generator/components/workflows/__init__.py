@@ -24,7 +24,7 @@ def workflows(cluster: Cluster) -> Component:
     """
     return Component(
         name="workflows",
-        tier=Tier.STORAGE,
+        tier=DEFINITION.tier,
         summary="Scheduled operations: backups",
         version="v1",
         base=read_objects("workflows/base.yaml"),
@@ -126,9 +126,11 @@ def writer_secret(user: ObjectUser) -> Secret:
 
 DEFINITION = Definition(
     name="workflows",
+    tier=Tier.STORAGE,
     make=workflows,
     wanted=lambda cluster: cluster.backups,
     absence="there are no backups",
+    reach=(NAMESPACE,),
     notes="Backups run in namespace `rook-ceph`, because a pod reads Secrets of its own namespace only and Rook "
     "makes the readers' there. How they work: [operations.md](operations.md).",
 )

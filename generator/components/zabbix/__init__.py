@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
-from generator.components.component import Component
+from generator.components.common import CLUSTER_ROLES
+from generator.components.component import Component, Tier
 from generator.components.definition import ALL_NODES, Definition
+from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.zabbix.names import AGENTS, NAMESPACE
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
@@ -26,11 +28,14 @@ def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
 
 DEFINITION = Definition(
     name="zabbix",
+    tier=Tier.MONITORING,
     make=zabbix,
     wanted=lambda cluster: cluster.monitoring.zabbix,
     absence="there is no monitoring.zabbix",
     versions=VERSIONS,
     namespaces=(NAMESPACE, AGENTS),
+    reach=(GPU_OPERATOR,),
+    own_kinds=CLUSTER_ROLES,
     hosts=hosts,
     daemons_on=ALL_NODES,
 )

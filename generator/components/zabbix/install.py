@@ -1,9 +1,10 @@
 """All that Zabbix is on a cluster. Only rendering imports it: a check need not wait for its dozen modules."""
 
 from generator.components.common import exposed
-from generator.components.component import Component, Manifest, Namespace, Secret, Tier
+from generator.components.component import Component, Manifest, Namespace, Secret
 from generator.components.issuers import signed
 from generator.components.static import read_objects
+from generator.components.zabbix import DEFINITION
 from generator.components.zabbix.agents import agent_map, agents
 from generator.components.zabbix.database import DATABASE, stateful_set, storage_class
 from generator.components.zabbix.names import AGENTS, NAMESPACE, TOKEN
@@ -22,7 +23,7 @@ def install(cluster: Cluster) -> Component:
     assert settings
     return Component(
         name="zabbix",
-        tier=Tier.MONITORING,
+        tier=DEFINITION.tier,
         summary="Zabbix with hosts, templates, dashboards and alerts",
         version=VERSIONS.of(cluster).version,
         namespaces=(Namespace(NAMESPACE), Namespace(AGENTS, security="privileged")),
