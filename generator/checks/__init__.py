@@ -13,7 +13,9 @@ from generator.checks import (
     disks,
     fabric,
     fleet,
+    gpus,
     kubernetes,
+    lending,
     links,
     load_balancer,
     monitoring,
@@ -38,9 +40,9 @@ from generator.model.finding import Finding
 from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
-    backups, buckets, ceph, ceph_monitors, ceph_pools, claims, disks, fabric, kubernetes, links, load_balancer,
-    monitoring, networks, nodes, objects, pools, ports, quotas, schedules, scratch, secrets, server_pools, servers,
-    site, teams, versions, volumes,
+    backups, buckets, ceph, ceph_monitors, ceph_pools, claims, disks, fabric, gpus, kubernetes, lending, links,
+    load_balancer, monitoring, networks, nodes, objects, pools, ports, quotas, schedules, scratch, secrets,
+    server_pools, servers, site, teams, versions, volumes,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

@@ -60,7 +60,7 @@ def test_quotas_add_up_to_what_the_nodes_give(name: str, request: pytest.Fixture
     for pool in written(cluster, "ResourceFlavor"):
         capacity = flavor_capacity(cluster, pool)
         whole = {"cpu": capacity.milli_cpu, "memory": capacity.memory * 1000, "pods": capacity.pods * 1000}
-        whole[GPU] = capacity.gpus * 1000
+        whole[GPU] = capacity.devices.get(GPU, 0) * 1000
         for resource, most in whole.items():
             given = sum(numbers(holder, pool, resource)["nominalQuota"] for holder in holders)
             assert given <= most
