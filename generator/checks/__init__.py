@@ -15,7 +15,9 @@ from generator.checks import (
     disks,
     fabric,
     fleet,
+    gpus,
     kubernetes,
+    lending,
     links,
     load_balancer,
     monitoring,
@@ -40,9 +42,9 @@ from generator.model.finding import Finding
 from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
-    backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, fabric, kubernetes,
-    links, load_balancer, monitoring, networks, nodes, objects, pools, ports, quotas, schedules, scratch, secrets,
-    server_pools, servers, site, teams, versions, volumes,
+    backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, fabric, gpus, kubernetes,
+    lending, links, load_balancer, monitoring, networks, nodes, objects, pools, ports, quotas, schedules, scratch,
+    secrets, server_pools, servers, site, teams, versions, volumes,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

@@ -1,15 +1,13 @@
-"""Rules about what pools say of their nodes: labels, taints, GPUs."""
+"""Rules about what pools say of their nodes: labels and taints."""
 
 import re
 from collections.abc import Iterator
 
-from generator.checks.places import by_place, entries, listed_twice, sections
+from generator.checks.places import entries, listed_twice, sections
 from generator.components.common import OWN_LABELS, RACK
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, put, remove, rename
-from generator.model.nodes import Gpu
-from generator.model.quantity import Quantity
-from generator.model.rule import rule, warning
+from generator.model.finding import Finding, Path, put, rename
+from generator.model.rule import rule
 from generator.model.text import Taint
 
 # Prefix (a DNS name, optional) and name, as the API server takes label and taint keys.
@@ -20,13 +18,6 @@ _ALLOWED = frozenset({
     "topology.kubernetes.io/region", "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type",
 })  # fmt: skip
 _ALLOWED_PREFIXES = ("kubelet.kubernetes.io", "node.kubernetes.io")
-# Largest memory of one GPU in GiB as NVIDIA names it, and whether it can be split (MIG).
-_MODELS = {
-    "A2": (16, False), "A10": (24, False), "A16": (16, False), "A30": (24, True), "A40": (48, False),
-    "A100": (80, True), "B200": (192, True), "B300": (288, True), "GB200": (192, True), "GB300": (288, True),
-    "GH200": (144, True), "H100": (94, True), "H200": (141, True), "H800": (80, True), "L4": (24, False),
-    "L40": (48, False), "L40S": (48, False), "P100": (16, False), "T4": (16, False), "V100": (32, False),
-}  # fmt: skip
 
 
 def _labels(cluster: Cluster) -> Iterator[tuple[Path, str]]:
@@ -118,89 +109,3 @@ def taints_unique(cluster: Cluster) -> Iterator[Finding]:
         taints = entries(section.taints or (), *place, "taints")
         items = ((f"{taint.key}:{taint.effect}", at) for at, taint in taints)
         yield from listed_twice(items, "the taint {} is given twice")
-
-
-def _gpus(cluster: Cluster) -> Iterator[tuple[Path, Gpu]]:
-    """Yield what the file says of GPUs, once for each place."""
-    for at, section in sections(cluster):
-        if section.hardware and section.hardware.gpu:
-            yield (*at, "hardware", "gpu"), section.hardware.gpu
-
-
-def _model(gpu: Gpu) -> tuple[int, bool] | None:
-    """Return what is known of a model, however it is written: `NVIDIA-H100-80GB-HBM3` is an H100."""
-    words = re.split(r"[^A-Z0-9]+", gpu.model.upper())
-    return next((_MODELS[word] for word in words if word in _MODELS), None)
-
-
-@warning("GEN-NODE-030", "a GPU section means GPUs")
-def gpu_count(cluster: Cluster) -> Iterator[Finding]:
-    """Nodes without GPUs need no section; on a node that overrides its pool, 0 says that it has none.
-
-    Wrong:
-        gpu: {model: H100, count: 0, memory: 80Gi}
-    Right:
-        # no gpu section
-    """
-    for at, gpu in _gpus(cluster):
-        if gpu.count == 0 and at[0] == "pools":
-            fix, edits = "remove it, or give the count", remove(at)
-            yield Finding(at=(*at, "count"), message="a gpu section with no GPUs", fix=fix, edits=edits)
-
-
-@warning("GEN-NODE-031", "MIG on GPUs that can be split")
-def mig_possible(cluster: Cluster) -> Iterator[Finding]:
-    """Only some models can be split into instances; on others the MIG manager reports `failed` for ever.
-
-    Wrong:
-        gpu: {model: L40S, count: 4, memory: 48Gi, mig: {profile: all-1g.12gb}}
-    Right:
-        gpu: {model: H100, count: 4, memory: 80Gi, mig: {profile: all-1g.10gb}}
-    """
-    able = sorted(name for name, (_, mig) in _MODELS.items() if mig)
-    for at, gpu in _gpus(cluster):
-        known = _model(gpu)
-        if gpu.mig and not (known and known[1]):
-            message = f"{gpu.model} {'cannot be' if known else 'is not known as a model that can be'} split by MIG"
-            fix = f"remove `mig`: {', '.join(able)} can"
-            where = (*at, "mig")
-            yield Finding(at=where, key=True, also=(*at, "model"), message=message, fix=fix, edits=remove(where))
-
-
-@warning("GEN-NODE-032", "the memory of one GPU")
-def gpu_memory(cluster: Cluster) -> Iterator[Finding]:
-    """`memory` is that of one GPU, not of the node's GPUs together.
-
-    Wrong:
-        gpu: {model: H100, count: 8, memory: 640Gi}
-    Right:
-        gpu: {model: H100, count: 8, memory: 80Gi}
-    """
-    for at, gpu in _gpus(cluster):
-        known = _model(gpu)
-        if known and gpu.memory > Quantity.parse(f"{known[0]}Gi"):
-            each = Quantity.of(gpu.memory.value // max(gpu.count, 1), binary=True)
-            fits = gpu.count > 1 and each.value <= known[0] * 2**30
-            message = f"one {gpu.model} has at most {known[0]}Gi, and memory is {gpu.memory}"
-            edits = put((*at, "memory"), str(each if fits else f"{known[0]}Gi"))
-            yield Finding(at=(*at, "memory"), message=message, edits=edits)
-
-
-@warning("GEN-NODE-033", "GPU nodes keep other pods off")
-def gpu_tainted(cluster: Cluster) -> Iterator[Finding]:
-    """Pods that need no GPU fill the CPUs and memory of GPU nodes, and GPUs stay idle for the lack of them.
-
-    Wrong:
-        gpu-training:
-          hardware: {gpu: {model: H100, count: 8, memory: 80Gi}, ...}
-    Right:
-        gpu-training:
-          hardware: {gpu: {model: H100, count: 8, memory: 80Gi}, ...}
-          taints: [nvidia.com/gpu=present:NoSchedule]
-    """
-    mixed = any(not machine.gpus and machine.role == "worker" for machine in cluster.machines)
-    untainted = [machine for machine in cluster.gpu_nodes if mixed and not machine.taints]
-    for at, (first, *_) in by_place(cluster, untainted, "gpu").items():
-        message = f"{first.name} has GPUs and no taint"
-        edits = put((*at[:-2], "taints"), ["nvidia.com/gpu=present:NoSchedule"])
-        yield Finding(at=at, message=message, edits=edits)

@@ -1,61 +1,16 @@
 """Rules about what teams own of the pools."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from generator.checks.owned import CPUS, TeamQuota, by_pool, counted, in_units, key_of, offered, owned_quotas, unit_of
 from generator.checks.places import entries, human, meant
-from generator.model.capacity import Share, flavor_capacity, quota_share
+from generator.model.capacity import flavor_capacity, quota_share
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, in_words, put, remove
+from generator.model.finding import Edit, Finding, Path, put, remove
+from generator.model.gpus import GPU, MIG, quota_devices
+from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
-from generator.model.teams import Quota
 from generator.spec.near import suggest
-
-
-class TeamQuota(NamedTuple):
-    """A team's quota on a pool that exists: where it stands, and in which of its keys it is counted."""
-
-    team: str
-    pool: str
-    at: Path
-    quota: Quota
-    unit: str
-
-    @property
-    def amount(self) -> int:
-        """How many GPUs or CPUs the team owns."""
-        return (self.quota.gpus if self.unit == "gpus" else self.quota.cpus) or 0
-
-
-def _has_gpus(cluster: Cluster, pool: str) -> bool:
-    gpu = cluster.pools[pool].hardware.gpu
-    machines = cluster.in_pools(pool)
-    return any(machine.gpus for machine in machines) if machines else bool(gpu and gpu.count)
-
-
-def _quotas(cluster: Cluster) -> list[TeamQuota]:
-    units = {pool: "gpus" if _has_gpus(cluster, pool) else "cpus" for pool in cluster.pools}
-    return [
-        TeamQuota(team.name, pool, (*at, "quotas", pool), quota, units[pool])
-        for at, team in entries(cluster.teams, "teams")
-        for pool, quota in team.quotas.items()
-        if pool in units
-    ]
-
-
-def _by_pool(cluster: Cluster) -> dict[str, list[TeamQuota]]:
-    found: dict[str, list[TeamQuota]] = {}
-    for owned in _quotas(cluster):
-        found.setdefault(owned.pool, []).append(owned)
-    return found
-
-
-def _count(share: Share, unit: str) -> int:
-    return share.gpus if unit == "gpus" else share.milli_cpu // 1000
-
-
-def _words(unit: str, amount: int) -> str:
-    return f"{amount} {unit[:-1].upper()}{'s' * (amount != 1)}"
 
 
 @rule("GEN-TEAM-001", "quotas on pools that exist")
@@ -92,33 +47,39 @@ def quotas_fit(cluster: Cluster) -> Iterator[Finding]:
         - {name: vision, quotas: {gpu-training: {gpus: 56}}}
         - {name: language, quotas: {gpu-training: {gpus: 40}}}
     """
-    for pool, all_owned in _by_pool(cluster).items():
-        capacity, unit = flavor_capacity(cluster, pool), all_owned[0].unit
+    for pool, owners in by_pool(cluster).items():
+        capacity = flavor_capacity(cluster, pool)
         whose = f"of pool {pool}, whose {len(cluster.in_pools(pool))} nodes give"
         # Without GPUs a share has none, so what was asked for is counted as it stands.
-        total, most = sum(owned.amount for owned in all_owned), _count(capacity, unit)
-        if total > most:
-            what = f"{_words(unit, total)} {whose} {_words(unit, most)}"
-            yield _too_much(all_owned, unit, what, total - most)
-        if unit == "cpus" and any(owned.quota.memory for owned in all_owned):
-            memory = sum(quota_share(cluster, pool, owned.quota).memory for owned in all_owned)
+        for what in owners[0].amounts:
+            total, most = sum(owned.amounts[what] for owned in owners), counted(capacity, what)
+            if total > most:
+                message = f"teams own {in_units(what, total)} {whose} {in_units(what, most)}"
+                named = [(owned, owned.amounts[what]) for owned in owners if owned.amounts[what]]
+                yield _too_much(named, what, message, total - most)
+        if any(owned.quota.memory and not owned.has_gpus for owned in owners):
+            memory = sum(quota_share(cluster, pool, owned.quota).memory for owned in owners)
             if memory > capacity.memory:
-                what = f"{human(memory)} {whose} {human(capacity.memory)}"
-                yield _too_much(all_owned, "memory", what, memory - capacity.memory)
+                message = f"teams own {human(memory)} {whose} {human(capacity.memory)}"
+                yield _too_much_memory(owners, message, memory - capacity.memory)
 
 
-def _too_much(owners: list[TeamQuota], field: str, what: str, over: int) -> Finding:
+def _too_much(owners: list[tuple[TeamQuota, int]], what: str, message: str, over: int) -> Finding:
     """Point at the team that names the most of the resource: there the mistake is likeliest."""
-    named = [owned for owned in owners if getattr(owned.quota, field) is not None]
-    most = max(named, key=lambda owned: int(getattr(owned.quota, field)), default=None)
-    at = (*most.at, field) if most else owners[-1].at
-    left: int = int(getattr(most.quota, field)) - over if most else 0
+    most, amount = max(owners, key=lambda each: each[1])
+    at = (*most.at, *((CPUS,) if what == CPUS else key_of(most.quota, what)))
+    edits = put(at, amount - over) if amount > over else ()
+    return Finding(at=at, also=("pools", most.pool, "hardware"), message=message, fix=f"{over} less", edits=edits)
+
+
+def _too_much_memory(owners: list[TeamQuota], message: str, over: int) -> Finding:
+    sizes = [(owned, owned.quota.memory.value) for owned in owners if owned.quota.memory]
+    most, amount = max(sizes, key=lambda each: each[1])
     # Rounded down, as what is over is rounded up.
-    rest = f"{left // 2**30}Gi" if field == "memory" else left
-    edits = put(at, rest) if left > 0 and rest != "0Gi" else ()
-    fix = f"{human(over) if field == 'memory' else over} less"
-    also: Path = ("pools", owners[0].pool, "hardware")
-    return Finding(at=at, also=also, message=f"teams own {what}", fix=fix, edits=edits)
+    left, at = (amount - over) // 2**30, (*most.at, "memory")
+    edits = put(at, f"{left}Gi") if left > 0 else ()
+    also: Path = ("pools", most.pool, "hardware")
+    return Finding(at=at, also=also, message=message, fix=f"{human(over)} less", edits=edits)
 
 
 @warning("GEN-TEAM-003", "quotas of whole GPU nodes")
@@ -132,59 +93,22 @@ def whole_nodes(cluster: Cluster) -> Iterator[Finding]:
     Right:
         - {name: vision, quotas: {gpu-training: {gpus: 16}}}
     """
-    for owned in _quotas(cluster):
-        sizes = {machine.gpus for machine in cluster.in_pools(owned.pool)}
+    for owned in owned_quotas(cluster):
+        machines, amount = cluster.in_pools(owned.pool), owned.amounts.get(GPU, 0)
+        sizes = {machine.gpus for machine in machines if _whole(machine)}
         each = next(iter(sizes), 0)
-        if owned.unit == "gpus" and len(sizes) == 1 and (rest := owned.amount % each):
-            message = f"{owned.amount} GPUs are not whole nodes of {each}: {rest} are left over"
-            fix = " or ".join(str(size) for size in (owned.amount - rest, owned.amount - rest + each) if size)
+        if len(sizes) == 1 and all(map(_whole, machines)) and (rest := amount % each):
+            message = f"{amount} GPUs are not whole nodes of {each}: {rest} are left over"
+            fix = " or ".join(str(size) for size in (amount - rest, amount - rest + each) if size)
             where, also = (*owned.at, "gpus"), ("pools", owned.pool, "hardware")
-            fewer = put(where, owned.amount - rest) if owned.amount > rest else ()
+            fewer = put(where, amount - rest) if amount > rest else ()
             yield Finding(at=where, also=also, message=message, fix=fix, edits=fewer)
 
 
-@warning("GEN-TEAM-004", "borrowing what there is")
-def borrow_possible(cluster: Cluster) -> Iterator[Finding]:
-    """A team borrows what no team owns and what others lend; a limit beyond that limits nothing.
-
-    Wrong:
-        # 16 GPUs in all, and
-        - {name: vision, quotas: {gpu: {gpus: 8, borrow: 16}}}
-    Right:
-        - {name: vision, quotas: {gpu: {gpus: 8, borrow: 8}}}
-    """
-    for pool, owners in _by_pool(cluster).items():
-        most, owned_by_all = _count(flavor_capacity(cluster, pool), owners[0].unit), sum(each.amount for each in owners)
-        for owned in owners if owned_by_all <= most else ():
-            lent = [min(each.amount, _lend(each)) for each in owners if each is not owned]
-            there = most - owned_by_all + sum(lent)
-            if owned.quota.borrow is not None and owned.quota.borrow > there:
-                can = _words(owned.unit, there)
-                message = f"team {owned.team} may borrow {owned.quota.borrow}, and others lend or leave {can} of {pool}"
-                where = (*owned.at, "borrow")
-                yield Finding(at=where, also=("pools", pool), message=message, edits=put(where, there))
-
-
-def _lend(owned: TeamQuota) -> int:
-    return owned.amount if owned.quota.lend is None else owned.quota.lend
-
-
-@rule("GEN-TEAM-005", "lending what one owns")
-def lend_own(cluster: Cluster) -> Iterator[Finding]:
-    """`lend` is the part of a team's own that others may use; Kueue refuses more than that.
-
-    Wrong:
-        - {name: serving, quotas: {gpu: {gpus: 8, lend: 16}}}
-    Right:
-        - {name: serving, quotas: {gpu: {gpus: 8, lend: 8}}}
-    """
-    for owned in _quotas(cluster):
-        if owned.quota.lend is not None and owned.quota.lend > owned.amount:
-            owns = _words(owned.unit, owned.amount)
-            message = f"team {owned.team} owns {owns} of {owned.pool} and lends {owned.quota.lend}"
-            edits = put((*owned.at, "lend"), owned.amount)
-            fix = f"{in_words(edits)}, or remove it to lend all"
-            yield Finding(at=(*owned.at, "lend"), message=message, fix=fix, edits=edits)
+def _whole(machine: Machine) -> bool:
+    """Tell whether pods get whole GPUs: of split and of shared ones no job takes all of a node."""
+    gpu = machine.hardware.gpu
+    return bool(gpu and gpu.count and gpu.mig is None and gpu.time_slices is None)
 
 
 @rule("GEN-TEAM-006", "GPUs of pools that have GPUs")
@@ -196,12 +120,14 @@ def gpus_exist(cluster: Cluster) -> Iterator[Finding]:
     Right:
         - {name: vision, quotas: {cpu: {cpus: 64, memory: 512Gi}}}
     """
-    with_gpus = [pool for pool in cluster.pools if _has_gpus(cluster, pool)]
-    for owned in _quotas(cluster):
-        if owned.unit == "cpus" and owned.quota.gpus is not None:
-            message = f"pool {owned.pool} has no GPUs, and team {owned.team} has a quota of {owned.quota.gpus}"
+    with_gpus = [pool for pool in cluster.pools if offered(cluster, pool)]
+    for owned in owned_quotas(cluster):
+        named = {} if owned.has_gpus else quota_devices(owned.quota)
+        for what, amount in named.items():
+            message = f"pool {owned.pool} has no GPUs, and team {owned.team} has a quota of {amount}"
             fix = f"pools with GPUs: {', '.join(with_gpus)}" if with_gpus else "cpus and memory"
-            yield Finding(at=(*owned.at, "gpus"), also=("pools", owned.pool), message=message, fix=fix)
+            where = (*owned.at, *key_of(owned.quota, what))
+            yield Finding(at=where, also=("pools", owned.pool), message=message, fix=fix)
 
 
 @rule("GEN-TEAM-007", "CPUs and memory follow GPUs")
@@ -214,12 +140,13 @@ def gpus_only(cluster: Cluster) -> Iterator[Finding]:
     Right:
         - {name: vision, quotas: {gpu-training: {gpus: 8}}}
     """
-    for owned in _quotas(cluster):
-        for field in ("cpus", "memory") if owned.unit == "gpus" else ():
+    for owned in owned_quotas(cluster):
+        for field in ("cpus", "memory") if owned.has_gpus else ():
             if getattr(owned.quota, field) is not None:
                 message = f"{field} on GPU pool {owned.pool} {'have' if field == 'cpus' else 'has'} no effect"
                 where = (*owned.at, field)
-                fix, edits = ("", remove(where)) if owned.quota.gpus is not None else ("say `gpus` instead", ())
+                said, instead = quota_devices(owned.quota), unit_of(owned)
+                fix, edits = ("", remove(where)) if said else (f"say `{instead}` instead", ())
                 also: Path = ("pools", owned.pool)
                 yield Finding(at=where, key=True, also=also, message=message, fix=fix, edits=edits)
 
@@ -238,10 +165,12 @@ def something_owned(cluster: Cluster) -> Iterator[Finding]:
         if not team.quotas:
             message, fix = f"team {team.name} owns nothing: it only uses what others leave idle", "add quotas"
             yield Finding(at=(*at, "name"), message=message, fix=fix)
-    for owned in _quotas(cluster):
-        if owned.quota.gpus is None and (owned.quota.cpus is None or owned.unit == "gpus"):
-            message = f"team {owned.team}'s quota on {owned.pool} gives no {owned.unit[:-1].upper()}s"
-            fix = f"add `{owned.unit}` ({owned.unit}: 0 where the team shall only borrow)"
+    for owned in owned_quotas(cluster):
+        if not quota_devices(owned.quota) and (owned.quota.cpus is None or owned.has_gpus):
+            unit, words = unit_of(owned), {"gpus": "GPUs", "cpus": "CPUs"}
+            message = f"team {owned.team}'s quota on {owned.pool} gives no {words.get(unit, unit)}"
+            none = f"{{{next(iter(owned.amounts)).removeprefix(MIG)}: 0}}" if unit == "instances" else "0"
+            fix = f"add `{unit}` ({unit}: {none} where the team shall only borrow)"
             yield Finding(at=owned.at, key=True, message=message, fix=fix)
 
 
@@ -255,8 +184,43 @@ def not_control_plane(cluster: Cluster) -> Iterator[Finding]:
         - {name: vision, quotas: {cpu: {cpus: 16}}}
     """
     workers = any(pool.role == "worker" for pool in cluster.pools.values())
-    for owned in _quotas(cluster):
+    for owned in owned_quotas(cluster):
         if workers and cluster.pools[owned.pool].role == "control-plane":
             message = f"team {owned.team}'s jobs would run on the control plane, pool {owned.pool}"
             fix, also = "take a pool of workers", ("pools", owned.pool)
             yield Finding(at=owned.at, key=True, also=also, message=message, fix=fix)
+
+
+@rule("GEN-TEAM-010", "quotas in what nodes offer")
+def offered_counted(cluster: Cluster) -> Iterator[Finding]:
+    """A quota counts what pods ask for. Where GPUs are split and the MIG strategy is `mixed`, nodes offer instances by
+    their names and no `nvidia.com/gpu`; else they offer `nvidia.com/gpu` only. What is counted and not offered lets in
+    jobs that then wait for ever, and what is offered and not counted is refused to everybody.
+
+    Wrong:
+        gpus: {migStrategy: mixed}       # and the pool's GPUs are split by all-2g.12gb
+        teams: [{name: vision, quotas: {gpu: {gpus: 8}}}]
+    Right:
+        gpus: {migStrategy: mixed}
+        teams: [{name: vision, quotas: {gpu: {instances: {2g.12gb: 8}}}}]
+    """
+    for owned in owned_quotas(cluster):
+        for what, amount in quota_devices(owned.quota).items() if owned.has_gpus else ():
+            if what not in owned.amounts:
+                key, there = key_of(owned.quota, what), ", ".join(owned.amounts)
+                message = f"pool {owned.pool} offers {there} and no {what}"
+                fix, at = f"say it in {there}: `{unit_of(owned)}`", (*owned.at, *key)
+                edits = _instead(owned, amount)
+                yield Finding(at=at, key=True, also=("pools", owned.pool), message=message, fix=fix, edits=edits)
+
+
+def _instead(owned: TeamQuota, amount: int) -> tuple[Edit, ...]:
+    """Return the change of the one resource that a quota names into the one that the pool offers, if it is so."""
+    if len(quota_devices(owned.quota)) != 1 or len(owned.amounts) != 1:
+        return ()
+    said = "instances" if owned.quota.instances else "gpus"
+    (what,) = owned.amounts
+    if what == GPU:
+        return (*remove((*owned.at, said)), *put((*owned.at, "gpus"), amount))
+    profile = what.removeprefix(MIG).replace(".me", "+me")
+    return (*remove((*owned.at, said)), *put((*owned.at, "instances"), {profile: amount}))

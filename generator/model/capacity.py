@@ -1,8 +1,11 @@
 """Arithmetic that checks and components share: what nodes can give, what storage can hold."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from generator.model.cluster import Cluster
+from generator.model.gpus import devices, quota_devices, weight
 from generator.model.nodes import Disk, Machine
 from generator.model.quantity import Quantity
 from generator.model.storage import CephPool
@@ -20,9 +23,11 @@ NEARFULL = 0.85
 
 
 class Share(Struct, frozen=True, kw_only=True):
-    """An amount of one flavor: GPUs, CPU in thousandths of a core, memory in bytes, pods."""
+    """An amount of one flavor: GPUs as pods ask for them, by extended resource, CPU in thousandths of a core, memory in
+    bytes, pods.
+    """
 
-    gpus: int
+    devices: Mapping[str, int]
     milli_cpu: int
     memory: int
     pods: int
@@ -35,7 +40,7 @@ def allocatable(machine: Machine, cluster: Cluster) -> Share:
     used_cpu = reserved.cpu.milli + DAEMONS_MILLI_CPU + osd_cpu
     used_memory = reserved.memory.value + DAEMONS_MEMORY + osd_memory
     return Share(
-        gpus=machine.gpus,
+        devices=devices(cluster.gpus, machine.hardware.gpu),
         milli_cpu=max(0, machine.hardware.cpu * 1000 - used_cpu),
         memory=max(0, machine.hardware.memory.value - used_memory),
         pods=max(0, cluster.kubernetes.max_pods - DAEMON_PODS - osds(machine, cluster)),
@@ -65,7 +70,7 @@ def flavor_capacity(cluster: Cluster, pool: str) -> Share:
     if pool not in known:
         shares = [allocatable(machine, cluster) for machine in cluster.in_pools(pool)]
         known[pool] = Share(
-            gpus=sum(share.gpus for share in shares),
+            devices=_sums([share.devices for share in shares]),
             milli_cpu=sum(share.milli_cpu for share in shares),
             memory=sum(share.memory for share in shares),
             pods=sum(share.pods for share in shares),
@@ -73,28 +78,38 @@ def flavor_capacity(cluster: Cluster, pool: str) -> Share:
     return known[pool]
 
 
+def _sums(found: list[Mapping[str, int]]) -> dict[str, int]:
+    names = dict.fromkeys(name for each in found for name in each)
+    return {name: sum(each.get(name, 0) for each in found) for name in names}
+
+
 def quota_share(cluster: Cluster, pool: str, quota: Quota, amount: int | None = None) -> Share:
-    """Return a quota on a pool in full: on a GPU pool CPU, memory and pods follow its GPUs in proportion, on
-    others pods follow the CPUs. `amount` (GPUs or CPUs) replaces the quota's own, for borrowing and lending; memory
-    that the team gave itself goes with it in proportion.
+    """Return a quota on a pool in full: on a GPU pool CPU, memory and pods follow its GPUs in proportion, of several
+    kinds of instances by their slices; on others pods follow the CPUs. `amount` (GPUs, instances of each kind, or CPUs)
+    replaces the quota's own, for borrowing and lending; memory that the team gave itself goes with it in proportion.
     """
     capacity = flavor_capacity(cluster, pool)
-    if capacity.gpus:
-        gpus = quota.gpus or 0 if amount is None else amount
-        return _proportion(capacity, gpus, capacity.gpus)
-    own = quota.cpus or 0
-    cpus = own if amount is None else amount
-    share = _proportion(capacity, cpus * 1000, capacity.milli_cpu or 1)
+    if capacity.devices:
+        own = quota_devices(quota)
+        part = {name: own.get(name, 0) if amount is None else amount for name in capacity.devices}
+        return _proportion(capacity, part, _slices(part), _slices(capacity.devices))
+    owned = quota.cpus or 0
+    cpus = owned if amount is None else amount
+    share = _proportion(capacity, {}, cpus * 1000, capacity.milli_cpu or 1)
     memory = share.memory
     if quota.memory is not None:
-        memory = quota.memory.value * cpus // own if own else quota.memory.value
-    return Share(gpus=0, milli_cpu=cpus * 1000, memory=memory, pods=share.pods)
+        memory = quota.memory.value * cpus // owned if owned else quota.memory.value
+    return Share(devices={}, milli_cpu=cpus * 1000, memory=memory, pods=share.pods)
 
 
-def _proportion(capacity: Share, part: int, whole: int) -> Share:
+def _slices(devices: Mapping[str, int]) -> int:
+    return sum(weight(name) * count for name, count in devices.items())
+
+
+def _proportion(capacity: Share, devices: Mapping[str, int], part: int, whole: int) -> Share:
     # Whole cores, whole GiB: canonical quantities, and the sum of all teams stays below the capacity.
     return Share(
-        gpus=capacity.gpus * part // whole,
+        devices=devices,
         milli_cpu=capacity.milli_cpu * part // whole // 1000 * 1000,
         memory=capacity.memory * part // whole // 2**30 * 2**30,
         pods=capacity.pods * part // whole,

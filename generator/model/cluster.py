@@ -9,7 +9,7 @@ from msgspec import Meta, field
 from generator.model.backup import Backup
 from generator.model.base import DNS_LABEL, Folder, Host, Label, Line, Name, Section, Url
 from generator.model.monitoring import Monitoring
-from generator.model.nodes import Fabric, Machine, Networks, Node, Pool
+from generator.model.nodes import Fabric, Gpus, Machine, Networks, Node, Pool
 from generator.model.quantity import Quantity
 from generator.model.storage import Storage
 from generator.model.teams import Scheduling, Team
@@ -201,6 +201,7 @@ class Spec(Section, frozen=True, kw_only=True):
     kubernetes: Kubernetes
     networks: Networks
     fabric: Fabric | None = None
+    gpus: Gpus = field(default_factory=Gpus)
     pools: dict[Name, Pool]
     nodes: tuple[Node, ...]
     storage: Storage = field(default_factory=Storage)

@@ -125,20 +125,33 @@ class Fabric(Section, frozen=True, kw_only=True):
     rdma: Rdma = field(default_factory=Rdma)
 
 
-class Mig(Section, frozen=True, kw_only=True):
-    """Split each GPU. `profile` is a configuration of NVIDIA's MIG manager, as in `all-1g.6gb`."""
+class Gpus(Section, frozen=True, kw_only=True):
+    """How pods get at GPUs that are split (MIG), on all nodes: `single` offers instances as `nvidia.com/gpu`, of one
+    kind on each node, and `mixed` by their names, as in `nvidia.com/mig-1g.6gb`.
+    """
 
-    strategy: Literal["single", "mixed"] = "single"
+    mig_strategy: Literal["single", "mixed"] = "single"
+
+
+class Mig(Section, frozen=True, kw_only=True):
+    """Split each GPU. `profile` is a configuration of NVIDIA's MIG manager, as in `all-1g.6gb`. For one of your own
+    (values of the component `gpu-operator`) `instances` says what it makes of all GPUs of one node, by MIG profile.
+    """
+
     profile: Label
+    instances: dict[Line, Annotated[int, Meta(ge=1, le=448)]] = field(default_factory=dict)
 
 
 class Gpu(Section, frozen=True, kw_only=True):
-    """The GPUs of one node; `memory` is that of one GPU."""
+    """The GPUs of one node; `memory` is that of one GPU. With `time_slices` so many pods take turns on each GPU, or on
+    each instance of a split one, and nothing keeps them out of each other's memory.
+    """
 
     model: Label
     count: Annotated[int, Meta(ge=0, le=64)]
     memory: Quantity
     mig: Mig | None = None
+    time_slices: Annotated[int, Meta(ge=2, le=64)] | None = None
 
 
 class Disk(Section, frozen=True, kw_only=True):

@@ -20,12 +20,15 @@ class Member(Section, frozen=True, kw_only=True):
 
 
 class Quota(Section, frozen=True, kw_only=True):
-    """What a team owns of one pool. On a GPU pool say `gpus`: CPU and memory follow in proportion. On others say
-    `cpus` and `memory`. `borrow` is how much it may use beyond (none given: whatever is idle), `lend` how
-    much of its own others may use (none given: all), both in GPUs or, without GPUs, in CPUs.
+    """What a team owns of one pool. On a GPU pool say `gpus`: CPU and memory follow in proportion. `gpus` counts what
+    pods ask for as `nvidia.com/gpu`: instances where GPUs are split, turns where they are shared by time. Where nodes
+    offer instances by name (`gpus.migStrategy: mixed`) say `instances`, by MIG profile. On other pools say `cpus` and
+    `memory`. `borrow` is how much it may use beyond (none given: whatever is idle), `lend` how much of its own others
+    may use (none given: all), both in GPUs, in instances of each profile or, without GPUs, in CPUs.
     """
 
     gpus: Count | None = None
+    instances: dict[Line, Count] = field(default_factory=dict)
     cpus: Count | None = None
     memory: Quantity | None = None
     borrow: Count | None = None

@@ -60,7 +60,7 @@ def worker(machine: Machine, cluster: Cluster) -> Worker:
     devices, free = extended(machine, cluster)
     reserved = cluster.kubernetes.reserved
     whole = Share(
-        gpus=machine.gpus,
+        devices={},
         milli_cpu=machine.hardware.cpu * 1000 - reserved.cpu.milli,
         memory=machine.hardware.memory.value - reserved.memory.value,
         pods=cluster.kubernetes.max_pods,

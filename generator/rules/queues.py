@@ -6,12 +6,12 @@ from generator.build.objects import Built, Object
 from generator.build.pods import Pod, containers, pods
 from generator.build.workflow_pods import AT_SUBMISSION
 from generator.components import JOBS
-from generator.components.gpu_operator import VENDOR
 from generator.components.kueue import QUEUE, TEAM
 from generator.components.tenants.admission import BUILT_IN
 from generator.components.volcano import JOB_GROUPS, SCHEDULER
 from generator.model.fields import dig, existing, mapping
 from generator.model.finding import Finding, Path, Severity
+from generator.model.gpus import VENDOR
 from generator.model.rule import rule
 
 HELD = {(one.group, one.kind.lower()): one for kinds in (*BUILT_IN, *JOBS) for one in kinds}

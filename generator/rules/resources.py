@@ -111,7 +111,7 @@ def whole(built: Built) -> Iterator[Finding]:
 def offered(built: Built) -> Iterator[Finding]:
     """GPUs, their instances and RDMA tickets are offered by the components of the cluster file and by nobody else: a
     pod that asks for one by another name, or where there are none, waits for ever. Names of GPU instances follow from
-    `mig` in the pool, that of RDMA from `fabric.rdma`.
+    `mig` in the pool and from `gpus.migStrategy`, that of RDMA from `fabric.rdma`.
 
     Wrong:
         limits: {rdma/hca_devices: 1}

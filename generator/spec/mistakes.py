@@ -30,7 +30,7 @@ from generator.spec.value_codes import (
     WRONG_KIND,
     WRONG_MAP_KEY,
 )
-from generator.spec.words import either, form, kinds, named, of_kind, reason, short, unquoted
+from generator.spec.words import MOVED, either, form, kinds, named, of_kind, reason, short, unquoted
 
 Hook = Callable[[type, Any], Any]
 
@@ -150,12 +150,22 @@ class _Teller:
         free = [name for name in known if name not in mistake.given]
         others = f"remove it; here may stand: {', '.join(free)}" if free else "remove it"
         for key in mistake.given:
-            if key not in known:
+            if key not in known and (now := MOVED.get((mistake.schema.get("title", ""), key))):
+                yield self._moved((*mistake.at, key), now, mistake.given[key])
+            elif key not in known:
                 meant = near(key, free)
                 fix = suggest(key, free, others, "`{}`")
                 message, at = f"`{short(key)}` is not a key of {named(mistake.at)}", (*mistake.at, key)
                 edits = rename(at, meant) if meant else remove(at)
                 yield self._finding(at, UNKNOWN_KEY, message, fix, key=True, edits=edits)
+
+    def _moved(self, at: Path, now: Path, value: Any) -> Finding:
+        where = ".".join(str(step) for step in now[1:])
+        message = f"`{at[-1]}` is one for the whole cluster now: `{where}`"
+        # The default need not be said, and must not undo what another place says.
+        said = put(now, value) if value == "mixed" else ()
+        fix = f"remove it, and write `{now[-2]}: {{{now[-1]}: {short(value)}}}` once below `spec`"
+        return self._finding(at, UNKNOWN_KEY, message, fix, key=True, edits=(*remove(at), *said))
 
     def _missing(self, mistake: Mistake) -> Iterator[Finding]:
         known = mistake.schema["properties"]

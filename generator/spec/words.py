@@ -41,6 +41,9 @@ _MORE = {
 }
 _PREFIXES: dict[type, int] = {IPv4Network: 32, AddressRange: 32, IPv6Network: 128}
 
+MOVED = {("Mig", "strategy"): ("spec", "gpus", "migStrategy")}
+"""Keys that were elsewhere once, by the type they were of, and the key of the file that says it now."""
+
 
 def examples() -> list[str]:
     """Return the examples that messages give: a text of nearly every form that there is."""

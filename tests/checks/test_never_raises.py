@@ -36,6 +36,13 @@ ODD: dict[str, list[Any]] = {
     "gateway": ["0.0.0.0", "10.10.0.255"],
     "gpu": [
         {"model": "", "count": 0, "memory": "0", "mig": {"profile": ""}},
+        {
+            "model": "A30",
+            "count": 1,
+            "memory": "0",
+            "timeSlices": 2,
+            "mig": {"profile": "x", "instances": {"0g.": 1, "7g.+": 2}},
+        },
         {"model": "H100", "count": 1, "memory": 0},
     ],
     "hcas": [[], ["mlx5_0", "mlx5_0"], [""]],

@@ -21,13 +21,14 @@ WORDS = {"calico", "cilium", "minio", "scratch", "workflows", "zabbix"}
 ABOUT_ONE = {
     "build/pods.py": {"argo_workflows"},
     "build/workflow_pods.py": {"argo_workflows"},
+    "checks/gpus.py": {"gpu_operator"},
     "checks/networks.py": {"calico"},
     "checks/site.py": {"cilium"},
     "checks/tiers.py": {"ceph_cluster", "minio"},
     "layout/argocd.py": {"argo_cd"},
     "layout/projects.py": {"argo_cd"},
     "rules/argo_cd.py": {"argo_cd", "cilium", "load_balancer"},
-    "rules/queues.py": {"gpu_operator", "kueue", "tenants", "volcano"},
+    "rules/queues.py": {"kueue", "tenants", "volcano"},
 }
 
 

@@ -1,3 +1,4 @@
+import yaml
 from msgspec import structs
 from network_upstream import crd_errors, states, unknown_keys
 from reference import with_hardware
@@ -7,7 +8,7 @@ from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
 from generator.components.gpu_operator import gpu_operator
 from generator.components.static import read_text
 from generator.model.cluster import Cluster, Proxy
-from generator.model.nodes import Machine, Mig
+from generator.model.nodes import Gpus, Machine, Mig
 from generator.model.text import Taint
 
 CHART = "gpu-operator/v26.7.0"
@@ -110,16 +111,66 @@ def test_mig_is_a_label_on_each_node_that_asks(ml50: Cluster) -> None:
     assert values(cluster)["migManager"] == {"enabled": True, "config": {"default": "all-disabled"}}
 
 
-def test_profiles_have_rules_of_their_own_and_mixed_wins(ml50: Cluster) -> None:
+def test_profiles_have_rules_of_their_own(ml50: Cluster) -> None:
     cluster = split(
         ml50,
         gpu_inference=Mig(profile="all-1g.10gb"),
-        gpu_training=Mig(profile="all-balanced", strategy="mixed"),
+        gpu_training=Mig(profile="all-balanced"),
     )
     rules = build(cluster).objects
     assert [rule["metadata"]["name"] for rule in rules] == ["mig-all-1g.10gb", "mig-all-balanced"]
-    assert values(cluster)["mig"] == {"strategy": "mixed"}
-    assert values(split(ml50, gpu_inference=Mig(profile="x")))["mig"] == {"strategy": "single"}
+    assert values(cluster)["mig"] == {"strategy": "single"}
+
+
+def test_the_strategy_is_the_cluster_s(ml50: Cluster) -> None:
+    assert values(structs.replace(ml50, gpus=Gpus(mig_strategy="mixed")))["mig"] == {"strategy": "mixed"}
+
+
+def sharing(cluster: Cluster, **slices: int) -> Cluster:
+    """Let pods take turns on the GPUs of some pools."""
+
+    def one(machine: Machine) -> Machine:
+        turns, gpu = slices.get(machine.pool.replace("-", "_")), machine.hardware.gpu
+        return with_hardware(machine, gpu=structs.replace(gpu, time_slices=turns)) if gpu and turns else machine
+
+    return structs.replace(cluster, machines=tuple(one(machine) for machine in cluster.machines))
+
+
+def test_turns_on_gpus_are_a_configuration_and_a_label_of_their_nodes(ml50: Cluster) -> None:
+    cluster = sharing(ml50, gpu_inference=4)
+    (rule,) = build(cluster).objects
+    assert crd_errors(rule, "node-feature-discovery/v0.19.0/crds") == []
+    (only,) = rule["spec"]["rules"]
+    assert only["labels"] == {"nvidia.com/device-plugin.config": "time-slices-4"}
+    nodes = only["matchFeatures"][0]["matchExpressions"]["nodename"]["value"]
+    assert nodes == sorted(machine.name for machine in ml50.in_pools("gpu-inference"))
+    config = values(cluster)["devicePlugin"]["config"]
+    assert yaml.safe_load(config["data"]["time-slices-4"])["sharing"] == {
+        "timeSlicing": {"resources": [{"name": "nvidia.com/gpu", "replicas": 4}]}
+    }
+    # Nodes without the label: all others have no turns.
+    assert "sharing" not in yaml.safe_load(config["data"][config["default"]])
+    assert config["create"] is True
+    # Names of configurations are our own.
+    unknown = unknown_keys(values(cluster), CHART)
+    assert [key for key in unknown if not key.startswith("devicePlugin.config.data.")] == UNSAID
+    assert "devicePlugin" not in values(ml50)
+
+
+def test_another_number_of_turns_starts_the_device_plugin_anew(ml50: Cluster) -> None:
+    names = {values(sharing(ml50, gpu_inference=turns))["devicePlugin"]["config"]["name"] for turns in (2, 3)}
+    assert len(names) == 2
+
+
+def test_instances_are_shared_by_their_names(ml50: Cluster) -> None:
+    halves = split(ml50, gpu_inference=Mig(profile="all-3g.40gb"), gpu_training=Mig(profile="all-disabled"))
+    cluster = sharing(structs.replace(halves, gpus=Gpus(mig_strategy="mixed")), gpu_inference=2, gpu_training=2)
+    shared = yaml.safe_load(values(cluster)["devicePlugin"]["config"]["data"]["time-slices-2"])
+    assert shared["flags"] == {"migStrategy": "mixed"}
+    assert [one["name"] for one in shared["sharing"]["timeSlicing"]["resources"]] == [
+        "nvidia.com/gpu",
+        "nvidia.com/mig-3g.40gb",
+    ]
 
 
 def test_there_is_one_nfd_and_no_hook(ml50: Cluster) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from msgspec import structs
+from reference import with_hardware
 
 from generator.components.common import POOL
 from generator.components.component import Manifest
@@ -11,6 +12,7 @@ from generator.components.queues import BATCH, COHORT, TOPOLOGY, queues
 from generator.components.queues import DEFINITION as QUEUES
 from generator.model.capacity import flavor_capacity
 from generator.model.cluster import Cluster
+from generator.model.nodes import Gpus, Machine, Mig
 from generator.model.quantity import Quantity
 from generator.model.teams import Quota, Scheduling, Team
 from generator.model.text import Taint
@@ -60,7 +62,7 @@ def test_quotas_add_up_to_what_the_nodes_give(name: str, request: pytest.Fixture
     for pool in written(cluster, "ResourceFlavor"):
         capacity = flavor_capacity(cluster, pool)
         whole = {"cpu": capacity.milli_cpu, "memory": capacity.memory * 1000, "pods": capacity.pods * 1000}
-        whole[GPU] = capacity.gpus * 1000
+        whole[GPU] = capacity.devices.get(GPU, 0) * 1000
         for resource, most in whole.items():
             given = sum(numbers(holder, pool, resource)["nominalQuota"] for holder in holders)
             assert given <= most
@@ -216,3 +218,53 @@ def test_only_the_health_of_queues_needs_telling(ml50: Cluster) -> None:
     component = queues(ml50)
     assert [(health.group, health.kind) for health in component.health] == [("kueue.x-k8s.io", "ClusterQueue")]
     assert component.needs == ("kueue",)
+
+
+def split(cluster: Cluster, pool: str, profile: str, **quota: object) -> Cluster:
+    """Split the GPUs of a pool, offered by name, and give the first team this quota on it alone."""
+
+    def one(machine: Machine) -> Machine:
+        gpu = machine.hardware.gpu
+        if machine.pool != pool or gpu is None:
+            return machine
+        return with_hardware(machine, gpu=structs.replace(gpu, mig=Mig(profile=profile)))
+
+    machines = tuple(one(machine) for machine in cluster.machines)
+    teams = tuple(
+        structs.replace(team, quotas={key: each for key, each in team.quotas.items() if key != pool})
+        for team in cluster.teams
+    )
+    owner = structs.replace(teams[0], quotas=teams[0].quotas | {pool: Quota(**quota)})  # type: ignore[arg-type]
+    strategy = Gpus(mig_strategy="mixed")
+    return structs.replace(cluster, gpus=strategy, machines=machines, teams=(owner, *teams[1:]))
+
+
+SMALL, LARGE = "nvidia.com/mig-1g.10gb", "nvidia.com/mig-3g.40gb"
+
+
+def test_instances_offered_by_name_are_resources_of_every_queue(ml50: Cluster) -> None:
+    pool, nodes = "gpu-inference", len(ml50.in_pools("gpu-inference"))
+    gpus = ml50.in_pools(pool)[0].gpus
+    cluster = split(ml50, pool, "all-balanced", instances={"1g.10gb": 4, "3g.40gb": 2}, borrow=1)
+    cohort = written(cluster, "Cohort")[COHORT]
+    owner = written(cluster, "ClusterQueue")[cluster.teams[0].name]
+    for item in (cohort, *written(cluster, "ClusterQueue").values()):
+        (one,) = item["spec"]["resourceGroups"]
+        assert {GPU, SMALL, LARGE} <= set(one["coveredResources"])
+        assert all(
+            [each["name"] for each in flavor["resources"]] == one["coveredResources"] for flavor in one["flavors"]
+        )
+    assert numbers(owner, pool, SMALL) == {"nominalQuota": 4000, "borrowingLimit": 1000}
+    assert numbers(owner, pool, LARGE) == {"nominalQuota": 2000, "borrowingLimit": 1000}
+    assert numbers(cohort, pool, SMALL)["nominalQuota"] == (nodes * gpus * 2 - 4) * 1000
+    assert numbers(cohort, pool, GPU)["nominalQuota"] == 0
+    assert numbers(cohort, "gpu-training", SMALL)["nominalQuota"] == 0
+
+
+def test_cpus_follow_instances_by_their_slices(ml50: Cluster) -> None:
+    pool = "gpu-inference"
+    small = split(ml50, pool, "all-balanced", instances={"1g.10gb": 3})
+    large = split(ml50, pool, "all-balanced", instances={"3g.40gb": 1})
+    cpus = [numbers(written(one, "ClusterQueue")[one.teams[0].name], pool, "cpu") for one in (small, large)]
+    assert cpus[0] == cpus[1]
+    assert cpus[0]["nominalQuota"] > 0

@@ -22,6 +22,7 @@ from generator.model.quantity import Quantity
 from generator.model.storage import CephPool, Erasure, Storage
 from generator.model.teams import Quota
 
+GPU = "nvidia.com/gpu"
 GI = 2**30
 
 
@@ -34,7 +35,7 @@ def lean(cluster: Cluster) -> Cluster:
 def test_a_gpu_node_gives_all_but_what_is_reserved_and_daemons_take(ml50: Cluster) -> None:
     machine = ml50.in_pools("gpu-training")[0]
     found = allocatable(machine, lean(ml50))
-    assert found == Share(gpus=8, milli_cpu=(128 - 2 - 1) * 1000, memory=(1024 - 8 - 4) * GI, pods=110 - 15)
+    assert found == Share(devices={GPU: 8}, milli_cpu=(128 - 2 - 1) * 1000, memory=(1024 - 8 - 4) * GI, pods=110 - 15)
 
 
 def test_osds_take_their_part(ml50: Cluster) -> None:
@@ -58,32 +59,35 @@ def test_disks_of_pools_that_are_not_cephs_are_no_osds(ml50: Cluster) -> None:
 def test_a_node_never_gives_less_than_nothing(ml50: Cluster) -> None:
     machine = with_hardware(ml50.in_pools("cpu")[0], cpu=1, memory=Quantity.of(1))
     small = structs.replace(lean(ml50), kubernetes=structs.replace(ml50.kubernetes, max_pods=16))
-    assert allocatable(machine, small) == Share(gpus=0, milli_cpu=0, memory=0, pods=0)
+    assert allocatable(machine, small) == Share(devices={GPU: 8} if machine.gpus else {}, milli_cpu=0, memory=0, pods=0)
 
 
 def test_a_flavor_is_the_sum_of_its_nodes(ml50: Cluster) -> None:
     one = allocatable(ml50.in_pools("gpu-training")[0], ml50)
     count = len(ml50.in_pools("gpu-training"))
     assert flavor_capacity(ml50, "gpu-training") == Share(
-        gpus=one.gpus * count, milli_cpu=one.milli_cpu * count, memory=one.memory * count, pods=one.pods * count
+        devices={GPU: one.devices[GPU] * count},
+        milli_cpu=one.milli_cpu * count,
+        memory=one.memory * count,
+        pods=one.pods * count,
     )
-    assert flavor_capacity(ml50, "none") == Share(gpus=0, milli_cpu=0, memory=0, pods=0)
+    assert flavor_capacity(ml50, "none") == Share(devices={}, milli_cpu=0, memory=0, pods=0)
 
 
 def test_on_a_gpu_pool_everything_follows_the_gpus(ml50: Cluster) -> None:
     whole = flavor_capacity(ml50, "gpu-training")
-    half = quota_share(ml50, "gpu-training", Quota(gpus=whole.gpus // 2))
-    assert half.gpus == whole.gpus // 2
+    half = quota_share(ml50, "gpu-training", Quota(gpus=whole.devices[GPU] // 2))
+    assert half.devices[GPU] == whole.devices[GPU] // 2
     assert half.milli_cpu == whole.milli_cpu // 2 // 1000 * 1000
     assert half.memory == whole.memory // 2 // GI * GI
     assert half.pods == whole.pods // 2
-    assert quota_share(ml50, "gpu-training", Quota(gpus=8), 0) == Share(gpus=0, milli_cpu=0, memory=0, pods=0)
-    assert quota_share(ml50, "gpu-training", Quota()) == Share(gpus=0, milli_cpu=0, memory=0, pods=0)
+    assert quota_share(ml50, "gpu-training", Quota(gpus=8), 0) == Share(devices={GPU: 0}, milli_cpu=0, memory=0, pods=0)
+    assert quota_share(ml50, "gpu-training", Quota()) == Share(devices={GPU: 0}, milli_cpu=0, memory=0, pods=0)
 
 
 def test_shares_of_all_never_pass_the_whole(ml50: Cluster) -> None:
     whole = flavor_capacity(ml50, "gpu-training")
-    for parts in ([1] * whole.gpus, [7] * (whole.gpus // 7), [whole.gpus]):
+    for parts in ([1] * whole.devices[GPU], [7] * (whole.devices[GPU] // 7), [whole.devices[GPU]]):
         shares = [quota_share(ml50, "gpu-training", Quota(gpus=part)) for part in parts]
         assert sum(each.memory for each in shares) <= whole.memory
         assert sum(each.milli_cpu for each in shares) <= whole.milli_cpu
@@ -93,7 +97,7 @@ def test_shares_of_all_never_pass_the_whole(ml50: Cluster) -> None:
 def test_on_other_pools_a_team_says_cores_and_memory_itself(ml50: Cluster) -> None:
     own = Quota(cpus=10, memory=Quantity.of(40 * GI))
     found = quota_share(ml50, "cpu", own)
-    assert (found.gpus, found.milli_cpu, found.memory) == (0, 10_000, 40 * GI)
+    assert (found.devices, found.milli_cpu, found.memory) == ({}, 10_000, 40 * GI)
     lent = quota_share(ml50, "cpu", own, 5)
     assert (lent.milli_cpu, lent.memory) == (5_000, 20 * GI)
     assert quota_share(ml50, "cpu", Quota(memory=Quantity.of(GI)), 5).memory == GI
@@ -107,7 +111,7 @@ def test_without_memory_of_its_own_it_follows_the_cores(ml50: Cluster) -> None:
 
 
 def test_a_pool_without_nodes_gives_no_memory(ml50: Cluster) -> None:
-    assert quota_share(ml50, "none", Quota(cpus=3)) == Share(gpus=0, milli_cpu=3000, memory=0, pods=0)
+    assert quota_share(ml50, "none", Quota(cpus=3)) == Share(devices={}, milli_cpu=3000, memory=0, pods=0)
 
 
 def test_what_ceph_can_hold_leaves_out_the_largest_host_and_stops_before_nearfull(ml50: Cluster) -> None:

@@ -6,7 +6,7 @@ from msgspec import structs
 from reference import with_hardware
 
 from generator.model.cluster import ComponentSettings
-from generator.model.nodes import Machine, Mig
+from generator.model.nodes import Gpus, Machine, Mig
 from generator.rules import resources
 from generator.rules.nodes import workers
 
@@ -154,10 +154,10 @@ def splitting(profile: str, strategy: str = "single") -> Any:
     def split(one: Machine) -> Machine:
         if one.pool != "gpu-training" or one.hardware.gpu is None:
             return one
-        mig = Mig(profile=profile, strategy=strategy)  # type: ignore[arg-type]
-        return with_hardware(one, gpu=structs.replace(one.hardware.gpu, mig=mig))
+        return with_hardware(one, gpu=structs.replace(one.hardware.gpu, mig=Mig(profile=profile)))
 
-    return structs.replace(ml50(), machines=tuple(split(one) for one in ml50().machines))
+    gpus = Gpus(mig_strategy=strategy)  # type: ignore[arg-type]
+    return structs.replace(ml50(), gpus=gpus, machines=tuple(split(one) for one in ml50().machines))
 
 
 @pytest.mark.parametrize(
@@ -168,12 +168,13 @@ def splitting(profile: str, strategy: str = "single") -> Any:
         ("all-7g.80gb", "single", "nvidia.com/gpu", 8),
         ("all-1g.10gb", "mixed", "nvidia.com/mig-1g.10gb", 56),
         ("all-disabled", "single", "nvidia.com/gpu", 8),
-        ("all-balanced", "mixed", "nvidia.com/mig-2g.20gb", None),
+        ("all-balanced", "mixed", "nvidia.com/mig-2g.20gb", 8),
+        ("all-1g.10gb.me", "mixed", "nvidia.com/mig-1g.10gb.me", 8),
     ],
 )
-def test_split_gpus_have_other_names_and_numbers(profile: str, strategy: str, resource: str, count: int | None) -> None:
+def test_split_gpus_have_other_names_and_numbers(profile: str, strategy: str, resource: str, count: int) -> None:
     node = next(one for one in workers(splitting(profile, strategy)) if one.name == "gpu-01")
-    assert node.has(resource) == (None if count is None else count * 1000)
+    assert node.has(resource) == count * 1000
     for rule in (OFFERED, UNKNOWN):
         assert found(rule, asking(limits={resource: 1}), cluster=splitting(profile, strategy)) == []
 

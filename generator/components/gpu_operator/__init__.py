@@ -1,6 +1,7 @@
 """NVIDIA's GPU Operator: drivers, container toolkit, device plugin, MIG and GPU metrics."""
 
 from collections.abc import Iterator
+from hashlib import sha256
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, proxy_variables
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
@@ -10,6 +11,7 @@ from generator.components.operated import Api, Made, MadePods, OperatedKind
 from generator.components.parts import tolerations
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
+from generator.model.gpus import GPU, MIG, VENDOR, WHOLE, devices
 from generator.model.nodes import Machine
 
 VERSIONS = Versions(
@@ -25,15 +27,8 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "gpu-operator"
-VENDOR = "nvidia.com/"
-"""How the names of its resources and labels begin."""
-GPU = f"{VENDOR}gpu"
-MIG = f"{VENDOR}mig-"
-WHOLE = "all-disabled"
-"""The MIG profile of GPUs that are not split."""
-# Into how many instances of so many slices one GPU can be split at most.
-SLICES = {"A30": 4}
-MOST_SLICES = 7
+UNSHARED = "unshared"
+"""The device plugin's configuration on nodes whose GPUs are not shared by time."""
 # The API server fills these in, and the chart never writes them.
 FILLED_IN = ("/spec/cdi/default", "/spec/hostPaths/kubeletRootDir")
 
@@ -57,7 +52,7 @@ def gpu_operator(cluster: Cluster) -> Component:
         summary="GPU drivers, device plugin and metrics",
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="privileged"),),
-        objects=tuple(mig_rules(cluster.gpu_nodes)),
+        objects=(*mig_rules(cluster.gpu_nodes), *time_slicing_rules(cluster.gpu_nodes)),
         releases=(
             Release(
                 version.chart("gpu-operator"),
@@ -88,7 +83,8 @@ def values(cluster: Cluster) -> Manifest:
         "daemonsets": {"tolerations": tolerations(cluster.gpu_nodes)},
         "driver": driver(cluster),
         "toolkit": {"enabled": True, "env": TOOLKIT},
-        **mig(cluster.gpu_nodes),
+        **mig(cluster),
+        **time_slicing(cluster),
         "dcgm": {"enabled": False},
         "dcgmExporter": exporter(prometheus=cluster.monitoring.prometheus is not None),
         # With either of these, or a loaded nvidia_fs, the device plugin puts every HCA into every GPU pod.
@@ -125,21 +121,59 @@ def downloads(values: Manifest) -> Download | None:
     return Download("packages for GPU drivers", "driver.usePrecompiled, driver.repoConfig or `driver.enabled: false`")
 
 
-def mig(machines: tuple[Machine, ...]) -> Manifest:
-    """Split GPUs where a pool asks for it; other GPUs are told to stay whole. The strategy is the cluster's: mixed
-    as soon as one pool asks for that.
-    """
-    strategies = mig_strategies(machines)
+def mig(cluster: Cluster) -> Manifest:
+    """Split GPUs where a pool asks for it; other GPUs are told to stay whole."""
+    split = any(machine.hardware.gpu and machine.hardware.gpu.mig for machine in cluster.gpu_nodes)
     return {
-        "mig": {"strategy": "mixed" if "mixed" in strategies else "single"},
-        "migManager": {"enabled": bool(strategies), "config": {"default": WHOLE}},
+        "mig": {"strategy": cluster.gpus.mig_strategy},
+        "migManager": {"enabled": split, "config": {"default": WHOLE}},
     }
 
 
-def mig_strategies(machines: tuple[Machine, ...]) -> set[str]:
-    """Return the strategies that pools with split GPUs ask for."""
-    gpus = (machine.hardware.gpu for machine in machines)
-    return {gpu.mig.strategy for gpu in gpus if gpu and gpu.mig}
+def own_mig_configurations(cluster: Cluster) -> bool:
+    """Tell whether the component's values bring configurations for the MIG manager: then it makes none by itself."""
+    manager = cluster.settings("gpu-operator").values.get("migManager")
+    config = manager.get("config") if isinstance(manager, dict) else None
+    return isinstance(config, dict) and bool(config.get("name"))
+
+
+def time_slicing(cluster: Cluster) -> Manifest:
+    """Let pods take turns on GPUs where a pool asks for it: one configuration of the device plugin for each number of
+    turns, which a node's label chooses, and one for all other nodes. The plugin reads them when it starts, so the
+    ConfigMap is named for what is in it: another name starts it anew.
+    """
+    shared = time_sliced(cluster.gpu_nodes)
+    if not shared:
+        return {}
+    head = f"version: v1\nflags:\n  migStrategy: {cluster.gpus.mig_strategy}\n"
+    data = {UNSHARED: head}
+    for slices, machines in shared.items():
+        names = sorted({name for machine in machines for name in devices(cluster.gpus, machine.hardware.gpu)})
+        resources = "".join(f"      - {{name: {name}, replicas: {slices}}}\n" for name in names)
+        data[turns(slices)] = f"{head}sharing:\n  timeSlicing:\n    resources:\n{resources}"
+    name = f"time-slicing-{sha256(repr(data).encode()).hexdigest()[:8]}"
+    return {"devicePlugin": {"config": {"create": True, "name": name, "default": UNSHARED, "data": data}}}
+
+
+def time_sliced(machines: tuple[Machine, ...]) -> dict[int, list[Machine]]:
+    """Return the nodes whose GPUs are shared by time, by how many pods share one."""
+    found: dict[int, list[Machine]] = {}
+    for machine in machines:
+        if machine.hardware.gpu and machine.hardware.gpu.time_slices:
+            found.setdefault(machine.hardware.gpu.time_slices, []).append(machine)
+    return dict(sorted(found.items()))
+
+
+def turns(slices: int) -> str:
+    """Name the device plugin's configuration for so many pods on a GPU."""
+    return f"time-slices-{slices}"
+
+
+def time_slicing_rules(machines: tuple[Machine, ...]) -> Iterator[Manifest]:
+    """Yield for each number of turns the rule that labels its nodes."""
+    for slices, nodes in time_sliced(machines).items():
+        labels, names = {f"{VENDOR}device-plugin.config": turns(slices)}, sorted(machine.name for machine in nodes)
+        yield feature_rule(turns(slices), f"{slices} pods on a GPU", labels, "system.name", {"nodename": names})
 
 
 def mig_rules(machines: tuple[Machine, ...]) -> Iterator[Manifest]:
@@ -168,22 +202,11 @@ def exporter(*, prometheus: bool) -> Manifest:
 
 
 def offers(cluster: Cluster, machine: Machine) -> dict[str, int | None]:
-    """Return a node's GPUs or, of split ones, the most instances there can be. Nobody can tell where the component's
-    values share GPUs by time, or name them otherwise.
+    """Return a node's GPUs as pods ask for them. Nobody can tell where the component's values tell the device plugin
+    otherwise.
     """
-    gpu = machine.hardware.gpu
-    if gpu is None or not gpu.count:
-        return {}
-    if "devicePlugin" in cluster.settings("gpu-operator").values:
-        return {VENDOR: None}
-    if gpu.mig is None or gpu.mig.profile == WHOLE:
-        return {GPU: gpu.count}
-    name = gpu.mig.profile.removeprefix("all-")
-    slices, mark, _ = name.partition("g.")
-    if not (mark and slices.isdecimal() and int(slices)):
-        return {VENDOR: None}
-    most = max(1, SLICES.get(gpu.model, MOST_SLICES) // int(slices))
-    return {f"{MIG}{name}" if "mixed" in mig_strategies(cluster.machines) else GPU: gpu.count * most}
+    found = devices(cluster.gpus, machine.hardware.gpu)
+    return {VENDOR: None} if found and "devicePlugin" in cluster.settings("gpu-operator").values else {**found}
 
 
 def exporter_pods(_policy: Manifest) -> Iterator[MadePods]:
@@ -227,6 +250,6 @@ DEFINITION = Definition(
     "until its driver pod is deleted: empty the node of jobs first. The toolkit's drop-in for containerd repeats what "
     "config.toml said when it ran: after a change there, restart its pods. For drivers that come with the nodes' "
     "system set `driver.enabled: false` in the component's values. MIG profiles are set by NodeFeatureRules, which "
-    "label the nodes of a pool.",
+    "label the nodes of a pool; the device plugin's configurations for GPUs shared by time likewise.",
     image_joining=JOINING,
 )

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 from generator.components.common import POOL
 from generator.components.component import Component, Health, Manifest, Tier
 from generator.components.definition import Definition
-from generator.components.gpu_operator import GPU
 from generator.components.kueue import VERSIONS as KUEUE_VERSIONS
 from generator.components.parts import taint_entry, toleration
 from generator.components.static import read_text
 from generator.model.capacity import Share, flavor_capacity, quota_share
 from generator.model.cluster import Cluster
+from generator.model.gpus import GPU
 from generator.model.quantity import Quantity
 from generator.model.teams import Scheduling, Team
 from generator.model.text import Taint
@@ -21,7 +21,7 @@ BATCH = "batch-"
 """How the names of PriorityClasses for jobs begin."""
 
 GIB = 2**30
-NOTHING = Share(gpus=0, milli_cpu=0, memory=0, pods=0)
+NOTHING = Share(devices={}, milli_cpu=0, memory=0, pods=0)
 
 
 def queues(cluster: Cluster) -> Component:
@@ -50,7 +50,7 @@ def flavors(cluster: Cluster) -> list[str]:
     fits, and a launcher that needs no GPU must not take the CPUs of a GPU node (facts: scheduling 2.4, E10).
     """
     shared = [pool for pool in cluster.pools if any(pool in team.quotas for team in cluster.teams)]
-    return sorted(shared, key=lambda pool: flavor_capacity(cluster, pool).gpus > 0)
+    return sorted(shared, key=lambda pool: bool(flavor_capacity(cluster, pool).devices))
 
 
 def flavor(cluster: Cluster, pool: str) -> Manifest:
@@ -58,7 +58,7 @@ def flavor(cluster: Cluster, pool: str) -> Manifest:
     need no GPU away from it; on other pools the quota is the permission, and Kueue adds the tolerations.
     """
     spec: Manifest = {"nodeLabels": {POOL: pool}, "topologyName": TOPOLOGY}
-    if flavor_capacity(cluster, pool).gpus:
+    if flavor_capacity(cluster, pool).devices:
         if taints := common_taints(cluster, pool):
             spec["nodeTaints"] = [taint_entry(taint) for taint in taints]
     elif taints := hard(taint for machine in cluster.in_pools(pool) for taint in machine.taints):
@@ -87,8 +87,15 @@ def common_taints(cluster: Cluster, pool: str) -> list[Taint]:
 
 def cohort(cluster: Cluster, pools: list[str]) -> Manifest:
     """Hold what no team owns; every team may borrow it."""
-    entries = [flavor_quotas(pool, remainder(cluster, pool)) for pool in pools]
-    return kueue_object("Cohort", COHORT) | {"spec": {"resourceGroups": group(entries)}}
+    kinds = covered(cluster, pools)
+    entries = [flavor_quotas(kinds, pool, remainder(cluster, pool)) for pool in pools]
+    return kueue_object("Cohort", COHORT) | {"spec": {"resourceGroups": group(kinds, entries)}}
+
+
+def covered(cluster: Cluster, pools: list[str]) -> list[str]:
+    """Return the GPU resources that queues count: whole GPUs always, instances where nodes offer them by name."""
+    offered = {name for pool in pools for name in flavor_capacity(cluster, pool).devices}
+    return [GPU, *sorted(offered - {GPU})]
 
 
 def remainder(cluster: Cluster, pool: str) -> Share:
@@ -96,7 +103,10 @@ def remainder(cluster: Cluster, pool: str) -> Share:
     capacity = flavor_capacity(cluster, pool)
     owned = [nominal(cluster, team, pool) for team in cluster.teams]
     return Share(
-        gpus=max(0, capacity.gpus - sum(share.gpus for share in owned)),
+        devices={
+            name: max(0, there - sum(share.devices.get(name, 0) for share in owned))
+            for name, there in capacity.devices.items()
+        },
         milli_cpu=max(0, capacity.milli_cpu - sum(share.milli_cpu for share in owned)) // 1000 * 1000,
         memory=max(0, capacity.memory - sum(share.memory for share in owned)) // GIB * GIB,
         pods=max(0, capacity.pods - sum(share.pods for share in owned)),
@@ -109,7 +119,7 @@ def nominal(cluster: Cluster, team: Team, pool: str) -> Share:
     return quota_share(cluster, pool, quota) if quota else NOTHING
 
 
-def amounts(share: Share) -> dict[str, str]:
+def amounts(share: Share, kinds: list[str]) -> dict[str, str]:
     """Return the resources of a share in the one order that all flavors of a group must have, as canonical
     quantities: Kueue would rewrite others and then differ from Git for ever (facts: scheduling 2.4, E9).
     """
@@ -117,34 +127,36 @@ def amounts(share: Share) -> dict[str, str]:
         "cpu": str(Quantity(share.milli_cpu)),
         "memory": str(Quantity.of(share.memory, binary=True)),
         "pods": str(Quantity.of(share.pods)),
-        GPU: str(Quantity.of(share.gpus)),
+        **{name: str(Quantity.of(share.devices.get(name, 0))) for name in kinds},
     }
 
 
-def flavor_quotas(pool: str, owned: Share, **limits: Share | None) -> Manifest:
+def flavor_quotas(kinds: list[str], pool: str, owned: Share, **limits: Share | None) -> Manifest:
     """Return what is owned of a flavor, resource by resource, each with the limits that there are."""
-    given = {key: amounts(share) for key, share in limits.items() if share}
+    given = {key: amounts(share, kinds) for key, share in limits.items() if share}
     resources = [
         {"name": name, "nominalQuota": amount, **{key: limited[name] for key, limited in given.items()}}
-        for name, amount in amounts(owned).items()
+        for name, amount in amounts(owned, kinds).items()
     ]
     return {"name": pool, "resources": resources}
 
 
-def group(entries: list[Manifest]) -> list[Manifest]:
+def group(kinds: list[str], entries: list[Manifest]) -> list[Manifest]:
     """Return the one resource group: one, so that each pod set of a job finds a flavor of its own."""
-    return [{"coveredResources": list(amounts(NOTHING)), "flavors": entries}] if entries else []
+    return [{"coveredResources": list(amounts(NOTHING, kinds)), "flavors": entries}] if entries else []
 
 
 def cluster_queue(cluster: Cluster, team: Team, pools: list[str]) -> Manifest:
     """Give a team its quotas, open to its own namespace only."""
     mine = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": [team.name]}
+    kinds = covered(cluster, pools)
+    entries = [quota_entry(cluster, team, pool, kinds) for pool in own_first(cluster, team, pools)]
     return kueue_object("ClusterQueue", team.name) | {
         "spec": {
             "cohortName": COHORT,
             "queueingStrategy": team.queueing,
             "namespaceSelector": {"matchExpressions": [mine]},
-            "resourceGroups": group([quota_entry(cluster, team, pool) for pool in own_first(cluster, team, pools)]),
+            "resourceGroups": group(kinds, entries),
             "preemption": preemption(cluster.scheduling),
         },
     }
@@ -152,14 +164,15 @@ def cluster_queue(cluster: Cluster, team: Team, pools: list[str]) -> Manifest:
 
 def own_first(cluster: Cluster, team: Team, pools: list[str]) -> list[str]:
     """Order flavors for a team: it uses what it owns before it borrows elsewhere."""
-    return sorted(pools, key=lambda pool: (flavor_capacity(cluster, pool).gpus > 0, pool not in team.quotas))
+    return sorted(pools, key=lambda pool: (bool(flavor_capacity(cluster, pool).devices), pool not in team.quotas))
 
 
-def quota_entry(cluster: Cluster, team: Team, pool: str) -> Manifest:
+def quota_entry(cluster: Cluster, team: Team, pool: str, kinds: list[str]) -> Manifest:
     """Return a team's quota on one flavor. On a pool it owns nothing of, it may borrow what is idle."""
     own = nominal(cluster, team, pool)
     lent = limit(cluster, team, pool, "lend")
     return flavor_quotas(
+        kinds,
         pool,
         own,
         borrowingLimit=limit(cluster, team, pool, "borrow"),
@@ -177,7 +190,12 @@ def limit(cluster: Cluster, team: Team, pool: str, key: str) -> Share | None:
 
 def smaller(one: Share, other: Share) -> Share:
     """Return the smaller of two shares, resource by resource."""
-    return Share(**{name: min(getattr(one, name), getattr(other, name)) for name in Share.__struct_fields__})
+    return Share(
+        devices={name: min(count, other.devices.get(name, 0)) for name, count in one.devices.items()},
+        milli_cpu=min(one.milli_cpu, other.milli_cpu),
+        memory=min(one.memory, other.memory),
+        pods=min(one.pods, other.pods),
+    )
 
 
 def preemption(scheduling: Scheduling) -> Manifest:

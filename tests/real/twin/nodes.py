@@ -88,23 +88,29 @@ def _capacity(spec: Object, hardware: Object) -> dict[str, str]:
     if hardware.get("hcas"):
         shared = spec.get("fabric", {}).get("rdma", {})
         capacity[f"rdma/{shared.get('resource', 'hca_shared_devices_a')}"] = str(shared.get("maxPods", 63))
-    return capacity | gpus(hardware.get("gpu") or {})
+    return capacity | gpus(hardware.get("gpu") or {}, spec.get("gpus", {}).get("migStrategy", "single"))
 
 
-def gpus(gpu: Object) -> dict[str, str]:
+def gpus(gpu: Object, strategy: str) -> dict[str, str]:
     """Return what NVIDIA's device plugin offers: whole GPUs, or the parts that MIG makes of them. With the strategy
-    `single` parts are called as GPUs are; profiles with several kinds of parts are not known here.
+    `single` parts are called as GPUs are.
     """
     count = gpu.get("count", 0)
     mig = gpu.get("mig")
     if not count or not mig:
         return {"nvidia.com/gpu": str(count)} if count else {}
-    profile = mig["profile"].removeprefix("all-")
-    parts = count * PARTS[profile]
-    if mig.get("strategy", "single") == "single":
-        return {"nvidia.com/gpu": str(parts)}
-    return {"nvidia.com/gpu": "0", f"nvidia.com/mig-{profile}": str(parts)}
+    if mig["profile"] == "all-balanced":
+        parts = {profile: count * each for profile, each in BALANCED[gpu["model"]].items()}
+    else:
+        profile = mig["profile"].removeprefix("all-")
+        parts = {profile: count * PARTS[profile]}
+    if strategy == "single":
+        return {"nvidia.com/gpu": str(sum(parts.values()))}
+    return {"nvidia.com/gpu": "0"} | {f"nvidia.com/mig-{profile}": str(each) for profile, each in parts.items()}
 
+
+BALANCED = {"A30": {"1g.6gb": 2, "2g.12gb": 1}, "H100": {"1g.10gb": 2, "2g.20gb": 1, "3g.40gb": 1}}
+"""What the operator's `all-balanced` makes of one A30 (24 GB) and one H100 (80 GB)."""
 
 PARTS = {"1g.6gb": 4, "2g.12gb": 2, "4g.24gb": 1, "1g.10gb": 7, "2g.20gb": 3, "3g.40gb": 2, "7g.80gb": 1}
 """How many parts of a kind NVIDIA's A30 (24 GB), A100 and H100 (80 GB) are split into."""
