@@ -269,7 +269,7 @@ def insert(content: bytes, random: Random) -> bytes:
         "---\n",
         "\n...\n",
     ]
-    added = random.choice([*(each.encode(errors="surrogatepass") for each in some), random.randbytes(4)])
+    added: bytes = random.choice([*(each.encode(errors="surrogatepass") for each in some), random.randbytes(4)])
     return content[:at] + added + content[at:]
 
 

@@ -10,7 +10,7 @@ from generator.model.base import DNS_LABEL, ONE_LINE, Folder, Host, Label, Line,
 from generator.model.monitoring import Monitoring
 from generator.model.nodes import Fabric, Machine, Networks, Node, Pool
 from generator.model.quantity import Quantity
-from generator.model.storage import Storage
+from generator.model.storage import BucketName, Storage
 from generator.model.teams import Scheduling, Team
 
 # Container runtimes take a first part without a dot or a port for a path on Docker Hub.
@@ -158,13 +158,13 @@ class BackupSource(Section, frozen=True, kw_only=True):
     """A bucket of a Ceph object store."""
 
     store: Name
-    bucket: Name
+    bucket: BucketName
 
 
 class BackupTarget(Section, frozen=True, kw_only=True):
     """A bucket of MinIO (`storage.objects.buckets`)."""
 
-    bucket: Name
+    bucket: BucketName
 
 
 class Backup(Section, frozen=True, kw_only=True):
