@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEVELOP := $(VENV)/.develop
 
-.PHONY: help render test test-real test-twin real-tools lint bench schema clean
+.PHONY: help render test test-real test-twin soak real-tools lint bench schema clean
 help:
 	@echo 'make render     render the reference clusters in this repository'
 	@echo 'make test       the tests that need nothing but Kustomize (built once if it is not there)'
 	@echo 'make test-real  the tests against the real programs (built once, some minutes)'
 	@echo 'make test-twin  queues, rights and syncs on running Kueue, Volcano and Argo CD; as root, some twenty minutes'
+	@echo 'make soak       10 000 wrong cluster files, and 300 odd ones built by Kustomize; some fifteen minutes'
 	@echo 'make real-tools the API server and etcd that `gen check --server` starts (built once, some five minutes)'
 	@echo 'make lint       style, types and import directions'
 	@echo 'make bench      the speed budgets, measured'
@@ -35,7 +36,7 @@ render: $(READY)
 
 test: $(DEVELOP)
 	$(BIN)/python tools/kustomize.py >/dev/null
-	$(BIN)/python -m pytest -q -m 'not real and not twin' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=93
+	$(BIN)/python -m pytest -q -m 'not real and not twin and not soak' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=93
 
 test-real: $(DEVELOP)
 	$(BIN)/python tools/real.py helm registry mc etcd minio kube-apiserver kubeadm >/dev/null
@@ -46,6 +47,11 @@ test-real: $(DEVELOP)
 test-twin: $(DEVELOP)
 	$(BIN)/python tools/real.py >/dev/null
 	$(BIN)/python -m pytest -q -m twin
+
+# Not among what CI runs: it proves little more each time, until what is read or checked changes.
+soak: $(READY)
+	$(BIN)/python tools/kustomize.py >/dev/null
+	$(BIN)/python -m pytest -q -m soak -n auto
 
 # No virtual environment: Go, or pip to fetch Go, is all it takes.
 real-tools:

@@ -64,7 +64,8 @@ def mig_possible(cluster: Cluster) -> Iterator[Finding]:
 
 @warning("GEN-NODE-032", "the memory of one GPU")
 def gpu_memory(cluster: Cluster) -> Iterator[Finding]:
-    """`memory` is that of one GPU, not of the node's GPUs together.
+    """`memory` is that of one GPU: not of the node's GPUs together, nor of a MIG instance. The smallest variant of a
+    model has half as much as the largest.
 
     Wrong:
         gpu: {model: H100, count: 8, memory: 640Gi}
@@ -79,6 +80,9 @@ def gpu_memory(cluster: Cluster) -> Iterator[Finding]:
             message = f"one {gpu.model} has at most {known[0]}Gi, and memory is {gpu.memory}"
             edits = put((*at, "memory"), str(each if fits else f"{known[0]}Gi"))
             yield Finding(at=(*at, "memory"), message=message, edits=edits)
+        elif known and gpu.memory.value * 2 < known[0] * 2**30:
+            message = f"one {gpu.model} has up to {known[0]}Gi and never less than half of it; memory is {gpu.memory}"
+            yield Finding(at=(*at, "memory"), message=message, edits=put((*at, "memory"), f"{known[0]}Gi"))
 
 
 @warning("GEN-NODE-033", "GPU nodes keep other pods off")

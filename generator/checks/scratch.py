@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from generator.checks.tiers import OBJECTS, idle_disks
+from generator.checks.tiers import OBJECTS, disks, idle_disks
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
 from generator.model.rule import rule, warning
@@ -87,3 +87,21 @@ def outside_system(cluster: Cluster) -> Iterator[Finding]:
             message = f"hostDir {tier.host_dir} is a folder of the system"
             where = (*at, "hostDir")
             yield Finding(at=where, message=message, edits=put(where, f"/mnt/{usual}"))
+
+
+@warning("GEN-SCR-005", "scratch on disks without platters")
+def scratch_is_fast(cluster: Cluster) -> Iterator[Finding]:
+    """Scratch feeds GPUs from a disk beside them. A spinning disk reads some 200 MB in a second, in random places a
+    hundredth of that: every other tier is faster.
+
+    Wrong:
+        - {use: scratch, model: ST24000NM000H-3KS103, count: 2, size: 24T, class: hdd}
+    Right:
+        - {use: scratch, model: SAMSUNG_MZQL23T8HCLS-00A07, count: 2, size: 3840G}
+    """
+    for at, disk, _ in disks(cluster):
+        if disk.use == "scratch" and disk.class_ == "hdd":
+            message = "a disk for scratch is of class hdd"
+            yield Finding(
+                at=(*at, "class"), message=message, fix="correct its class, or choose other disks for scratch"
+            )

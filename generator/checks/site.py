@@ -1,6 +1,7 @@
 """Rules about what surrounds the cluster: names, name servers, clocks, issuer."""
 
 import pathlib
+import re
 from collections.abc import Iterator
 from functools import cache
 
@@ -13,6 +14,8 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put, remove
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
+
+_ADDRESS = re.compile(r"[0-9]+(\.[0-9]+){3}")
 
 
 def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
@@ -117,6 +120,20 @@ def hosts_unique(cluster: Cluster) -> Iterator[Finding]:
     for host, at, first in repeats((host, at) for at, host in hosts(cluster)):
         message = f"two services have the host {host}"
         yield Finding(at=at, also=first, message=message, edits=put(at, f"{at[-2]}.{cluster.site.domain}"))
+
+
+@rule("GEN-SITE-019", "services are reached by names")
+def names_not_addresses(cluster: Cluster) -> Iterator[Finding]:
+    """Certificates, Ingresses and mail need a name: the API server refuses an Ingress whose host is an address.
+
+    Wrong:
+        site: {domain: 10.10.0.1}
+    Right:
+        site: {domain: ml.example.org}
+    """
+    for at, name in ((("site", "domain"), cluster.site.domain), *hosts(cluster)):
+        if _ADDRESS.fullmatch(name):
+            yield Finding(at=at, message=f"{name} is an address, and must be a name", fix="as in ml.example.org")
 
 
 @warning("GEN-SITE-011", "hosts within the site's domain")

@@ -4,13 +4,16 @@ from collections.abc import Iterator
 
 from generator.checks.places import meant
 from generator.components import CATALOGUE, absent
-from generator.components.component import NAMESPACES
+from generator.components.component import NAMESPACES, OF_DEFINITIONS
 from generator.components.definition import Version
 from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.finding import Finding, put, remove
 from generator.model.rule import rule, warning
 from generator.model.served import minor_of
 from generator.spec.near import suggest
+
+MOST_OF_A_RELEASE = 53
+"""Characters in the name of a Helm release: Helm refuses more."""
 
 COMPONENTS = frozenset(CATALOGUE) | {NAMESPACES}
 """Every name that `components` may have."""
@@ -116,6 +119,24 @@ def settings_in_use(cluster: Cluster) -> Iterator[Finding]:
             message = f"the cluster has no {name}: {reasons[name]}"
             at, fix = ("components", name), "remove it, or ask for the component"
             yield Finding(at=at, key=True, message=message, fix=fix, edits=remove(at))
+
+
+@rule("GEN-COMP-002", "an adopted release has a name of its own")
+def adopted_name(cluster: Cluster) -> Iterator[Finding]:
+    """Helm takes 53 characters. The values of each release are in a file that is named after it: beside that are the
+    kustomization and, for a component with more charts than one, the release of its definitions.
+
+    Wrong:
+        components: {cilium: {adopt: {release: kustomization, namespace: kube-system}}}
+    Right:
+        components: {cilium: {adopt: {release: cilium, namespace: kube-system}}}
+    """
+    for name, settings in cluster.components.items():
+        release = settings.adopt.release if settings.adopt else ""
+        if release in {"kustomization", f"{name}{OF_DEFINITIONS}"} or len(release) > MOST_OF_A_RELEASE:
+            message = f"a Helm release that is installed with {name} cannot be called {release}"
+            fix = "the name that `helm list` has for it"
+            yield Finding(at=("components", name, "adopt", "release"), message=message, fix=fix)
 
 
 @warning("GEN-COMP-001", "chart values for components with a chart")

@@ -8,6 +8,7 @@ import click
 
 from generator.errors import UsageError
 from generator.repository.cluster_files import find_root
+from generator.repository.git_folder import locate
 
 CLUSTER = click.option(
     "--cluster", "clusters", metavar="NAME", multiple=True, help="Only this cluster; may be repeated. Default: all."
@@ -24,6 +25,11 @@ ROOT = click.option(
 def root_of(directory: Path) -> Path:
     """Return the root of the repository that holds `directory`."""
     return find_root(directory.absolute())
+
+
+def after_writing(root: Path) -> str:
+    """Return the line that says what comes after files were written: Argo CD reads what is committed."""
+    return f"next: {'git diff, then commit' if locate(root) else 'git init, then commit: Argo CD reads Git'}"
 
 
 def discarded(root: Path, paths: Iterable[str]) -> set[str]:

@@ -7,7 +7,7 @@ from time import perf_counter
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, discarded, root_of
+from generator.cli.options import CLUSTER, ROOT, after_writing, discarded, root_of
 from generator.cli.output import OUTPUT, show_findings, summary, without_accepted
 from generator.cli.terminal import annotate, bold, say, say_json
 from generator.model.plural import plural
@@ -64,8 +64,10 @@ def command(  # noqa: PLR0913 - the verb's options
             annotate("error", str(error), file=error.path)
         raise
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
-    told = [without_accepted(one) for one in loaded]
-    show(told, outcome, written=not (dry_run or only_check), seconds=perf_counter() - begun)
+    told, written = [without_accepted(one) for one in loaded], not (dry_run or only_check)
+    show(told, outcome, written=written, seconds=perf_counter() - begun)
+    if written and outcome.plan.changes and not outcome.refused and output != "json":
+        say(after_writing(root))
     return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
 
 
@@ -162,7 +164,7 @@ def _summary(outcome: Outcome, *, written: bool, seconds: float) -> str:
         return total
     if not written:
         return f"would change: {total}; `gen render` writes it"
-    return f"{total}\nnext: git diff, then commit"
+    return total
 
 
 def _show_json(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:

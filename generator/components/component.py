@@ -11,6 +11,8 @@ Manifest: TypeAlias = dict[str, Any]
 
 NAMESPACES = "namespaces"
 """The Application of all namespaces of a cluster, which layout makes."""
+OF_DEFINITIONS = "-crds"
+"""How the name of a release ends that holds a component's definitions alone, behind the component's."""
 HELM = "v3.19.0"
 """What charts are inflated with: another Helm may write the same chart differently."""
 

@@ -6,6 +6,7 @@ from msgspec import Meta, field
 
 from generator.model.base import ONE_LINE, Name, Section
 from generator.model.quantity import Quantity
+from generator.model.storage import BucketName
 
 Cron = Annotated[str, Meta(pattern=ONE_LINE, description="five fields of cron, in UTC, quoted")]
 
@@ -14,13 +15,13 @@ class BackupSource(Section, frozen=True, kw_only=True):
     """A bucket of a Ceph object store."""
 
     store: Name
-    bucket: Name
+    bucket: BucketName
 
 
 class BackupTarget(Section, frozen=True, kw_only=True):
     """A bucket of MinIO (`storage.objects.buckets`)."""
 
-    bucket: Name
+    bucket: BucketName
 
 
 class Backup(Section, frozen=True, kw_only=True):

@@ -26,12 +26,13 @@ DNS_LABEL = rf"^[a-z0-9]([-a-z0-9]*[a-z0-9])?{_END}"
 Name = Annotated[
     str, Meta(pattern=DNS_LABEL, max_length=63, description="a DNS label: small letters, digits and hyphens")
 ]
+_HOST_LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 Host = Annotated[
     str,
     Meta(
-        pattern=rf"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*{_END}",
+        pattern=rf"^{_HOST_LABEL}(\.{_HOST_LABEL})*{_END}",
         max_length=253,
-        description="a DNS name in lower case",
+        description="a DNS name in lower case, of labels of up to 63 characters",
     ),
 ]
 Label = Annotated[
@@ -59,5 +60,6 @@ Folder = Annotated[
 Positive = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 Mtu = Annotated[int, Meta(ge=1280, le=65520)]
 Vlan = Annotated[int, Meta(ge=1, le=4094)]
-Url = Annotated[str, Meta(pattern=r"^(https?|ssh|oci|file)://[^\s]+$(?!\n)|^[\w.-]+@[\w.-]+:[^\s]+$(?!\n)")]
+_IN_URL = r"[^\s\u0000-\u001f\u007f-\u009f]+"
+Url = Annotated[str, Meta(pattern=rf"^(https?|ssh|oci|file)://{_IN_URL}{_END}|^[\w.-]+@[\w.-]+:{_IN_URL}{_END}")]
 Duration = Annotated[str, Meta(pattern=r"^[1-9][0-9]*[smhd]$(?!\n)", description="as in 30s, 15m, 2h, 7d")]

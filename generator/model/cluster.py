@@ -16,13 +16,21 @@ from generator.model.teams import Scheduling, Team
 
 # Container runtimes take a first part without a dot or a port for a path on Docker Hub.
 REGISTRY = r"^([a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?|[a-z0-9-]+:[0-9]+)(/[a-z0-9._-]+)*$(?!\n)"
+Branch = Annotated[
+    str,
+    Meta(
+        # What `git check-ref-format` takes, less what shells and YAML would read otherwise.
+        pattern=r"^(?![./-])(?!.*(\.\.|//|/\.|\.lock(/|$)|[./]$))[\w./-]+$(?!\n)",
+        description="a branch of Git, as in main or release/1.0",
+    ),
+]
 
 
 class Repository(Section, frozen=True, kw_only=True):
     """Where Argo CD finds what `gen` writes."""
 
     url: Url
-    branch: Annotated[str, Meta(pattern=r"^[\w./-]+$(?!\n)")] = "main"
+    branch: Branch = "main"
 
 
 class Proxy(Section, frozen=True, kw_only=True):

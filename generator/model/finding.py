@@ -46,8 +46,9 @@ class ObjectRef(Struct, frozen=True):
 
 class Edit(Struct, frozen=True):
     """One change of the cluster file. `put` writes `value`, plain data, at the path: in the place of what is there, as
-    a new key, or behind the last item where the index is one more than its. `remove` takes away what stands there, and
-    `rename` gives the key at the end of the path the name `value`.
+    a new key, or behind the last item where the index is one more than its; sections and lists that are missing on the
+    way are made. `remove` takes away what stands there, and `rename` gives the key at the end of the path the name
+    `value`.
     """
 
     do: Literal["put", "remove", "rename"]

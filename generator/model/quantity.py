@@ -83,6 +83,11 @@ class Quantity:
         amount = float(self.value)
         for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
             if amount < 1024:
-                return f"{amount:.3g} {unit}"
+                return f"{_three_digits(amount)} {unit}"
             amount /= 1024
-        return f"{amount:.3g} PiB"
+        return f"{_three_digits(amount)} PiB"
+
+
+def _three_digits(amount: float) -> str:
+    """Return a number with three significant digits, of large ones all that stand before the point."""
+    return f"{amount:.0f}" if amount >= 999.5 else f"{amount:.3g}"

@@ -4,7 +4,7 @@ Its wrong parts are changed as their findings propose, or left out so that defau
 there, filled with one that is possible. Findings of rules that look at such a place are not to be told.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from itertools import islice
 from typing import Any
@@ -26,10 +26,7 @@ def edited(value: Any, edits: Iterable[Edit]) -> Any:
     changed = deepcopy(value)
     for edit in edits:
         *way, last = from_the_top(edit.at)
-        holder = changed
-        for step in way:
-            holder = _into(holder, step)
-        _edit(holder, last, edit)
+        _edit(_holder(changed, way, last), last, edit)
     return changed
 
 
@@ -55,9 +52,16 @@ def _moves_others(edit: Edit) -> bool:
     return edit.do == "remove" and isinstance(edit.at[-1], int)
 
 
-def _into(holder: Any, step: str | int) -> Any:
+def _holder(value: Any, way: Sequence[str | int], last: str | int) -> Any:
+    """Return what holds the end of a path; sections and lists that are missing on the way are made."""
+    for step, following in zip(way, (*way, last)[1:], strict=True):
+        value = _into(value, step, [] if isinstance(following, int) else {})
+    return value
+
+
+def _into(holder: Any, step: str | int, missing: Any) -> Any:
     if isinstance(holder, dict):
-        return holder.setdefault(step, {})
+        return holder.setdefault(step, missing)
     return holder[step] if isinstance(holder, list) and isinstance(step, int) and step < len(holder) else None
 
 
@@ -88,10 +92,8 @@ def _mend(value: Any, mistake: Mistake, hook: Hook) -> Iterator[Path]:
         case _:
             edits = [Edit("remove", mistake.at)]
     for edit in edits:
-        holder = value
-        for step in edit.at[:-1]:
-            holder = _into(holder, step)
-        _edit(holder, edit.at[-1], edit)
+        *way, last = edit.at
+        _edit(_holder(value, way, last), last, edit)
         yield edit.at
 
 

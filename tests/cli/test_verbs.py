@@ -95,6 +95,14 @@ def test_render_writes_what_render_check_accepts(repository: Path, capsys: pytes
     assert tree(repository) == before
 
 
+def test_render_outside_git_says_that_argo_cd_reads_git(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(repository / ".git")
+    assert run(["render", "-C", str(repository)]) == 0
+    out = capsys.readouterr().out
+    assert "next: git init, then commit" in out
+    assert "git diff" not in out
+
+
 def test_the_committed_clusters_are_what_render_writes() -> None:
     assert run(["render", "--check", "-C", str(ROOT)]) == 0
 

@@ -3,7 +3,17 @@
 from ipaddress import IPv4Network, IPv6Network
 
 from generator.components.common import CLUSTER_ROLES, CRD, replicas
-from generator.components.component import Chart, Component, Health, Manifest, Namespace, Release, Tier, protect
+from generator.components.component import (
+    OF_DEFINITIONS,
+    Chart,
+    Component,
+    Health,
+    Manifest,
+    Namespace,
+    Release,
+    Tier,
+    protect,
+)
 from generator.components.definition import ALL_NODES, Definition, OperatorImages, Version, Versions
 from generator.components.operated import Api
 from generator.components.static import read_objects, read_text
@@ -60,7 +70,7 @@ def calico(cluster: Cluster) -> Component:
                 hooks={"tigera-operator-uninstall": "drop"},
             ),
             # Since 3.32 the operator's chart has no CRDs.
-            Release(version.chart("crd.projectcalico.org.v1"), "calico-crds", NAMESPACE, {}),
+            Release(version.chart("crd.projectcalico.org.v1"), f"calico{OF_DEFINITIONS}", NAMESPACE, {}),
         ),
         # The operator calls its `Available` `Ready` on these kinds (read in its source).
         health=tuple(Health("operator.tigera.io", kind, lua) for kind in ("Installation", "APIServer")),
