@@ -180,7 +180,7 @@ class ComponentSettings(Section, frozen=True, kw_only=True):
 
     version: Line | None = None
     values: dict[str, Any] = field(default_factory=dict)
-    hooks: dict[str, Literal["drop", "plain", "keep"]] = field(default_factory=dict)
+    hooks: dict[Line, Literal["drop", "plain", "keep"]] = field(default_factory=dict)
     managed: bool = True
     adopt: Adopt | None = None
     sync: Literal["auto", "manual"] = "auto"

@@ -14,9 +14,12 @@ from generator.spec.reader import SIZE
 
 def is_cluster_file(path: Path) -> bool:
     """Tell whether a file says that it is a cluster's, or lies where one does. False for what cannot be read."""
-    if not path.is_file() or path.stat().st_size > SIZE:
+    try:
+        if not path.is_file() or path.stat().st_size > SIZE:
+            return False
+        return path.name == "cluster.yaml" or _says_so(path.read_bytes())
+    except OSError:
         return False
-    return path.name == "cluster.yaml" or _says_so(path.read_bytes())
 
 
 def place(path: Path) -> tuple[Path, str] | None:

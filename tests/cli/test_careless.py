@@ -59,6 +59,6 @@ def test_a_release_that_is_called_as_its_folders_kustomization_is_refused(
     (tmp_path / "clusters/a30-bench").mkdir(parents=True)
     text = CLUSTER.replace("  components:\n", adopt, 1) if "  components:\n" in CLUSTER else CLUSTER + adopt
     (tmp_path / "clusters/a30-bench/cluster.yaml").write_text(text)
-    assert run(["render", "-C", str(tmp_path)]) == 2
-    assert "releases/kustomization.yaml: two different files" in capsys.readouterr().err
+    assert run(["render", "-C", str(tmp_path)]) == 1
+    assert "error GEN-COMP-002:" in capsys.readouterr().out
     assert not (tmp_path / "overlays").exists()

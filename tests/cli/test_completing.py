@@ -39,7 +39,7 @@ def test_every_code_is_offered() -> None:
     found = offered("explain")
     assert found[:2] == ["a30-bench", "ml50"]
     assert set(found[2:]) == set(explanations())
-    assert offered("explain", "GEN-MON-00") == [f"GEN-MON-00{number}" for number in range(1, 9)]
+    assert offered("explain", "GEN-MON-00") == [f"GEN-MON-00{number}" for number in range(1, 10)]
 
 
 def test_places_of_a_file_are_offered_step_by_step() -> None:

@@ -9,13 +9,16 @@ import pytest
 
 from generator.cli import run
 from generator.cli.extras import EXTRAS, NEEDED_BY
+from generator.rules import schemas
 
 ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Python without what the extras bring."""
+    """A Python without what the extras bring, and that remembers nothing of them."""
+    for remembered in (schemas.built_in, schemas.types_of, schemas.schemas_of):
+        remembered.cache_clear()
     for module in EXTRAS:
         monkeypatch.setitem(sys.modules, module, None)
 

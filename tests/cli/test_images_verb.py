@@ -262,7 +262,7 @@ def test_an_open_parameter_of_a_workflow_is_told_and_fails_with_a_mirror(
     assert code == 0
     assert f"note: WorkflowTemplate default/mine, spec.templates[0].container.image: `{text}` is not readable" in err
     found = data(repository, capsys)
-    assert {one["severity"] for one in found["findings"]} == {"warning"}
+    assert found["findings"] == []
     assert [(one["path"], one["code"]) for one in found["notes"]] == [("spec.templates[0].container.image", "")]
     bring(repository, user_workflow(text, default="tool"))
     assert "evil.example.com/tool:1.0.0\n" in images(repository, capsys, "--output", "plain")[1]

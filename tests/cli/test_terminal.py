@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -133,6 +134,11 @@ def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path, start: li
     (tmp_path / "click.py").write_text(slow)
     path = os.pathsep.join((str(tmp_path), str(ROOT)))
     done = subprocess.run(
-        [sys.executable, "-P", *start], env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=False
+        [sys.executable, "-P", *start],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        check=False,
+        # A shell that starts the tests in the background has them, and their children, ignore the signal.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert (done.returncode, done.stderr, done.stdout) == (130, b"gen: stopped\n", b"")
