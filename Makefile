@@ -49,7 +49,7 @@ test-twin: $(DEVELOP)
 	$(BIN)/python -m pytest -q -m twin
 
 # Not among what CI runs: it proves little more each time, until what is read or checked changes.
-soak: $(READY)
+soak: $(DEVELOP)
 	$(BIN)/python tools/kustomize.py >/dev/null
 	$(BIN)/python -m pytest -q -m soak -n auto
 

@@ -35,10 +35,10 @@ def gateway_in_network(cluster: Cluster) -> Iterator[Finding]:
         if network.gateway and name in networks and not is_host(network.gateway, networks[name].cidr):
             cidr, also = networks[name].cidr, ("networks", name, "cidr")
             message = f"the gateway {network.gateway} is not a host of the {name} network {cidr}"
-            first = cidr[0] + 1
-            taken = cidr.prefixlen > 30 or any(claim.address == first for claim in claims(cluster))
-            fix = "name the router's address in it" if taken else f"{first} would be one"
-            edits = () if taken else put((*at, "gateway"), str(first))
+            first = cidr[0] + 1 if cidr.prefixlen <= 30 else None
+            free = first and all(claim.address != first for claim in claims(cluster))
+            fix = f"{first} would be one" if free else "name the router's address in it"
+            edits = put((*at, "gateway"), str(first)) if free else ()
             yield Finding(at=(*at, "gateway"), also=also, message=message, fix=fix, edits=edits)
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -280,35 +281,21 @@ def test_a_wave_goes_on_when_this_very_spec_is_applied(given: dict[str, Any], ex
 
 RUNNING = {"phase": "Running", "message": "trying"}
 PROGRESSING = {"status": "Progressing"}
+UNKNOWN = {"status": "Unknown"}
 
 
 @pytest.mark.parametrize(
-    ("patient", "no_longer"),
+    ("made", "patience", "too_long"),
     [
-        (
-            application(operationState=RUNNING | {"retryCount": 4}),
-            application(operationState=RUNNING | {"retryCount": 5}),
-        ),
-        (
-            application(operationState=RUNNING | {"startedAt": ago(29)}),
-            application(operationState=RUNNING | {"startedAt": ago(31)}),
-        ),
-        (
-            application(health=PROGRESSING | {"lastTransitionTime": ago(29)}),
-            application(health=PROGRESSING | {"lastTransitionTime": ago(31)}),
-        ),
-        (
-            application(health={"status": "Unknown", "lastTransitionTime": ago(4)}, sync={"status": "Unknown"}),
-            application(health={"status": "Unknown", "lastTransitionTime": ago(6)}, sync={"status": "Unknown"}),
-        ),
-        (
-            application(sync=None) | {"metadata": {"creationTimestamp": ago(29)}},
-            application(sync=None) | {"metadata": {"creationTimestamp": ago(31)}},
-        ),
+        (lambda tries: application(operationState=RUNNING | {"retryCount": tries}), 4, 5),
+        (lambda minutes: application(operationState=RUNNING | {"startedAt": ago(minutes)}), 29, 31),
+        (lambda minutes: application(health=PROGRESSING | {"lastTransitionTime": ago(minutes)}), 29, 31),
+        (lambda minutes: application(health=UNKNOWN | {"lastTransitionTime": ago(minutes)}, sync=UNKNOWN), 4, 6),
+        (lambda minutes: application(sync=None) | {"metadata": {"creationTimestamp": ago(minutes)}}, 29, 31),
     ],
 )
-def test_no_wave_waits_for_ever(patient: dict[str, Any], no_longer: dict[str, Any]) -> None:
-    assert [verdict(patient)["status"], verdict(no_longer)["status"]] == ["Progressing", "Degraded"]
+def test_no_wave_waits_for_ever(made: Callable[[int], dict[str, Any]], patience: int, too_long: int) -> None:
+    assert [verdict(made(count))["status"] for count in (patience, too_long)] == ["Progressing", "Degraded"]
 
 
 def test_a_component_that_nobody_has_synced_yet_holds_the_wave_for_a_while_and_drift_of_an_old_one_is_no_failure() -> (

@@ -49,12 +49,17 @@ def template(name: str, description: str, *, macros: dict[str, str] | None = Non
         "name": name,
         "description": description,
         "groups": [{"name": GROUP}],
-        "macros": [_macro(name, value) for name, value in sorted((macros or {}).items())],
+        # Zabbix gives them back in the order of their names, without the braces: another one would be a difference.
+        "macros": [_macro(name, value) for name, value in sorted((macros or {}).items(), key=_name)],
         **parts,
     }
     made["uuid"] = identity("template", name)
     stamped: Manifest = _stamp(made, name)
     return stamped
+
+
+def _name(macro: tuple[str, str]) -> str:
+    return macro[0].strip("{}")
 
 
 def _macro(name: str, value: str) -> Manifest:
