@@ -245,7 +245,8 @@ def floods() -> Iterator[tuple[str, str]]:
 def test_a_file_that_is_wrong_all_over_is_told_to_a_limit_and_soon(text: str) -> None:
     began = perf_counter()
     loaded = examine(text.encode(), "f", "lab")
-    assert perf_counter() - began < 5
+    # A second or two; the rest is for tests on all cores with coverage.
+    assert perf_counter() - began < 20
     assert len(loaded.findings) == MOST + 1
     assert sum(each.code == "GEN-YAML-026" for each in loaded.findings) == 1
 
