@@ -46,9 +46,7 @@ def command(  # noqa: PLR0913 - the verb's options
     root = root_of(directory)
     loaded = load(root, clusters)
     if any(one.wrong for one in loaded):
-        show_findings(loaded, output)
-        say(f"{summary(loaded)}: nothing was written", err=True)
-        return 1
+        return _nothing_written(loaded, output)
     dropped = discarded(root, discard)
     try:
         outcome = render(
@@ -63,12 +61,18 @@ def command(  # noqa: PLR0913 - the verb's options
         if output == "github":
             annotate("error", str(error), file=error.path)
         raise
+    written = not (dry_run or only_check)
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
-    told, written = [without_accepted(one) for one in loaded], not (dry_run or only_check)
-    show(told, outcome, written=written, seconds=perf_counter() - begun)
+    show([*map(without_accepted, loaded)], outcome, written=written, seconds=perf_counter() - begun)
     if written and outcome.plan.changes and not outcome.refused and output != "json":
         say(after_writing(root))
     return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
+
+
+def _nothing_written(loaded: list[Loaded], output: str) -> int:
+    show_findings(loaded, output)
+    say(f"{summary(loaded)}: nothing was written", err=True)
+    return 1
 
 
 def _show(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:

@@ -1,24 +1,19 @@
 """Why a file is not a cluster: every mistake as one finding, in plain words."""
 
 import re
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from ipaddress import ip_network
 from itertools import islice
 from typing import Any
 
-from jsonschema import Draft202012Validator, FormatChecker, ValidationError
-from jsonschema.validators import extend
-from msgspec import Struct
-
 from generator.model.finding import Edit, Finding, Path, Position, put, remove, rename
-from generator.model.quantity import Quantity
 from generator.model.rule import Explained
 from generator.spec.document import BESIDE_SPEC, Document, printable
 from generator.spec.limit import MOST, capped
 from generator.spec.near import near, suggest
 from generator.spec.scalars import resolve
-from generator.spec.schema import FORMATS, schema
+from generator.spec.schema import FORMATS
+from generator.spec.schema_check import Hook, Mistake, validator, violated
 from generator.spec.value_codes import (
     MISSING_KEY,
     OUT_OF_LIMITS,
@@ -32,27 +27,12 @@ from generator.spec.value_codes import (
 )
 from generator.spec.words import MOVED, either, form, kinds, named, of_kind, reason, short, unquoted
 
-Hook = Callable[[type, Any], Any]
-
 _TRUTH = {**dict.fromkeys(("yes", "on", "y"), "true"), **dict.fromkeys(("no", "off", "n"), "false")}
 _LIMITS = {
     "minimum": ("must be at least {}", "write {} or more"),
     "maximum": ("must be at most {}", "write {} or less"),
     "maxLength": ("may have at most {} characters", "write it in {} characters"),
 }
-
-
-class Mistake(Struct):
-    """One broken keyword of the schema: where, which, its argument, the value given, and the schema around it. `key` is
-    true where the value is itself a key of the map at the end of the path.
-    """
-
-    at: Path
-    keyword: str
-    argument: Any
-    given: Any
-    schema: dict[str, Any]
-    key: bool = False
 
 
 def explain(document: Document, text: str, hook: Hook) -> list[Finding]:
@@ -62,41 +42,6 @@ def explain(document: Document, text: str, hook: Hook) -> list[Finding]:
     teller = _Teller(document, hook)
     found = capped(each for mistake in violated(document.value, hook) for each in teller.tell(mistake))
     return found if found or not text else [teller.own_words(text)]
-
-
-def violated(value: Any, hook: Hook) -> Iterator[Mistake]:
-    """Yield what of the schema the values of a file break."""
-    return map(_mistake, validator(hook).iter_errors(value))
-
-
-@cache
-def validator(hook: Hook) -> Any:
-    """Return what holds values against the schema; `hook` reads custom types."""
-    checker = FormatChecker(formats=())
-    for kind, (name, _) in FORMATS.items():
-        # Other types break the schema's `type` already.
-        read = (str, int) if kind is Quantity else str
-        checker.checks(name, raises=ValueError)(
-            lambda value, kind=kind, read=read: not isinstance(value, read) or hook(kind, value) is not None
-        )
-    # msgspec takes no 1.0 for a whole number.
-    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    make: Any = extend  # which has no types
-    return make(Draft202012Validator, {"required": _required}, type_checker=types)(schema(), format_checker=checker)
-
-
-def _required(_: Any, names: list[str], given: Any, __: Any) -> Iterator[ValidationError]:
-    """Yield one error for all keys that a map lacks; jsonschema's own rule yields one for each, without its name."""
-    if isinstance(given, dict) and not given.keys() >= set(names):
-        yield ValidationError("keys are missing")
-
-
-def _mistake(error: Any) -> Mistake:
-    at = tuple(error.absolute_path)
-    # What is said of a map's keys is said at the map; the key is the instance.
-    key = "propertyNames" in error.absolute_schema_path
-    at = (*at, error.instance) if key else at
-    return Mistake(at, error.validator, error.validator_value, error.instance, error.schema, key)
 
 
 class _Teller:

@@ -12,7 +12,7 @@ from typing import Any
 from generator.model.finding import Edit, Finding, Path
 from generator.spec.document import Document, from_the_top
 from generator.spec.limit import MOST
-from generator.spec.mistakes import Hook, Mistake, validator, violated
+from generator.spec.schema_check import Hook, Mistake, validator, violated
 from generator.spec.words import examples
 
 # What is filled in may itself hold keys that must be there, and what is left out may have to be there.

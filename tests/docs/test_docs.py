@@ -20,8 +20,8 @@ from generator.components import CATALOGUE
 from generator.layout.emit import emit
 from generator.repository.cluster_files import Loaded, examine
 from generator.spec.decode import hook
-from generator.spec.mistakes import validator
 from generator.spec.schema import schema
+from generator.spec.schema_check import validator
 
 ROOT = Path(__file__).parent.parent.parent
 BIN = Path(sys.executable).parent
