@@ -21,8 +21,13 @@ _halted: list[bool] = []
 
 
 def cache_home() -> Path:
-    """Return gen's folder in the user's cache: programs are in `bin`, charts in `charts`."""
-    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gen"
+    """Return gen's folder in the user's cache: programs are in `bin`, charts in `charts`, what was built in `built`.
+    Raises UsageError for a user without a home, as in some containers.
+    """
+    try:
+        return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gen"
+    except RuntimeError:
+        raise UsageError("this user has no home folder; set HOME, or XDG_CACHE_HOME") from None
 
 
 def run(

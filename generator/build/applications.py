@@ -155,8 +155,7 @@ def _definitions(removed: SetAside, copy: Path, component: str) -> Iterator[Obje
 @lru_cache(maxsize=1000)
 def _read(content: bytes) -> list[Any]:
     """Return the documents of a file with CRDs; clusters share most of them, and to read one may take half a second."""
-    found: list[Any] = remembered((content,), partial(documents, content))
-    return found
+    return remembered((content,), partial(documents, content), list[Any])
 
 
 def _applied_by_hand(root: Path, cluster: str) -> Iterator[Object]:

@@ -4,29 +4,36 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkstemp
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
+from generator.errors import UsageError
 from generator.process import cache_home
+from generator.spec.pyyaml import yaml
 
-FORMAT = b"1"
-"""To be raised when gen makes something else of the same bytes: what was kept before is then never found again."""
+Value = TypeVar("Value")
 
 KEPT = 30 * 86400
 """Seconds for which something is kept that nobody asks for."""
 
+LARGEST = 32 * 2**20
+"""Bytes of what is kept at most: more is made anew each time."""
 
-def remembered(of: Iterable[bytes], make: Callable[[], Any]) -> Any:
-    """Return what `make` makes of these bytes, which is plain data as JSON has it, or what it made of them before.
-    What it raises is raised, and made anew each time. Where the cache cannot be used only time is lost.
+
+def remembered(of: Iterable[bytes], make: Callable[[], Value], kind: type[Value]) -> Value:
+    """Return what `make` makes of these bytes, plain data of this kind, or what it made of them before. What it raises
+    is raised, and made anew each time. Where the cache cannot be used only time is lost. No Secret is kept.
     """
-    file = _folder() / _digest(of)
     try:
-        found = msgspec.json.decode(file.read_bytes())
+        file = cache_home() / "built" / _digest(of)
+        found = msgspec.json.decode(file.read_bytes(), type=kind)
+    except UsageError:
+        return make()
     except (OSError, msgspec.DecodeError):
         found = make()
         _keep(file, found)
@@ -35,17 +42,20 @@ def remembered(of: Iterable[bytes], make: Callable[[], Any]) -> Any:
     return found
 
 
-def _folder() -> Path:
-    return cache_home() / "built"
-
-
 def _digest(of: Iterable[bytes]) -> str:
     """Return one digest of all parts, each with its length: what ends one part cannot begin the next."""
-    digest = sha256(FORMAT)
+    digest = sha256(_reader())
     for part in of:
         digest.update(b"%d:" % len(part))
         digest.update(part)
     return digest.hexdigest()
+
+
+@cache
+def _reader() -> bytes:
+    """Return what tells one reader of YAML from another, of another gen, too: its own code, and PyYAML's release."""
+    code = [Path(__file__).with_name(name).read_bytes() for name in ("go_yaml.py", "manifests.py", "kustomize.py")]
+    return b"".join((*code, yaml.__version__.encode()))
 
 
 def _touch(file: Path) -> None:
@@ -55,17 +65,35 @@ def _touch(file: Path) -> None:
             os.utime(file)
 
 
-def _keep(file: Path, value: Any) -> None:
+def _holds_secret(value: object) -> bool:
+    """Tell whether a Secret is among objects, alone or each with its file."""
+    if isinstance(value, list | tuple):
+        return any(map(_holds_secret, value))
+    return isinstance(value, dict) and (value.get("kind") == "Secret" or _holds_secret(value.get("items")))
+
+
+def _keep(file: Path, value: object) -> None:
+    if _holds_secret(value):
+        return
     # Whole numbers beyond 64 bits, or broken characters: nothing that is worth a second format.
     with contextlib.suppress(OSError, OverflowError, UnicodeEncodeError):
         content = msgspec.json.encode(value)
-        if not file.parent.is_dir():
-            file.parent.mkdir(parents=True, exist_ok=True)
+        if len(content) > LARGEST:
+            return
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write(file, content)
         forget(file.parent)
-        handle, name = mkstemp(dir=file.parent)
+
+
+def _write(file: Path, content: bytes) -> None:
+    handle, name = mkstemp(dir=file.parent)
+    try:
         with os.fdopen(handle, "wb") as temporary:
             temporary.write(content)
         Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def forget(folder: Path) -> None:

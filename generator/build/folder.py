@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -133,7 +134,9 @@ def _without(built: Built, what: str) -> Built:
 
 def _read(file: str, content: bytes) -> _File:
     try:
-        found = remembered((b"strict", content), partial(documents_with_items, content, strict=True))
+        read = partial(documents_with_items, content, strict=True)
+        # What is piped in may be in no file: a Secret, say.
+        found = read() if file == "-" else remembered((b"strict", content), read, list[Any])
     except UnreadableError as error:
         if _TEMPLATE.search(content):
             return _File(notes=(f"{file}: is a template of a chart, no manifest yet",))

@@ -17,6 +17,8 @@ import yaml
 
 _DEEPEST = 200
 _MOST = 3_000_000
+# Characters of text that count as one more value.
+_TEXT = 64
 _MERGE = object()
 
 GoScalar = str | int | float | bool | None
@@ -143,10 +145,11 @@ class _Reader:
     def take(self, event: Any) -> None:
         """Take the next event within a document. Raises ValueError."""
         if isinstance(event, yaml.ScalarEvent):
-            value = self._scalar(event)
-            self._put(value, 1)
+            # Text counts, too: an alias repeats it.
+            value, size = self._scalar(event), 1 + len(event.value) // _TEXT
+            self._put(value, size)
             if event.anchor:
-                self._anchors[event.anchor] = (value, 1)
+                self._anchors[event.anchor] = (value, size)
         elif isinstance(event, yaml.CollectionStartEvent):
             is_map = isinstance(event, yaml.MappingStartEvent)
             level = self._map(event) if is_map else _List(event.anchor, self._size)

@@ -4,8 +4,10 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from generator.build.broken import BrokenError, unbuilt
 from generator.build.cache import remembered
@@ -32,12 +34,17 @@ def program() -> list[str]:
     given = os.environ.get("GEN_KUSTOMIZE")
     if given and not shutil.which(given):
         raise UsageError(f"GEN_KUSTOMIZE: {given} is not a program; correct it or unset it")
-    cached = sorted((cache_home() / "bin").glob("kustomize*/kustomize"), reverse=True)
-    usual = [*((str(path), "build") for path in cached), ("kustomize", "build"), ("kubectl", "kustomize")]
+    usual = [*((str(path), "build") for path in _cached()), ("kustomize", "build"), ("kubectl", "kustomize")]
     for name, verb in [(given, "build")] if given else usual:
         if path := shutil.which(name):
             return [path, verb]
     raise UsageError("Kustomize was not found; install `kustomize` or `kubectl`, or name one in GEN_KUSTOMIZE")
+
+
+def _cached() -> list[Path]:
+    with suppress(UsageError):
+        return sorted((cache_home() / "bin").glob("kustomize*/kustomize"), reverse=True)
+    return []
 
 
 def build_folder(
@@ -45,7 +52,7 @@ def build_folder(
 ) -> list[tuple[Manifest, str]]:
     """Do as `run_kustomize`, or remember what came of it: the folders `read` hold all that the build reads."""
     build = partial(run_kustomize, command, folder, place, component)
-    return [(manifest, file) for manifest, file in remembered(_inputs(command, folder, read), build)]
+    return remembered(_inputs(command, folder, read), build, list[tuple[dict[str, Any], str]])
 
 
 def _inputs(command: list[str], folder: Path, read: Iterable[Path]) -> Iterator[bytes]:

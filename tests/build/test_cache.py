@@ -1,7 +1,9 @@
 """What was made of the same bytes is not made again; nothing else is ever taken for it."""
 
+import json
 import os
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,10 @@ import pytest
 from reference import load
 
 from generator import process
-from generator.build import applications, kustomize
+from generator.build import applications, cache, kustomize
 from generator.build.applications import build
-from generator.build.cache import KEPT, remembered
+from generator.build.cache import KEPT
+from generator.errors import UsageError
 from generator.layout.tree import lay_out
 from tools import need_kustomize
 
@@ -21,6 +24,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The cache's folder, empty at first."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache/gen/built"
+
+
+def remembered(of: Iterable[bytes], make: Callable[[], Any], kind: Any = object) -> Any:
+    return cache.remembered(of, make, kind)
 
 
 class Maker:
@@ -53,6 +60,57 @@ def test_what_is_damaged_is_made_anew(folder: Path) -> None:
     file.write_bytes(file.read_bytes()[:-1])
     assert remembered((b"a",), Maker([2])) == [2]
     assert remembered((b"a",), Maker([3])) == [2]
+
+
+@pytest.mark.parametrize("other", [None, 5, {"a": 1}, [[1]], [["a", "b"]]])
+def test_what_was_kept_in_another_form_is_made_anew(folder: Path, other: object) -> None:
+    value = [({"kind": "A"}, "file")]
+    remembered((b"a",), Maker(value))
+    for file in folder.iterdir():
+        file.write_text(json.dumps(other))
+    assert remembered((b"a",), Maker(value), list[tuple[dict[str, Any], str]]) == value
+
+
+def test_another_reader_makes_something_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    remembered((b"a",), Maker(1))
+    monkeypatch.setattr(cache, "_reader", lambda: b"another gen")
+    assert remembered((b"a",), Maker(2)) == 2
+
+
+SECRET = {"kind": "Secret", "data": {"password": "aHVudGVyMg=="}}
+
+
+@pytest.mark.parametrize("value", [[SECRET], [(SECRET, "file")], [{"kind": "List", "items": [SECRET]}]])
+def test_no_secret_is_kept(folder: Path, value: object) -> None:
+    assert remembered((b"a",), Maker(value)) == value
+    assert list(folder.parent.rglob("*")) == []
+
+
+def test_what_is_large_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "LARGEST", 9)
+    assert remembered((b"a",), Maker("123456789")) == "123456789"
+    assert list(folder.parent.rglob("*")) == []
+
+
+def test_a_full_disk_is_left_as_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: Path, __: object) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    assert remembered((b"a",), Maker(1)) == 1
+    assert list(folder.iterdir()) == []
+
+
+def test_a_user_without_a_home_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", homeless)
+    assert remembered((b"a",), Maker(1)) == 1
+    with pytest.raises(UsageError, match="this user has no home folder"):
+        process.cache_home()
+
+
+def homeless() -> Path:
+    raise RuntimeError("Could not determine home directory.")
 
 
 def test_a_cache_that_cannot_be_written_costs_time_only(folder: Path) -> None:

@@ -97,3 +97,9 @@ PLAIN = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(m
 )
 def test_what_gen_writes_reads_as_it_was(value: object) -> None:
     assert values(emit(value)) == [value]
+
+
+def test_text_that_is_repeated_counts_by_its_length() -> None:
+    text = f"a: &a {'x' * 1_000_000}\nb: [{', '.join(['*a'] * 3000)}]\n"
+    with pytest.raises(UnreadableError, match="more than 3000000 values"):
+        list(numbered(text, strict=False))
