@@ -13,11 +13,12 @@ from generator.layout.lock import LOCK, LockFile, lock_file
 from generator.layout.tree import Known, Tree, lay_out, merge
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, State, folder
 from generator.model.cluster import Cluster, cluster_file
-from generator.repository.cluster_files import Loaded, examine, names
+from generator.repository.cluster_files import Loaded, examine
 from generator.repository.hand_edits import HandEdit, hand_edits, several
 from generator.repository.history import Snapshot
 from generator.repository.lines import same
 from generator.repository.parallel import spread
+from generator.repository.places import names
 from generator.repository.plan import Owned, Plan, plan
 from generator.repository.scaffold import SCHEMA, published_schema, scaffold
 from generator.repository.unused_custom import unused

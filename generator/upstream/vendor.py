@@ -9,7 +9,8 @@ from generator.layout.files import Files
 from generator.layout.lock import LockFile
 from generator.layout.upstream import DEFINITION, State, crds, folder
 from generator.model.finding import Finding
-from generator.repository.cluster_files import Loaded, names
+from generator.repository.cluster_files import Loaded
+from generator.repository.places import names
 from generator.repository.render import Outcome, VendoredChange, render
 from generator.repository.vendored import locked, on_disk, vendored
 from generator.upstream.changes import Changes, changes

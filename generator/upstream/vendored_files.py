@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from generator.layout.files import Files, objects
 from generator.layout.upstream import DEFINITION, INPUTS, KUSTOMIZATION, crds, folder, kustomized
-from generator.repository.cluster_files import names
+from generator.repository.places import names
 from generator.repository.vendored import vendored_names
 from generator.upstream.split import Item
 
