@@ -27,7 +27,7 @@ ENVIRONMENT = """\
 \b
 Environment, for downloads only:
   GEN_CHART_CA    a file with the CA certificates of the site
-  DOCKER_CONFIG   a folder with config.json, as `docker login` writes it, for OCI registries; its helpers are options
+  DOCKER_CONFIG   a folder with config.json, as `docker login` writes it, for OCI registries; its helpers are asked
   NETRC           a file of machine, login and password, for HTTP
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY as everywhere
   GEN_HELM        the Helm to use, of the version that gen names

@@ -26,7 +26,7 @@ from generator.upstream.component_objects import ComponentObjects
 from generator.upstream.findings import Place
 from generator.upstream.gather import gather
 from generator.upstream.tasks import ClusterSite, Task, needed, sites, tasks
-from generator.upstream.vendored_files import on_disk as read_holder
+from generator.upstream.vendored_files import on_disk as vendored_folder
 from generator.upstream.vendored_files import read
 from generator.upstream.vendored_hand_edits import Comparison, edited
 
@@ -105,11 +105,11 @@ def vendor(
     notes = [f"{'/'.join(one.task.place)}: {note}" for one in ready for note in one.objects.notes]
     laid = NOTHING if findings else lay_out_files(root, found, ready)
     if not findings and not options.check:
-        question = Comparison(
+        comparison = Comparison(
             root=root, sites=found, laid=laid, lock=_both(lock, new), how=options.how, discard=options.discard
         )
-        answer = edited(question, todo)
-        findings, notes = list(answer.findings), [*notes, *answer.notes]
+        edits = edited(comparison, todo)
+        findings, notes = list(edits.findings), [*notes, *edits.notes]
     did = tuple(_did(root, laid, one) for one in ready)
     fresh = VendoredChange(
         files={**laid.files, **options.cluster_files},
@@ -171,8 +171,8 @@ def _did(root: Path, laid: FileLayout, one: FinishedTask) -> Vendored:
 def _changes(root: Path, laid: FileLayout, task: Task, objects: ComponentObjects) -> Changes:
     """Compare what stands with what comes; only files that differ are read."""
     cluster, component = task.place
-    holder = read_holder(root, cluster, component)
-    disk, fresh = {**holder.files, **holder.definitions}, _coming(root, laid, task, objects)
+    standing = vendored_folder(root, cluster, component)
+    disk, fresh = {**standing.files, **standing.definitions}, _coming(root, laid, task, objects)
     old = objects_in({name: content for name, content in disk.items() if fresh.get(name) != content})
     new = objects_in({name: content for name, content in fresh.items() if disk.get(name) != content})
     known = vendored(on_disk(root), cluster, [component])[component].found

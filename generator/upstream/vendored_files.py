@@ -64,12 +64,12 @@ def on_disk(root: Path, cluster: str, component: str) -> VendoredFolder:
     )
 
 
-def paths(holder: VendoredFolder) -> Files:
+def paths(standing: VendoredFolder) -> Files:
     """Return the files of a component as it stands, CRDs in a base too, by their paths in the repository."""
-    place = folder(holder.cluster, holder.component)
-    definitions = crds(holder.component, holder.version) if holder.shared else place
-    return {f"{place}/{name}": content for name, content in holder.files.items()} | {
-        f"{definitions}/{name}": content for name, content in holder.definitions.items()
+    place = folder(standing.cluster, standing.component)
+    definitions = crds(standing.component, standing.version) if standing.shared else place
+    return {f"{place}/{name}": content for name, content in standing.files.items()} | {
+        f"{definitions}/{name}": content for name, content in standing.definitions.items()
     }
 
 
@@ -89,7 +89,7 @@ def other_folders(
 
 
 def folder_files(fresh: Sequence[VendoredFolder], standing: Sequence[VendoredFolder]) -> tuple[Files, list[str]]:
-    """Return the files of one component in one version, and the folders they replace whole. All holders that are not
+    """Return the files of one component in one version, and the folders they replace whole. All folders that are not
     `fixed` come to the same answer: shared CRDs, where they are equal for all; else each has its own.
     """
     everyone = [*fresh, *standing]
