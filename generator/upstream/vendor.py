@@ -12,7 +12,8 @@ from generator.model.finding import Finding
 from generator.repository.cluster_files import Loaded
 from generator.repository.places import names
 from generator.repository.render import Outcome, VendoredChange, render
-from generator.repository.vendored import locked, on_disk, vendored
+from generator.repository.vendored import OvertakenError, locked, on_disk, standing, vendored
+from generator.repository.write_lock import exclusive
 from generator.upstream.changes import Changes, changes
 from generator.upstream.charts import FetchOptions
 from generator.upstream.component_files import (
@@ -31,6 +32,8 @@ from generator.upstream.vendored_files import read
 from generator.upstream.vendored_hand_edits import Comparison, edited
 
 NOTHING = FileLayout({}, ())
+# Each time somebody else has ended in between, so that all of several processes come to an end.
+_ATTEMPTS = 5
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -90,10 +93,23 @@ def vendor(
     root: Path, loaded: Sequence[Loaded], options: Options, tell: Callable[[str], None], waiting: Callable[[str], None]
 ) -> Report:
     """Inflate what is to be inflated, and write it with everything that follows from it. Nothing is written with
-    findings, with `check` or with `dry_run`. Raises UsageError.
+    findings, with `check` or with `dry_run`. Begins again when another process has vendored meanwhile. Raises
+    UsageError.
     """
-    lock = locked(on_disk(root))
-    found = sites(root, [one.cluster for one in loaded if one.cluster], lock)
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _attempt(root, loaded, options, tell, waiting)
+        except OvertakenError:
+            tell("another gen has vendored here meanwhile: beginning again")
+    return _attempt(root, loaded, options, tell, waiting)
+
+
+def _attempt(
+    root: Path, loaded: Sequence[Loaded], options: Options, tell: Callable[[str], None], waiting: Callable[[str], None]
+) -> Report:
+    with exclusive(root, waiting):
+        seen, lock = standing(root), locked(on_disk(root))
+        found = sites(root, [one.cluster for one in loaded if one.cluster], lock)
     wanted = tasks(found, options.components, everything=options.check)
     unlocked = [(one, name) for one in wanted for name in sorted(needed(one.component) - lock.sources)]
     # What is checked is checked against the lock: what it does not name is not worth a download.
@@ -115,7 +131,7 @@ def vendor(
         files={**laid.files, **options.cluster_files},
         folders=laid.folders,
         lock=new,
-        seen=lock,
+        seen=seen,
         unused=_unused(root, found, lock),
     )
     outcome = None if findings else _write(root, loaded, options, fresh, waiting)

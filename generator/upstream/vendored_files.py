@@ -4,6 +4,7 @@ with this version, else into each overlay.
 
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -121,7 +122,13 @@ def _folder_files(place: str, one: VendoredFolder, base: str) -> Files:
 
 def read(place: Path) -> Files:
     """Return the files of a folder by name."""
-    return {path.name: path.read_bytes() for path in sorted(place.glob("*")) if path.is_file()}
+    found: Files = {}
+    for path in sorted(place.glob("*")):
+        # Another process may be replacing the folder; what was read then is found out before anything is written.
+        with suppress(FileNotFoundError):
+            if path.is_file():
+                found[path.name] = path.read_bytes()
+    return found
 
 
 def _definitions(place: Path) -> Files:
