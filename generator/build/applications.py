@@ -1,6 +1,6 @@
 """What is applied to a cluster: every Application, built by Kustomize from the repository as it stands."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -46,31 +46,54 @@ def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
     Raises UsageError where nothing is rendered yet, where Kustomize is missing, for a file that cannot be read, and for
     a folder that cannot be built; with `tolerant` such folders are among `findings` instead, and all others are built.
     """
-    command, locks, argocd = program(), locked(on_disk(root)).images, f"clusters/{cluster.name}/argocd"
-    taken: dict[Path, TakenOut] = {}
-    with temporary_folder() as copy, _pool() as pool:
-        if not (root / "overlays" / cluster.name).is_dir():
-            raise UsageError(f"overlays/{cluster.name}: there is no such folder; `gen render` writes it")
+    if not (root / "overlays" / cluster.name).is_dir():
+        raise UsageError(f"overlays/{cluster.name}: there is no such folder; `gen render` writes it")
+    locks = locked(on_disk(root)).images
+    with temporary_folder() as copy:
         stage(root, cluster.name, copy)
-        first = _part(command, copy, (ROOT, argocd), _staged(copy, argocd, taken))
-        places, left = _places(copy, cluster.name, first)
-        removed = {place: _staged(copy, place, taken) for place in places.values()}
-        work = pool.map(lambda one: _part(command, copy, one, removed[one[1]]), places.items())
-        parts = {**dict(zip(places, work, strict=True)), ROOT: first}
+        parts, left = _parts(copy, cluster.name)
     findings = tuple(each for part in parts.values() for each in part.findings)
     if findings and not tolerant:
         raise BrokenError(findings[0])
+    built = _built(cluster.name, parts, left)
+    by_hand = _applied_by_hand(root, cluster.name)
+    return structs.replace(built, cluster=cluster, objects=(*built.objects, *by_hand), digests=locks)
+
+
+def build_some(copy: Path, cluster: str, wanted: Collection[str]) -> Built:
+    """Build a cluster's folder `argocd`, and of the Applications in it those whose folders are `wanted`, from files
+    that stand in `copy` and may be changed there. What cannot be built is among `findings`, as with `build`.
+    """
+    return _built(cluster, *_parts(copy, cluster, wanted))
+
+
+def _built(name: str, parts: dict[str, _Part], left: list[str]) -> Built:
     return Built(
-        name=cluster.name,
-        cluster=cluster,
-        objects=(*(one for part in parts.values() for one in part.objects), *_applied_by_hand(root, cluster.name)),
+        name=name,
+        cluster=None,
+        objects=tuple(one for part in parts.values() for one in part.objects),
         unseen=tuple(component for component, part in parts.items() if part.unvendored or part.remote),
         remote=tuple(component for component, part in parts.items() if part.remote and not part.unvendored),
         notes=(*(note for part in parts.values() for note in part.notes), *left, *_elsewhere(parts)),
         patches=tuple(patch for part in parts.values() for patch in part.patches),
-        digests=locks,
-        findings=findings,
+        findings=tuple(each for part in parts.values() for each in part.findings),
     )
+
+
+def _parts(copy: Path, cluster: str, wanted: Collection[str] | None = None) -> tuple[dict[str, _Part], list[str]]:
+    """Build the Applications of a cluster, those alone whose folders are `wanted`; and a note for each folder that none
+    names.
+    """
+    command, argocd = program(), f"clusters/{cluster}/argocd"
+    taken: dict[Path, TakenOut] = {}
+    with _pool() as pool:
+        first = _part(command, copy, (ROOT, argocd), _staged(copy, argocd, taken))
+        places, left = _places(copy, cluster, first)
+        if wanted is not None:
+            places, left = {name: place for name, place in places.items() if place in wanted}, []
+        removed = {place: _staged(copy, place, taken) for place in places.values()}
+        work = pool.map(lambda one: _part(command, copy, one, removed[one[1]]), places.items())
+        return {**dict(zip(places, work, strict=True)), ROOT: first}, left
 
 
 @contextmanager

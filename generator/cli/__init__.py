@@ -22,6 +22,7 @@ BUG = 70
 VERBS = {
     "check": "Check cluster files and report everything that is wrong with them.",
     "completion": "Print the completion script for a shell.",
+    "diff": "Tell what a change does to the running clusters.",
     "doctor": "Tell what gen needs on this machine and in this repository, and what is missing.",
     "explain": "Explain a finding's code, or where a value of a cluster comes from.",
     "images": "List every image of the clusters, with digests; check that all come from the mirror.",

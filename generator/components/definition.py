@@ -8,6 +8,7 @@ from msgspec import Struct
 from generator.components.component import Chart, Component, Manifest, Tier
 from generator.components.jobs import JobKind, Jobs
 from generator.components.operated import Api, Made, Names, OperatedKind
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 from generator.model.nodes import Machine
@@ -151,6 +152,8 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """How the labels begin that it puts on nodes, by what it finds there."""
     downloads: Callable[[Manifest], Download | None] = no_download
     """What it fetches from outside beside images, with these chart values of the user's."""
+    changes: tuple[ChangeRule, ...] = ()
+    """What changes of its objects, its charts' ones, and its files mean for what runs."""
     notes: str = ""
     """What the documentation says of it, in Markdown."""
     image_joining: ImageJoining | None = None

@@ -1,6 +1,8 @@
 """Reading commits."""
 
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -62,6 +64,56 @@ class History:
         prefix = self._place.prefix
         listing = self._git("ls-tree", "-r", "-z", "--name-only", commit, "--", f"{prefix}{folder}/")
         return [name.removeprefix(prefix) for name in listing.split("\0") if name]
+
+    def identities(self, commit: str, places: Iterable[str]) -> dict[str, str]:
+        """Return the names that Git gives to the contents of files at `commit`, by path, in some files and folders."""
+        prefix = self._place.prefix
+        listing = self._git("ls-tree", "-r", "-z", commit, "--", *(f"{prefix}{place}" for place in places))
+        rows = (row.partition("\t") for row in listing.split("\0") if row)
+        return {path.removeprefix(prefix): about.split()[2] for about, _, path in rows}
+
+    def changed_since(self, commit: str) -> set[str]:
+        """Return the files of the working tree that are not as at `commit`, those that Git does not know yet too, but
+        for what it is told to ignore.
+        """
+        prefix, top = self._place.prefix, f":(top){self._place.prefix}"
+        listings = (
+            self._git("diff", "--name-only", "--no-renames", "-z", commit, "--", top),
+            self._git("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", top),
+        )
+        return {name.removeprefix(prefix) for listing in listings for name in listing.split("\0") if name}
+
+    def commit(self, name: str) -> str:
+        """Return the full name of a branch, tag or commit. Raises `UsageError` where there is none."""
+        from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
+
+        try:
+            return str(self._repo.git.rev_parse("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"))
+        except GitCommandError:
+            shallow = (Path(self._repo.common_dir) / "shallow").exists()
+            fetch = "git fetch --unshallow" if shallow else f"git fetch origin {name}"
+            raise UsageError(f"{name}: Git knows no such commit here; `{fetch}` may bring it") from None
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """Return the newest commit that both come from, None where there is none here."""
+        from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
+
+        try:
+            return str(self._repo.git.merge_base(one, other)) or None
+        except GitCommandError:
+            return None
+
+    def main_branch(self) -> str | None:
+        """Return the name of the branch that others merge into: what the remote says, else `main` or `master`."""
+        for name in ("origin/HEAD", "origin/main", "origin/master", "main", "master"):
+            with suppress(UsageError):
+                self.commit(name)
+                return name
+        return None
+
+    def messages(self, base: str, head: str) -> str:
+        """Return the messages of the commits after `base` up to `head`."""
+        return self._git("log", "--format=%B", f"{base}..{head}")
 
     def touched(self, commit: str, path: str) -> str | None:
         """Return the last commit up to `commit` that changed `path`.

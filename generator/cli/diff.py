@@ -1,0 +1,53 @@
+"""`gen diff`."""
+
+from pathlib import Path
+
+import click
+
+from generator.cli.options import CLUSTER, ROOT, root_of
+from generator.cli.output import show_findings
+from generator.cli.terminal import say, say_json
+from generator.repository.cluster_files import load
+from generator.review.report import Report, report
+from generator.review.sides import Wanted, both_sides
+from generator.review.text import lines
+
+APPROVAL = 3
+
+
+@click.command("diff")
+@click.argument("base", required=False)
+@click.argument("head", required=False)
+@CLUSTER
+@ROOT
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
+)
+@click.option("--allow", metavar="CODE:OBJECT", multiple=True, help="Approve one effect on one object.")
+def command(  # noqa: PLR0913, PLR0917 - the options of the verb
+    base: str | None, head: str | None, clusters: tuple[str, ...], directory: Path, output: str, allow: tuple[str, ...]
+) -> int:
+    """Tell what a change does to the running clusters.
+
+    Compares the objects that BASE has Argo CD apply with those of HEAD, or of the working tree as `gen render` would
+    leave it. Default for BASE: where the branch left the main branch. What loses data or is refused ends with exit code
+    3, unless it is approved: with --allow, or by a trailer in a commit, `Gen-Allow: CODE:OBJECT reason`.
+    """
+    root = root_of(directory)
+    wanted = Wanted(base=base, head=head, clusters=clusters)
+    with both_sides(root, wanted, lambda names: load(root, names)) as sides:
+        if sides.wrong:
+            show_findings(list(sides.wrong), "text")
+            say("nothing was compared: mend the cluster file first", err=True)
+            return 1
+        found = report(sides, allow)
+    _show(found, output)
+    return APPROVAL if found.unapproved else 0
+
+
+def _show(found: Report, output: str) -> None:
+    if output == "json":
+        say_json(found.data())
+        return
+    for line in lines(found):
+        say(line)

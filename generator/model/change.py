@@ -1,0 +1,158 @@
+"""What a change of an object means for the running cluster: the words that components and kinds say it with."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from generator.model.fields import dig
+
+Steps: TypeAlias = tuple[str | int, ...]
+"""The way to a field that changed. Items of a list that have a name are called by it: `[minio]`."""
+
+
+class Absent:
+    """Stands for a value that is not there, which `null` does not."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+ABSENT = Absent()
+
+
+class Effect(StrEnum):
+    """What the running cluster feels of a change, the quietest first.
+
+    `none`: nothing, or only what comes later anew. `rolling`: pods are replaced one after the other. `restart`: all
+    pods of something at once. `moves`: data or objects move from one place to another. `preempts`: running jobs may be
+    stopped for others. `by hand`: nothing happens until somebody does it. `drain`: nodes are emptied of their pods.
+    `reboot`: nodes start again. `outage`: a service, or the pod network, is away for a while. `impossible`: it is
+    refused, or upstream forbids it. `data-loss`: what was stored is gone. `unknown` is not said of anything harmless:
+    it means that nobody has written down what happens.
+    """
+
+    NONE = "none"
+    ROLLING = "rolling"
+    RESTART = "restart"
+    MOVES = "moves"
+    UNKNOWN = "unknown"
+    PREEMPTS = "preempts"
+    BY_HAND = "by hand"
+    DRAIN = "drain"
+    REBOOT = "reboot"
+    OUTAGE = "outage"
+    IMPOSSIBLE = "impossible"
+    DATA_LOSS = "data-loss"
+
+    @property
+    def loudness(self) -> int:
+        """A number that is larger the more the change is felt."""
+        return _LOUDNESS[self]
+
+    @property
+    def needs_approval(self) -> bool:
+        """Whether such a change stops a merge until somebody approves it."""
+        return self in {Effect.IMPOSSIBLE, Effect.DATA_LOSS}
+
+
+_LOUDNESS = {effect: number for number, effect in enumerate(Effect)}
+
+
+class FieldChange(Struct, frozen=True):
+    """One field of an object that is there before and after: `ABSENT` where it was not, or is no longer."""
+
+    path: Steps
+    old: Any
+    new: Any
+
+
+class ObjectChange(Struct, frozen=True, kw_only=True):
+    """One object that came, went or changed. `kind` is written as "group/Kind", core: "/Kind"; for a file that is no
+    object of a server, as those of bootstrap, it is the kind that the file says, or `FILE`. `old` and `new` are the
+    whole manifests, empty where there is none. `application` holds it (before, where it moved).
+    """
+
+    on: "On"
+    kind: str
+    namespace: str
+    name: str
+    application: str
+    old: dict[str, Any] = {}
+    new: dict[str, Any] = {}
+    fields: tuple[FieldChange, ...] = ()
+    file: str = ""
+    to: str = ""
+    """The other Application of what moved, the new name of what was renamed."""
+
+
+On: TypeAlias = Literal["added", "removed", "changed", "moved", "renamed"]
+FILE = "file"
+
+Look: TypeAlias = Callable[..., object]
+
+
+class ChangeRule(Struct, frozen=True, kw_only=True):
+    """What a change of some kinds of objects means.
+
+    `kinds` are written as "group/Kind", or `ANY`. `paths` are patterns of fields, keys with dots between: `*` stands
+    for any one step, and what lies below a field is meant with it; "" is the whole object. A step with dots in it is
+    written in brackets, as `metadata.annotations[argocd.argoproj.io/sync-options]`. `but` are fields that are not
+    meant. Of several rules that match a field the most specific counts; with equal ones the loudest.
+    `when` looks closer, at the change of the object and of the field: the rule counts where it returns something true.
+    `armed`: nothing happens now; the effect comes with a later deletion, restart or drain.
+    `reason` says what happens and why, `instead` the gentle way, `link` where that is written.
+    """
+
+    code: str
+    kinds: tuple[str, ...]
+    on: On = "changed"
+    paths: tuple[str, ...] = ("",)
+    but: tuple[str, ...] = ()
+    effect: Effect
+    reason: str
+    instead: str = ""
+    link: str = ""
+    armed: bool = False
+    when: Callable[[ObjectChange, FieldChange], object] | None = None
+
+    def specificity(self, change: ObjectChange, field: FieldChange) -> int | None:
+        """Return how closely this fits a field, more is closer; None where it does not."""
+        if self.on != change.on or not (change.kind in self.kinds or ANY in self.kinds):
+            return None
+        lengths = [length for path in self.paths if (length := reaches(path, field.path)) is not None]
+        if not lengths or any(reaches(path, field.path) is not None for path in self.but):
+            return None
+        if self.when is not None and not self.when(change, field):
+            return None
+        return 10 * max(lengths) + 4 * (ANY not in self.kinds) + 2 * (self.when is not None)
+
+
+ANY = "*"
+
+
+def reaches(pattern: str, path: Steps) -> int | None:
+    """Return the number of steps of a pattern that leads to a field or above it, None where it does not."""
+    steps = _steps(pattern)
+    if len(steps) > len(path):
+        return None
+    fits = all(step in ("*", str(found)) for step, found in zip(steps, path, strict=False))
+    return len(steps) if fits else None
+
+
+@cache
+def _steps(pattern: str) -> tuple[str, ...]:
+    return tuple(_split(pattern))
+
+
+def _split(pattern: str) -> Iterator[str]:
+    for found in re.finditer(r"\[([^\]]*)\]|([^.\[]+)", pattern):
+        yield found[1] if found[1] is not None else found[2]
+
+
+def value_at(manifest: Mapping[str, Any], way: str) -> Any:
+    """Return the value at a way of keys with dots between, None where there is none."""
+    return dig(manifest, *_steps(way))

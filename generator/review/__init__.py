@@ -1,0 +1,1 @@
+"""What a change of the repository means for the running clusters."""

@@ -1,0 +1,77 @@
+"""What each change means: the rules of kinds and components, held against what differs."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
+
+
+class Meaning(Struct, frozen=True):
+    """Why a change has an effect: the rule that says so, and the fields it says it of. Without a rule nobody has
+    written down what they do.
+    """
+
+    effect: Effect
+    rule: ChangeRule | None
+    fields: tuple[FieldChange, ...]
+
+
+class JudgedChange(Struct, frozen=True):
+    """A change of an object, with what it means, the loudest first."""
+
+    change: ObjectChange
+    meanings: tuple[Meaning, ...]
+
+    @property
+    def effect(self) -> Effect:
+        """The loudest of what is meant."""
+        return self.meanings[0].effect
+
+
+def judge(changes: Iterable[ObjectChange], rules: Sequence[ChangeRule]) -> list[JudgedChange]:
+    """Return each change with what it means, the loudest first, then in their order."""
+    found = [JudgedChange(change, _meanings(change, rules)) for change in changes]
+    return sorted(found, key=lambda one: -one.effect.loudness)
+
+
+def _meanings(change: ObjectChange, rules: Sequence[ChangeRule]) -> tuple[Meaning, ...]:
+    fitting = [rule for rule in rules if rule.on == change.on and {change.kind, "*"} & {*rule.kinds}]
+    fields: dict[str, list[FieldChange]] = {}
+    known: dict[str, ChangeRule | None] = {}
+    for field in change.fields:
+        rule = _rule(change, field, fitting)
+        code = rule.code if rule else ""
+        known[code] = rule
+        fields.setdefault(code, []).append(field)
+    found = [
+        Meaning(rule.effect if rule else _unknown(change), rule, tuple(fields[code])) for code, rule in known.items()
+    ]
+    return tuple(sorted(found, key=lambda one: -one.effect.loudness))
+
+
+def _unknown(change: ObjectChange) -> Effect:
+    """Return what is said where no rule speaks: an object that comes anew changes nothing that runs."""
+    return Effect.NONE if change.on == "added" else Effect.UNKNOWN
+
+
+def _rule(change: ObjectChange, field: FieldChange, rules: Sequence[ChangeRule]) -> ChangeRule | None:
+    found: list[tuple[int, int, ChangeRule]] = []
+    for one in _parts(field):
+        fits = [
+            (fit, rule.effect.loudness, rule) for rule in rules if (fit := rule.specificity(change, one)) is not None
+        ]
+        if fits:
+            found.append(max(fits, key=lambda fit: fit[:2]))
+    return max(found, key=lambda fit: (fit[1], fit[0]))[2] if found else None
+
+
+def _parts(field: FieldChange) -> Iterator[FieldChange]:
+    """Yield a field, or, where a whole section came or went, what is in it: rules speak of what lies deepest."""
+    whole = field.new if field.old is ABSENT else field.old if field.new is ABSENT else None
+    if not field.path or not isinstance(whole, dict) or not whole:
+        yield field
+        return
+    for key, value in whole.items():
+        old, new = (ABSENT, value) if field.old is ABSENT else (value, ABSENT)
+        yield from _parts(FieldChange((*field.path, key), old, new))

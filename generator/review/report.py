@@ -1,0 +1,134 @@
+"""Everything that is said of a change: by cluster, the loudest first."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from generator.components import CATALOGUE
+from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange
+from generator.model.finding import dotted, full_name
+from generator.review.approvals import Approval, approvals
+from generator.review.compare import ClusterChanges, compare
+from generator.review.judging import JudgedChange, judge
+from generator.review.kinds import RULES
+from generator.review.sides import Sides
+
+
+class ClusterReport(Struct, frozen=True):
+    """One cluster: what differs, and what each change means."""
+
+    found: ClusterChanges
+    judged: tuple[JudgedChange, ...]
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """A change of the repository. `unapproved` is what needs an approval and has none, `unused` are approvals that
+    match nothing.
+    """
+
+    old: str
+    new: str
+    clusters: tuple[ClusterReport, ...]
+    unapproved: tuple[str, ...] = ()
+    unused: tuple[Approval, ...] = ()
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "base": self.old,
+            "head": self.new,
+            "clusters": [_cluster_data(one) for one in self.clusters],
+            "unapproved": list(self.unapproved),
+            "unusedApprovals": [one.text for one in self.unused],
+        }
+
+
+def rules() -> tuple[ChangeRule, ...]:
+    """Return every rule there is: of Kubernetes' kinds, and of components."""
+    return (*RULES, *(rule for one in CATALOGUE.values() for rule in one.changes))
+
+
+def report(sides: Sides, allowed: Iterable[str]) -> Report:
+    """Compare both sides and say what the change means. Raises UsageError."""
+    every = rules()
+    clusters = tuple(
+        ClusterReport(found, tuple(judge(found.changes, every)))
+        for found in compare(sides.old, sides.new, sides.clusters)
+    )
+    given = approvals(allowed, sides.messages)
+    needed = [text for one in clusters for text in _needed(one)]
+    granted = {one.text for one in given}
+    return Report(
+        old=sides.old.label,
+        new=sides.new.label,
+        clusters=clusters,
+        unapproved=tuple(text for text in needed if text not in granted),
+        unused=tuple(one for one in given if one.text not in needed),
+    )
+
+
+def _needed(one: ClusterReport) -> Iterator[str]:
+    for judged in one.judged:
+        for meaning in judged.meanings:
+            if meaning.effect.needs_approval and meaning.rule:
+                yield f"{meaning.rule.code}:{one.found.cluster}/{about(judged)}"
+
+
+def about(judged: JudgedChange) -> str:
+    """Return how an approval names an object: `Kind/namespace/name`."""
+    change = judged.change
+    return "/".join(filter(None, (change.kind.rpartition("/")[2], change.namespace, change.name)))
+
+
+def shown(judged: JudgedChange) -> str:
+    """Return how people name the object."""
+    change = judged.change
+    return full_name(change.kind.rpartition("/")[2], change.namespace, change.name)
+
+
+def loud(one: ClusterReport) -> Iterator[JudgedChange]:
+    """Yield what is felt."""
+    return (each for each in one.judged if each.effect is not Effect.NONE)
+
+
+def _cluster_data(one: ClusterReport) -> dict[str, Any]:
+    return {
+        "cluster": one.found.cluster,
+        "changes": [_change_data(one, each) for each in one.judged],
+        "unseen": list(one.found.unseen),
+        "notes": list(one.found.notes),
+        "findings": [finding.message for finding in one.found.findings],
+    }
+
+
+def _change_data(one: ClusterReport, judged: JudgedChange) -> dict[str, Any]:
+    change = judged.change
+    return {
+        "effect": judged.effect,
+        "on": change.on,
+        "kind": change.kind,
+        "namespace": change.namespace,
+        "name": change.name,
+        "application": change.application,
+        "wave": one.found.waves.get(change.application),
+        "file": change.file,
+        **({"to": change.to} if change.to else {}),
+        "meanings": [
+            {
+                "code": meaning.rule.code if meaning.rule else None,
+                "effect": meaning.effect,
+                "armed": bool(meaning.rule and meaning.rule.armed),
+                "reason": meaning.rule.reason if meaning.rule else None,
+                "instead": meaning.rule.instead if meaning.rule else None,
+                "link": meaning.rule.link if meaning.rule else None,
+                "fields": [_field_data(field) for field in meaning.fields if field.path],
+            }
+            for meaning in judged.meanings
+        ],
+    }
+
+
+def _field_data(field: FieldChange) -> dict[str, Any]:
+    values = {"old": field.old, "new": field.new}
+    return {"path": dotted(field.path), **{key: value for key, value in values.items() if value is not ABSENT}}

@@ -1,0 +1,92 @@
+"""Which two states of a repository are compared: commits, or the working tree."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from generator.errors import UsageError
+from generator.model.cluster import cluster_file
+from generator.repository.cluster_files import Loaded
+from generator.repository.git_folder import locate
+from generator.repository.history import History
+from generator.repository.render import render
+from generator.repository.sides import Side, commit_side, working_side
+
+Load = Callable[[Sequence[str]], list[Loaded]]
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What the user wants compared; None for the place where the branch left the main branch, and for the working
+    tree.
+    """
+
+    base: str | None = None
+    head: str | None = None
+    clusters: tuple[str, ...] = ()
+
+
+class Sides(Struct, frozen=True, kw_only=True):
+    """Both states, the messages of the commits between them, and cluster files that are wrong: with them nothing can be
+    compared.
+    """
+
+    old: Side
+    new: Side
+    clusters: tuple[str, ...] = ()
+    messages: str = ""
+    wrong: tuple[Loaded, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
+    """Yield the two states. Raises UsageError where Git does not have them."""
+    place = locate(root)
+    if place is None:
+        raise UsageError(f"{root}: this is not a Git repository, and gen diff compares commits; `git init` and commit")
+    with History(place) as history:
+        if history.head is None:
+            raise UsageError(f"{root}: nothing was committed yet, so there is nothing to compare with; commit first")
+        base, label = _base(history, wanted.base)
+        old = commit_side(history, base, label)
+        wrong: tuple[Loaded, ...] = ()
+        if wanted.head is not None:
+            head = history.commit(wanted.head)
+            new = commit_side(history, head, f"{wanted.head} ({head[:9]})")
+        else:
+            head = history.head
+            new, wrong = _working(root, history, old, wanted, load)
+        yield Sides(old=old, new=new, clusters=wanted.clusters, messages=history.messages(base, head), wrong=wrong)
+
+
+def _base(history: History, name: str | None) -> tuple[str, str]:
+    if name is not None:
+        commit = history.commit(name)
+        return commit, f"{name} ({commit[:9]})"
+    main = history.main_branch()
+    if main is None or history.head is None:
+        commit = history.commit("HEAD")
+        return commit, f"HEAD ({commit[:9]})"
+    common = history.merge_base(main, history.head)
+    if common is None:
+        raise UsageError(
+            f"{main}: this clone does not hold where the branch left it; `git fetch --unshallow` brings it"
+        )
+    return common, f"{main} ({common[:9]})"
+
+
+def _working(root: Path, history: History, old: Side, wanted: Wanted, load: Load) -> tuple[Side, tuple[Loaded, ...]]:
+    touched = history.changed_since("HEAD")
+    standing = working_side(root, history, touched, ())
+    files = {path for path in standing.files if path == cluster_file(path.split("/")[1] if "/" in path else "")}
+    names = sorted(path.split("/")[1] for path in files if standing.files[path] != old.files.get(path))
+    names = [name for name in names if not wanted.clusters or name in wanted.clusters]
+    if not names:
+        return standing, ()
+    loaded = load(names)
+    if wrong := tuple(one for one in loaded if one.wrong):
+        return standing, wrong
+    outcome = render(root, loaded, dry_run=True, waiting=lambda _: None)
+    return working_side(root, history, touched, outcome.plan.changes), ()
