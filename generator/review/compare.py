@@ -15,7 +15,8 @@ from generator.build.kustomize import NAMES
 from generator.build.manifests import documents
 from generator.build.objects import ROOT, Built
 from generator.build.stage import temporary_folder
-from generator.model.change import ABSENT, FILE, FieldChange, ObjectChange
+from generator.components.component import Manifest
+from generator.model.change import ABSENT, FILE, NOTHING, Beside, FieldChange, ObjectChange
 from generator.model.fields import dig
 from generator.model.finding import Finding
 from generator.repository.sides import FOLDERS, Side
@@ -30,7 +31,7 @@ _LEADING_OUT = re.compile(r"(?:\.\./)+[\w@:.+/-]*")
 class ClusterChanges(Struct, frozen=True, kw_only=True):
     """What differs on one cluster. `waves` are those of Applications, on the new side where they are on both. `unseen`
     names Applications of which something is not vendored: nobody can tell what of them differs. `findings` tell what
-    could not be built, on either side.
+    could not be built, on either side. `beside` is all that was built.
     """
 
     cluster: str
@@ -39,6 +40,7 @@ class ClusterChanges(Struct, frozen=True, kw_only=True):
     unseen: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    beside: Beside = NOTHING
 
 
 def compare(old: Side, new: Side, clusters: Collection[str] = ()) -> list[ClusterChanges]:
@@ -132,7 +134,15 @@ def _cluster(old: Side, new: Side, name: str, paths: Collection[str], folders: C
         unseen=tuple(sorted({*before.unvendored, *after.unvendored})),
         notes=tuple(dict.fromkeys((*before.notes, *after.notes))),
         findings=(*before.findings, *after.findings),
+        beside=Beside(_by_kind(before), _by_kind(after)),
     )
+
+
+def _by_kind(built: Built) -> dict[str, list[Manifest]]:
+    found: dict[str, list[Manifest]] = {}
+    for one in built.objects:
+        found.setdefault(f"{one.group}/{one.kind}", []).append(one.manifest)
+    return found
 
 
 def _build(side: Side, name: str, wanted: Collection[str]) -> Built:
