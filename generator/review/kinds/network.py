@@ -58,6 +58,12 @@ def still_balanced(change: ObjectChange, _field: FieldChange) -> bool:
     return _type(change.old) == _type(change.new) == "LoadBalancer"
 
 
+def has_health_port(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a port for the load balancer's questions is asked for that is another than it has."""
+    local = all(dig(one, "spec", "externalTrafficPolicy") == "Local" for one in (change.old, change.new))
+    return local and still_balanced(change, field) and field.new not in (ABSENT, None, 0)
+
+
 def gives_up_address(change: ObjectChange, _field: FieldChange) -> bool:
     """Tell whether others lose the way to it."""
     order = ["ClusterIP", "NodePort", "LoadBalancer"]
@@ -144,6 +150,16 @@ NETWORK = (
         instead="make a Service of a new name, with an address of its own",
         link=CORE,
         when=still_balanced,
+    ),
+    ChangeRule(
+        code="GEN-CHG-059",
+        kinds=SERVICE,
+        paths=("spec.healthCheckNodePort",),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses another port while the load balancer needs it; its Application stops there",
+        instead="leave it out: the server keeps the one that it chose",
+        link=CORE,
+        when=has_health_port,
     ),
     ChangeRule(
         code="GEN-CHG-064",
@@ -273,6 +289,14 @@ NETWORK = (
         when=lambda _change, field: (
             not (len(sequence(field.old)) == 1 and sequence(field.old) == sequence(field.new)[:1])
         ),
+    ),
+    ChangeRule(
+        code="GEN-CHG-089",
+        kinds=RANGES,
+        paths=("spec.cidrs",),
+        effect=Effect.NONE,
+        reason="Services may have addresses of the second family from now on",
+        link="https://kubernetes.io/docs/tasks/network/extend-service-ip-ranges/",
     ),
     ChangeRule(
         code="GEN-CHG-079",
