@@ -115,6 +115,7 @@ DEFINITIONS = (
         paths=(_SCHEMA,),
         effect=Effect.DATA_LOSS,
         reason="what objects have in this field is gone from every read, and from what is stored when they are written",
+        instead="read the upgrade notes, and copy what objects have in it to where it is kept from now on, before",
         link="https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning",
         when=drops_field,
         settles=True,
