@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
+from generator.model.change import ABSENT
+
 Schema: TypeAlias = dict[str, Any]
 Steps: TypeAlias = tuple[str | int, ...]
 
@@ -18,11 +20,16 @@ DEEP = 4
 
 
 class Mutation(NamedTuple):
-    """One field at `path` that was changed, taken away or added."""
+    """One field at `path` that is changed, taken away (its value is `ABSENT`) or added."""
 
     how: str
     path: Steps
-    manifest: dict[str, Any]
+    value: Any
+
+    def of(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        """Return a manifest with the change; what did not change is shared."""
+        made: dict[str, Any] = _with(manifest, self.path, self.value)
+        return made
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -85,39 +92,39 @@ class Schemas:
 
 
 def mutations(manifest: dict[str, Any], schemas: Schemas) -> Iterator[Mutation]:
-    """Yield copies of a manifest, each with one field changed, taken away or added."""
-    yield from _of(manifest, manifest, schemas.kinds.get(manifest["kind"], {}), (), schemas)
+    """Yield what can be changed of a manifest, taken away from it or added to it, field by field."""
+    yield from _of(manifest, schemas.kinds.get(manifest["kind"], {}), (), schemas)
 
 
-def _of(whole: Any, part: Any, schema: Schema, path: Steps, schemas: Schemas) -> Iterator[Mutation]:
+def _of(part: Any, schema: Schema, path: Steps, schemas: Schemas) -> Iterator[Mutation]:
     if path in FIXED or (path and path[-1] in SERVERS):
         return
     if len(path) > 1 or (path and not isinstance(part, dict)):
-        yield Mutation("without", path, without(whole, path))
+        yield Mutation("without", path, ABSENT)
     if isinstance(part, dict):
         for key, value in part.items():
-            yield from _of(whole, value, schemas.below(schema, key), (*path, key), schemas)
-        yield from _added(whole, part, schema, path, schemas)
+            yield from _of(value, schemas.below(schema, key), (*path, key), schemas)
+        yield from _added(part, schema, path, schemas)
     elif isinstance(part, list):
         for number, item in enumerate(part):
-            yield from _of(whole, item, schemas.below(schema, number), (*path, number), schemas)
-        yield from (Mutation("longer", (*path, len(part)), _with(whole, path, [*part, item])) for item in _more(part))
+            yield from _of(item, schemas.below(schema, number), (*path, number), schemas)
+        yield from (Mutation("longer", (*path, len(part)), item) for item in _more(part))
         if len(part) > 1:
-            yield Mutation("turned", path, _with(whole, path, [*reversed(part)]))
+            yield Mutation("turned", path, [*reversed(part)])
     else:
-        yield from (Mutation("other", path, _with(whole, path, value)) for value in others(part, schema))
+        yield from (Mutation("other", path, value) for value in others(part, schema))
 
 
-def _added(whole: Any, part: dict[str, Any], schema: Schema, path: Steps, schemas: Schemas) -> Iterator[Mutation]:
+def _added(part: dict[str, Any], schema: Schema, path: Steps, schemas: Schemas) -> Iterator[Mutation]:
     known = schemas.whole(schema)
     for key in known.get("properties", {}):
         if key not in part and key not in SERVERS and (*path, key) not in FIXED:
             value = schemas.sample(schemas.below(schema, key))
             if value is not None:
-                yield Mutation("with", (*path, key), _with(whole, (*path, key), value))
+                yield Mutation("with", (*path, key), value)
     inner = known.get("additionalProperties")
     if isinstance(inner, dict) and (value := schemas.sample(inner)) is not None:
-        yield Mutation("with", (*path, "aaa"), _with(whole, (*path, "aaa"), value))
+        yield Mutation("with", (*path, "aaa"), value)
 
 
 def _more(part: list[Any]) -> Iterator[Any]:
@@ -145,30 +152,24 @@ def others(value: Any, schema: Schema) -> Iterator[Any]:
                 yield f"{value[: number.start()]}{int(number[0]) + 1}{value[number.end() :]}"
 
 
-def without(whole: Any, path: Steps) -> Any:
-    """Return a copy without a field."""
-    made = copy.deepcopy(whole)
-    part = made
-    for step in path[:-1]:
-        part = part[step]
-    del part[path[-1]]
-    return made
-
-
 def _with(whole: Any, path: Steps, value: Any) -> Any:
     if not path:
         return value
     made = copy.copy(whole)
-    if isinstance(made, dict) and path[0] not in made:
+    if value is ABSENT and len(path) == 1:
+        del made[path[0]]
+    elif path[0] in made if isinstance(made, dict) else path[0] < len(made):
+        made[path[0]] = _with(whole[path[0]], path[1:], value)
+    elif isinstance(made, dict):
         made[path[0]] = value
     else:
-        made[path[0]] = _with(whole[path[0]], path[1:], value)
+        made.append(value)
     return made
 
 
 def added_by_the_server(manifest: dict[str, Any], stored: dict[str, Any]) -> Iterator[Mutation]:
-    """Yield copies of a manifest, each with one field that the server filled in by itself."""
-    yield from (Mutation("default", path, _with(manifest, path, value)) for path, value in _more_in(manifest, stored))
+    """Yield the fields that the server filled in by itself."""
+    yield from (Mutation("default", path, value) for path, value in _more_in(manifest, stored))
 
 
 def _more_in(part: Any, other: Any, path: Steps = ()) -> Iterator[tuple[Steps, Any]]:
