@@ -258,16 +258,18 @@ def test_bonds_and_vlans_become_complete_files_that_nothing_copies(ml50: Cluster
     )
     files: dict[str, str] = {path: str(text) for path, text in interface_files(bonded).items()}
     assert {path.rpartition("/")[2] for path in files if path.startswith("network/cpu-01/")} == {
-        "20-bond0.netdev", "30-bond0.network", "30-eno1.network", "30-eno3.network", "20-bond0.20.netdev",
-        "30-bond0.20.network",
+        "05-bond0.netdev", "05-bond0.network", "05-eno1.network", "05-eno3.network", "05-bond0.20.netdev",
+        "05-bond0.20.network",
     }  # fmt: skip
-    bond = files["network/cpu-01/30-bond0.network"]
+    bond = files["network/cpu-01/05-bond0.network"]
     for line in ("Address=10.10.0.131/22", "Gateway=10.10.0.1", "DNS=10.10.0.2", "VLAN=bond0.20", "MTUBytes=9000"):
         assert f"\n{line}\n" in bond, line
-    assert "Bond=bond0\n" in files["network/cpu-01/30-eno3.network"]
-    assert "Kind=bond" in files["network/cpu-01/20-bond0.netdev"]
-    assert "Id=20" in files["network/cpu-01/20-bond0.20.netdev"]
-    assert "Address=10.20.0.131/22" in files["network/cpu-01/30-bond0.20.network"]
+    assert "Bond=bond0\n" in files["network/cpu-01/05-eno3.network"]
+    assert "Kind=bond" in files["network/cpu-01/05-bond0.netdev"]
+    assert "Id=20" in files["network/cpu-01/05-bond0.20.netdev"]
+    assert "Address=10.20.0.131/22" in files["network/cpu-01/05-bond0.20.network"]
+    # The first file that matches wins.
+    assert all(path.rpartition("/")[2] < "10-netplan-" for path in files)
     assert "sudo cp network/$(hostname -s)/*" in steps(bonded)
     # What prepare.sh copies lies below node/.
     assert not [path for path in bootstrap(bonded) if "/node/" in path and "systemd/network" in path]
@@ -277,10 +279,10 @@ def test_bonds_and_vlans_become_complete_files_that_nothing_copies(ml50: Cluster
 def test_a_tagged_bond_lies_on_the_bond(ml50: Cluster) -> None:
     node = structs.replace(ml50.networks.node, interface="bond0.10", bond=("eno1", "eno3"), vlan=10)
     files: dict[str, str] = {path: str(text) for path, text in interface_files(with_networks(ml50, node=node)).items()}
-    assert "Name=bond0\nKind=bond" in files["network/cp-1/20-bond0.netdev"]
-    assert "Bond=bond0\n" in files["network/cp-1/30-eno1.network"]
-    assert "VLAN=bond0.10\n" in files["network/cp-1/30-bond0.network"]
-    assert "Address=10.10.0.11/22" in files["network/cp-1/30-bond0.10.network"]
+    assert "Name=bond0\nKind=bond" in files["network/cp-1/05-bond0.netdev"]
+    assert "Bond=bond0\n" in files["network/cp-1/05-eno1.network"]
+    assert "VLAN=bond0.10\n" in files["network/cp-1/05-bond0.network"]
+    assert "Address=10.10.0.11/22" in files["network/cp-1/05-bond0.10.network"]
 
 
 def test_disks_are_named_stably(ml50: Cluster, a30: Cluster) -> None:
@@ -339,6 +341,18 @@ def test_the_upgrade_keeps_the_patches_of_gpu_nodes(ml50: Cluster) -> None:
     document = upgrade_document(ml50)
     assert document["apply"]["patches"] == document["node"]["patches"] == {"directory": "/etc/kubernetes/patches"}
     assert document["apply"]["kubernetesVersion"] == "v1.35.3"
+
+
+def test_an_upgrade_begins_with_a_backup_and_takes_each_node_from_drain_to_uncordon(ml50: Cluster) -> None:
+    """In the order of upstream's page on upgrading kubeadm clusters."""
+    text = str(steps(ml50)).partition("another version of Kubernetes")[2]
+    words = (
+        "Back up etcd", "copy this whole folder anew", "kubeadm's package first", "prepare.sh", "kubeadm upgrade apply",
+        "kubeadm upgrade node", "kubectl drain", "kubelet and kubectl", "restart kubelet", "kubectl uncordon",
+    )  # fmt: skip
+    places = [text.find(word) for word in words]
+    assert -1 not in places
+    assert places == sorted(places)
 
 
 def test_every_eviction_signal_is_named(ml50: Cluster) -> None:
