@@ -227,7 +227,7 @@ def test_mirrors_and_proxy_reach_the_nodes(ml50: Cluster) -> None:
         ntp=(),
         mirrors=(
             Mirror(registry="docker.io", mirror="harbor.example.org/hub"),
-            Mirror(registry="quay.io", mirror="https://harbor.example.org"),
+            Mirror(registry="quay.io", mirror="harbor.example.org"),
         ),
         proxy=Proxy(http="http://proxy.example.org:3128", no_proxy=("10.99.0.0/16",)),
     )
@@ -383,7 +383,7 @@ PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
 
 
 def test_one_ca_of_the_site_is_trusted_by_all(ml50: Cluster) -> None:
-    mirrors = (Mirror(registry="quay.io", mirror="https://harbor.example.org"),)
+    mirrors = (Mirror(registry="quay.io", mirror="harbor.example.org"),)
     cluster = structs.replace(ml50, site=structs.replace(ml50.site, ca=PEM, mirrors=mirrors))
     server = kinds(cluster)["ClusterConfiguration"]["apiServer"]
     assert named(server["extraArgs"])["oidc-ca-file"] == "/etc/kubernetes/site-ca.crt"
