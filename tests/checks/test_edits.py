@@ -75,3 +75,11 @@ def test_paths_of_edits_begin_as_those_of_findings_do() -> None:
         for edit in loaded(file).findings[number].edits:
             assert edit.at[0] != "spec"
             assert edit.at[0] in BESIDE_SPEC or edit.at[0]
+
+
+@pytest.mark.parametrize(
+    ("file", "mirror"), [("api", "a.lab.example.org/docker"), ("api-plain", "a.lab.example.org:5000")]
+)
+def test_where_a_registrys_api_begins_is_taken_out_of_a_mirror(file: str, mirror: str) -> None:
+    one = loaded(FILES / "rules" / f"GEN-SITE-015-{file}.yaml")
+    assert after(one, *one.findings).document.value["spec"]["site"]["mirrors"][0]["mirror"] == mirror
