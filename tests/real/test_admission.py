@@ -1,12 +1,10 @@
 """What the API server itself says to jobs, pods and PodGroups in a team's namespace."""
 
-import re
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
-from reference import ROOT
+from documented import of_teams
 
 from generator.components import JOBS as JOB_KINDS
 from generator.components.common import OIDC_PREFIX
@@ -505,11 +503,8 @@ def test_a_token_of_an_account_never_becomes_a_secret(team: "ApiServer") -> None
     assert (status, "tokens of accounts end with their pods" in message) == (422, True), message
 
 
-MANIFESTS = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "docs/teams.md").read_text(), re.DOTALL | re.MULTILINE)
-
-
-@pytest.mark.parametrize("text", MANIFESTS, ids=["a gang", "without GPUs", "a service"])
-def test_what_teams_are_told_to_write_is_taken(team: "ApiServer", text: str) -> None:
-    manifest = yaml.safe_load(text)
+@pytest.mark.parametrize("name", of_teams())
+def test_what_teams_are_told_to_write_is_taken(team: "ApiServer", name: str) -> None:
+    manifest = of_teams()[name]
     manifest["metadata"]["namespace"] = TEAM
     assert team.create(manifest, by=ALICE) == (201, "")
