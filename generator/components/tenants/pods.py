@@ -2,16 +2,21 @@
 
 from collections.abc import Sequence
 
+from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
-from generator.components.kueue import PRIORITY
+from generator.components.kueue import PREFIX, PRIORITY
 from generator.components.queues import BATCH
 from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, policy, resources
 from generator.components.volcano import SCHEDULER
+from generator.model.gpus import GPU, VENDOR
 
-GATE = "kueue.x-k8s.io/admission"
-PODSET = "kueue.x-k8s.io/podset"
-ALLOWED = "priority.gen.internal/"
+GATE = f"{PREFIX}admission"
+PODSET = f"{PREFIX}podset"
+ALLOWED = f"priority.{OWN_LABELS}/"
 """Begins a label of a team's namespace; a class of jobs follows that the team may use."""
+ANNOTATIONS = "?metadata.?annotations.orValue({})"
+DEVICES = "key.contains('cdi.k8s.io/')"
+NO_DEVICES = f"leave annotations of cdi.k8s.io out: who asks for {GPU} gets its devices without them"
 
 
 def pods() -> Manifest:
@@ -67,9 +72,8 @@ def pod_rules() -> dict[str, str]:
         f"variables.containers.all(c, ['cpu', 'memory'].all(r, {counted}))":
         "give every container requests for cpu and memory: quotas count requests",
         "variables.runtime == ''":
-        "leave runtimeClassName out: a pod that asks for nvidia.com/gpu gets its GPUs without it",
-        "!variables.annotations.exists(key, key.contains('cdi.k8s.io/'))":
-        "leave annotations of cdi.k8s.io out: who asks for nvidia.com/gpu gets its devices without them",
+        f"leave runtimeClassName out: a pod that asks for {GPU} gets its GPUs without it",
+        f"!variables.annotations.exists(key, {DEVICES})": NO_DEVICES,
         "variables.controller || variables.podset in ['', variables.before]":
         f"leave the label {PODSET} out of pods and templates: Kueue writes it where it has let a job in",
     }  # fmt: skip
@@ -82,12 +86,12 @@ def pod_variables(pod: str) -> dict[str, str]:
         "containers": f"{spec}.containers + {spec}.?initContainers.orValue([])",
         # The API server demands limits for extended resources.
         "gpu": "variables.containers.exists(c, has(c.resources) && has(c.resources.limits)"
-        " && c.resources.limits.exists(r, r.startsWith('nvidia.com/')))",
+        f" && c.resources.limits.exists(r, r.startsWith('{VENDOR}')))",
         "scheduler": f"{spec}.?schedulerName.orValue('default-scheduler')",
         "priority": f"{spec}.?priorityClassName.orValue('')",
         "runtime": f"{spec}.?runtimeClassName.orValue('')",
         "class": label(pod, PRIORITY),
-        "annotations": f"{pod}.?metadata.?annotations.orValue({{}})",
+        "annotations": f"{pod}.{ANNOTATIONS}",
         "controller": BY_CONTROLLER,
         "podset": label(pod, PODSET),
     }
