@@ -185,6 +185,11 @@ def annotated(manifest: Object) -> Object:
     return manifest | {"metadata": manifest["metadata"] | {"labels": {}, "annotations": QUEUE}}
 
 
+def asking(cpu: str, memory: str, limits: Object | None = None) -> Object:
+    """Return the part of a container that requests something."""
+    return {"resources": {"requests": {"cpu": cpu, "memory": memory}, "limits": limits or {}}}
+
+
 VOLCANO_PLACES = {"schedulerName": "volcano"}
 GANG = "scheduling.volcano.sh/group-min-member"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
@@ -221,6 +226,7 @@ GPU_FIRST = {"initContainers": [{"name": "init", "image": "example.org/train:1"}
         pytest.param(owned(pod(), "Job", "batch/v1"), JOBS, id="a pod of a job"),
         pytest.param(job_set(QUEUE | {PRIORITY_LABEL: "low"}), ALICE, id="a JobSet of a class that the team may use"),
         pytest.param(pod_group(), VOLCANO, id="a PodGroup that Volcano makes"),
+        pytest.param(pod(container=asking("1m", "1")), ALICE, id="a pod that requests little"),
     ],
 )
 def test_a_way_through_the_queue_is_open(team: "ApiServer", manifest: Object, who: "Identity") -> None:
@@ -331,6 +337,29 @@ def each_hour(inner: Object) -> Object:
         pytest.param(each_hour(gang(2, None)), ALICE, NO_GANG, id="the same each hour"),
         pytest.param(vcjob(), ADMIN, "Kueue cannot hold Volcano's own jobs back", id="a job of Volcano's"),
         pytest.param(pod_group(), ADMIN, "PodGroups are made from jobs", id="a person's PodGroup"),
+        pytest.param(pod(container=asking("0", "1Gi")), ALICE, NO_REQUESTS, id="a request for no CPU"),
+        pytest.param(pod(container=asking("1", "0")), ALICE, NO_REQUESTS, id="a request for no memory"),
+        pytest.param(pod(container=asking("0", "1Gi", {"cpu": "8"})), ALICE, NO_REQUESTS, id="a limit, and no request"),
+        pytest.param(
+            pod(container={"resources": {"limits": {"cpu": "0", "memory": "0"}}}),
+            ALICE,
+            NO_REQUESTS,
+            id="limits of nothing",
+        ),
+        pytest.param(
+            pod(spec={"initContainers": [{"name": "i", "image": "x"} | asking("0", "1Gi")]}),
+            ALICE,
+            NO_REQUESTS,
+            id="an init container that requests nothing",
+        ),
+        pytest.param(job(container=asking("0", "0")), ALICE, NO_REQUESTS, id="a job that requests zero"),
+        pytest.param(
+            job(container={"resources": {"limits": {"cpu": "0m", "memory": "0Gi"}}}),
+            ALICE,
+            NO_REQUESTS,
+            id="a job with limits of nothing",
+        ),
+        pytest.param(cron_job(container=asking("0.0", "1Gi")), ALICE, NO_REQUESTS, id="the same every night"),
     ],
 )
 def test_a_way_round_the_queue_is_closed(team: "ApiServer", manifest: Object, who: "Identity", told: str) -> None:

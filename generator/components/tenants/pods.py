@@ -17,6 +17,8 @@ ALLOWED = f"priority.{OWN_LABELS}/"
 ANNOTATIONS = "?metadata.?annotations.orValue({})"
 DEVICES = "key.contains('cdi.k8s.io/')"
 NO_DEVICES = f"leave annotations of cdi.k8s.io out: who asks for {GPU} gets its devices without them"
+ASKED = "c.?resources.?requests[?r].or(c.?resources.?limits[?r]).orValue('0')"
+"""A limit alone becomes the request: in pods at once, in templates when pods are made of them."""
 
 
 def pods() -> Manifest:
@@ -57,7 +59,7 @@ def templates(name: str, kinds: Sequence[tuple[str, list[str]]], path: str) -> M
 
 def pod_rules() -> dict[str, str]:
     """Return the rules that pods and their templates share, each with what to do."""
-    counted = "r in c.?resources.?requests.orValue({}) || r in c.?resources.?limits.orValue({})"
+    more = f"quantity(string({ASKED})).isGreaterThan(quantity('0'))"
     return {
         f"variables.scheduler in ['default-scheduler', '{SCHEDULER}']":
         f"schedulerName may be {SCHEDULER} or left out",
@@ -69,8 +71,8 @@ def pod_rules() -> dict[str, str]:
         "priorityClassName is of a class that this team may not use: its administrator gives classes to teams",
         allowed("variables.class"):
         f"the label {PRIORITY} names a class that this team may not use: its administrator gives classes to teams",
-        f"variables.containers.all(c, ['cpu', 'memory'].all(r, {counted}))":
-        "give every container requests for cpu and memory: quotas count requests",
+        f"variables.containers.all(c, ['cpu', 'memory'].all(r, {more}))":
+        "give every container requests for cpu and memory, of more than 0: quotas count requests",
         "variables.runtime == ''":
         f"leave runtimeClassName out: a pod that asks for {GPU} gets its GPUs without it",
         f"!variables.annotations.exists(key, {DEVICES})": NO_DEVICES,
