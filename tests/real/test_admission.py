@@ -8,18 +8,21 @@ from documented import of_teams
 
 from generator.components import JOBS as JOB_KINDS
 from generator.components.common import OIDC_PREFIX
+from generator.components.kueue import TEAM as TEAM_LABEL
 from generator.components.queues import queues
 from generator.components.tenants import tenants
 from generator.model.cluster import Cluster
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from apiserver import ApiServer, Identity
 
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.real
 
 Object = dict[str, Any]
-TEAM, OTHER = "vision", "platform"
+TEAM, OTHER, TRUSTED = "vision", "platform", "trusted"
 QUEUE = {"kueue.x-k8s.io/queue-name": "default"}
 GATED = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
 GPU = {"resources": {"limits": {"nvidia.com/gpu": "8", "cpu": "4", "memory": "8Gi"}}}
@@ -48,6 +51,7 @@ def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
     api.install("kueue/v0.18.3/crds", "volcano/v1.14.1/crds", "cilium/1.20.0/crds", "jobset/v0.12.0/crds")
     api.namespace(OTHER)
     api.namespace(TEAM)
+    api.namespace(TRUSTED, {TEAM_LABEL: TRUSTED, "pod-security.kubernetes.io/enforce": "privileged"})
     api.apply(deployment("older"))  # from before the rules
     runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}}
     api.apply(runtime | {"handler": "nvidia"})  # as the GPU operator makes it
@@ -177,12 +181,17 @@ def template_labels(manifest: Object, labels: Object) -> Object:
     return found
 
 
-def elsewhere(manifest: Object) -> Object:
-    return manifest | {"metadata": manifest["metadata"] | {"namespace": OTHER}}
+def elsewhere(manifest: Object, namespace: str = OTHER) -> Object:
+    return manifest | {"metadata": manifest["metadata"] | {"namespace": namespace}}
 
 
 def annotated(manifest: Object) -> Object:
     return manifest | {"metadata": manifest["metadata"] | {"labels": {}, "annotations": QUEUE}}
+
+
+def mounted(*volumes: Object) -> Object:
+    """Return the part of a pod's spec that has volumes."""
+    return {"volumes": [{"name": f"v{number}"} | one for number, one in enumerate(volumes)]}
 
 
 def asking(cpu: str, memory: str, limits: Object | None = None) -> Object:
@@ -190,12 +199,35 @@ def asking(cpu: str, memory: str, limits: Object | None = None) -> Object:
     return {"resources": {"requests": {"cpu": cpu, "memory": memory}, "limits": limits or {}}}
 
 
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 VOLCANO_PLACES = {"schedulerName": "volcano"}
 GANG = "scheduling.volcano.sh/group-min-member"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 URGENT = QUEUE | {PRIORITY_LABEL: "urgent"}
 ADMITTED = {"kueue.x-k8s.io/podset": "main"}
 LIMITS_ONLY = {"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
+MOUNTABLE: list[Object] = [
+    {"configMap": {"name": "one"}},
+    {"csi": {"driver": "x.example.org"}},
+    {"downwardAPI": {"items": []}},
+    {"emptyDir": {}},
+    {"ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}},
+    {"image": {"reference": "example.org/data:1"}},
+    {"persistentVolumeClaim": {"claimName": "one"}},
+    {"projected": {"sources": []}},
+    {"secret": {"secretName": "one"}},
+    {},
+]
+NODE_PATH: Object = {"hostPath": {"path": "/dev"}}
+SERVERS: dict[str, Object] = {
+    "nfs": {"nfs": {"server": "10.10.0.171", "path": "/"}},
+    "iscsi": {"iscsi": {"targetPortal": "10.10.0.171:3260", "iqn": "iqn.2026-01.org.example:one", "lun": 0}},
+    "fc": {"fc": {"targetWWNs": ["50060e801049cfd1"], "lun": 0}},
+    "cephfs": {"cephfs": {"monitors": ["10.10.0.131:6789"]}},
+    "rbd": {"rbd": {"monitors": ["10.10.0.131:6789"], "image": "one"}},
+    "glusterfs": {"glusterfs": {"endpoints": "one", "path": "one"}},
+    "flexVolume": {"flexVolume": {"driver": "example.org/one"}},
+}
 SLICE = {"resources": {"limits": {"nvidia.com/mig-1g.6gb": "1", "cpu": "1", "memory": "1Gi"}}}
 GPU_FIRST = {"initContainers": [{"name": "init", "image": "example.org/train:1"} | GPU]}
 
@@ -226,6 +258,13 @@ GPU_FIRST = {"initContainers": [{"name": "init", "image": "example.org/train:1"}
         pytest.param(owned(pod(), "Job", "batch/v1"), JOBS, id="a pod of a job"),
         pytest.param(job_set(QUEUE | {PRIORITY_LABEL: "low"}), ALICE, id="a JobSet of a class that the team may use"),
         pytest.param(pod_group(), VOLCANO, id="a PodGroup that Volcano makes"),
+        pytest.param(pod(spec=mounted(*MOUNTABLE)), ALICE, id="volumes by which a pod reaches no server"),
+        pytest.param(job(spec=mounted(*MOUNTABLE)), ALICE, id="a job with such volumes"),
+        pytest.param(elsewhere(pod(spec=mounted(SERVERS["nfs"]))), ADMIN, id="a server outside the teams' namespaces"),
+        pytest.param(
+            elsewhere(pod(spec=mounted(NODE_PATH)), TRUSTED), ADMIN, id="a path of the node in a privileged team"
+        ),
+        pytest.param(elsewhere(job(spec=mounted(NODE_PATH)), TRUSTED), ADMIN, id="a job with one there"),
         pytest.param(pod(container=asking("1m", "1")), ALICE, id="a pod that requests little"),
     ],
 )
@@ -242,6 +281,7 @@ PRIORITY = "priorityClassName may be one that begins with batch-"
 
 NOT_OWNER = "leave ownerReferences with controller: true to controllers"
 MARKED = "leave the label kueue.x-k8s.io/podset out"
+NO_SERVERS = "mount claims, not servers"
 NO_REQUESTS = "give every container requests"
 RUNTIME = "leave runtimeClassName out"
 CLASS = "put the label kueue.x-k8s.io/priority-class on it"
@@ -421,6 +461,14 @@ def test_a_queue_cannot_be_taken_off_again(team: "ApiServer") -> None:
 @pytest.mark.parametrize("manifest", [pod_group(), vcjob()], ids=["PodGroup", "Volcano Job"])
 def test_members_have_no_right_to_volcanos_objects(team: "ApiServer", manifest: Object) -> None:
     assert team.create(manifest, by=ALICE)[0] == 403
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize("made", [pod, job, cron_job])
+def test_a_node_connects_to_no_server_for_a_pod(team: "ApiServer", made: "Callable[..., Object]", kind: str) -> None:
+    """Kubelet would, with the node's own address, which servers of storage trust."""
+    status, message = team.create(made(spec=mounted(SERVERS[kind])), by=ALICE)
+    assert (status, NO_SERVERS in message) == (422, True), message
 
 
 def test_members_cannot_take_the_gate_off_a_pod(team: "ApiServer") -> None:

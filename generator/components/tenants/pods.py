@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from generator.components.common import OWN_LABELS
+from generator.components.common import OWN_LABELS, RESTRICTED_VOLUMES
 from generator.components.component import Manifest
 from generator.components.kueue import PREFIX, PRIORITY
 from generator.components.queues import BATCH
@@ -60,6 +60,8 @@ def templates(name: str, kinds: Sequence[tuple[str, list[str]]], path: str) -> M
 def pod_rules() -> dict[str, str]:
     """Return the rules that pods and their templates share, each with what to do."""
     more = f"quantity(string({ASKED})).isGreaterThan(quantity('0'))"
+    # Pod Security judges paths of the node: a privileged team may mount them.
+    taken = " || ".join(f"has(v.{kind})" for kind in (*RESTRICTED_VOLUMES, "hostPath"))
     return {
         f"variables.scheduler in ['default-scheduler', '{SCHEDULER}']":
         f"schedulerName may be {SCHEDULER} or left out",
@@ -73,6 +75,8 @@ def pod_rules() -> dict[str, str]:
         f"the label {PRIORITY} names a class that this team may not use: its administrator gives classes to teams",
         f"variables.containers.all(c, ['cpu', 'memory'].all(r, {more}))":
         "give every container requests for cpu and memory, of more than 0: quotas count requests",
+        f"variables.volumes.all(v, {taken})":
+        "mount claims, not servers (nfs, iscsi and the like): the node would connect to them with its own address",
         "variables.runtime == ''":
         f"leave runtimeClassName out: a pod that asks for {GPU} gets its GPUs without it",
         f"!variables.annotations.exists(key, {DEVICES})": NO_DEVICES,
@@ -89,6 +93,7 @@ def pod_variables(pod: str) -> dict[str, str]:
         # The API server demands limits for extended resources.
         "gpu": "variables.containers.exists(c, has(c.resources) && has(c.resources.limits)"
         f" && c.resources.limits.exists(r, r.startsWith('{VENDOR}')))",
+        "volumes": f"{spec}.?volumes.orValue([])",
         "scheduler": f"{spec}.?schedulerName.orValue('default-scheduler')",
         "priority": f"{spec}.?priorityClassName.orValue('')",
         "runtime": f"{spec}.?runtimeClassName.orValue('')",
