@@ -471,6 +471,95 @@ def test_a_node_connects_to_no_server_for_a_pod(team: "ApiServer", made: "Callab
     assert (status, NO_SERVERS in message) == (422, True), message
 
 
+TOPOLOGY = {"name": "kueue.x-k8s.io/topology"}
+HELD_PATH = f"/api/v1/namespaces/{TEAM}/pods/held"
+
+
+@pytest.fixture(scope="module")
+def held(team: "ApiServer") -> Object:
+    """A GPU pod that Kueue holds, in a team whose account may change pods, as an operator's Role lets it."""
+    gates = {"schedulingGates": [*GATED["schedulingGates"], TOPOLOGY, SITES]}
+    made = pod(QUEUE | ADMITTED, VOLCANO_PLACES | gates, GPU)
+    made["metadata"] |= {"name": "held", "finalizers": ["batch.kubernetes.io/job-tracking"]}
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": "autoscaler", "namespace": TEAM},
+        "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "patch", "update"]}],
+    }
+    team.apply(role)
+    binding = bind("autoscaler", "autoscaler", f"system:serviceaccounts:{TEAM}", TEAM)
+    team.apply(binding | {"roleRef": binding["roleRef"] | {"kind": "Role"}})
+    assert team.create(made, by=KUEUE, dry=False) == (201, "")
+    found: Object = team.request("GET", HELD_PATH)[1]
+    free = found | {"spec": found["spec"] | {"schedulingGates": []}}
+    team.wait("the rule holds", lambda: team.update(free, by=OWN_ACCOUNT)[0] == 422)
+    return found
+
+
+def without_gate(manifest: Object, name: str) -> None:
+    gates = manifest["spec"]["schedulingGates"]
+    manifest["spec"]["schedulingGates"] = [one for one in gates if one["name"] != name]
+
+
+SITES = {"name": "example.org/quota"}
+GATES, LABELS = "leave gates that begin", "leave labels that begin"
+HOLDS: "dict[str, tuple[Callable[[Object], object], str]]" = {
+    "the gate of admission": (lambda one: without_gate(one, GATED["schedulingGates"][0]["name"]), GATES),
+    "the gate of topology": (lambda one: without_gate(one, TOPOLOGY["name"]), GATES),
+    "a label that goes": (lambda one: one["metadata"]["labels"].pop("kueue.x-k8s.io/podset"), LABELS),
+    "a label that changes": (lambda one: one["metadata"]["labels"].update(dict.fromkeys(QUEUE, "x")), LABELS),
+    "a label that comes": (lambda one: one["metadata"]["labels"].update({"kueue.x-k8s.io/managed": "true"}), LABELS),
+    "devices": (lambda one: one["metadata"].update(devices(one)["metadata"]), "leave annotations of cdi.k8s.io out"),
+}
+
+
+@pytest.mark.parametrize(("change", "told"), HOLDS.values(), ids=HOLDS)
+def test_an_account_that_may_change_pods_does_not_let_them_in(
+    team: "ApiServer", held: Object, change: "Callable[[Object], object]", told: str
+) -> None:
+    changed = deepcopy(held)
+    change(changed)
+    for who in (OWN_ACCOUNT, ADMIN):
+        status, message = team.update(changed, by=who)
+        assert (status, told in message) == (422, True), message
+
+
+@pytest.mark.parametrize("who", [OWN_ACCOUNT, ADMIN, JOBS], ids=["the team's account", "a person", "a controller"])
+def test_everybody_may_change_what_is_not_kueues(team: "ApiServer", held: Object, who: "Identity") -> None:
+    changed = deepcopy(held)
+    without_gate(changed, SITES["name"])
+    changed["metadata"]["labels"]["app"] = "train"
+    changed["metadata"]["annotations"] = {"example.org/note": "x"}
+    changed["metadata"]["finalizers"] = []
+    assert team.update(changed, by=who) == (200, "")
+
+
+BELOW: dict[str, Object] = {
+    "ephemeralcontainers": {"spec": {"ephemeralContainers": [{"name": "debug", "image": "example.org/debug:1"}]}},
+    "resize": {
+        "spec": {"containers": [{"name": "main", "resources": {"limits": {"cpu": "5"}, "requests": {"cpu": "5"}}}]}
+    },
+    "status": {"status": {"message": "waits"}},
+}
+
+
+@pytest.mark.parametrize("part", BELOW)
+@pytest.mark.parametrize("who", [ADMIN, JOBS], ids=["a person", "a controller"])
+def test_the_rule_of_changes_leaves_parts_of_a_pod(team: "ApiServer", held: Object, part: str, who: "Identity") -> None:
+    assert held["metadata"]["name"] == "held"
+    path = f"{HELD_PATH}/{part}?dryRun=All"
+    status, answer = team.request("PATCH", path, BELOW[part], by=who, patch="strategic-merge-patch+json")
+    assert status == 200, answer
+
+
+def test_kueue_lets_a_pod_in(team: "ApiServer", held: Object) -> None:
+    changed = deepcopy(held)
+    changed["spec"]["schedulingGates"] = []
+    changed["metadata"]["labels"]["kueue.x-k8s.io/tas"] = "true"
+    assert team.update(changed, by=KUEUE) == (200, "")
+
+
 def test_members_cannot_take_the_gate_off_a_pod(team: "ApiServer") -> None:
     held = pod(spec=VOLCANO_PLACES | GATED, container=GPU)
     team.create(held, dry=False)

@@ -7,7 +7,7 @@ Each is a ValidatingAdmissionPolicy, so that it holds while Kueue is down.
 from generator.components.component import Manifest
 from generator.components.jobs import JOB, SERVICES, Jobs, by_group, sorted_kinds
 from generator.components.kueue import PREFIX, PRIORITY, QUEUE
-from generator.components.tenants.pods import allowed, label, pod_variables, pods, templates
+from generator.components.tenants.pods import allowed, changes, label, pod_variables, pods, templates
 from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, binding, policy, resources
 from generator.components.volcano import GANG, JOB_GROUPS
 
@@ -31,6 +31,7 @@ def policies(jobs: Jobs) -> tuple[Manifest, ...]:
         owners(jobs),
         priorities(jobs),
         pods(),
+        changes(),
         templates("gen-pod-templates", by_group(BUILT_IN), "template"),
         templates("gen-cron-job-templates", [CRON_JOBS], "jobTemplate.spec.template"),
         gangs("gen-gangs", "jobs", "", jobs),

@@ -41,6 +41,32 @@ def pods() -> Manifest:
     )  # fmt: skip
 
 
+def changes() -> Manifest:
+    """Leave to controllers what Kueue holds a pod by, its gates, and by what it counts it, its labels; and keep devices
+    out that were not counted. An account of the team's may change pods, as Ray's autoscaler does.
+    """
+    gates = "spec.?schedulingGates.orValue([])"
+    return policy(
+        "gen-pod-changes",
+        [resources("", ["pods"], "UPDATE")],
+        validations={
+            f"variables.controller || oldObject.{gates}.all(g, !g.name.startsWith('{PREFIX}')"
+            f" || object.{gates}.exists(kept, kept.name == g.name))":
+            f"leave gates that begin with {PREFIX} to Kueue: it takes them off when the quota has room for the pod",
+            "variables.controller || [variables.before, variables.after].all(some, some.all(key,"
+            f" !key.startsWith('{PREFIX}') || key in variables.before && key in variables.after"
+            " && variables.before[key] == variables.after[key]))":
+            f"leave labels that begin with {PREFIX} as they are: Kueue counts a pod by them",
+            f"object.{ANNOTATIONS}.all(key, !({DEVICES}) || key in oldObject.{ANNOTATIONS})": NO_DEVICES,
+        },
+        variables={
+            "controller": BY_CONTROLLER,
+            "before": "oldObject.metadata.?labels.orValue({})",
+            "after": "object.metadata.?labels.orValue({})",
+        },
+    )  # fmt: skip
+
+
 def templates(name: str, kinds: Sequence[tuple[str, list[str]]], path: str) -> Manifest:
     """Demand the same of templates, at `path` below `spec`: a mistake is told when the job is made, not when it has
     waited its turn. What controllers do to a job that is there is theirs: Kueue starts those from before the rules.
