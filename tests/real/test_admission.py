@@ -199,6 +199,13 @@ def asking(cpu: str, memory: str, limits: Object | None = None) -> Object:
     return {"resources": {"requests": {"cpu": cpu, "memory": memory}, "limits": limits or {}}}
 
 
+def unasked_job_set() -> Object:
+    """A JobSet, in whose Jobs containers request nothing."""
+    found = job_set(QUEUE | {PRIORITY_LABEL: "low"})
+    found["spec"]["replicatedJobs"][0]["template"]["spec"] = job(container={})["spec"]
+    return found
+
+
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 VOLCANO_PLACES = {"schedulerName": "volcano"}
 GANG = "scheduling.volcano.sh/group-min-member"
@@ -266,6 +273,7 @@ GPU_FIRST = {"initContainers": [{"name": "init", "image": "example.org/train:1"}
         ),
         pytest.param(elsewhere(job(spec=mounted(NODE_PATH)), TRUSTED), ADMIN, id="a job with one there"),
         pytest.param(pod(container=asking("1m", "1")), ALICE, id="a pod that requests little"),
+        pytest.param(unasked_job_set(), ALICE, id="a JobSet whose Jobs will be refused"),
     ],
 )
 def test_a_way_through_the_queue_is_open(team: "ApiServer", manifest: Object, who: "Identity") -> None:
@@ -400,6 +408,7 @@ def each_hour(inner: Object) -> Object:
             id="a job with limits of nothing",
         ),
         pytest.param(cron_job(container=asking("0.0", "1Gi")), ALICE, NO_REQUESTS, id="the same every night"),
+        pytest.param(owned(job(container={}), "JobSet"), JOBSETS, NO_REQUESTS, id="what a JobSet makes of nothing"),
     ],
 )
 def test_a_way_round_the_queue_is_closed(team: "ApiServer", manifest: Object, who: "Identity", told: str) -> None:
