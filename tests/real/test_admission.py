@@ -562,6 +562,18 @@ def test_the_rule_of_changes_leaves_parts_of_a_pod(team: "ApiServer", held: Obje
     assert status == 200, answer
 
 
+@pytest.mark.parametrize("key", ["labels", "annotations"])
+def test_nor_does_one_that_may_say_how_pods_are(team: "ApiServer", held: Object, key: str) -> None:
+    """The API server stores labels and annotations of a pod with its status, too."""
+    changed, told = {
+        "labels": ({"kueue.x-k8s.io/podset": "x"}, LABELS),
+        "annotations": (devices(held)["metadata"]["annotations"], "leave annotations of cdi.k8s.io out"),
+    }[key]
+    path = f"{HELD_PATH}/status?dryRun=All"
+    status, answer = team.request("PATCH", path, {"metadata": {key: changed}}, by=ADMIN, patch="merge-patch+json")
+    assert (status, told in answer.get("message", "")) == (422, True), answer
+
+
 def test_kueue_lets_a_pod_in(team: "ApiServer", held: Object) -> None:
     changed = deepcopy(held)
     changed["spec"]["schedulingGates"] = []

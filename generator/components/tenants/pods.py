@@ -48,7 +48,8 @@ def changes() -> Manifest:
     gates = "spec.?schedulingGates.orValue([])"
     return policy(
         "gen-pod-changes",
-        [resources("", ["pods"], "UPDATE")],
+        # Labels and annotations are stored with the status, too.
+        [resources("", ["pods", "pods/status"], "UPDATE")],
         validations={
             f"variables.controller || oldObject.{gates}.all(g, !g.name.startsWith('{PREFIX}')"
             f" || object.{gates}.exists(kept, kept.name == g.name))":
