@@ -25,6 +25,13 @@ SITE_CA = "/etc/kubernetes/site-ca.crt"
 """Where each node has the certificate of the site's CA, if the file gives one."""
 # On an Ingress: an ingress controller that publishes no address would hold the wave for ever.
 UNWATCHED = {IGNORE_HEALTH: "true"}
+RESTRICTED_VOLUMES = (
+    "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected",
+    "secret",
+)  # fmt: skip
+"""Kinds of volumes that Pod Security allows at its level `restricted`: those by which no pod reaches a node's disks, or
+a server by the node's address (k8s.io/pod-security-admission 0.35.3).
+"""
 # Kinds for `Component.kinds` that many charts bring.
 CRD = "apiextensions.k8s.io/CustomResourceDefinition"
 WEBHOOKS = (
