@@ -364,8 +364,22 @@ ceph_mon_quorum_status{{ceph_daemon="mon.a"}} 1.0
 ceph_pg_degraded{{pool_id="1"}} 0.0
 ceph_cluster_total_bytes 1000.0
 ceph_cluster_total_used_bytes 900.0
+ceph_cluster_by_class_total_bytes{{device_class="hdd"}} 900.0
+ceph_cluster_by_class_total_bytes{{device_class="nvme"}} 100.0
+ceph_cluster_by_class_total_used_raw_bytes{{device_class="hdd"}} 765.0
+ceph_cluster_by_class_total_used_raw_bytes{{device_class="nvme"}} 96.0
 ceph_pool_metadata{{pool_id="1",name="rbd-nvme",type="replicated"}} 1.0
+ceph_pool_metadata{{pool_id="2",name="free",type="replicated"}} 1.0
+ceph_pool_metadata{{pool_id="3",name="roomy",type="replicated"}} 1.0
 ceph_pool_percent_used{{pool_id="1"}} 0.5
+ceph_pool_percent_used{{pool_id="2"}} 0.5
+ceph_pool_percent_used{{pool_id="3"}} 0.5
+ceph_pool_stored{{pool_id="1"}} 86000.0
+ceph_pool_stored{{pool_id="2"}} 86000.0
+ceph_pool_stored{{pool_id="3"}} 85000.0
+ceph_pool_quota_bytes{{pool_id="1"}} 100000.0
+ceph_pool_quota_bytes{{pool_id="2"}} 0.0
+ceph_pool_quota_bytes{{pool_id="3"}} 100000.0
 ceph_pool_rd{{pool_id="1"}} {count}
 ceph_pool_rd_bytes{{pool_id="1"}} {count}
 ceph_pool_wr{{pool_id="1"}} {count}
@@ -486,6 +500,11 @@ def test_the_server_measures_and_sees_faults(site: Zabbix, services: str) -> Non
             if all(check(site) for check in EXPECTED):
                 break
         assert [partial_name(check) for check in EXPECTED if not check(site)] == []
+        # What is just well enough beside what is not.
+        assert values(site, "ml50-cluster").keys() >= {
+            "ceph.class.used[hdd]", "ceph.pool.quota[free]", "ceph.pool.quota[roomy]",
+        }  # fmt: skip
+        assert not {one for one in problems(site, "ml50-cluster") if re.search("hdd|Pool (free|roomy)", one)}
 
 
 def measured(host: str, key: str, value: str, site: Zabbix) -> bool:
@@ -504,6 +523,8 @@ EXPECTED = [
     partial(measured, "ml50-cluster", "ceph.osd.up", "1"),
     partial(measured, "ml50-cluster", "ceph.used.share", "90"),
     partial(measured, "ml50-cluster", "ceph.pool.used[rbd-nvme]", "50"),
+    partial(measured, "ml50-cluster", "ceph.pool.stored[rbd-nvme]", "86000"),
+    partial(measured, "ml50-cluster", "ceph.class.used[nvme]", "96"),
     partial(measured, "ml50-cluster", "minio.set.online", "8"),
     partial(measured, "ml50-cluster", "minio.used.share", "60"),
     partial(measured, "ml50-cluster", "kube.pods.pending", "3"),
@@ -518,7 +539,9 @@ EXPECTED = [
     partial(measured, "gpu-01", "infiniband.received[mlx5_0/1]", "100000"),
     partial(measured, "gpu-01", "infiniband.rate[mlx5_0/1]", "200"),
     partial(faulty, "ml50-cluster", "Ceph is in error"),
-    partial(faulty, "ml50-cluster", "Ceph is nearly full"),
+    partial(faulty, "ml50-cluster", "Ceph's nvme is nearly full"),
+    partial(faulty, "ml50-cluster", "Ceph's nvme is full"),
+    partial(faulty, "ml50-cluster", "Pool rbd-nvme is nearly at its quota: writes pause there"),
     partial(faulty, "ml50-cluster", "OSDs are down"),
     partial(faulty, "ml50-cluster", "MinIO has no write quorum"),
     partial(faulty, "ml50-cluster", "Drives are offline"),
