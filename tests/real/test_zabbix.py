@@ -507,6 +507,39 @@ def test_the_server_measures_and_sees_faults(site: Zabbix, services: str) -> Non
         assert not {one for one in problems(site, "ml50-cluster") if re.search("hdd|Pool (free|roomy)", one)}
 
 
+def told(site: Zabbix, host: str, name: str) -> list[str]:
+    """Return the problems that were ever told by triggers whose names begin so, in their order."""
+    triggers = [one["triggerid"] for one in site.get("trigger", host=host) if one["description"].startswith(name)]
+    return [one["name"] for one in site.get("event", objectids=triggers, value="1", sortfield="eventid")]
+
+
+def test_a_second_fault_of_a_device_is_told_while_the_first_is_open(site: Zabbix, ml50: Cluster) -> None:
+    assert site.configure(ml50).returncode == 0
+    (host,) = site.get("host", filter={"host": "gpu-02"})
+    site.do("host.update", {"hostid": host["hostid"], "proxy_hostid": 0})
+    fault = "GPU 0: fault of the device (XID "
+
+    def tell(port: int, xid: int, rows: int) -> None:
+        fields = {"GPU_TEMP": 50, "XID_ERRORS": xid, "UNCORRECTABLE_REMAPPED_ROWS": rows}
+        labels = 'gpu="0",UUID="GPU-0",modelName="NVIDIA H100",Hostname="gpu-02"'
+        lines = [f"DCGM_FI_DEV_{field}{{{labels}}} {value}\n" for field, value in fields.items()]
+        agent(port, "gpu-02", "gpu.metrics", int(time.time()), "".join(lines))
+        time.sleep(3)
+
+    with site.site.server() as port:
+
+        def known() -> bool:
+            tell(port, 0, 0)
+            return {"gpu.xid[0]", "gpu.rows.uncorrectable[0]"} <= values(site, "gpu-02").keys()
+
+        wait("the GPU", known)
+        for xid, rows in ((63, 1), (63, 1), (79, 2), (79, 2)):
+            tell(port, xid, rows)
+        wait("the second fault", lambda: f"{fault}79)" in told(site, "gpu-02", "GPU 0: fault"))
+        assert told(site, "gpu-02", "GPU 0: fault") == [f"{fault}63)", f"{fault}79)"]
+        assert len(told(site, "gpu-02", "GPU 0: uncorrectable")) == 2
+
+
 def measured(host: str, key: str, value: str, site: Zabbix) -> bool:
     return values(site, host).get(key) == value
 
