@@ -540,6 +540,38 @@ def test_a_second_fault_of_a_device_is_told_while_the_first_is_open(site: Zabbix
         assert len(told(site, "gpu-02", "GPU 0: uncorrectable")) == 2
 
 
+def test_a_queue_stands_still_only_after_a_day(site: Zabbix, ml50: Cluster, services: str) -> None:
+    assert site.configure(ml50).returncode == 0
+    (host,) = site.get("host", filter={"host": "ml50-cluster"})
+    macros = [{"macro": "{$KUBE.URL}", "value": services}]
+    site.do("host.update", {"hostid": host["hostid"], "proxy_hostid": 0, "macros": macros})
+    (master,) = site.get("item", hostids=host["hostid"], filter={"key_": "kube.queues"})
+    name = "Queue vision: jobs have waited for a day and none runs"
+    keys = ("kube.queue.pending[vision]", "kube.queue.admitted[vision]")
+
+    def asked() -> dict[str, str]:
+        site.do("task.create", [{"type": 6, "request": {"itemid": master["itemid"]}}])
+        time.sleep(2)
+        return values(site, "ml50-cluster")
+
+    with site.site.server():
+        wait("the queue", lambda: asked().keys() >= set(keys))
+        asked()
+        assert name not in problems(site, "ml50-cluster")
+    items = {one["key_"]: one["itemid"] for one in site.get("item", hostids=host["hostid"], filter={"key_": keys})}
+    now = int(time.time())
+    clocks = f"generate_series({now - 86400 + 60}, {now - 60}, 60)"
+    for key, value in zip(keys, (4, 0), strict=True):
+        site.site.sql(f"insert into history_uint select {items[key]}, clock, {value}, 0 from {clocks} as clock")
+    with site.site.server():
+
+        def still() -> bool:
+            asked()
+            return name in problems(site, "ml50-cluster")
+
+        wait("the problem", still)
+
+
 def measured(host: str, key: str, value: str, site: Zabbix) -> bool:
     return values(site, host).get(key) == value
 
