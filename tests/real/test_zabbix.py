@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.real
 
-SECRETS = {"password": "first-Password", "kubernetes": "token-k", "slack": "token-s", "mattermost": "token-m"}
+SECRETS = {
+    "password": "first-Password", "heartbeat": "second-Password", "kubernetes": "token-k", "slack": "token-s",
+    "mattermost": "token-m",
+}  # fmt: skip
 
 
 class Zabbix(NamedTuple):
@@ -188,7 +191,7 @@ def test_the_default_password_is_gone_after_the_first_step(
 def test_channels_cannot_log_in(site: Zabbix) -> None:
     (group,) = site.get("usergroup", filter={"name": "gen/ml50"}, selectUsers=["username"], selectRights="extend")
     assert {one["username"] for one in group["users"]} == {
-        "mattermost platform/#alerts", "slack #ml50-oncall", "slack #ml50-leads",
+        "gen heartbeat", "mattermost platform/#alerts", "slack #ml50-oncall", "slack #ml50-leads",
     }  # fmt: skip
     assert group["gui_access"] == "3"
     assert {one["permission"] for one in group["rights"]} == {"2"}
@@ -294,28 +297,62 @@ def test_a_wrong_password_is_one_line_without_it(site: Zabbix, ml50: Cluster) ->
     assert done.stderr.count("\n") == 1
     assert "user.login" in done.stderr
     assert "another-Password" not in done.stdout + done.stderr
+    # The default one is tried only by the step that replaces it.
+    assert site.site.sql("select attempt_failed from users where username = 'Admin'") == "1\n"
 
 
-def test_an_absent_token_is_told_after_all_else_is_set(site: Zabbix, ml50: Cluster) -> None:
+def test_no_session_is_left(site: Zabbix, ml50: Cluster) -> None:
+    query = "select count(*) from sessions where status = 0"
+    before = site.site.sql(query)
     assert site.configure(ml50).returncode == 0
-    (site.folder / "secrets" / "slack").unlink()
-    (one,) = site.get("host", filter={"host": "cpu-01"})
-    site.do("host.delete", [one["hostid"]])
+    assert site.run("password").returncode == 0
+    assert site.run("heartbeat", "ml50-monitoring", "http://127.0.0.1:1/").returncode == 1
+    assert site.site.sql(query) == before
+
+
+def test_another_password_for_the_heartbeat_is_set(site: Zabbix, ml50: Cluster) -> None:
+    def reads(password: str) -> bool:
+        try:
+            return bool(site.site.call("user.login", {"username": "gen heartbeat", "password": password}))
+        except AssertionError:
+            return False
+
+    assert site.configure(ml50, heartbeat="third-Password").returncode == 0
+    assert (reads("third-Password"), reads(SECRETS["heartbeat"])) == (True, False)
+    assert site.configure(ml50).returncode == 0
+    assert (reads("third-Password"), reads(SECRETS["heartbeat"])) == (False, True)
+    (site.folder / "secrets" / "heartbeat").unlink()
+    told = "the heartbeat does not beat: there is no Secret with its password\n"
     done = site.run()
-    assert (done.returncode, done.stderr) == (
-        1,
-        "zabbix-configure: all is set but for alerts by Slack: there is no Secret with the token\n",
-    )
-    assert "cpu-01" in {one["host"] for one in site.get("host")}
-    # Not in silence: the alerts stay, with the token that was set before.
-    assert sum(one["name"].startswith("gen/ml50: slack") for one in site.get("action")) == 2
-    (site.folder / "secrets" / "kubernetes").unlink()
-    assert "kubernetes" in site.run().stderr
+    assert (done.returncode, done.stdout.endswith(f"{told}done\n")) == (0, True)
+    done = site.run("complete")
+    assert (done.returncode, done.stderr) == (1, f"zabbix-configure: {told}")
+    assert not site.get("user", filter={"username": "gen heartbeat"})
+    assert site.configure(ml50).returncode == 0
+    assert reads(SECRETS["heartbeat"])
+
+
+def test_the_heartbeat_may_read_items_and_nothing_else(site: Zabbix) -> None:
+    session = site.site.call("user.login", {"username": "gen heartbeat", "password": SECRETS["heartbeat"]})
+    assert site.site.call("item.get", {"host": "ml50-monitoring"}, session)
+    assert site.site.call("item.get", {"host": "Zabbix server"}, session) == []
+    (item,) = site.site.call("item.get", {"host": "ml50-monitoring", "search": {"key_": "lastaccess"}}, session)
+    asked: list[tuple[str, object]] = [
+        ("host.get", {}),
+        ("token.create", {"name": "mine", "userid": item["itemid"]}),
+        ("user.update", {"userid": "1", "passwd": "another-Password"}),
+        ("item.update", {"itemid": item["itemid"], "status": 1}),
+        ("script.get", {}),
+    ]
+    for method, params in asked:
+        with pytest.raises(AssertionError, match="No permissions to call"):
+            site.site.call(method, params, session)
+    assert site.site.call("user.logout", [], session)
 
 
 def test_the_heartbeat_beats_while_the_server_writes(site: Zabbix, services: str) -> None:
     (host,) = site.get("host", filter={"host": "ml50-monitoring"})
-    site.write("secrets", SECRETS)
+    site.write("secrets", {"heartbeat": SECRETS["heartbeat"]})
     asked = ("heartbeat", "ml50-monitoring", f"{services}/argo")
     before = Answers.count
     silent = site.run(*asked)
@@ -325,7 +362,7 @@ def test_the_heartbeat_beats_while_the_server_writes(site: Zabbix, services: str
     )
     assert Answers.count == before
     with site.site.server():
-        (item,) = site.get("item", hostids=host["hostid"])
+        (item,) = site.get("item", hostids=host["hostid"], search={"key_": "lastaccess"})
 
         def written() -> bool:
             site.do("task.create", [{"type": 6, "request": {"itemid": item["itemid"]}}])
@@ -337,6 +374,37 @@ def test_the_heartbeat_beats_while_the_server_writes(site: Zabbix, services: str
     assert Answers.count > before
     nowhere = site.run("heartbeat", "ml50-monitoring", "http://127.0.0.1:1/")
     assert nowhere.returncode == 1
+
+
+def test_a_medium_without_a_token_is_a_problem_and_stops_nothing(site: Zabbix, ml50: Cluster) -> None:
+    assert site.configure(ml50).returncode == 0
+    (site.folder / "secrets" / "slack").unlink()
+    (one,) = site.get("host", filter={"host": "cpu-01"})
+    site.do("host.delete", [one["hostid"]])
+    told = "alerts by Slack reach nobody: there is no Secret with the token\n"
+    done = site.run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith(f"{told}done\n")
+    assert "cpu-01" in {one["host"] for one in site.get("host")}
+    # Not in silence: the alerts stay, with the token that was set before.
+    assert sum(one["name"].startswith("gen/ml50: slack") for one in site.get("action")) == 2
+    done = site.run("complete")
+    assert (done.returncode, done.stderr) == (1, f"zabbix-configure: {told}")
+    problem = "Alerts by Slack reach nobody: there is no Secret with the token"
+    (item,) = site.get("item", host="ml50-monitoring", filter={"key_": "alerts.silent"})
+
+    def seen() -> bool:
+        site.do("task.create", [{"type": 6, "request": {"itemid": item["itemid"]}}])
+        time.sleep(1)
+        return problem in problems(site, "ml50-monitoring")
+
+    with site.site.server():
+        wait("the problem", seen)
+        assert site.configure(ml50).returncode == 0
+        wait("its end", lambda: not seen())
+    assert site.run("complete").returncode == 0
+    (site.folder / "secrets" / "kubernetes").unlink()
+    assert "kubernetes" in site.run().stderr
 
 
 def test_it_gives_up_on_a_frontend_that_is_not_there(site: Zabbix, ml50: Cluster) -> None:
