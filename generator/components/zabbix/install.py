@@ -11,7 +11,15 @@ from generator.components.zabbix.names import AGENTS, NAMESPACE, TOKEN
 from generator.components.zabbix.network import policies
 from generator.components.zabbix.server import ingress, proxy_set, server, web
 from generator.components.zabbix.settings import host_maps, script_map, settings_map, template_map, used_media
-from generator.components.zabbix.setup import configure_job, heartbeat, password_job
+from generator.components.zabbix.setup import (
+    COMPLETE,
+    HEARTBEAT,
+    complete_job,
+    configure_job,
+    heartbeat,
+    password_job,
+    tokens,
+)
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
@@ -58,6 +66,7 @@ def manifests(cluster: Cluster, settings: Zabbix) -> tuple[Manifest, ...]:
         password_job(cluster),
         *((heartbeat(cluster, settings.heartbeat),) if settings.heartbeat else ()),
         configure_job(cluster, settings, [made["metadata"]["name"] for made in maps]),
+        *((complete_job(cluster, settings),) if tokens(settings) else ()),
     )
 
 
@@ -80,8 +89,9 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             source="generated",
             loss="harmless",
             rotate="change the password of the user Admin in Zabbix first, then replace it",
-            readers=("zabbix-password", "zabbix-configure", *(("zabbix-heartbeat",) if settings.heartbeat else ())),
+            readers=("zabbix-password", "zabbix-configure"),
         ),
+        *((reader(),) if settings.heartbeat else ()),
         Secret(
             name=TOKEN,
             namespace=NAMESPACE,
@@ -97,6 +107,19 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
     )
 
 
+def reader() -> Secret:
+    """Return the password of the user that the heartbeat reads Zabbix as."""
+    return Secret(
+        name=HEARTBEAT,
+        namespace=NAMESPACE,
+        keys=("password",),
+        source="generated",
+        loss="harmless",
+        rotate="replace it, then sync `zabbix`: the heartbeat fails in between",
+        readers=("zabbix-configure", COMPLETE, HEARTBEAT),
+    )
+
+
 def given(name: str) -> Secret:
     """Return the token of a bot that sends alerts."""
     return Secret(
@@ -106,5 +129,5 @@ def given(name: str) -> Secret:
         source="given",
         loss="outage",
         rotate="replace it, then sync `zabbix`. Without it nobody is told of anything",
-        readers=("zabbix-configure",),
+        readers=("zabbix-configure", COMPLETE),
     )

@@ -65,6 +65,7 @@ def document(cluster: Cluster, settings: Zabbix) -> Manifest:
         "media": {MEDIA[name]: parameters(name, settings) for name in media},
         "alerts": [alert(one) for one in settings.alerts],
         "dashboards": [overview(cluster)],
+        "heartbeat": settings.heartbeat is not None,
     }
 
 
