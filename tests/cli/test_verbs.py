@@ -316,8 +316,59 @@ def test_explain_shows_what_the_file_says_and_counts_lists(capsys: pytest.Captur
     assert "null" not in capsys.readouterr().out
     assert run(["explain", "ml50", "nodes[99]", "-C", str(ROOT)]) == 2
     assert "nodes has no `99`; it has 50 items, counted from 0" in capsys.readouterr().err
-    assert run(["explain", "ml50"]) == 2
-    assert "for a value say where: gen explain ml50 kubernetes.podCIDR" in capsys.readouterr().err
+    assert run(["explain", "ml50", "teams.vision", "-C", str(ROOT)]) == 0
+    assert "null" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("path", "title", "row"),
+    [
+        (
+            "nodes",
+            "50 items; `gen explain ml50 nodes.cp-1` shows one:",
+            "cp-2    line 105  pool system, address 10.10.0.12, ",
+        ),
+        (
+            "pools",
+            "5 items; `gen explain ml50 pools.system` shows one:",
+            "system         line 59  hardware, role control-plane",
+        ),
+        (
+            "nodes.gpu-01.hardware.disks",
+            "1 item; `gen explain ml50 nodes.gpu-01.hardware.disks[0]` shows one:",
+            "[0]  line 87, pools.gpu-training  use scratch, size 3840G, model, count 2",
+        ),
+    ],
+)
+def test_explain_lists_what_has_names_of_its_own(
+    path: str, title: str, row: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not as JSON, which nobody reads: of 50 nodes that was 50 kB."""
+    assert run(["explain", "ml50", path, "-C", str(ROOT)]) == 0
+    first, *rows = capsys.readouterr().out.splitlines()
+    assert first == title
+    assert [each for each in rows if each.startswith(row)]
+    assert len(rows) == int(title.split(maxsplit=1)[0])
+    assert max(map(len, rows)) <= 120
+    assert run(["explain", "ml50", *title.split("`")[1].split()[3:], "-C", str(ROOT)]) == 0
+
+
+def test_explain_takes_a_cluster_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "ml50", "-C", str(ROOT)]) == 0
+    assert "\nkubernetes   line " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("ml5", "did you mean ml50?"),
+        ("NET-004", "did you mean GEN-NET-004?"),
+        ("foo", "clusters here: a30-bench, ml50"),
+    ],
+)
+def test_explain_tells_what_a_word_may_have_meant(word: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", word, "-C", str(ROOT)]) == 2
+    assert capsys.readouterr().err == f"gen: `{word}` is neither a code nor a cluster; {hint}\n"
 
 
 def test_render_check_names_the_stale_files(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
