@@ -28,6 +28,7 @@ from generator.spec.value_codes import (
 from generator.spec.words import MOVED, either, form, kinds, named, of_kind, reason, short, unquoted
 
 _TRUTH = {**dict.fromkeys(("yes", "on", "y"), "true"), **dict.fromkeys(("no", "off", "n"), "false")}
+_HASH = re.compile(r"[^\s:]+:\s+(#[^\s#]+)")
 _LIMITS = {
     "minimum": ("must be at least {}", "write {} or more"),
     "maximum": ("must be at most {}", "write {} or less"),
@@ -129,7 +130,7 @@ class _Teller:
         names = [wanted] if isinstance(wanted, str) else list(wanted)
         if given is None:
             what = "item" if isinstance(at[-1], int) else "key"
-            fix = f"give it {kinds(names)}, or remove the {what}"
+            fix = self._in_comment(at) or f"give it {kinds(names)}, or remove the {what}"
             # A key may be one that must be there.
             edits = remove(at) if what == "item" else ()
             return self._finding(at, WRONG_KIND, f"{named(at)} is empty", fix, key=what == "key", edits=edits)
@@ -138,6 +139,12 @@ class _Teller:
         message = f"{named(at)} must be {kinds(names)}{told}"
         fix, edits = self._proposal(mistake, names, raw) or (_shape(mistake, names), ())
         return self._finding(at, WRONG_KIND, message, fix, edits=edits)
+
+    def _in_comment(self, at: Path) -> str:
+        """Say how to write a text that has become a comment: `channel: #alerts`."""
+        place = self.document.position(at, key=True)
+        found = _HASH.match(self.document.line(place.line), place.column - 1)
+        return f'# begins a comment; if it is meant as text, quote it: "{found[1]}"' if found else ""
 
     def _proposal(self, mistake: Mistake, names: list[str], raw: str | None) -> tuple[str, tuple[Edit, ...]] | None:
         """Return a small change of the value that makes it right, if there is one."""

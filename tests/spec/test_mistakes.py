@@ -98,6 +98,15 @@ def told(old: str, new: str) -> tuple[str, str]:
     return finding.message, finding.fix
 
 
+def test_a_text_that_became_a_comment_is_told_as_one() -> None:
+    message, fix = told("podCIDR: 10.244.0.0/16", "podCIDR: #10.244.0.0/16")
+    assert (message, fix) == (
+        "kubernetes.podCIDR is empty",
+        '# begins a comment; if it is meant as text, quote it: "#10.244.0.0/16"',
+    )
+    assert "comment" not in told("podCIDR: 10.244.0.0/16", "podCIDR:  # later")[1]
+
+
 def expected(file: Path) -> list[str]:
     lines = [line.removeprefix(MARK).split() for line in file.read_text().splitlines() if line.startswith(MARK)]
     return [f"{place} {code}" for code, place in lines]
