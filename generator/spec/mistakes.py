@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from ipaddress import ip_network
+from ipaddress import IPv4Network, ip_network
 from itertools import islice
 from typing import Any
 
@@ -25,7 +25,7 @@ from generator.spec.value_codes import (
     WRONG_KIND,
     WRONG_MAP_KEY,
 )
-from generator.spec.words import MOVED, either, form, kinds, named, of_kind, reason, short, unquoted
+from generator.spec.words import MOVED, either, form, holds_ipv6, kinds, named, of_kind, reason, short, unquoted
 
 _TRUTH = {**dict.fromkeys(("yes", "on", "y"), "true"), **dict.fromkeys(("no", "off", "n"), "false")}
 _HASH = re.compile(r"[^\s:]+:\s+(#[^\s#]+)")
@@ -182,7 +182,10 @@ class _Teller:
         better = next((each for each in _repaired(text) if not self._refused(kind, each)), None)
         message = f"{named(mistake.at)}: {reason(kind, text, error)}"
         edits = put(mistake.at, better) if better else ()
-        return self._finding(mistake.at, WRONG_FORMAT, message, f"write {better or about}", edits=edits)
+        # Each network has a key for the other family beside it.
+        is_other = kind is IPv4Network and holds_ipv6(text)
+        beside = f"; an IPv6 network beside it goes into `{mistake.at[-1]}6`" if is_other else ""
+        return self._finding(mistake.at, WRONG_FORMAT, message, f"write {better or about}{beside}", edits=edits)
 
     def _refused(self, kind: type, value: Any) -> list[ValueError]:
         try:
