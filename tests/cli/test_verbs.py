@@ -622,7 +622,7 @@ def test_check_judges_a_file_outside_a_repository(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("README.md", "this is no cluster file; --rendered judges manifests"),
+        ("README.md", "this is no cluster file: no line of it begins with `apiVersion: gen/`; --rendered judges"),
         ("docs", "it is a folder"),
         ("nope.yaml", "No such file"),
     ],
@@ -630,6 +630,19 @@ def test_check_judges_a_file_outside_a_repository(
 def test_check_says_what_is_no_cluster_file(name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", str(ROOT / name)]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_cluster_file_without_its_version_is_told_what_it_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, text = tmp_path / "lab.yaml", "kind: Cluster\nmetadata: {name: lab}\nspec: {}\n"
+    file.write_text(text)
+    assert run(["check", str(file)]) == 1
+    assert "fix: add `apiVersion: gen/v1alpha1`" in capsys.readouterr().out
+    # Cluster API has a kind of the same name.
+    file.write_text(f"apiVersion: cluster.x-k8s.io/v1beta1\n{text}")
+    assert run(["check", str(file)]) == 2
+    assert "this is no cluster file" in capsys.readouterr().err
 
 
 def warn(repository: Path, *waivers: str) -> None:
