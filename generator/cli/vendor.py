@@ -7,7 +7,7 @@ from time import perf_counter
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, discarded, root_of
+from generator.cli.options import CLUSTER, ROOT, after_writing, discarded, root_of
 from generator.cli.output import OUTPUT, show_findings, summary
 from generator.cli.terminal import annotate, bold, say, say_json, styled
 from generator.errors import UsageError
@@ -15,6 +15,7 @@ from generator.model.cluster import cluster_file
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.hand_edits import refusals
+from generator.repository.plan import Change
 from generator.upstream.charts import FetchOptions
 from generator.upstream.download import sources
 from generator.upstream.findings import grouped
@@ -95,6 +96,8 @@ def command(  # noqa: PLR0913 - the verb's options
     report = vendor(root, change.loaded, options, _progress(), lambda text: say(text, err=True))
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(report, options, change.told, perf_counter() - begun)
+    if (wrote := _wrote(report, options)) and output != "json":
+        say(after_writing(root, wrote))
     return int(bool(report.findings) or report.refused or (only_check and bool(report.differing)))
 
 
@@ -204,7 +207,12 @@ def _written(report: Report, options: Options, counted: str) -> str:
         return f"nothing to change; {counted}"
     if options.dry_run:
         return f"would change {plural(changes, 'file')}; {counted}\nnext: the same without --dry-run"
-    return f"{plural(changes, 'file')} changed; {counted}\nnext: git diff, then commit"
+    return f"{plural(changes, 'file')} changed; {counted}"
+
+
+def _wrote(report: Report, options: Options) -> Sequence[Change]:
+    nothing = report.findings or report.refused or options.check or options.dry_run
+    return report.outcome.plan.changes if report.outcome and not nothing else ()
 
 
 def _show_github(report: Report, options: Options, _told: Sequence[str], seconds: float) -> None:

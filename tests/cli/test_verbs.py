@@ -88,18 +88,28 @@ def test_render_writes_what_render_check_accepts(repository: Path, capsys: pytes
     assert run(["render", "--check", "-C", str(repository)]) == 1
     assert not (repository / "overlays").exists()
     assert run(["render", "-C", str(repository)]) == 0
-    assert "next: git diff" in capsys.readouterr().out
+    assert "next: git add --all, git diff --staged, then commit\n" in capsys.readouterr().out
     before = tree(repository)
     assert run(["render", "--check", "-C", str(repository)]) == 0
     assert "nothing to change" in capsys.readouterr().out
     assert tree(repository) == before
 
 
+def test_render_tells_to_add_files_only_where_some_are_new(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["render", "-C", str(repository)])
+    edit(repository, "queueing: StrictFIFO", "queueing: BestEffortFIFO")
+    capsys.readouterr()
+    assert run(["render", "-C", str(repository)]) == 0
+    assert "next: git diff, then commit\n" in capsys.readouterr().out
+
+
 def test_render_outside_git_says_that_argo_cd_reads_git(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.rmtree(repository / ".git")
     assert run(["render", "-C", str(repository)]) == 0
     out = capsys.readouterr().out
-    assert "next: git init, then commit" in out
+    assert "next: git init, git add --all, then commit" in out
     assert "git diff" not in out
 
 
