@@ -202,6 +202,21 @@ def test_every_make_target_that_is_named_exists() -> None:
         assert set(re.findall(r"`make ([\w-]+)", page.read_text())) <= targets, page
 
 
+def test_the_make_targets_are_those_that_make_tells_of() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    told = dict(re.findall(r"^\t@echo 'make (\S+) +(.*)'$", makefile, re.MULTILINE))
+    table = re.findall(r"^\| `make ([\w-]+)` \| (.*) \|$", section(ROOT / "README.md", "Development"), re.MULTILINE)
+    assert dict(table) == told
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert {*phony.split()} == {*told, "help", "clean"}
+    assert {*phony.split()} <= set(re.findall(r"^([\w-]+):", makefile, re.MULTILINE))
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    links = set(re.findall(r"\]\(([\w./-]+)\)", (ROOT / "README.md").read_text()))
+    assert {str(page.relative_to(ROOT)) for page in PAGES} - {"README.md"} <= links
+
+
 def test_hooks_before_a_commit_are_local_and_there() -> None:
     repositories = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
     assert [repository["repo"] for repository in repositories] == ["local"]
