@@ -160,7 +160,21 @@ def run(arguments: list[str]) -> int:
 def _unforeseen(error: Exception) -> int:
     if isinstance(error, ModuleNotFoundError):
         return _missing(error)
+    if isinstance(error, FileNotFoundError) and _homeless():
+        say("gen: the current folder is not there any more; go to one that is (`cd`), or name one with -C", err=True)
+        return 2
     return _unwritten(error) if isinstance(error, OSError) and _printing(error) else _bug()
+
+
+def _homeless() -> bool:
+    """Tell whether the current folder was removed or moved away below this process."""
+    from pathlib import Path  # noqa: PLC0415 - only when it is needed
+
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _printing(error: OSError) -> bool:

@@ -14,6 +14,7 @@ from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import Finding, Position, Severity, put
 from generator.model.finding import Path as Steps
 from generator.model.rule import Explained
+from generator.repository.folders import inside, stands
 from generator.repository.parallel import spread
 from generator.spec.decode import decode, decode_rest
 from generator.spec.document import Document, from_the_top
@@ -75,8 +76,10 @@ def find_root(start: Path) -> Path:
 
 
 def names(root: Path) -> list[str]:
-    """Return the names of the repository's clusters, in order; also of one whose file is a link to nothing."""
-    return sorted(path.name for path in root.glob("clusters/*") if os.path.lexists(path / "cluster.yaml"))
+    """Return the names of the repository's clusters, in order; also of one whose file is a link to nothing. Raises
+    UsageError for a folder that cannot be looked into.
+    """
+    return [name for name in inside(root, "clusters") if stands(root, cluster_file(name))]
 
 
 def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:
