@@ -93,8 +93,8 @@ class Verbs(click.Group):
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             from generator.spec.near import suggest  # noqa: PLC0415 - only when it is needed
 
-            hint = suggest(args[0], VERBS, "", "`{}`")
-            ctx.fail(f"there is no command `{args[0]}`" + (f"; {hint}" if hint else ""))
+            hint = suggest(args[0], VERBS, f"there are {', '.join(VERBS)}", "`{}`")
+            ctx.fail(f"there is no command `{args[0]}`; {hint}")
         if ctx.resilient_parsing and args and args[0] in VERBS:
             from generator.cli.completing import stand_in  # noqa: PLC0415 - only when it is needed
 
