@@ -110,7 +110,7 @@ def _keys(value: Any) -> dict[str | int, Any]:
     return dict(enumerate(value)) if isinstance(value, tuple) else {}
 
 
-def _table(loaded: Loaded, cluster: Cluster, steps: Steps, section: msgspec.Struct) -> str:
+def _table(loaded: Loaded, cluster: Cluster, steps: Steps, section: msgspec.Struct | dict[str, Any]) -> str:
     rows = [(dotted(at[len(steps) :]), text, _short(loaded, cluster, at)) for at, text in _rows(steps, section)]
     left = [f"{key}: {text}" for key, text, _ in rows]
     most = min(60, max(map(len, left), default=0))

@@ -363,6 +363,13 @@ def test_explain_lists_what_has_names_of_its_own(
     assert run(["explain", "ml50", *title.split("`")[1].split()[3:], "-C", str(ROOT)]) == 0
 
 
+def test_explain_shows_a_long_map_line_by_line(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, words = repository / "clusters/a30-bench/cluster.yaml", " ".join(["text"] * 20)
+    file.write_text(f"{file.read_text()}\n  components:\n    cert-manager: {{values: {{a: {words}, b: {{c: 1}}}}}}\n")
+    assert run(["explain", "a30-bench", "components.cert-manager.values", "-C", str(repository)]) == 0
+    assert re.fullmatch(rf"a: {words}  line \d+\nb\.c: 1 +line \d+\n", capsys.readouterr().out)
+
+
 def test_explain_takes_a_cluster_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", "ml50", "-C", str(ROOT)]) == 0
     assert "\nkubernetes   line " in capsys.readouterr().out
