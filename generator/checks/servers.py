@@ -71,7 +71,7 @@ def urls_encrypted(cluster: Cluster) -> Iterator[Finding]:
 @rule("GEN-SITE-005", "no credentials in addresses")
 def no_credentials(cluster: Cluster) -> Iterator[Finding]:
     """The cluster file is in Git, and what is in Git is not secret any more. Credentials go into Secrets, which
-    `gen bootstrap` asks for.
+    the steps of `clusters/<cluster>/bootstrap/README.md` make.
 
     Wrong:
         repository: {url: https://<user>:<password>@git.example.org/clusters.git}

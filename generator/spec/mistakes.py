@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from ipaddress import ip_network
+from ipaddress import IPv4Network, ip_network
 from itertools import islice
 from typing import Any
 
@@ -25,9 +25,22 @@ from generator.spec.value_codes import (
     WRONG_KIND,
     WRONG_MAP_KEY,
 )
-from generator.spec.words import MOVED, MovedKey, either, form, kinds, named, of_kind, reason, short, unquoted
+from generator.spec.words import (
+    MOVED,
+    MovedKey,
+    either,
+    form,
+    holds_ipv6,
+    kinds,
+    named,
+    of_kind,
+    reason,
+    short,
+    unquoted,
+)
 
 _TRUTH = {**dict.fromkeys(("yes", "on", "y"), "true"), **dict.fromkeys(("no", "off", "n"), "false")}
+_HASH = re.compile(r"[^\s:]+:\s+(#[^\s#]+)")
 _LIMITS = {
     "minimum": ("must be at least {}", "write {} or more"),
     "maximum": ("must be at most {}", "write {} or less"),
@@ -130,7 +143,7 @@ class _Teller:
         names = [wanted] if isinstance(wanted, str) else list(wanted)
         if given is None:
             what = "item" if isinstance(at[-1], int) else "key"
-            fix = f"give it {kinds(names)}, or remove the {what}"
+            fix = self._in_comment(at) or f"give it {kinds(names)}, or remove the {what}"
             # A key may be one that must be there.
             edits = remove(at) if what == "item" else ()
             return self._finding(at, WRONG_KIND, f"{named(at)} is empty", fix, key=what == "key", edits=edits)
@@ -139,6 +152,12 @@ class _Teller:
         message = f"{named(at)} must be {kinds(names)}{told}"
         fix, edits = self._proposal(mistake, names, raw) or (_shape(mistake, names), ())
         return self._finding(at, WRONG_KIND, message, fix, edits=edits)
+
+    def _in_comment(self, at: Path) -> str:
+        """Say how to write a text that has become a comment: `channel: #alerts`."""
+        place = self.document.position(at, key=True)
+        found = _HASH.match(self.document.line(place.line), place.column - 1)
+        return f'# begins a comment; if it is meant as text, quote it: "{found[1]}"' if found else ""
 
     def _proposal(self, mistake: Mistake, names: list[str], raw: str | None) -> tuple[str, tuple[Edit, ...]] | None:
         """Return a small change of the value that makes it right, if there is one."""
@@ -176,7 +195,10 @@ class _Teller:
         better = next((each for each in _repaired(text) if not self._refused(kind, each)), None)
         message = f"{named(mistake.at)}: {reason(kind, text, error)}"
         edits = put(mistake.at, better) if better else ()
-        return self._finding(mistake.at, WRONG_FORMAT, message, f"write {better or about}", edits=edits)
+        # Each network has a key for the other family beside it.
+        is_other = kind is IPv4Network and holds_ipv6(text)
+        beside = f"; an IPv6 network beside it goes into `{mistake.at[-1]}6`" if is_other else ""
+        return self._finding(mistake.at, WRONG_FORMAT, message, f"write {better or about}{beside}", edits=edits)
 
     def _refused(self, kind: type, value: Any) -> list[ValueError]:
         try:
