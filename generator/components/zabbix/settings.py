@@ -10,13 +10,12 @@ from generator.components.zabbix.hosts import group, hosts, proxy, whole
 from generator.components.zabbix.names import metadata
 from generator.components.zabbix.templates import templates
 from generator.model.cluster import Cluster
-from generator.model.monitoring import Alert, Zabbix
+from generator.model.monitoring import Alert, Zabbix, seconds
 
 # Hosts in one ConfigMap: some 700 bytes each, and no ConfigMap may pass 1 MiB.
 HOSTS = 400
 SEVERITIES = ("not classified", "information", "warning", "average", "high", "disaster")
 MEDIA = {"slack": "Slack", "mattermost": "Mattermost"}
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 MINUTE = 60
 WEEK = 7 * 86400
 
@@ -94,8 +93,7 @@ def alert(one: Alert) -> Manifest:
 
 def escalation(duration: str) -> str:
     """Return how long an escalation waits: Zabbix takes a minute to a week."""
-    seconds = int(duration[:-1]) * SECONDS[duration[-1]]
-    return f"{min(max(seconds, MINUTE), WEEK)}s"
+    return f"{min(max(seconds(duration), MINUTE), WEEK)}s"
 
 
 def overview(cluster: Cluster) -> Manifest:
