@@ -26,9 +26,10 @@ def pools_known(cluster: Cluster) -> Iterator[Finding]:
         for pool in team.quotas:
             if pool not in cluster.pools:
                 message = f"team {team.name} has a quota on pool {pool}, which is not described"
-                fix = suggest(pool, cluster.pools, f"one of {', '.join(cluster.pools)}")
+                free = [each for each in cluster.pools if each not in team.quotas]
+                fix = suggest(pool, free, f"one of {', '.join(cluster.pools)}")
                 where = (*at, "quotas", pool)
-                edits = meant(where, pool, cluster.pools, key=True)
+                edits = meant(where, pool, free, key=True)
                 cause = f"pool {pool} is not described"
                 yield Finding(at=where, key=True, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
 

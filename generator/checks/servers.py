@@ -28,6 +28,7 @@ def urls(cluster: Cluster) -> Iterator[tuple[Path, str]]:
         ("site", "manifests"): site.manifests,
         ("site", "oidc", "issuer"): site.oidc.issuer if site.oidc else None,
         ("monitoring", "zabbix", "mattermost"): zabbix.mattermost if zabbix else None,
+        ("monitoring", "zabbix", "heartbeat"): zabbix.heartbeat if zabbix else None,
     }
     yield from ((at, url) for at, url in given.items() if url)
     for at, mirror in entries(site.mirrors, "site", "mirrors"):
