@@ -121,7 +121,7 @@ def bond_named(cluster: Cluster) -> Iterator[Finding]:
     for machine in cluster.machines:
         for finding in (*_own_names(cluster, machine), *_shared_members(cluster, machine)):
             if finding.at not in told:
-                told.add(finding.at)  # type: ignore[arg-type] # always a path
+                told.add(finding.at)
                 yield finding
 
 
