@@ -21,11 +21,11 @@ from generator.model.capacity import (
     osds,
 )
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, put, remove
+from generator.model.finding import Finding, Path, put
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
 from generator.model.served import numbers
-from generator.spec.near import suggest
+from generator.spec.near import misnamed, suggest
 
 
 def _pools(cluster: Cluster) -> list[tuple[Path, str]]:
@@ -49,12 +49,12 @@ def node_pools_known(cluster: Cluster) -> Iterator[Finding]:
         ceph: {pools: [cpu]}
     """
     for listed in (_pools(cluster), _monitor_pools(cluster)):
-        given = {name for _, name in listed}
+        free = dict(misnamed(dict.fromkeys(name for _, name in listed), cluster.pools))
         for at, name in listed:
             if name not in cluster.pools:
-                near = [pool for pool in cluster.pools if pool not in given]
-                fix = suggest(name, near, f"remove it, or name one of {', '.join(near or cluster.pools)}")
-                edits = meant(at, name, near) or remove(at)
+                near = free[name]
+                fix = suggest(name, near, f"name one of {', '.join(near or cluster.pools)}, or take it out")
+                edits = meant(at, name, near)
                 message, cause = f"there is no pool {name}", f"pool {name} is not described"
                 yield Finding(at=at, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
         yield from listed_twice(((name, at) for at, name in listed), "the pool {} is listed twice")

@@ -9,7 +9,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 from generator.model.rule import rule, warning
 from generator.model.teams import Team
-from generator.spec.near import suggest
+from generator.spec.near import misnamed, suggest
 
 # Shares are in millionths.
 _WHOLE = 10**6
@@ -26,14 +26,12 @@ def classes_known(cluster: Cluster) -> Iterator[Finding]:
     """
     known = [name for name, _ in storage_classes(cluster)]
     for at, team in entries(cluster.teams, "teams"):
-        for name in team.storage_classes:
-            if name not in known:
-                free = [each for each in known if each not in team.storage_classes]
-                fix = suggest(name, free, f"one of {', '.join(known)}" if known else "add a storage tier")
-                message = f"team {team.name} has a quota of storage class {name}, which no tier makes"
-                place = (*at, "storageClasses", name)
-                edits = meant(place, name, free, key=True)
-                yield Finding(at=place, key=True, message=message, fix=fix, edits=edits)
+        for name, free in misnamed(team.storage_classes, known):
+            fix = suggest(name, free, f"one of {', '.join(known)}" if known else "add a storage tier")
+            message = f"team {team.name} has a quota of storage class {name}, which no tier makes"
+            place = (*at, "storageClasses", name)
+            edits = meant(place, name, free, key=True)
+            yield Finding(at=place, key=True, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-CEPH-037", "teams may claim no more than a class of disks holds")

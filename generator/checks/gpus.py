@@ -46,11 +46,10 @@ def mig_possible(cluster: Cluster) -> Iterator[Finding]:
     """
     for at, gpu in _gpus(cluster):
         if gpu.mig and not can_be_split(gpu.model):
-            cannot = "cannot be" if largest(gpu.model) else "is not known as a model that can be"
-            message = f"{gpu.model} {cannot} split by MIG"
-            fix = f"remove `mig`: {', '.join(sorted(SPLITTABLE))} can"
-            where = (*at, "mig")
-            yield Finding(at=where, key=True, also=(*at, "model"), message=message, fix=fix, edits=remove(where))
+            known, able, where = largest(gpu.model), ", ".join(sorted(SPLITTABLE)), (*at, "mig")
+            message = f"{gpu.model} {'cannot be' if known else 'is not known as a model that can be'} split by MIG"
+            fix, edits = (f"remove `mig`: {able} can", remove(where)) if known else (f"{able} can", ())
+            yield Finding(at=where, key=True, also=(*at, "model"), message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-NODE-032", "the memory of one GPU")
@@ -93,8 +92,10 @@ def gpu_tainted(cluster: Cluster) -> Iterator[Finding]:
     untainted = [machine for machine in cluster.gpu_nodes if mixed and not machine.taints]
     for at, (first, *_) in by_place(cluster, untainted, "gpu").items():
         message = f"{first.name} has GPUs and no taint"
-        edits = put((*at[:-2], "taints"), ["nvidia.com/gpu=present:NoSchedule"])
-        yield Finding(at=at, message=message, edits=edits)
+        taint, told = "nvidia.com/gpu=present:NoSchedule", at[0] == "pools" and cluster.pools[first.pool].taints
+        # Its pool has some, and the node says that it has none.
+        edits = () if told else put((*at[:-2], "taints"), [taint])
+        yield Finding(at=at, message=message, fix="" if edits else f"give it the taint {taint}", edits=edits)
 
 
 @rule("GEN-NODE-034", "MIG configurations that there are for the model")

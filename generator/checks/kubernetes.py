@@ -242,7 +242,8 @@ def some_node_untainted(cluster: Cluster) -> Iterator[Finding]:
     if repelling and all(repelling):
         pool = next(iter(cluster.control_plane), cluster.machines[0]).pool
         fix = f"`taints: []` in pool {pool}, or workers without taints"
-        message, edits = "every node has a taint that keeps pods off", put(("pools", pool, "taints"), [])
+        message, own = "every node has a taint that keeps pods off", cluster.pools[pool].taints
+        edits = put(("pools", pool, "taints"), []) if own is None else ()
         yield Finding(at=("pools",), key=True, message=message, fix=fix, edits=edits)
 
 

@@ -61,11 +61,13 @@ def bgp_neighbours(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=BALANCER, key=True, message="announce: bgp names no router in bgp.peers", fix=fix)
     if balancer.announce != "bgp" and balancer.bgp:
         message = f"announce is {balancer.announce}, so nobody is told by BGP"
-        yield Finding(at=(*BALANCER, "bgp"), key=True, message=message, edits=remove((*BALANCER, "bgp")))
-    items = ((str(peer.address), at) for at, peer in entries(peers, *BALANCER, "bgp", "peers"))
-    for router, at, first in repeats(items):
+        fix = "say `announce: bgp`, or remove `bgp`"
+        yield Finding(at=(*BALANCER, "bgp"), key=True, message=message, fix=fix)
+    given = dict(entries(peers, *BALANCER, "bgp", "peers"))
+    for router, at, first in repeats((str(peer.address), at) for at, peer in given.items()):
         place, other = (*at, "address"), (*first, "address")
-        yield Finding(at=place, also=other, message=f"the router {router} is listed twice", edits=remove(at))
+        fix, edits = ("remove one", remove(at)) if given[at] == given[first] else ("keep the one that is meant", ())
+        yield Finding(at=place, also=other, message=f"the router {router} is listed twice", fix=fix, edits=edits)
 
 
 @rule("GEN-NET-027", "addresses told by BGP lie outside the node network")

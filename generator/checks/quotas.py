@@ -10,7 +10,7 @@ from generator.model.finding import Edit, Finding, Path, put, remove
 from generator.model.gpus import GPU, MIG, quota_devices
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
-from generator.spec.near import suggest
+from generator.spec.near import misnamed, suggest
 
 
 @rule("GEN-TEAM-001", "quotas on pools that exist")
@@ -23,15 +23,13 @@ def pools_known(cluster: Cluster) -> Iterator[Finding]:
         - {name: vision, quotas: {gpu-training: {gpus: 8}}}
     """
     for at, team in entries(cluster.teams, "teams"):
-        for pool in team.quotas:
-            if pool not in cluster.pools:
-                message = f"team {team.name} has a quota on pool {pool}, which is not described"
-                free = [each for each in cluster.pools if each not in team.quotas]
-                fix = suggest(pool, free, f"one of {', '.join(cluster.pools)}")
-                where = (*at, "quotas", pool)
-                edits = meant(where, pool, free, key=True)
-                cause = f"pool {pool} is not described"
-                yield Finding(at=where, key=True, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
+        for pool, free in misnamed(team.quotas, cluster.pools):
+            message = f"team {team.name} has a quota on pool {pool}, which is not described"
+            fix = suggest(pool, free, f"one of {', '.join(cluster.pools)}")
+            where = (*at, "quotas", pool)
+            edits = meant(where, pool, free, key=True)
+            cause = f"pool {pool} is not described"
+            yield Finding(at=where, key=True, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
 
 
 @rule("GEN-TEAM-002", "quotas that the hardware can give")

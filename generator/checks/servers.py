@@ -62,7 +62,7 @@ def urls_encrypted(cluster: Cluster) -> Iterator[Finding]:
     """
     for at, url in urls(cluster):
         if url.startswith("http://") and "proxy" not in at and "oidc" not in at:
-            edits = put(at, f"https://{url.removeprefix('http://').rpartition('@')[2]}")
+            edits = put(at, _without_credentials(f"https://{url.removeprefix('http://')}"))
             yield Finding(at=at, message=f"{'.'.join(map(str, at))} is not encrypted", edits=edits)
 
 
@@ -165,9 +165,11 @@ def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
     """
     mirrors = entries(cluster.site.mirrors, "site", "mirrors")
     items = ((each.registry, (*at, "registry")) for at, each in mirrors)
+    given = dict(mirrors)
     for registry, at, first in repeats(items):
-        message, edits = f"two mirrors for {registry}", remove(at[:-1])
-        yield Finding(at=at, also=first, message=message, fix="remove one", edits=edits)
+        same = given[at[:-1]] == given[first[:-1]]
+        fix, edits = ("remove one", remove(at[:-1])) if same else ("keep the one that is meant", ())
+        yield Finding(at=at, also=first, message=f"two mirrors for {registry}", fix=fix, edits=edits)
     host, example = r"[\w.-]+(:\d+)?", "as in docker.io or registry.example.org:5000"
     for at, each in mirrors:
         if not re.fullmatch(host, each.registry):

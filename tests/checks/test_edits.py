@@ -113,3 +113,40 @@ def test_no_port_is_offered_twice() -> None:
 def test_no_address_is_offered_where_none_is_free() -> None:
     (one,) = loaded(FILES / "rules" / "GEN-K8S-007-none.yaml").findings
     assert one.fix == "a load balancer's address"
+
+
+UNDECIDED = (
+    "GEN-SITE-015",
+    "GEN-NET-026-twice",
+    "GEN-NET-026-unused",
+    "GEN-DISK-003-other",
+    "GEN-K8S-011-own",
+    "GEN-K8S-024",
+    "GEN-NODE-031-unknown",
+    "GEN-NODE-033-node",
+)
+
+
+@pytest.mark.parametrize("name", UNDECIDED)
+def test_no_edit_takes_away_what_only_its_writer_can_judge(name: str) -> None:
+    assert edits_of(FILES / "rules" / f"{name}.yaml") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "offered"),
+    [
+        ("rules/GEN-K8S-021-taken", ["cert-manager"]),
+        ("rules/GEN-K8S-021-two", ["cilium"]),
+        ("rules/GEN-SITE-011-two", ["web.lab.example.org"]),
+        ("rules/GEN-TEAM-021-taken", []),
+        ("rules/GEN-BKP-018-two", ["a-name-that-is-longer-than-the-controller-tak"]),
+        ("schema/GEN-SCHEMA-008-taken", ["cpu"]),
+    ],
+)
+def test_a_name_is_offered_once_and_only_where_it_is_free(name: str, offered: list[str]) -> None:
+    assert [edit.value for edit in edits_of(FILES / f"{name}.yaml")] == offered
+
+
+def test_an_address_over_tls_keeps_its_path() -> None:
+    (edit,) = edits_of(FILES / "rules" / "GEN-SITE-004-path.yaml")
+    assert edit.value == "https://watch.example.org/ping/@lab/all"
