@@ -148,14 +148,17 @@ class ErasureSet(Struct, frozen=True, kw_only=True):
 
 def erasure_set(nodes: int, drives_per_node: int) -> ErasureSet | None:
     """Return the layout of one of MinIO's server pools with half of each set as parity, so that two lost nodes of
-    four lose no data; None where no size between 2 and 16 divides the drives and lies alike on all nodes.
+    four lose no data; None where there are no drives, or where no size between 2 and 16 divides them and lies alike on
+    all nodes.
 
     Facts (storage 6): the largest symmetric size up to 16 wins; for four nodes 4, 8, 12 or 16. Beyond 16 nodes a set
     takes one drive of each of some nodes (MinIO's `possibleSetCountsWithSymmetry`).
     """
     total = nodes * drives_per_node
     fitting = [
-        size for size in range(2, 17) if total % size == 0 and not (size % nodes if size >= nodes else nodes % size)
+        size
+        for size in range(2, 17)
+        if total and total % size == 0 and not (size % nodes if size >= nodes else nodes % size)
     ]
     if not fitting:
         return None
@@ -163,11 +166,17 @@ def erasure_set(nodes: int, drives_per_node: int) -> ErasureSet | None:
     return ErasureSet(drives=size, sets=total // size, parity=size // 2)
 
 
+def objects_drives(cluster: Cluster, pool: str) -> int:
+    """Return how many drives each node of a pool gives MinIO: as many as the one with the fewest, because the endpoints
+    are one pattern for all.
+    """
+    return min((machine.drive_count("objects") for machine in cluster.in_pools(pool)), default=0)
+
+
 def objects_usable(cluster: Cluster) -> Quantity:
     """Return the bytes that MinIO can hold: half of its drives' size, each counted as the smallest one of its pool."""
     objects, total = cluster.storage.objects, 0
     for pool in objects.pools if objects else ():
         disks = [disk for machine in cluster.in_pools(pool) for disk in machine.disks_for("objects")]
-        smallest = min((disk.size.value for disk in disks), default=0)
-        total += smallest * sum(disk.count for disk in disks)
+        total += min((disk.size.value for disk in disks), default=0) * sum(disk.count for disk in disks)
     return Quantity.of(total // 2, binary=True)

@@ -82,8 +82,8 @@ def pod(cluster: Cluster, objects: Objects, pool: ServerPool, layout: tuple[Serv
 def endpoints(cluster: Cluster, pool: ServerPool) -> str:
     """Return a server pool's drives as MinIO's own pattern, with its three dots."""
     hosts = f"{pool.name}-{{0...{len(pool.machines) - 1}}}.minio-hl.{NAMESPACE}.svc.{cluster.kubernetes.dns_domain}"
-    drives = f"/export-{{0...{pool.drives - 1}}}" if pool.drives > 1 else "/export-0"
-    return f"https://{hosts}:{PORT}{drives}"
+    drives = claim_name(f"{{0...{pool.drives - 1}}}" if pool.drives > 1 else 0)
+    return f"https://{hosts}:{PORT}/{drives}"
 
 
 def container(cluster: Cluster, objects: Objects, pool: ServerPool, layout: tuple[ServerPool, ...]) -> Manifest:
