@@ -1,6 +1,6 @@
 """MinIO's servers: one pod on each NAS node."""
 
-from generator.components.common import OBJECTS
+from generator.components.common import OBJECTS, OWN_LABELS
 from generator.components.component import Manifest, protect
 from generator.components.minio.layout import (
     CONSOLE_PORT,
@@ -54,7 +54,7 @@ def stateful_set(cluster: Cluster, objects: Objects, pool: ServerPool, layout: t
 
 def pool_labels(pool: ServerPool) -> dict[str, str]:
     """Return what selects one server pool. The first one's can never change: a StatefulSet's selector is immutable."""
-    return LABELS if pool.name == "minio" else {**LABELS, "gen.internal/server-pool": pool.name}
+    return LABELS if pool.name == "minio" else {**LABELS, f"{OWN_LABELS}/server-pool": pool.name}
 
 
 def pod(cluster: Cluster, objects: Objects, pool: ServerPool, layout: tuple[ServerPool, ...]) -> Manifest:

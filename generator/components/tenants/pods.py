@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
 from generator.components.kueue import PRIORITY
 from generator.components.queues import BATCH
@@ -10,7 +11,7 @@ from generator.components.volcano import SCHEDULER
 
 GATE = "kueue.x-k8s.io/admission"
 PODSET = "kueue.x-k8s.io/podset"
-ALLOWED = "priority.gen.internal/"
+ALLOWED = f"priority.{OWN_LABELS}/"
 """Begins a label of a team's namespace; a class of jobs follows that the team may use."""
 
 
