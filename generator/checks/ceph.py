@@ -10,21 +10,19 @@ from generator.checks.places import (
     human,
     listed_twice,
     meant,
+    old_kernels,
 )
 from generator.checks.tiers import CEPH, idle_disks
 from generator.model.capacity import (
-    DAEMONS_MEMORY,
-    DAEMONS_MILLI_CPU,
     OSD_REQUESTS,
     ceph_raw,
-    osd_requests,
     osds,
+    used,
 )
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
-from generator.model.served import numbers
 from generator.spec.near import misnamed, suggest
 
 
@@ -228,24 +226,18 @@ def room_for_osds(cluster: Cluster) -> Iterator[Finding]:
     """
     hosts = cluster.ceph_hosts
     short_of = {
-        "cpu": [host for host in hosts if _needs(host, cluster)[0] > host.hardware.cpu * 1000],
-        "memory": [host for host in hosts if _needs(host, cluster)[1] > host.hardware.memory.value],
+        "cpu": [host for host in hosts if used(host, cluster)[0] > host.hardware.cpu * 1000],
+        "memory": [host for host in hosts if used(host, cluster)[1] > host.hardware.memory.value],
     }
     for field, short in short_of.items():
         for at, (host, *_) in by_place(cluster, short, field).items():
-            cpu, memory = _needs(host, cluster)
+            cpu, memory = used(host, cluster)
             need = f"{human(memory)} of {host.hardware.memory.human()}"
             if field == "cpu":
                 need = f"{-(-cpu // 1000)} CPUs of {host.hardware.cpu}"
             message = f"{osds(host, cluster)} disks for ceph and what is reserved on {host.name} need {need}"
             also = hardware_path(cluster, host, "disks")
             yield Finding(at=at, also=also, message=message, fix="give Ceph fewer disks of the node")
-
-
-def _needs(host: Machine, cluster: Cluster) -> tuple[int, int]:
-    """Return what Ceph and the system take of a node: thousandths of a core, and bytes."""
-    reserved, (cpu, memory) = cluster.kubernetes.reserved, osd_requests(host, cluster)
-    return cpu + reserved.cpu.milli + DAEMONS_MILLI_CPU, memory + reserved.memory.value + DAEMONS_MEMORY
 
 
 @rule("GEN-CEPH-014", "kernels that encrypt")
@@ -260,12 +252,8 @@ def kernel_encrypts(cluster: Cluster) -> Iterator[Finding]:
     Right:
         kernel: "6.8"
     """
-    ceph, seen = cluster.storage.ceph, set[Path]()
-    for machine in cluster.machines if ceph and ceph.encryption.transit else ():
-        own = cluster.nodes[machine.index].kernel
-        at: Path = ("nodes", machine.index, "kernel") if own else ("pools", machine.pool, "kernel")
-        if machine.kernel and numbers(machine.kernel) < (5, 11) and at not in seen:
-            seen.add(at)
-            message = f"Linux {machine.kernel} of {machine.name} cannot mount from a Ceph that encrypts its traffic"
-            fix = "kernel 5.11 or later, or encryption.transit: false"
-            yield Finding(at=at, also=(*CEPH, "encryption", "transit"), message=message, fix=fix)
+    ceph = cluster.storage.ceph
+    for at, machine in old_kernels(cluster, (5, 11)) if ceph and ceph.encryption.transit else ():
+        message = f"Linux {machine.kernel} of {machine.name} cannot mount from a Ceph that encrypts its traffic"
+        fix = "kernel 5.11 or later, or encryption.transit: false"
+        yield Finding(at=at, also=(*CEPH, "encryption", "transit"), message=message, fix=fix)

@@ -34,17 +34,20 @@ class Share(Struct, frozen=True, kw_only=True):
 
 
 def allocatable(machine: Machine, cluster: Cluster) -> Share:
-    """Return what jobs can have of one node: all but what is reserved and what daemon sets and OSDs request."""
-    reserved = cluster.kubernetes.reserved
-    osd_cpu, osd_memory = osd_requests(machine, cluster)
-    used_cpu = reserved.cpu.milli + DAEMONS_MILLI_CPU + osd_cpu
-    used_memory = reserved.memory.value + DAEMONS_MEMORY + osd_memory
+    """Return what jobs can have of one node: all but what is used before them."""
+    used_cpu, used_memory = used(machine, cluster)
     return Share(
         devices=devices(cluster.gpus, machine.hardware.gpu),
         milli_cpu=max(0, machine.hardware.cpu * 1000 - used_cpu),
         memory=max(0, machine.hardware.memory.value - used_memory),
         pods=max(0, cluster.kubernetes.max_pods - DAEMON_PODS - osds(machine, cluster)),
     )
+
+
+def used(machine: Machine, cluster: Cluster) -> tuple[int, int]:
+    """Return what is reserved on a node and what daemon sets and OSDs request: thousandths of a core, and bytes."""
+    reserved, (cpu, memory) = cluster.kubernetes.reserved, osd_requests(machine, cluster)
+    return reserved.cpu.milli + DAEMONS_MILLI_CPU + cpu, reserved.memory.value + DAEMONS_MEMORY + memory
 
 
 def ceph_disks(machine: Machine, cluster: Cluster) -> tuple[Disk, ...]:
