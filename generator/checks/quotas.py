@@ -49,7 +49,7 @@ def quotas_fit(cluster: Cluster) -> Iterator[Finding]:
     for pool, owners in by_pool(cluster).items():
         capacity = flavor_capacity(cluster, pool)
         whose = f"of pool {pool}, whose {len(cluster.in_pools(pool))} nodes give"
-        # Without GPUs a share has none, so what was asked for is counted as it stands.
+        # All teams of a pool are counted in what its nodes offer.
         for what in owners[0].amounts:
             total, most = sum(owned.amounts[what] for owned in owners), counted(capacity, what)
             if total > most:
