@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
 """Build containerd in several versions, and what NVIDIA's container toolkit adds to its configuration, once, and print
-the folder that holds them, as `tools/real.py` does. On two cores and with nothing cached it takes some ten minutes.
+the folder that holds them, as `tools/real.py` does; names choose among them as there. On two cores and with nothing
+cached it takes some ten minutes.
 """
 
-import fcntl
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from kustomize import _fetch_go as fetch_go
-from real import BIN, Program, build, missing, wrapped
+from real import Program, main, wrapped
 
 V1 = "github.com/containerd/containerd"
 V2 = f"{V1}/v2"
@@ -37,20 +35,5 @@ PROGRAMS = (
 )
 
 
-def main() -> None:
-    """Build what is missing. Of two runs at once the second waits for the first."""
-    BIN.mkdir(parents=True, exist_ok=True)
-    with (BIN / ".lock").open("w") as lock, tempfile.TemporaryDirectory(prefix=".go-", dir=BIN) as folder:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        todo = missing(PROGRAMS)
-        go = (shutil.which("go") or fetch_go(Path(folder))) if todo else ""
-        try:
-            for program in todo:
-                build(program, go)
-        except subprocess.CalledProcessError as error:
-            sys.exit(f"`{' '.join(error.cmd)}` ended with status {error.returncode}; it said why above")
-    sys.stdout.write(f"{BIN}\n")
-
-
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:], PROGRAMS)

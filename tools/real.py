@@ -214,12 +214,14 @@ def _go(work: Path) -> str:
     return found if found and tuple(map(int, version[:2])) >= NEEDED_GO else fetch_go(work)
 
 
-def main(names: list[str]) -> None:
-    """Build what is missing. Of two runs at once the second waits for the first."""
-    unknown = set(names) - {program.name for program in PROGRAMS}
+def main(names: list[str], programs: tuple[Program, ...] = PROGRAMS) -> None:
+    """Build what is missing of some programs, or of those of them that are named. Of two runs at once the second waits
+    for the first.
+    """
+    unknown = set(names) - {program.name for program in programs}
     if unknown:
-        sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(program.name for program in PROGRAMS)}")
-    wanted = tuple(program for program in PROGRAMS if not names or program.name in names)
+        sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(program.name for program in programs)}")
+    wanted = tuple(program for program in programs if not names or program.name in names)
     BIN.mkdir(parents=True, exist_ok=True)
     with (BIN / ".lock").open("w") as lock, tempfile.TemporaryDirectory(prefix=".go-", dir=BIN) as folder:
         fcntl.flock(lock, fcntl.LOCK_EX)

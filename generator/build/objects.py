@@ -71,9 +71,11 @@ class Object(Struct, frozen=True):
         return mapping(self.manifest.get("spec"))
 
     @property
-    def identity(self) -> tuple[str, str, str, str]:
-        """What makes two of them the same object on an API server: group, kind, namespace, name."""
-        return self.group, self.kind, self.namespace, self.name
+    def identity(self) -> tuple[str, str, str, str] | None:
+        """What makes two of them the same object on an API server: group, kind, namespace, name. None for one that
+        only has the beginning of a name: the server makes another each time.
+        """
+        return (self.group, self.kind, self.namespace, self.name) if self.manifest["metadata"].get("name") else None
 
     @property
     def full_name(self) -> str:

@@ -85,7 +85,7 @@ class Variants(Struct, frozen=True):
         """Say in one line that objects are there more than once, in files that nothing says go together."""
         places: defaultdict[tuple[str, ...], dict[str, Object]] = defaultdict(dict)
         for one in objects:
-            if not one.unfinished:
+            if one.identity and not one.unfinished:
                 places[one.identity].setdefault(one.file, one)
         repeated = [list(found.values()) for found in places.values() if len(found) > 1]
         if repeated:

@@ -15,6 +15,9 @@ KNOWN_SERVERS = frozenset(
     {"bitbucket.org", "github.com", "gitlab.com", "ssh.dev.azure.com", "ssh.github.com", "vs-ssh.visualstudio.com"}
 )
 REPOSITORY: Path = ("repository", "url")
+HOST, EXAMPLE = r"[\w.-]+(:\d+)?", "registry.example.org:5000"
+# `/v2` is where a registry's API begins, and no part of an image's name.
+SERVED = rf"{HOST}(/(?!v2(/|$))[\w./-]+)?"
 
 
 def urls(cluster: Cluster) -> Iterator[tuple[Path, str]]:
@@ -155,7 +158,8 @@ def oidc_over_tls(cluster: Cluster) -> Iterator[Finding]:
 
 @rule("GEN-SITE-015", "a registry has one mirror")
 def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
-    """An image is rewritten to one place; a registry is a host, and its mirror another.
+    """An image is rewritten to one place; a registry is a host, and its mirror another, alone or with a path
+    that images have there. `/v2`, where its API begins, is not of that: nodes' files add it behind the host.
 
     Wrong:
         - {registry: docker.io, mirror: a.example.org}
@@ -170,18 +174,24 @@ def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
         same = given[at[:-1]] == given[first[:-1]]
         fix, edits = ("remove one", remove(at[:-1])) if same else ("keep the one that is meant", ())
         yield Finding(at=at, also=first, message=f"two mirrors for {registry}", fix=fix, edits=edits)
-    host, example = r"[\w.-]+(:\d+)?", "as in docker.io or registry.example.org:5000"
     for at, each in mirrors:
-        if not re.fullmatch(host, each.registry):
-            yield Finding(at=(*at, "registry"), message=f"`{each.registry}` is not a registry's host", fix=example)
-        if not re.fullmatch(rf"{host}(/[\w./-]+)?", each.mirror):
-            message, where = f"`{each.mirror}` is not a registry's host", (*at, "mirror")
-            plain = re.sub(r"^https?://(?:[^/@]*@)?|/+$", "", each.mirror)
-            edits = put(where, plain) if re.fullmatch(rf"{host}(/[\w./-]+)?", plain) else ()
-            yield Finding(at=where, message=message, fix="" if edits else f"{example}/docker", edits=edits)
+        if not re.fullmatch(HOST, each.registry):
+            message = f"`{each.registry}` is not a registry's host"
+            yield Finding(at=(*at, "registry"), message=message, fix=f"as in docker.io or {EXAMPLE}")
+        if not re.fullmatch(SERVED, each.mirror):
+            yield _not_served((*at, "mirror"), each.mirror)
         if each.registry == each.mirror:
             message = f"{each.registry} would be its own mirror"
             yield Finding(at=(*at, "mirror"), message=message, edits=remove(at))
+
+
+def _not_served(at: Path, mirror: str) -> Finding:
+    """Tell that a mirror is more than a host and a path, and offer what is left without scheme, user and `v2`."""
+    plain = re.sub(r"^https?://(?:[^/@]*@)?|/+$", "", mirror)
+    plain = re.sub(rf"^({HOST})/v2(?=/|$)", r"\1", plain)
+    edits = put(at, plain) if re.fullmatch(SERVED, plain) else ()
+    message = f"`{mirror}` is not a registry's host, alone or with a path that images have there"
+    return Finding(at=at, message=message, fix="" if edits else f"as in {EXAMPLE}/docker", edits=edits)
 
 
 @rule("GEN-SITE-016", "one name or network in an entry of noProxy")

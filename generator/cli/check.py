@@ -63,9 +63,9 @@ def command(
 
 
 def _given(paths: Iterable[Path]) -> list[Loaded]:
-    from generator.repository.given_files import load_file  # noqa: PLC0415 - for this way only
+    from generator.repository.given_files import load_files  # noqa: PLC0415 - for this way only
 
-    return [load_file(path) for path in paths]
+    return load_files(paths)
 
 
 def _accepted(one: Loaded) -> tuple[Loaded, Sequence[tuple[Waiver, int]]]:

@@ -7,12 +7,15 @@ verbs, which bring rules and components.
 import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from generator.errors import UsageError
+from generator.repository.places import find_root, names
 from generator.spec.named import steps
 
 _CODE = re.compile(r'(?:rule|warning)\(\s*"(GEN-[A-Z0-9]+-\d{3})"|\bcode="(GEN-[A-Z0-9]+-\d{3})"')
@@ -23,14 +26,14 @@ def stand_in(verb: str, typed: list[str]) -> click.Command | None:
     """Return what completes the word behind those that are typed, where a value is wanted that this module knows."""
     before, root = typed[-1:], _root(typed)
     if before == ["--cluster"]:
-        return _Values(verb, _clusters(root))
+        return _Values(verb, names(root))
     if before in (["-C"], ["--directory"]):
         return None
     words = [word for index, word in enumerate(typed) if not _of_option(typed, index)]
     if verb == "vendor":
         return _Values(verb, _components(root))
     if verb == "explain" and not words:
-        return _Values(verb, (*_clusters(root), *_codes()))
+        return _Values(verb, (*names(root), *_codes()))
     if verb == "explain" and len(words) == 1:
         return _Values(verb, _Places(root / "clusters" / words[0] / "cluster.yaml"))
     return None
@@ -79,19 +82,28 @@ def _children(value: Any) -> dict[str | int, Any]:
 
 
 def _root(typed: list[str]) -> Path:
-    places = [typed[index + 1] for index, word in enumerate(typed[:-1]) if word in {"-C", "--directory"}]
-    start = Path(*places[-1:]).absolute()
-    return next((each for each in (start, *start.parents) if (each / "clusters").is_dir()), start)
+    start = Path(*[*_directories(typed)][-1:]).absolute()
+    try:
+        return find_root(start)
+    except UsageError:
+        return start
+
+
+def _directories(typed: list[str]) -> Iterator[str]:
+    """Yield what -C says, in each of the ways in which it can be written."""
+    for word, following in pairwise([*typed, ""]):
+        if word in {"-C", "--directory"}:
+            yield following
+        elif word.startswith("--directory="):
+            yield word.partition("=")[2]
+        elif re.match("-C.", word):
+            yield word[2:]
 
 
 def _of_option(typed: list[str], index: int) -> bool:
     """Tell whether a word is an option or the value of one; those without a value are flags."""
     valued = {"-C", "--directory", "--cluster", "--output", "--discard"}
     return typed[index].startswith("-") or (index > 0 and typed[index - 1] in valued)
-
-
-def _clusters(root: Path) -> list[str]:
-    return sorted(path.parent.name for path in root.glob("clusters/*/cluster.yaml"))
 
 
 def _components(root: Path) -> list[str]:

@@ -16,7 +16,8 @@ from generator.errors import UsageError
 from generator.layout.tree import lay_out, merge
 from generator.model.plural import plural
 from generator.process import run
-from generator.repository.cluster_files import find_root, load
+from generator.repository.cluster_files import load
+from generator.repository.places import find_root
 from generator.repository.unused_custom import unused
 
 GOOD, MISSING, WRONG = "ok", "--", "!!"

@@ -8,10 +8,11 @@ from shutil import get_terminal_size
 from msgspec import to_builtins
 
 from generator.cli.output import data
-from generator.cli.terminal import say, say_json
+from generator.cli.terminal import say
 from generator.layout.emit import emit
 from generator.model.finding import Finding, Position, dotted
 from generator.model.plural import plural
+from generator.repository.cluster_files import Loaded
 from generator.repository.locate import Locator
 from generator.upstream.cluster_images import ClusterImages
 from generator.upstream.image_exports import skopeo
@@ -108,7 +109,8 @@ def show_clusters(listed: Iterable[ClusterImages]) -> None:
 def _unseen(each: ClusterImages) -> Iterator[str]:
     name, mirror = each.cluster.name, each.cluster.site.images
     so = "so that their images may come from elsewhere" if mirror else "their images are not in the list"
-    if each.unvendored:
+    if each.unvendored and not mirror:
+        # With a mirror a rule tells it.
         yield f"{name}: not vendored, {so}: {', '.join(each.unvendored)}; `gen vendor` brings them"
     if each.remote:
         what = "what their custom/ wants from the network was not looked at"
@@ -125,14 +127,11 @@ def _line(one: Finding) -> str:
     return ": ".join(filter(None, (one.file, kind, place, f"{one.message}; fix: {one.fix}")))
 
 
-def show_json(document: object) -> None:
-    """Print data as JSON."""
-    say_json(document)
-
-
-def image_data(found: Iterable[Image], listed: Sequence[ClusterImages], root: Path) -> dict[str, object]:
+def image_data(
+    found: Iterable[Image], listed: Sequence[ClusterImages], loaded: Iterable[Loaded], root: Path
+) -> dict[str, object]:
     """Return everything that is known of the images, as `--output json` has it. Findings are those of `gen check`."""
-    locator = Locator((), root)
+    locator = Locator(loaded, root)
     return {
         "images": [_image(image) for image in found],
         "unseen": {each.cluster.name: [*each.unvendored, *each.remote] for each in listed},

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import click
 
-from generator.cli.image_output import image_data, lists, show_answers, show_clusters, show_json, show_totals, table
+from generator.cli.image_output import image_data, lists, show_answers, show_clusters, show_totals, table
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings, summary
-from generator.cli.terminal import say
+from generator.cli.terminal import say, say_json
 from generator.errors import UsageError
 from generator.layout.lock import LOCK, LockFile
 from generator.model.plural import plural
-from generator.repository.cluster_files import load, names
+from generator.repository.cluster_files import Loaded, load
 from generator.repository.hand_edits import refusals
+from generator.repository.places import names
 from generator.repository.render import VendoredChange, render
 from generator.repository.vendored import locked, on_disk
 from generator.upstream.cluster_images import ClusterImages, cluster_images
@@ -78,7 +79,7 @@ def command(  # noqa: PLR0913 - the verb's options
         return _lock(root, found, listed, lock)
     found, failed = with_sizes(found, listed, _progress) if sizes else (found, {})
     if not only_check:
-        _show(found, listed, output, root)
+        _show(found, listed, output, loaded, root)
     show_answers(failed)
     show_totals(found, sum(each.unreadable for each in listed), locked=bool(lock))
     show_clusters(listed)
@@ -129,13 +130,15 @@ def _render(root: Path, digests: Mapping[str, str], unused: Sequence[str]) -> in
     return int(outcome.refused)
 
 
-def _show(found: Sequence[Image], listed: Sequence[ClusterImages], output: str, root: Path) -> None:
+def _show(
+    found: Sequence[Image], listed: Sequence[ClusterImages], output: str, loaded: Sequence[Loaded], root: Path
+) -> None:
     if output == "table":
         table(found)
     elif output == "json":
-        show_json(image_data(found, listed, root))
+        say_json(image_data(found, listed, loaded, root))
     elif output == "cyclonedx":
-        show_json(sbom(listed[0].cluster.name, found, timestamp=_time()))
+        say_json(sbom(listed[0].cluster.name, found, timestamp=_time()))
     else:
         lists(found, [each.cluster.site.images for each in listed], output)
 

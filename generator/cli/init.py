@@ -1,6 +1,7 @@
 """`gen init`."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from generator.repository.plan import Owned, plan
 from generator.repository.scaffold import SCHEMA, published_schema, scaffold, starter
 from generator.repository.write_lock import exclusive
 from generator.repository.writer import write
+from generator.spec.reader import SIZE
 
 
 @click.command("init")
@@ -43,5 +45,13 @@ def command(name: str, directory: Path, *, dry_run: bool) -> None:
 
 
 def _others(directory: Path) -> str:
-    files = sorted(directory.glob("clusters/*/cluster.yaml"))
-    return "\n".join(file.read_text(encoding="utf-8", errors="replace") for file in files if file.is_file())
+    return "\n".join(map(_text, sorted(directory.glob("clusters/*/cluster.yaml"))))
+
+
+def _text(file: Path) -> str:
+    """Return what a cluster file says; nothing where it cannot be read: whoever checks it is told why."""
+    with suppress(OSError):
+        if file.is_file():
+            with file.open("rb") as opened:
+                return opened.read(SIZE + 1).decode(errors="replace")
+    return ""

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from generator.errors import UsageError
-from generator.repository.cluster_files import find_root
 from generator.repository.git_folder import locate
+from generator.repository.places import find_root
 
 CLUSTER = click.option(
     "--cluster", "clusters", metavar="NAME", multiple=True, help="Only this cluster; may be repeated. Default: all."

@@ -32,7 +32,7 @@ def _shown(char: str) -> str:
 def say_json(data: Any) -> None:
     """Print data as JSON."""
     text = json.dumps(data, indent=2, ensure_ascii=False)
-    click.echo("".join(each if each.isprintable() or each == "\n" else f"\\u{ord(each):04x}" for each in text))
+    click.echo("".join(each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text))
 
 
 def styled(text: str, style: str) -> str:

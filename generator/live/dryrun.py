@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from generator.build.kinds import CRD, Kinds
 from generator.build.objects import ROOT, Built, Object
-from generator.components.common import SYNC_WAVE
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.api import RENEW, Answer, ApiConnection, Request
@@ -21,7 +20,7 @@ from generator.model.fields import dig
 from generator.model.finding import Finding
 from generator.model.plural import plural
 from generator.rules.judging import Answers
-from generator.rules.providers import waves
+from generator.rules.providers import wave_of, waves
 
 _FIRST = {"Namespace": 0, "CustomResourceDefinition": 1}
 _BY_THE_NEW = "; without --kubeconfig a throw-away server judges by the new one"
@@ -176,10 +175,6 @@ def in_order(built: Built) -> list[Object]:
     """
     of_application = {ROOT: -(2**31), **waves(built)}
     return sorted(
-        built.objects, key=lambda one: (of_application.get(one.component, 0), _wave(one), _FIRST.get(one.kind, 2))
+        built.objects,
+        key=lambda one: (of_application.get(one.component, 0), wave_of(one) or 0, _FIRST.get(one.kind, 2)),
     )
-
-
-def _wave(one: Object) -> int:
-    wave = dig(one.manifest, "metadata", "annotations", SYNC_WAVE)
-    return int(wave) if isinstance(wave, str) and re.fullmatch("-?[0-9]{1,9}", wave) else 0

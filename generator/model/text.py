@@ -1,7 +1,7 @@
 """Small values that are written as one text in the cluster file."""
 
 import re
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, summarize_address_range
 from typing import Self
 
 _TAINT = re.compile(r"([A-Za-z0-9./_-]+)(?:=([A-Za-z0-9._-]*))?:(NoSchedule|PreferNoSchedule|NoExecute)")
@@ -102,3 +102,8 @@ class AddressRange(Text):
     def size(self) -> int:
         """How many addresses; 0 or less when `last` is before `first`."""
         return int(self.last) - int(self.first) + 1
+
+    @property
+    def networks(self) -> list[IPv4Network]:
+        """The fewest networks that make it up; none when it is empty."""
+        return list(summarize_address_range(self.first, self.last)) if self.size > 0 else []

@@ -15,6 +15,7 @@ from generator.model.finding import Finding, Position, Severity, put
 from generator.model.finding import Path as Steps
 from generator.model.rule import Explained
 from generator.repository.parallel import spread
+from generator.repository.places import names
 from generator.spec.decode import decode, decode_rest
 from generator.spec.document import Document, from_the_top
 from generator.spec.reader import SIZE, read
@@ -57,23 +58,6 @@ class Loaded(Struct, frozen=True):
         """Return the same with those of some findings that are about this file, or name none."""
         own = [finding for finding in findings if finding.file in {"", self.document.file}]
         return structs.replace(self, findings=_ordered(self.document, [*self.findings, *own])) if own else self
-
-
-def find_root(start: Path) -> Path:
-    """Return the nearest folder at or above `start` with a folder `clusters`, and never one beyond the Git repository
-    that `start` is in. Raises UsageError.
-    """
-    for folder in (start, *start.parents):
-        if (folder / "clusters").is_dir():
-            return folder
-        if (folder / ".git").exists():
-            break
-    raise UsageError(f"{start}: there is no folder `clusters` here or above; `gen init NAME` begins a repository")
-
-
-def names(root: Path) -> list[str]:
-    """Return the names of the repository's clusters, in order; also of one whose file is a link to nothing."""
-    return sorted(path.name for path in root.glob("clusters/*") if os.path.lexists(path / "cluster.yaml"))
 
 
 def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:

@@ -3,6 +3,8 @@
 import os
 import re
 import stat
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import structs
@@ -29,13 +31,23 @@ def place(path: Path) -> tuple[Path, str] | None:
     return (parents[2], parents[0].name) if is_one else None
 
 
-def load_file(path: Path) -> Loaded:
-    """Read, decode and check one cluster file: as part of its repository, or by itself where it is in none. Raises
-    UsageError for what is no cluster file.
+def load_files(paths: Iterable[Path]) -> list[Loaded]:
+    """Read, decode and check cluster files, each once: as parts of their repository, or each by itself where it is in
+    none. Raises UsageError for what is no cluster file, and for files of several repositories.
     """
-    if found := place(path):
-        root, name = found
-        return load(root, [name])[0]
+    once = {os.path.abspath(path): path for path in paths}  # noqa: PTH100 - as in `place`
+    places = [(path, place(path)) for path in once.values()]
+    wanted: defaultdict[Path, list[str]] = defaultdict(list)
+    for root, name in (found for _, found in places if found):
+        wanted[root].append(name)
+    if len(wanted) > 1:
+        # Their files have the same names.
+        raise UsageError(f"{', '.join(map(str, wanted))}: cluster files of one repository are checked at once")
+    known = {one.name: one for root, names in wanted.items() for one in load(root, names)}
+    return [known[found[1]] if found else _alone(path) for path, found in places]
+
+
+def _alone(path: Path) -> Loaded:
     content = _content(path)
     if path.name != "cluster.yaml" and not _says_so(content):
         raise UsageError(f"{path}: this is no cluster file; --rendered judges manifests")

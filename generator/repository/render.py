@@ -8,20 +8,30 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from generator import __version__
-from generator.errors import UsageError
-from generator.layout.lock import LOCK, LockFile, lock_file
+from generator.layout.lock import LockFile, lock_file
 from generator.layout.tree import Known, Tree, lay_out, merge
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, State, folder
 from generator.model.cluster import Cluster, cluster_file
-from generator.repository.cluster_files import Loaded, examine, names
+from generator.repository.cluster_files import Loaded, examine
 from generator.repository.hand_edits import HandEdit, hand_edits, several
 from generator.repository.history import Snapshot
 from generator.repository.lines import same
 from generator.repository.parallel import spread
+from generator.repository.places import names
 from generator.repository.plan import Owned, Plan, plan
 from generator.repository.scaffold import SCHEMA, published_schema, scaffold
 from generator.repository.unused_custom import unused
-from generator.repository.vendored import OwnFileError, intact, locked, on_disk, vendored, vendored_names
+from generator.repository.vendored import (
+    OvertakenError,
+    OwnFileError,
+    Standing,
+    intact,
+    locked,
+    on_disk,
+    standing,
+    vendored,
+    vendored_names,
+)
 from generator.repository.write_lock import exclusive
 from generator.repository.writer import write
 
@@ -35,14 +45,14 @@ KEPT = (
 
 class VendoredChange(Struct, frozen=True, kw_only=True):
     """What `gen vendor` brings: new `files` of upstream folders and of CRDs in bases, the `folders` they replace whole,
-    and the digests that were found for them. `seen` is the lock that it began with, `unused` what it names and
-    nothing needs any more.
+    and the digests that were found for them. `seen` is what stood vendored when it began, `unused` what gen.lock names
+    and nothing needs any more.
     """
 
     files: Mapping[str, bytes] = {}
     folders: tuple[str, ...] = ()
     lock: LockFile = LockFile()
-    seen: LockFile = LockFile()
+    seen: Standing | None = None
     unused: frozenset[str] = frozenset()
 
 
@@ -89,12 +99,15 @@ def render(  # noqa: PLR0913 - what a render may be told
     vendored is kept, and replaced where `fresh` brings it anew; `verify` reads all of it and compares it with its seal.
 
     Writes nothing with `dry_run`, or when a file was edited by hand and is not in `discard`. Raises OwnFileError for
-    a conflict in what gen itself needs, UsageError where the repository cannot be read or written: it is as it was.
+    a conflict in what gen itself needs, OvertakenError when another process has vendored since `fresh` was made,
+    UsageError where the repository cannot be read or written: it is as it was.
     """
     clusters = [one.cluster for one in loaded if one.cluster]
     everything = names(root)
     whole = {cluster.name for cluster in clusters} >= set(everything)
     with exclusive(root, waiting) as held:
+        if fresh.seen is not None and fresh.seen != standing(held.root):
+            raise OvertakenError(f"{root}: another gen has vendored here meanwhile; run again")
         lock = _joined(locked(on_disk(held.root)), fresh)
         laid, seconds = _lay_out(held.root, clusters, lock, fresh)
         files = {**laid.files, **fresh.files, **_shared(lock)}
@@ -157,25 +170,13 @@ def owned(
 
 
 def _joined(standing: LockFile, fresh: VendoredChange) -> LockFile:
-    """Return the lock with what is fresh. Raises UsageError for what another process has locked otherwise meanwhile."""
+    """Return the lock with what is fresh, without what is unused."""
     new = fresh.lock
-    pairs = (
-        (standing.charts, new.charts, fresh.seen.charts),
-        (standing.manifests, new.manifests, fresh.seen.manifests),
+    pairs = ((standing.charts, new.charts), (standing.manifests, new.manifests), (standing.images, new.images))
+    charts, manifests, images = (
+        {name: digest for name, digest in {**now, **then}.items() if name not in fresh.unused} for now, then in pairs
     )
-    for now, then, seen in pairs:
-        for name, digest in then.items():
-            if now.get(name, digest) not in {digest, seen.get(name)}:
-                raise UsageError(
-                    f"{LOCK}: {name} was locked meanwhile as {now[name]}, and here it came as {digest}; run again"
-                )
-    charts, manifests = ({**now, **then} for now, then, _ in pairs)
-    images = {**standing.images, **new.images}
-    return LockFile(
-        charts={name: digest for name, digest in charts.items() if name not in fresh.unused},
-        manifests={name: digest for name, digest in manifests.items() if name not in fresh.unused},
-        images={name: digest for name, digest in images.items() if name not in fresh.unused},
-    )
+    return LockFile(charts=charts, manifests=manifests, images=images)
 
 
 def _lay_out(

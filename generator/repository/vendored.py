@@ -44,6 +44,21 @@ class OwnFileError(UsageError):
         return f"{self.path}{self.why}"
 
 
+class OvertakenError(UsageError):
+    """Another process has vendored since the files to write were made: they may not fit what stands now."""
+
+
+Standing = dict[str, tuple[int, int, int]]
+"""The files that say what is vendored, by path, each with its inode, time of change and size."""
+
+
+def standing(root: Path) -> Standing:
+    """Return what stands vendored, to be compared with what stands later."""
+    found = (root / LOCK, *root.glob("overlays/*/*/upstream/*"), *root.glob("base/*/*/crds/*"))
+    stats = {path: path.stat() for path in found if path.is_file()}
+    return {str(path): (one.st_ino, one.st_mtime_ns, one.st_size) for path, one in stats.items()}
+
+
 def on_disk(root: Path) -> Read:
     """Return a reader of files below `root`; their line endings may be Git's (core.autocrlf)."""
 

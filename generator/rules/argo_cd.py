@@ -33,8 +33,8 @@ def held_once(built: Built) -> Iterator[Finding]:
     """
     owners: dict[tuple[str, ...], list[Object]] = defaultdict(list)
     for one in built.objects:
-        if one.manifest["metadata"].get("name"):
-            owners[one.variant, one.group, one.kind, one.namespace, one.name].append(one)
+        if one.identity:
+            owners[one.variant, *one.identity].append(one)
     for first, *others in owners.values():
         for one in others:
             where = f"in {first.component} ({first.file})" if first.component else f"in {first.file}"

@@ -123,7 +123,7 @@ def _folder(folder: Built, around: Built | None, judges: Judges) -> Judged:
 def _together(folder: Built, around: Built | None) -> Built:
     if not around:
         return folder
-    there = {one.identity for one in around.objects}
+    there = {one.identity for one in around.objects} - {None}
     # Whatever its file is an alternative to, what the cluster has as well is there twice.
     own = [structs.replace(one, variant="") if one.identity in there else one for one in folder.objects]
     objects = (*around.objects, *own)

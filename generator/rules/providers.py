@@ -1,5 +1,6 @@
 """What there is for references to lead to, and who brings it."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -171,7 +172,13 @@ def waves(built: Built) -> dict[str, int]:
     """Return the waves of the Applications that say theirs."""
     found = {}
     for one in built.of("Application"):
-        wave = dig(one.manifest, "metadata", "annotations", SYNC_WAVE)
-        if one.component == ROOT and isinstance(wave, str) and wave.lstrip("-").isdecimal() and len(wave) < 10:
-            found[one.name] = int(wave)
+        wave = wave_of(one)
+        if one.component == ROOT and wave is not None:
+            found[one.name] = wave
     return found
+
+
+def wave_of(one: Object) -> int | None:
+    """Return the wave that an object says; None where it says none, or no number."""
+    wave = dig(one.manifest, "metadata", "annotations", SYNC_WAVE)
+    return int(wave) if isinstance(wave, str) and re.fullmatch("-?[0-9]{1,9}", wave) else None

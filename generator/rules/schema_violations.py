@@ -26,6 +26,10 @@ class Types:
     def __init__(self, content: dict[str, Any]) -> None:
         self._content = content
 
+    def reference(self, name: str) -> dict[str, Any]:
+        """Return the schema that is one of the types."""
+        return {"$ref": f"{self._content['$id']}#/$defs/{name}"}
+
     @cached_property
     def compiled(self) -> Any:
         """Registry of the compiled library."""
@@ -115,8 +119,9 @@ def _words(error: Any) -> str:
         listed = [wanted] if isinstance(wanted, str) else wanted
         return f"{value} is not {' or '.join(str(one) for one in listed if one != 'null')}"
     if error.validator == "enum":
-        # An empty text and null, which stand for the default, come last; nobody should write them.
-        named = wanted[: wanted.index("")] if "" in wanted else wanted
+        # An empty text, and null beside it, stand for the default; nobody should write them.
+        named = [one for one in wanted if one not in ("", None)] if "" in wanted else wanted
+        named = named or wanted
         return _short(f"{value} is not one of {', '.join(_written(one) for one in named)}")
     if error.validator in {"oneOf", "anyOf"} and error.context:
         return _words(max(error.context, key=lambda one: len(one.absolute_path)))

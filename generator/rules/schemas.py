@@ -23,6 +23,9 @@ from generator.rules.values import with_values
 _MAKERS = {api.group: one.name for one in CATALOGUE.values() for api in one.apis if api.by_operator}
 """Components whose operators make CRDs when they start, by API group."""
 
+_METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+"""Kubernetes' type of `metadata`."""
+
 
 @rule("GEN-API-001", "fields are those of the kind")
 def fitting(built: Built) -> Iterator[Finding]:
@@ -160,9 +163,11 @@ def judge_of(known: Kinds, version: str, kind: str) -> Judge | None:
     group, _, name = version.rpartition("/")
     definition = served_by(known.custom.get((group, kind))).get(name)
     schema = closed(mapping(dig(definition, "schema", "openAPIV3Schema")))
+    if not schema:
+        return None
     # Some CRDs leave out what every object has.
-    every = {"apiVersion": {}, "kind": {}, "metadata": _METADATA}
-    return validator({**schema, "properties": mapping(schema.get("properties")) | every}, schemas) if schema else None
+    every = {"apiVersion": {}, "kind": {}, "metadata": types_of(schemas).reference(_METADATA)}
+    return validator({**schema, "properties": mapping(schema.get("properties")) | every}, schemas)
 
 
 @cache
@@ -204,12 +209,6 @@ def validator(schema: Manifest, schemas: Path) -> Judge:
 def types_of(schemas: Path) -> Types:
     """Return Kubernetes' own types, with the values of fields that take only some."""
     return Types(with_values(json.loads((schemas / "_definitions.json").read_bytes())))
-
-
-_METADATA = {
-    "$ref": "https://kubernetes.io/api/_definitions.json#/$defs/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-}
-"""The schema of `metadata`."""
 
 
 def closed(schema: Any) -> Any:

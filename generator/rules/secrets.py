@@ -94,17 +94,13 @@ def in_container(pod: Pod, at: Path, container: dict[str, Any]) -> Iterator[Find
     for way, one in spots(container, "env.*"):
         name, value = str(dig(one, "name")), dig(one, "value")
         if isinstance(value, str) and is_named_so(name) and secret(value):
-            yield structs.replace(
-                pod.finding(f"the variable {name} has a plain value", *at, *way, "value", fix=KEPT_OUT), secret=True
-            )
+            yield unseen(pod.finding(f"the variable {name} has a plain value", *at, *way, "value", fix=KEPT_OUT))
     for key in ("command", "args"):
         words = sequence(container.get(key))
         for index, word in enumerate(words):
             value = str(words[index + 1]) if index + 1 < len(words) and re.fullmatch(OPTION, str(word)) else ""
             if any(secret(each) for each in (value, *given(str(word)))):
-                yield structs.replace(
-                    pod.finding("an argument holds a password", *at, key, index, fix=KEPT_OUT), secret=True
-                )
+                yield unseen(pod.finding("an argument holds a password", *at, key, index, fix=KEPT_OUT))
 
 
 @rule("GEN-SEC-004", "no kubeconfig with a key")
@@ -120,9 +116,7 @@ def no_kubeconfigs(built: Built) -> Iterator[Finding]:
     """
     for one, at, text in texts(built):
         if KUBECONFIG.search(text):
-            yield structs.replace(
-                one.finding("here is a kubeconfig with its client key", *at, fix=KEPT_OUT), secret=True
-            )
+            yield unseen(one.finding("here is a kubeconfig with its client key", *at, fix=KEPT_OUT))
 
 
 def unseen(finding: Finding) -> Finding:

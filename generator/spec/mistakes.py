@@ -25,7 +25,7 @@ from generator.spec.value_codes import (
     WRONG_KIND,
     WRONG_MAP_KEY,
 )
-from generator.spec.words import MOVED, either, form, kinds, named, of_kind, reason, short, unquoted
+from generator.spec.words import MOVED, MovedKey, either, form, kinds, named, of_kind, reason, short, unquoted
 
 _TRUTH = {**dict.fromkeys(("yes", "on", "y"), "true"), **dict.fromkeys(("no", "off", "n"), "false")}
 _LIMITS = {
@@ -105,13 +105,14 @@ class _Teller:
             edits = rename(at, meant) if meant else remove(at)
             yield self._finding(at, UNKNOWN_KEY, message, fix, key=True, edits=edits)
 
-    def _moved(self, at: Path, now: Path, value: Any) -> Finding:
-        where = ".".join(str(step) for step in now[1:])
-        message = f"`{at[-1]}` is one for the whole cluster now: `{where}`"
+    def _moved(self, at: Path, now: MovedKey, value: Any) -> Finding:
+        message = f"`{at[-1]}` is one for the whole cluster now: `{named(now.at)}`"
         # The default need not be said, and must not undo what another place says.
-        said = put(now, value) if value == "mixed" else ()
-        fix = f"remove it, and write `{now[-2]}: {{{now[-1]}: {short(value)}}}` once below `spec`"
-        return self._finding(at, UNKNOWN_KEY, message, fix, key=True, edits=(*remove(at), *said))
+        if value == now.default or value not in now.choices:
+            return self._finding(at, UNKNOWN_KEY, message, "remove it", key=True, edits=remove(at))
+        *_, section, key = now.at
+        fix = f"remove it, and write `{section}: {{{key}: {value}}}` once below `spec`"
+        return self._finding(at, UNKNOWN_KEY, message, fix, key=True, edits=(*remove(at), *put(now.at, value)))
 
     def _missing(self, mistake: Mistake) -> Iterator[Finding]:
         known = mistake.schema["properties"]

@@ -13,15 +13,6 @@ def steps(path: str) -> list[str | int]:
     return [int(number) if number else key for key, number in _STEP.findall(path)]
 
 
-def index_of(name: str | int, items: Any) -> int | None:
-    """Return where in a list the thing of this name stands; None where there is none."""
-    if not isinstance(items, list):
-        return None
-    return next(
-        (index for index, item in enumerate(items) if isinstance(item, dict) and item.get("name") == name), None
-    )
-
-
 def named(value: Any, path: Path) -> str:
     """Return a path through plain data with the names of what stands in lists, where it has one."""
     told: list[str | int] = []

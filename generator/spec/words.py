@@ -3,7 +3,7 @@
 import json
 import re
 from ipaddress import IPv4Network, IPv6Network
-from typing import Any
+from typing import Any, NamedTuple
 
 from generator.model.finding import Path, dotted
 from generator.model.text import AddressRange
@@ -41,8 +41,19 @@ _MORE = {
 }
 _PREFIXES: dict[type, int] = {IPv4Network: 32, AddressRange: 32, IPv6Network: 128}
 
-MOVED = {("Mig", "strategy"): ("spec", "gpus", "migStrategy")}
-"""Keys that were elsewhere once, by the type they were of, and the key of the file that says it now."""
+
+class MovedKey(NamedTuple):
+    """The key of the file that says now what another one said: the values it takes, and the one it has when nobody
+    says it.
+    """
+
+    at: Path
+    choices: tuple[str, ...]
+    default: str
+
+
+MOVED = {("Mig", "strategy"): MovedKey(("spec", "gpus", "migStrategy"), ("single", "mixed"), "single")}
+"""Keys that were elsewhere once, by the type they were of."""
 
 
 def examples() -> list[str]:

@@ -1,4 +1,4 @@
-"""From what was gathered to the files of each component: everything of a cluster is objects together, because a CRD of
+"""From what was gathered to the files of each component: everything of a cluster is settled together, because a CRD of
 one component serves objects of another.
 """
 
@@ -96,7 +96,7 @@ def _objects(content: bytes) -> list[Manifest]:
 
 def lay_out_files(root: Path, sites: Sequence[ClusterSite], ready: Sequence[FinishedTask]) -> FileLayout:
     """Return the files of all tasks. CRDs go where all clusters with that version of the component agree."""
-    fresh = [_holder(one) for one in ready]
+    fresh = [_vendored_folder(one) for one in ready]
     files: dict[str, bytes] = {}
     folders: list[str] = []
     for component, version in sorted({(one.component, one.version) for one in fresh}):
@@ -110,7 +110,7 @@ def lay_out_files(root: Path, sites: Sequence[ClusterSite], ready: Sequence[Fini
     return FileLayout(files, tuple(folders))
 
 
-def _holder(ready: FinishedTask) -> VendoredFolder:
+def _vendored_folder(ready: FinishedTask) -> VendoredFolder:
     cluster, component, objects = ready.task.cluster, ready.task.component, ready.objects
     items = object_files(cluster.name, component.name, objects.items)
     definitions = definition_files(component.name, objects.definitions)

@@ -9,9 +9,11 @@ from generator.layout.files import Files
 from generator.layout.lock import LockFile
 from generator.layout.upstream import DEFINITION, State, crds, folder
 from generator.model.finding import Finding
-from generator.repository.cluster_files import Loaded, names
+from generator.repository.cluster_files import Loaded
+from generator.repository.places import names
 from generator.repository.render import Outcome, VendoredChange, render
-from generator.repository.vendored import locked, on_disk, vendored
+from generator.repository.vendored import OvertakenError, locked, on_disk, standing, vendored
+from generator.repository.write_lock import exclusive
 from generator.upstream.changes import Changes, changes
 from generator.upstream.charts import FetchOptions
 from generator.upstream.component_files import (
@@ -25,11 +27,13 @@ from generator.upstream.component_objects import ComponentObjects
 from generator.upstream.findings import Place
 from generator.upstream.gather import gather
 from generator.upstream.tasks import ClusterSite, Task, needed, sites, tasks
-from generator.upstream.vendored_files import on_disk as read_holder
+from generator.upstream.vendored_files import on_disk as vendored_folder
 from generator.upstream.vendored_files import read
 from generator.upstream.vendored_hand_edits import Comparison, edited
 
 NOTHING = FileLayout({}, ())
+# Each time somebody else has ended in between, so that all of several processes come to an end.
+_ATTEMPTS = 5
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -89,10 +93,23 @@ def vendor(
     root: Path, loaded: Sequence[Loaded], options: Options, tell: Callable[[str], None], waiting: Callable[[str], None]
 ) -> Report:
     """Inflate what is to be inflated, and write it with everything that follows from it. Nothing is written with
-    findings, with `check` or with `dry_run`. Raises UsageError.
+    findings, with `check` or with `dry_run`. Begins again when another process has vendored meanwhile. Raises
+    UsageError.
     """
-    lock = locked(on_disk(root))
-    found = sites(root, [one.cluster for one in loaded if one.cluster], lock)
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _attempt(root, loaded, options, tell, waiting)
+        except OvertakenError:
+            tell("another gen has vendored here meanwhile: beginning again")
+    return _attempt(root, loaded, options, tell, waiting)
+
+
+def _attempt(
+    root: Path, loaded: Sequence[Loaded], options: Options, tell: Callable[[str], None], waiting: Callable[[str], None]
+) -> Report:
+    with exclusive(root, waiting):
+        seen, lock = standing(root), locked(on_disk(root))
+        found = sites(root, [one.cluster for one in loaded if one.cluster], lock)
     wanted = tasks(found, options.components, everything=options.check)
     unlocked = [(one, name) for one in wanted for name in sorted(needed(one.component) - lock.sources)]
     # What is checked is checked against the lock: what it does not name is not worth a download.
@@ -104,17 +121,17 @@ def vendor(
     notes = [f"{'/'.join(one.task.place)}: {note}" for one in ready for note in one.objects.notes]
     laid = NOTHING if findings else lay_out_files(root, found, ready)
     if not findings and not options.check:
-        question = Comparison(
+        comparison = Comparison(
             root=root, sites=found, laid=laid, lock=_both(lock, new), how=options.how, discard=options.discard
         )
-        answer = edited(question, todo)
-        findings, notes = list(answer.findings), [*notes, *answer.notes]
+        edits = edited(comparison, todo)
+        findings, notes = list(edits.findings), [*notes, *edits.notes]
     did = tuple(_did(root, laid, one) for one in ready)
     fresh = VendoredChange(
         files={**laid.files, **options.cluster_files},
         folders=laid.folders,
         lock=new,
-        seen=lock,
+        seen=seen,
         unused=_unused(root, found, lock),
     )
     outcome = None if findings else _write(root, loaded, options, fresh, waiting)
@@ -170,8 +187,8 @@ def _did(root: Path, laid: FileLayout, one: FinishedTask) -> Vendored:
 def _changes(root: Path, laid: FileLayout, task: Task, objects: ComponentObjects) -> Changes:
     """Compare what stands with what comes; only files that differ are read."""
     cluster, component = task.place
-    holder = read_holder(root, cluster, component)
-    disk, fresh = {**holder.files, **holder.definitions}, _coming(root, laid, task, objects)
+    standing = vendored_folder(root, cluster, component)
+    disk, fresh = {**standing.files, **standing.definitions}, _coming(root, laid, task, objects)
     old = objects_in({name: content for name, content in disk.items() if fresh.get(name) != content})
     new = objects_in({name: content for name, content in fresh.items() if disk.get(name) != content})
     known = vendored(on_disk(root), cluster, [component])[component].found

@@ -4,13 +4,14 @@ with this version, else into each overlay.
 
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct, structs
 
 from generator.layout.files import Files, objects
 from generator.layout.upstream import DEFINITION, INPUTS, KUSTOMIZATION, crds, folder, kustomized
-from generator.repository.cluster_files import names
+from generator.repository.places import names
 from generator.repository.vendored import vendored_names
 from generator.upstream.split import Item
 
@@ -64,12 +65,12 @@ def on_disk(root: Path, cluster: str, component: str) -> VendoredFolder:
     )
 
 
-def paths(holder: VendoredFolder) -> Files:
+def paths(standing: VendoredFolder) -> Files:
     """Return the files of a component as it stands, CRDs in a base too, by their paths in the repository."""
-    place = folder(holder.cluster, holder.component)
-    definitions = crds(holder.component, holder.version) if holder.shared else place
-    return {f"{place}/{name}": content for name, content in holder.files.items()} | {
-        f"{definitions}/{name}": content for name, content in holder.definitions.items()
+    place = folder(standing.cluster, standing.component)
+    definitions = crds(standing.component, standing.version) if standing.shared else place
+    return {f"{place}/{name}": content for name, content in standing.files.items()} | {
+        f"{definitions}/{name}": content for name, content in standing.definitions.items()
     }
 
 
@@ -89,7 +90,7 @@ def other_folders(
 
 
 def folder_files(fresh: Sequence[VendoredFolder], standing: Sequence[VendoredFolder]) -> tuple[Files, list[str]]:
-    """Return the files of one component in one version, and the folders they replace whole. All holders that are not
+    """Return the files of one component in one version, and the folders they replace whole. All folders that are not
     `fixed` come to the same answer: shared CRDs, where they are equal for all; else each has its own.
     """
     everyone = [*fresh, *standing]
@@ -121,7 +122,13 @@ def _folder_files(place: str, one: VendoredFolder, base: str) -> Files:
 
 def read(place: Path) -> Files:
     """Return the files of a folder by name."""
-    return {path.name: path.read_bytes() for path in sorted(place.glob("*")) if path.is_file()}
+    found: Files = {}
+    for path in sorted(place.glob("*")):
+        # Another process may be replacing the folder; what was read then is found out before anything is written.
+        with suppress(FileNotFoundError):
+            if path.is_file():
+                found[path.name] = path.read_bytes()
+    return found
 
 
 def _definitions(place: Path) -> Files:

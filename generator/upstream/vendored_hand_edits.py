@@ -39,7 +39,7 @@ class Edited(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """What the question is about: `laid` is about to replace what stands; `discard` may be lost."""
+    """What is compared with what stands: `laid` is about to replace it; `discard` may be lost."""
 
     root: Path
     sites: Sequence[ClusterSite]
@@ -100,14 +100,14 @@ def _as_it_stands(root: Path, task: Task) -> Task | None:
 
 
 def _edits(comparison: Comparison, task: Task, objects: ComponentObjects, record: Record) -> Iterator[Finding]:
-    holder = on_disk(comparison.root, *task.place)
+    standing = on_disk(comparison.root, *task.place)
     made = structs.replace(
-        holder,
+        standing,
         files=object_files(*task.place, objects.items),
         definitions=definition_files(task.component.name, objects.definitions),
     )
     should = paths(made)
-    for path, content in paths(holder).items():
+    for path, content in paths(standing).items():
         ours = path.endswith(_BESIDE) or record.knows(path, content) or _MARKER.search(content)
         if not ours and _body(should.get(path)) != _body(content) and not _within(path, comparison.discard):
             yield _finding(path, _body(content) or b"", _body(should.get(path)))

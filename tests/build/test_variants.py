@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from manifests import deployment, line_of, manifest
+from manifests import built, deployment, line_of, manifest
 
 from generator.build.folder import read_manifests
 from generator.build.objects import Built
 from generator.rules.engine import examine
+from generator.rules.judging import _together
 
 PATCH = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x", "namespace": "tools"}}
 NAMED_AS = [
@@ -134,3 +135,14 @@ def test_a_kustomization_that_cannot_be_read_is_a_fault_and_all_else_is_judged(t
     built = read_manifests(tmp_path)
     assert [(one.code, line_of(one)) for one in built.findings] == [("GEN-FILE-001", 2)]
     assert len(built.objects) == 2
+
+
+def test_two_with_the_beginning_of_a_name_are_two(tmp_path: Path) -> None:
+    made = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "x-", "namespace": "tools"}}
+    for name in ("a.yaml", "b.yaml"):
+        put(tmp_path / name, made)
+    folder = read_manifests(tmp_path)
+    assert (folder.notes, [one.identity for one in folder.objects]) == ((), [None, None])
+    # Nor is either of them one that the cluster around them has.
+    own = _together(folder, built(made)).objects[1:]
+    assert [one.variant for one in own] == [str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")]

@@ -150,3 +150,11 @@ def test_a_name_is_offered_once_and_only_where_it_is_free(name: str, offered: li
 def test_an_address_over_tls_keeps_its_path() -> None:
     (edit,) = edits_of(FILES / "rules" / "GEN-SITE-004-path.yaml")
     assert edit.value == "https://watch.example.org/ping/@lab/all"
+
+
+@pytest.mark.parametrize(
+    ("file", "mirror"), [("api", "a.lab.example.org/docker"), ("api-plain", "a.lab.example.org:5000")]
+)
+def test_where_a_registrys_api_begins_is_taken_out_of_a_mirror(file: str, mirror: str) -> None:
+    one = loaded(FILES / "rules" / f"GEN-SITE-015-{file}.yaml")
+    assert after(one, *one.findings).document.value["spec"]["site"]["mirrors"][0]["mirror"] == mirror

@@ -8,7 +8,8 @@ from reference import ROOT
 from generator.cli import run
 from generator.errors import UsageError
 from generator.layout.files import joined
-from generator.repository.cluster_files import find_root
+from generator.repository.places import find_root
+from generator.spec.reader import SIZE
 
 CLUSTER = (ROOT / "clusters/a30-bench/cluster.yaml").read_text()
 
@@ -62,3 +63,23 @@ def test_a_release_that_is_called_as_its_folders_kustomization_is_refused(
     assert run(["render", "-C", str(tmp_path)]) == 1
     assert "error GEN-COMP-002:" in capsys.readouterr().out
     assert not (tmp_path / "overlays").exists()
+
+
+def init(folder: Path) -> str:
+    assert run(["init", "new", "-C", str(folder)]) == 0
+    return (folder / "clusters/new/cluster.yaml").read_text()
+
+
+def test_init_leaves_a_neighbour_alone_that_cannot_be_read(tmp_path: Path) -> None:
+    for name, text in (("a", ""), ("b", "10.10.")):
+        (tmp_path / "clusters" / name).mkdir(parents=True)
+        (tmp_path / "clusters" / name / "cluster.yaml").write_text(text)
+    (tmp_path / "clusters/a/cluster.yaml").unlink()
+    (tmp_path / "clusters/a/cluster.yaml").symlink_to("/proc/self/mem")
+    assert "10.11.0.11" in init(tmp_path)
+
+
+def test_init_reads_no_more_of_a_neighbour_than_a_cluster_file_may_have(tmp_path: Path) -> None:
+    (tmp_path / "clusters/a").mkdir(parents=True)
+    (tmp_path / "clusters/a/cluster.yaml").write_bytes(b"10.10.".rjust(SIZE) + b" 10.11.")
+    assert "10.11.0.11" in init(tmp_path)

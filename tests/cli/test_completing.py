@@ -73,3 +73,17 @@ print([name for name in sys.modules if name.startswith(heavy)])
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("way", ["-C {}", "-C{}", "--directory {}", "--directory={}"])
+def test_another_folder_is_named_in_any_way(tmp_path: Path, way: str) -> None:
+    (tmp_path / "clusters/lab").mkdir(parents=True)
+    (tmp_path / "clusters/lab/cluster.yaml").symlink_to("nowhere")
+    assert offered(f"check {way.format(tmp_path)} --cluster") == ["lab"]
+
+
+def test_the_search_for_a_repository_is_that_of_every_verb(tmp_path: Path) -> None:
+    (tmp_path / "clusters/lab").mkdir(parents=True)
+    (tmp_path / "clusters/lab/cluster.yaml").touch()
+    (tmp_path / "inner/.git").mkdir(parents=True)
+    assert offered(f"check -C {tmp_path}/inner --cluster") == []

@@ -118,7 +118,12 @@ def test_with_a_mirror_everything_comes_from_it_or_the_command_fails(
     code, _, err = images(repository, capsys, "--check")
     assert code == 1
     assert "is not from" not in err
-    assert "not vendored, so that their images may come from elsewhere: argo-cd" in err
+    (told,) = [line for line in err.splitlines() if "argo-cd" in line]
+    assert told.startswith(f"{CLUSTER}: warning GEN-IMG-006: site.images: the images of argo-cd, ")
+    assert told.endswith("; fix: run `gen vendor`, and commit")
+    (found,) = data(repository, capsys)["findings"]
+    lines = (repository / CLUSTER).read_text().splitlines()
+    assert (found["code"], lines[found["line"] - 1]) == ("GEN-IMG-006", f"    images: {MIRROR}")
     vendor(repository)
     found = data(repository, capsys)
     applied = {use["applied"] for image in found["images"] for use in image["uses"]}

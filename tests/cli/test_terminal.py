@@ -58,9 +58,10 @@ def test_properties_of_an_annotation_cannot_be_added(capsys: pytest.CaptureFixtu
 
 
 def test_json_stays_json(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.say_json({"a": NASTY})
+    nasty = f"{NASTY}\U000e0001\U0010ffff"
+    terminal.say_json({"a": nasty})
     out = capsys.readouterr().out
-    assert json.loads(out) == {"a": NASTY}
+    assert json.loads(out) == {"a": nasty}
     assert all(each.isprintable() or each == "\n" for each in out)
 
 

@@ -11,8 +11,13 @@ import pytest
 import yaml
 
 from generator.cli import VERBS, run
+from generator.repository import given_files
+from generator.repository.cluster_files import Loaded, load
+from generator.repository.plan import Change, Plan
+from generator.repository.render import Outcome
 from generator.spec.schema import text as schema_text
 from generator.upstream.helm import helm as find_helm
+from generator.upstream.vendor import Report
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -551,6 +556,64 @@ def test_check_judges_a_file_that_is_named(repository: Path, capsys: pytest.Capt
     shown = capsys.readouterr()
     assert "GEN-SCHEMA-004" in shown.out
     assert "nothing was built" in shown.err
+
+
+def test_a_file_that_is_named_twice_is_told_once(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(ROOT / "clusters/ml50", repository / "clusters/ml50")
+    edit(repository, "cni: calico", "cni: calicoo")
+    loads: list[list[str]] = []
+
+    def counted(root: Path, names: list[str]) -> list[Loaded]:
+        loads.append(names)
+        return load(root, names)
+
+    monkeypatch.setattr(given_files, "load", counted)
+    file, other = (repository / "clusters" / name / "cluster.yaml" for name in ("a30-bench", "ml50"))
+    alone = repository / "lab.yaml"
+    alone.write_text(file.read_text())
+    monkeypatch.chdir(repository)
+    again = "clusters/../clusters/a30-bench/cluster.yaml"
+    assert run(["check", str(other), str(file), "lab.yaml", again, str(alone)]) == 1
+    out = capsys.readouterr().out
+    assert [line.split(":")[0] for line in out.splitlines() if "GEN-SCHEMA-004" in line] == [
+        "clusters/a30-bench/cluster.yaml", str(alone)
+    ]  # fmt: skip
+    assert "in 3 files\n" in out
+    assert loads == [["ml50", "a30-bench"]]
+
+
+def test_files_of_two_repositories_are_not_taken_for_one_another(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(repository, "cni: calico", "cni: calicoo")
+    shutil.copytree(repository / "clusters", tmp_path / "r2/clusters")
+    files = [str(root / "clusters/a30-bench/cluster.yaml") for root in (repository, tmp_path / "r2")]
+    assert run(["check", *files]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert f"{tmp_path}, {tmp_path}/r2: cluster files of one repository are checked at once" in said.err
+
+
+@pytest.mark.parametrize("output", ["text", "github"])
+@pytest.mark.parametrize(("git", "words"), [(True, "git diff, then commit"), (False, "git init, then commit")])
+def test_vendor_says_what_comes_after_it_wrote(  # noqa: PLR0913 - two cases of two things
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    output: str,
+    words: str,
+    *,
+    git: bool,
+) -> None:
+    if not git:
+        shutil.rmtree(repository / ".git")
+    wrote = Outcome(plan=Plan(changes=(Change("a", None, b""),), unchanged=0), components={}, states={}, seconds={})
+    report = Report(did=(), untouched=0, findings=(), notes=(), outcome=wrote)
+    monkeypatch.setattr("generator.cli.vendor.vendor", lambda *_: report)
+    assert run(["vendor", "-C", str(repository), "--output", output]) == 0
+    assert f"\nnext: {words}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["lab.yaml", "cluster.yaml"])

@@ -40,3 +40,5 @@ def test_within_an_application_an_objects_own_wave_decides_then_its_kind() -> No
 @pytest.mark.parametrize("wave", ["soon", "", "1.5", "²", "--1", 7, None, [1], "9" * 5000])
 def test_a_wave_that_is_no_number_is_none(wave: object) -> None:
     assert set(names(one("Pod", "a", wave=wave), one("Pod", "b", wave="0"))) == {"a", "b"}
+    applications = one("Application", "a", ROOT, wave), application("b", "-1")
+    assert names(*applications, one("Pod", "c", "a"), one("Pod", "d", "b"))[2:] == ["d", "c"]

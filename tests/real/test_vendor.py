@@ -2,7 +2,10 @@
 
 import json
 import time
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chartshop import CONFIG_MAP, Shop
@@ -13,6 +16,7 @@ from generator.components.component import Component, Patch, Tier
 from generator.components.definition import Definition, Version, Versions
 from generator.model.cluster import Cluster
 from generator.upstream.charts import digest
+from generator.upstream.gather import gather
 from generator.upstream.helm import helm
 
 pytestmark = pytest.mark.real
@@ -118,8 +122,29 @@ def test_two_processes_at_once_end_well_with_the_same_files(two: World, shop: Sh
     said = [process.communicate(timeout=60)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     after = two.tree()
+    assert json.loads(two.gen("vendor", "--dry-run", "--output", "json"))["changes"] == [], said
     assert "nothing to change" in two.gen("vendor")
     assert "everything vendored is" in two.gen("vendor", "--check")
+    assert two.tree() == after
+
+
+def test_a_run_that_was_overtaken_begins_again(two: World, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("toy", "kite"):
+        shop.add(name)
+    two.installs(*(component(release(shop.url, name), name=name) for name in ("toy", "kite")), on=("one", "two"))
+    overtaking = iter([partial(two.start, "vendor", "toy"), partial(two.start, "vendor", "kite")])
+
+    def overtaken(*given: Any) -> Any:
+        found = gather(*given)
+        for start in islice(overtaking, 1):
+            start().communicate(timeout=60)
+        return found
+
+    monkeypatch.setattr("generator.upstream.vendor.gather", overtaken)
+    assert "4 left as they are" in two.gen("vendor")
+    assert next(overtaking, None) is None
+    after = two.tree()
+    assert "nothing to change" in two.gen("vendor")
     assert two.tree() == after
 
 

@@ -11,7 +11,8 @@ import pytest
 from reference import ROOT
 
 from generator.errors import UsageError
-from generator.repository.cluster_files import load, names
+from generator.repository.cluster_files import load
+from generator.repository.places import names
 from generator.spec.reader import SIZE
 
 FILE = "clusters/x/cluster.yaml"

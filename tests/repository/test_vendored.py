@@ -18,7 +18,7 @@ from generator.layout.lock import LockFile
 from generator.layout.upstream import DEFINITION, Found, Upstream, brings, crds, files, folder, kustomized, seal
 from generator.repository.cluster_files import load
 from generator.repository.render import Outcome, VendoredChange, render
-from generator.repository.vendored import locked, on_disk, vendored
+from generator.repository.vendored import OvertakenError, locked, on_disk, standing, vendored
 
 CLUSTER = "clusters/a30-bench/cluster.yaml"
 OVERLAY = "overlays/a30-bench/volcano"
@@ -316,12 +316,13 @@ def test_another_version_leaves_the_definitions_of_what_stands(place: Path) -> N
     assert (place / old / "customresourcedefinition-a.yaml").exists()
 
 
-def test_what_another_process_locked_otherwise_is_not_overwritten(place: Path) -> None:
+def test_what_another_process_vendored_meanwhile_is_not_overwritten(place: Path) -> None:
+    seen = standing(place)
     rendered(place, brought(place, "volcano"))
     other = LockFile(charts={"x/volcano:1": "sha256:2", "x/new:1": "sha256:3"})
-    with pytest.raises(UsageError, match=r"x/volcano:1 was locked meanwhile as sha256:1.*sha256:2; run again"):
-        rendered(place, VendoredChange(lock=other))
-    rendered(place, VendoredChange(lock=other, seen=LockFile(charts={"x/volcano:1": "sha256:1"})))
+    with pytest.raises(OvertakenError, match="another gen has vendored here meanwhile; run again"):
+        rendered(place, VendoredChange(lock=other, seen=seen))
+    rendered(place, VendoredChange(lock=other, seen=standing(place)))
     assert locked(on_disk(place)).charts == other.charts
     rendered(place, VendoredChange(unused=frozenset({"x/volcano:1"})))
     assert locked(on_disk(place)).charts == {"x/new:1": "sha256:3"}
@@ -332,8 +333,7 @@ def test_an_edited_digest_is_asked_about_until_it_is_committed(place: Path) -> N
     commit(place)
     lock = (place / "gen.lock").read_text()
     (place / "gen.lock").write_text(lock.replace("sha256:1", "sha256:7"))
-    seen = LockFile(charts={"x/volcano:1": "sha256:7"})
-    again = VendoredChange(lock=LockFile(charts={"x/volcano:1": "sha256:2"}), seen=seen)
+    again = VendoredChange(lock=LockFile(charts={"x/volcano:1": "sha256:2"}))
     assert [(edit.path, edit.kind) for edit in rendered(place, again).edits] == [("gen.lock", "uncommitted")]
     git(place, "commit", "-qam", "another digest")
     assert not rendered(place, again).edits

@@ -100,3 +100,24 @@ def test_compiled_code_refuses_what_the_library_with_words_refuses(ml50: Cluster
             assert (not list(judge.violations(value))) == expected, value
             tried, right = tried + 1, right + expected
     assert (tried > 500, 50 < right < tried - 50) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (["A", "B", "", None], "'A', 'B'"),
+        (["", "A", "B"], "'A', 'B'"),
+        (["A", "", "B"], "'A', 'B'"),
+        (["A", None], "'A', null"),
+        ([""], "''"),
+        (["", None], "'', null"),
+    ],
+)
+def test_every_value_is_named_but_what_stands_for_the_default(wanted: list[Any], words: str) -> None:
+    assert told("C", {"enum": wanted}) == [(f": 'C' is not one of {words}", "")]
+
+
+def test_a_schema_can_be_one_of_the_types() -> None:
+    types = Types({"$id": "https://example.org/own.json", "$defs": {"short": {"maxLength": 1}}})
+    judge = Judge({"properties": {"a": types.reference("short")}}, types)
+    assert [one.message for one in judge.violations({"a": "xy"})] == ["a: 'xy' is too long"]

@@ -20,6 +20,7 @@ def config(text: str, key: str = "x") -> Any:
 def test_a_secret_with_a_value_is_found(part: str) -> None:
     (problem,) = found(EMPTY, manifest("Secret") | {part: {"a": "eA==", "b": ""}})
     assert problem.at == (part, "a")
+    assert problem.secret
     assert "eA==" not in problem.message
 
 
@@ -52,6 +53,7 @@ def test_a_well_known_form_is_found_anywhere_and_not_repeated(text: str) -> None
         (problem,) = found(LEAKS, one)
         assert text in reached(problem)
         assert text not in problem.message + problem.fix
+    assert problem.secret
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,7 @@ def test_a_variable_with_a_password_is_found(name: str, value: str) -> None:
     (problem,) = found(PASSWORDS, deployment(env=[{"name": name, "value": value}]))
     assert reached(problem) == value
     assert value not in problem.message
+    assert problem.secret
 
 
 @pytest.mark.parametrize(
@@ -112,6 +115,7 @@ def test_a_variable_that_leads_to_one_is_not(name: str, value: str) -> None:
 def test_an_argument_with_a_password_is_found(args: list[str]) -> None:
     (problem,) = found(PASSWORDS, deployment(args=args))
     assert "swordfish" not in problem.message
+    assert problem.secret
 
 
 @pytest.mark.parametrize(
@@ -145,6 +149,7 @@ def test_an_argument_that_leads_to_one_is_not(args: list[str]) -> None:
 def test_a_config_map_with_a_password_is_found(text: str) -> None:
     (problem,) = found(PASSWORDS, config(text))
     assert "swordfish" not in problem.message
+    assert problem.secret
 
 
 @pytest.mark.parametrize(
@@ -180,6 +185,7 @@ def test_a_kubeconfig_with_its_key_is_found() -> None:
     text = "users:\n- name: admin\n  user:\n    client-key-" + f"data: {BODY}\n"
     (problem,) = found(KUBECONFIGS, config(text))
     assert BODY not in problem.message
+    assert problem.secret
     assert found(KUBECONFIGS, config(text.replace(BODY, "(base64)"))) == []
     assert found(KUBECONFIGS, config("users: [{user: {tokenFile: /var/run/x}}]")) == []
 

@@ -17,6 +17,8 @@ from generator.spec.decode import decode, hook
 from generator.spec.limit import MOST
 from generator.spec.mistakes import explain
 from generator.spec.reader import read
+from generator.spec.schema import schema
+from generator.spec.words import MOVED
 
 WRONG = Path(__file__).parent.parent / "wrong"
 FILES = sorted((WRONG / "schema").glob("*.yaml"))
@@ -262,3 +264,37 @@ def test_the_schemas_codes_are_explained_with_what_they_refuse() -> None:
     for code, each in explained(OF_READER).items():
         assert each.code == code
         assert all((each.title, each.why, each.wrong, each.right))
+
+
+@pytest.mark.parametrize(
+    ("value", "fix", "written"),
+    [
+        ("mixed", "remove it, and write `gpus: {migStrategy: mixed}` once below `spec`", ["mixed"]),
+        ("single", "remove it", []),
+        ("none", "remove it", []),
+        ("[mixed]", "remove it", []),
+    ],
+)
+def test_a_key_that_moved_is_written_elsewhere_only_where_it_says_something(
+    value: str, fix: str, written: list[str]
+) -> None:
+    gpu = "{model: NVIDIA-A30, count: 4, memory: 24Gi, mig: {strategy: VALUE, profile: all-1g.6gb}}"
+    text = MINIMAL.replace("cpu: 32,", f"cpu: 32, gpu: {gpu.replace('VALUE', value)},")
+    (finding,) = [each for each in examine(text.encode(), "f", "lab").findings if each.code == "GEN-SCHEMA-001"]
+    assert finding.message == "`strategy` is one for the whole cluster now: `gpus.migStrategy`"
+    assert finding.fix == fix
+    assert [(each.at, each.value) for each in finding.edits if each.do == "put"] == [
+        (("gpus", "migStrategy"), one) for one in written
+    ]
+    assert finding.edits[0].do == "remove"
+
+
+def test_what_is_said_of_a_key_that_moved_is_what_its_type_says() -> None:
+    whole = schema()
+    for moved in MOVED.values():
+        found = whole
+        for step in moved.at:
+            while "$ref" in found:
+                found = whole["$defs"][found["$ref"].rpartition("/")[2]]
+            found = found["properties"][step]
+        assert (sorted(found["enum"]), found["default"]) == (sorted(moved.choices), moved.default)

@@ -1,6 +1,6 @@
 """Places as people name them."""
 
-from generator.spec.named import index_of, named, steps
+from generator.spec.named import named, steps
 
 NODES = {"nodes": [{"name": "a", "address": 1}, {"rack": "r"}, 3], "pools": {"gpu": {}}}
 
@@ -14,6 +14,3 @@ def test_items_are_called_by_their_names() -> None:
 
 def test_a_name_is_found() -> None:
     assert steps("nodes.gpu-01.links[2]") == ["nodes", "gpu-01", "links", 2]
-    assert index_of("a", NODES["nodes"]) == 0
-    assert index_of("b", NODES["nodes"]) is None
-    assert index_of("gpu", NODES["pools"]) is None

@@ -6,7 +6,7 @@ BASE = "base/toy/1/crds"
 CRD = "customresourcedefinition-a.yaml"
 
 
-def holder(cluster: str, text: str, *, shared: bool = False, fixed: bool = False) -> VendoredFolder:
+def vendored(cluster: str, text: str, *, shared: bool = False, fixed: bool = False) -> VendoredFolder:
     return VendoredFolder(
         cluster=cluster, component="toy", version="1", files={"a.yaml": b"a"}, shared=shared, fixed=fixed,
         definitions={CRD: text.encode()} if text else {},
@@ -24,26 +24,26 @@ def own(cluster: str) -> str:
 
 
 def test_equal_for_all_goes_to_the_base() -> None:
-    assert places([holder("a", "x"), holder("b", "x")], []) == ({BASE}, {BASE, own("a"), own("b")})
-    assert places([holder("a", "x")], [holder("b", "x", shared=True)]) == ({BASE}, {BASE, own("a")})
-    assert places([holder("a", "x")], [holder("b", "x")]) == ({BASE}, {BASE, own("a"), own("b")})
+    assert places([vendored("a", "x"), vendored("b", "x")], []) == ({BASE}, {BASE, own("a"), own("b")})
+    assert places([vendored("a", "x")], [vendored("b", "x", shared=True)]) == ({BASE}, {BASE, own("a")})
+    assert places([vendored("a", "x")], [vendored("b", "x")]) == ({BASE}, {BASE, own("a"), own("b")})
 
 
 def test_what_differs_goes_to_each_overlay_and_leaves_the_base() -> None:
-    assert places([holder("a", "x"), holder("b", "y")], [])[0] == {own("a"), own("b")}
-    assert places([holder("a", "x")], [holder("b", "y", shared=True)]) == (
+    assert places([vendored("a", "x"), vendored("b", "y")], [])[0] == {own("a"), own("b")}
+    assert places([vendored("a", "x")], [vendored("b", "y", shared=True)]) == (
         {own("a"), own("b")},
         {BASE, own("a"), own("b")},
     )
-    assert places([holder("a", "")], [holder("b", "y", shared=True)])[0] == {own("b")}
+    assert places([vendored("a", "")], [vendored("b", "y", shared=True)])[0] == {own("b")}
 
 
 def test_a_cluster_that_is_not_asked_for_keeps_what_it_has() -> None:
-    fixed = holder("b", "y", shared=True, fixed=True)
-    assert places([holder("a", "x")], [fixed]) == ({own("a")}, {own("a")})
-    assert places([holder("a", "y")], [fixed]) == (set(), {own("a")})
-    assert places([holder("a", "x"), holder("c", "y")], [fixed]) == ({own("a")}, {own("a"), own("c")})
+    fixed = vendored("b", "y", shared=True, fixed=True)
+    assert places([vendored("a", "x")], [fixed]) == ({own("a")}, {own("a")})
+    assert places([vendored("a", "y")], [fixed]) == (set(), {own("a")})
+    assert places([vendored("a", "x"), vendored("c", "y")], [fixed]) == ({own("a")}, {own("a"), own("c")})
 
 
 def test_without_crds_there_is_no_base() -> None:
-    assert places([holder("a", "")], []) == (set(), {BASE, own("a")})
+    assert places([vendored("a", "")], []) == (set(), {BASE, own("a")})

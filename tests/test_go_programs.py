@@ -1,0 +1,35 @@
+"""The tools that build programs of Go for tests."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from reference import ROOT
+
+# Builds nothing: it says which program would be built, and by which Go.
+SCRIPT = """
+import runpy, sys
+from pathlib import Path
+sys.path.insert(0, "tools")
+import kustomize, real
+real.BIN = Path(sys.argv[2])
+real.fetch_go = kustomize._fetch_go = lambda work: "a newer one"
+real.build = lambda program, go: print(program.name, go)
+name, sys.argv = sys.argv[1], ["x", *sys.argv[3:]]
+runpy.run_path(f"tools/{name}.py", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(("tool", "program"), [("containerd_loader", "containerd-2.3")])
+@pytest.mark.parametrize(("version", "used"), [("go1.20.1", "a newer one"), ("go1.26.0", "go")])
+def test_a_go_that_is_too_old_builds_nothing(tmp_path: Path, tool: str, program: str, version: str, used: str) -> None:
+    (tmp_path / "go").write_text(f"#!/bin/sh\necho {version}\n")
+    (tmp_path / "go").chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = [sys.executable, "-c", SCRIPT, tool, str(tmp_path / "bin"), program]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    expected = str(tmp_path / used) if used == "go" else used
+    assert done.stdout.splitlines()[0] == f"{program} {expected}"
+    assert len(done.stdout.splitlines()) == 2
