@@ -31,6 +31,7 @@ def urls(cluster: Cluster) -> Iterator[tuple[Path, str]]:
         ("site", "manifests"): site.manifests,
         ("site", "oidc", "issuer"): site.oidc.issuer if site.oidc else None,
         ("monitoring", "zabbix", "mattermost"): zabbix.mattermost if zabbix else None,
+        ("monitoring", "zabbix", "heartbeat"): zabbix.heartbeat if zabbix else None,
     }
     yield from ((at, url) for at, url in given.items() if url)
     for at, mirror in entries(site.mirrors, "site", "mirrors"):
@@ -64,7 +65,7 @@ def urls_encrypted(cluster: Cluster) -> Iterator[Finding]:
     """
     for at, url in urls(cluster):
         if url.startswith("http://") and "proxy" not in at and "oidc" not in at:
-            edits = put(at, f"https://{url.removeprefix('http://').rpartition('@')[2]}")
+            edits = put(at, _without_credentials(f"https://{url.removeprefix('http://')}"))
             yield Finding(at=at, message=f"{'.'.join(map(str, at))} is not encrypted", edits=edits)
 
 
@@ -168,9 +169,11 @@ def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
     """
     mirrors = entries(cluster.site.mirrors, "site", "mirrors")
     items = ((each.registry, (*at, "registry")) for at, each in mirrors)
+    given = dict(mirrors)
     for registry, at, first in repeats(items):
-        message, edits = f"two mirrors for {registry}", remove(at[:-1])
-        yield Finding(at=at, also=first, message=message, fix="remove one", edits=edits)
+        same = given[at[:-1]] == given[first[:-1]]
+        fix, edits = ("remove one", remove(at[:-1])) if same else ("keep the one that is meant", ())
+        yield Finding(at=at, also=first, message=f"two mirrors for {registry}", fix=fix, edits=edits)
     for at, each in mirrors:
         if not re.fullmatch(HOST, each.registry):
             message = f"`{each.registry}` is not a registry's host"

@@ -42,8 +42,8 @@ def command(code: str | None, path: str | None, directory: Path, *, codes: bool)
 
 
 def _show_value(root: Path, cluster: str, path: str) -> None:
-    from generator.repository.cluster_files import names  # noqa: PLC0415 - the other half of this verb
     from generator.repository.origin import origin  # noqa: PLC0415 - as above
+    from generator.repository.places import names  # noqa: PLC0415 - the other half of this verb
 
     if cluster not in (known := names(root)):
         hint = suggest(cluster, [*known, *explanations()], f"clusters here: {', '.join(known) or 'none'}")

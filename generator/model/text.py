@@ -90,6 +90,11 @@ class AddressRange(Text):
     def __contains__(self, address: object) -> bool:
         return isinstance(address, IPv4Address) and self.first <= address <= self.last
 
+    def meets(self, other: "AddressRange | IPv4Network") -> bool:
+        """Tell whether some address is in both."""
+        first, last = (other[0], other[-1]) if isinstance(other, IPv4Network) else (other.first, other.last)
+        return self.first <= last and first <= self.last
+
     def __str__(self) -> str:
         return f"{self.first}-{self.last}"
 

@@ -10,7 +10,7 @@ from generator.model.finding import Edit, Finding, Path, Position, put, remove, 
 from generator.model.rule import Explained
 from generator.spec.document import BESIDE_SPEC, Document, printable
 from generator.spec.limit import MOST, capped
-from generator.spec.near import near, suggest
+from generator.spec.near import misnamed, near, suggest
 from generator.spec.scalars import resolve
 from generator.spec.schema import FORMATS
 from generator.spec.schema_check import Hook, Mistake, validator, violated
@@ -105,17 +105,18 @@ class _Teller:
 
     def _unknown(self, mistake: Mistake) -> Iterator[Finding]:
         known = mistake.schema.get("properties", {})
-        free = [name for name in known if name not in mistake.given]
-        others = f"remove it; here may stand: {', '.join(free)}" if free else "remove it"
-        for key in mistake.given:
-            if key not in known and (now := MOVED.get((mistake.schema.get("title", ""), key))):
-                yield self._moved((*mistake.at, key), now, mistake.given[key])
-            elif key not in known:
-                meant = near(key, free)
-                fix = suggest(key, free, others, "`{}`")
-                message, at = f"`{short(key)}` is not a key of {named(mistake.at)}", (*mistake.at, key)
-                edits = rename(at, meant) if meant else remove(at)
-                yield self._finding(at, UNKNOWN_KEY, message, fix, key=True, edits=edits)
+        left = [name for name in known if name not in mistake.given]
+        others = f"remove it; here may stand: {', '.join(left)}" if left else "remove it"
+        for key, free in misnamed(mistake.given, known):
+            at, now = (*mistake.at, key), MOVED.get((mistake.schema.get("title", ""), key))
+            if now:
+                yield self._moved(at, now, mistake.given[key])
+                continue
+            meant = near(key, free)
+            fix = suggest(key, free, others, "`{}`")
+            message = f"`{short(key)}` is not a key of {named(mistake.at)}"
+            edits = rename(at, meant) if meant else remove(at)
+            yield self._finding(at, UNKNOWN_KEY, message, fix, key=True, edits=edits)
 
     def _moved(self, at: Path, now: MovedKey, value: Any) -> Finding:
         message = f"`{at[-1]}` is one for the whole cluster now: `{named(now.at)}`"
@@ -128,9 +129,7 @@ class _Teller:
 
     def _missing(self, mistake: Mistake) -> Iterator[Finding]:
         known = mistake.schema["properties"]
-        strange = islice((key for key in mistake.given if key not in known), MOST)
-        free = [name for name in known if name not in mistake.given]
-        mistyped = {near(key, free) for key in strange}
+        mistyped = {near(key, free) for key, free in islice(misnamed(mistake.given, known), MOST)}
         for name in mistake.argument:
             if name not in mistake.given and name not in mistyped:
                 message, choices = f"{named(mistake.at)} has no `{name}`", known[name].get("enum", ())
@@ -210,14 +209,25 @@ class _Teller:
     def _pattern(self, mistake: Mistake) -> Finding:
         about = form(mistake.at, mistake.schema)
         what = re.split(r": |, as in", about)[0]
-        better = re.sub(r"[^a-z0-9.-]+", "-", mistake.given.lower()).strip("-.")
-        right = bool(better) and self._valid(better, mistake.schema)
+        better = _plain(mistake.given)
+        right = (
+            bool(better)
+            and self._valid(better, mistake.schema)
+            and not (mistake.key and self._taken(mistake.at, better))
+        )
         fix, change = better if right else about, rename if mistake.key else put
         where = "the key " if mistake.key else f"{named(mistake.at)}: "
         code = WRONG_MAP_KEY if mistake.key else WRONG_FORM
         message = f"{where}`{short(mistake.given)}` is not {what}"
         edits = change(mistake.at, better) if right else ()
         return self._finding(mistake.at, code, message, f"write {fix}", key=mistake.key, edits=edits)
+
+    def _taken(self, at: Path, better: str) -> bool:
+        """Tell whether another key has this name already, or is offered it before this one."""
+        there = self.document.value
+        for step in at[:-1]:
+            there = there[step]
+        return better in there or next(key for key in there if _plain(str(key)) == better) != at[-1]
 
     def _bound(self, mistake: Mistake) -> Finding:
         words, fix = (each.format(mistake.argument) for each in _LIMITS[mistake.keyword])
@@ -226,6 +236,11 @@ class _Teller:
         code = WRONG_MAP_KEY if mistake.key else OUT_OF_LIMITS
         edits = put(mistake.at, mistake.argument) if mistake.keyword != "maxLength" else ()
         return self._finding(mistake.at, code, message, fix, key=mistake.key, edits=edits)
+
+
+def _plain(name: str) -> str:
+    """Return the name that is nearest to one that is refused, of what most names are made of."""
+    return re.sub(r"[^a-z0-9.-]+", "-", name.lower()).strip("-.")
 
 
 def _inside_spec(at: Path) -> Path | None:

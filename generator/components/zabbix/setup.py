@@ -4,17 +4,31 @@ verdict on what nothing waited for.
 
 from generator.components.component import Manifest
 from generator.components.parts import UNPRIVILEGED, pod_security
-from generator.components.zabbix.names import CONFIGURED, PASSWORD_SET, TOKEN, WITH_AGENTS, labels, metadata, pod, wave
+from generator.components.zabbix.hosts import watcher
+from generator.components.zabbix.names import (
+    ADMIN,
+    COMPLETE,
+    CONFIGURE,
+    CONFIGURED,
+    HEARTBEAT,
+    PASSWORD,
+    PASSWORD_SET,
+    SCRIPT,
+    TEMPLATES,
+    TOKEN,
+    WITH_AGENTS,
+    bot_secret,
+    labels,
+    metadata,
+    pod,
+    wave,
+)
 from generator.components.zabbix.server import WEB
 from generator.components.zabbix.settings import used_media
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 
-CONFIGURE = "zabbix-configure"
-PASSWORD = "zabbix-password"  # noqa: S105  # a name
-COMPLETE = "zabbix-complete"
-HEARTBEAT = "zabbix-heartbeat"
 CONFIGURATION = "/etc/zabbix-configure"
 SECRETS = "/run/zabbix-configure"
 USER = 65534
@@ -31,11 +45,7 @@ def configure_job(cluster: Cluster, settings: Zabbix, hosts: list[str]) -> Manif
 
 def password_job(cluster: Cluster) -> Manifest:
     """Return the Job that replaces the default password: it needs nothing but its own Secret."""
-    folders = {
-        "script": [_map("zabbix-configure-script")],
-        "secrets": [_secret("zabbix-admin", "password", "password")],
-    }
-    return job(PASSWORD, PASSWORD_SET, script(cluster, folders, "password"), HOOK)
+    return job(PASSWORD, PASSWORD_SET, script(cluster, _signing_in(), "password"), HOOK)
 
 
 def complete_job(cluster: Cluster, settings: Zabbix) -> Manifest:
@@ -43,8 +53,8 @@ def complete_job(cluster: Cluster, settings: Zabbix) -> Manifest:
     without. It is no hook: with one among the agents a sync would wait for the agent of a node that is down.
     """
     folders = {
-        "script": [_map("zabbix-configure-script")],
-        "settings": [_map("zabbix-configure")],
+        "script": [_map(SCRIPT)],
+        "settings": [_map(CONFIGURE)],
         "secrets": tokens(settings),
     }
     return job(COMPLETE, WITH_AGENTS, script(cluster, folders, "complete"), REPLACED)
@@ -66,10 +76,8 @@ def job(name: str, number: int, spec: Manifest, again: dict[str, str]) -> Manife
 
 def heartbeat(cluster: Cluster, address: str) -> Manifest:
     """Return the CronJob that asks the address outside as long as Zabbix answers and has new data."""
-    secret = _secret(HEARTBEAT, "password", "heartbeat")
-    folders = {"script": [_map("zabbix-configure-script")], "secrets": [secret]}
-    seen = f"{cluster.name}-monitoring"
-    spec = script(cluster, folders, "heartbeat", seen, address)
+    folders = {"script": [_map(SCRIPT)], "secrets": [_secret(HEARTBEAT, "password", "heartbeat")]}
+    spec = script(cluster, folders, "heartbeat", watcher(cluster), address)
     template = {"metadata": {"labels": labels(HEARTBEAT)}, "spec": spec}
     return {
         "apiVersion": "batch/v1",
@@ -109,15 +117,20 @@ def script(cluster: Cluster, folders: dict[str, list[Manifest]], *words: str) ->
     return pod(container, pod_security(USER, runAsGroup=USER, fsGroup=USER), volumes, restartPolicy="Never")
 
 
+def _signing_in() -> dict[str, list[Manifest]]:
+    """Return the folders of what only signs in."""
+    return {"script": [_map(SCRIPT)], "secrets": [_secret(ADMIN, "password", "password")]}
+
+
 def folders_of(settings: Zabbix, hosts: list[str]) -> dict[str, list[Manifest]]:
     """Return the folders that the script reads, each with the objects it is made of."""
     return {
-        "script": [_map("zabbix-configure-script")],
-        "settings": [_map("zabbix-configure")],
-        "templates": [_map("zabbix-templates")],
+        "script": [_map(SCRIPT)],
+        "settings": [_map(CONFIGURE)],
+        "templates": [_map(TEMPLATES)],
         "hosts": [_map(name) for name in hosts],
         "secrets": [
-            _secret("zabbix-admin", "password", "password"),
+            *_signing_in()["secrets"],
             _secret(TOKEN, "token", "kubernetes"),
             *tokens(settings),
         ],
@@ -127,7 +140,7 @@ def folders_of(settings: Zabbix, hosts: list[str]) -> dict[str, list[Manifest]]:
 def tokens(settings: Zabbix) -> list[Manifest]:
     """Return the secrets of which one that is not there yet must not keep all the rest from being set."""
     return [
-        *(_secret(f"zabbix-{name}", "token", name, optional=True) for name in used_media(settings)),
+        *(_secret(bot_secret(name), "token", name, optional=True) for name in used_media(settings)),
         *([_secret(HEARTBEAT, "password", "heartbeat", optional=True)] if settings.heartbeat else ()),
     ]
 
