@@ -677,7 +677,7 @@ def test_vendor_says_what_comes_after_it_wrote(  # noqa: PLR0913 - two cases of 
 ) -> None:
     if not git:
         shutil.rmtree(repository / ".git")
-    wrote = Outcome(plan=Plan(changes=(Change("a", None, b""),), unchanged=0), components={}, states={}, seconds={})
+    wrote = Outcome(plan=Plan(changes=(Change("a", b"a", b"b"),), unchanged=0), components={}, states={}, seconds={})
     report = Report(did=(), untouched=0, findings=(), notes=(), outcome=wrote)
     monkeypatch.setattr("generator.cli.vendor.vendor", lambda *_: report)
     assert run(["vendor", "-C", str(repository), "--output", output]) == 0
