@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import islice
 from math import ceil
 from typing import NamedTuple
 
@@ -47,15 +46,21 @@ class FreePorts:
         self._cluster = cluster
 
     @cached_property
-    def _free(self) -> dict[str, Iterator[str]]:
+    def _free(self) -> "dict[str, _SwitchPorts]":
         used = defaultdict[str, set[int]](set)
         for cable in cables(self._cluster):
             used[cable.port.switch].add(cable.port.number)
-        return {name: _free(switch, used[name]) for name, (_, switch) in switches(self._cluster).items()}
+        return {name: _SwitchPorts(switch, used[name]) for name, (_, switch) in switches(self._cluster).items()}
+
+    def take(self, port: Port) -> str:
+        """Return this port where nobody has it, else another one of its switch; empty where there is none left."""
+        free = self._free.get(port.switch)
+        return (free.take(port.number) or free.next()) if free else ""
 
     def on(self, switch: str) -> str:
         """Return a port of this switch, empty where there is none left."""
-        return next(self._free.get(switch, iter(())), "")
+        free = self._free.get(switch)
+        return free.next() if free else ""
 
     def anywhere(self, switch: str | None = None) -> str:
         """Return a port, of this switch if it can be; empty where there is none left."""
@@ -63,10 +68,25 @@ class FreePorts:
         return next(filter(None, found), "")
 
 
-def _free(switch: Switch, used: set[int]) -> Iterator[str]:
-    room = switch.ports - switch.uplinks - sum(1 for each in used if each <= switch.ports)
-    numbers = (number for number in range(1, switch.ports + 1) if number not in used)
-    return (f"{switch.name}/{number}" for number in islice(numbers, max(0, room)))
+class _SwitchPorts:
+    """The ports of one switch: `used` are those that have a cable."""
+
+    def __init__(self, switch: Switch, used: set[int]) -> None:
+        self._switch, self._used = switch, used
+        self._room = switch.ports - switch.uplinks - sum(1 for each in used if each <= switch.ports)
+        self._numbers = iter(range(1, switch.ports + 1))
+
+    def take(self, number: int) -> str:
+        """Return this port, which nobody is offered again; empty where somebody has it or no port is left."""
+        if self._room <= 0 or number in self._used or number > self._switch.ports:
+            return ""
+        self._room -= 1
+        self._used.add(number)
+        return f"{self._switch.name}/{number}"
+
+    def next(self) -> str:
+        """Return the first port that nobody has, empty where there is none left."""
+        return next(filter(None, map(self.take, self._numbers)), "") if self._room > 0 else ""
 
 
 def rails(cluster: Cluster) -> dict[str, str]:
@@ -91,16 +111,14 @@ def known_switch(cluster: Cluster) -> Iterator[Finding]:
         # and on a node
         fabric: {mlx5_0: ib-leaf-1/1}
     """
-    known, plugged, ports = switches(cluster), cables(cluster), FreePorts(cluster)
-    for cable in plugged if cluster.fabric else ():
+    known, ports = switches(cluster), FreePorts(cluster)
+    for cable in cables(cluster) if cluster.fabric else ():
         if cable.port.switch not in known:
             message = f"{cable.hca} of {cable.node} leads to {cable.port.switch}, which is not described"
             fix = "add the switch to fabric.switches"
             edits: tuple[Edit, ...] = ()
             if name := near(cable.port.switch, known):
-                same = Port(name, cable.port.number)
-                taken = same.number > known[name][1].ports or any(other.port == same for other in plugged)
-                port = ports.on(name) if taken else str(same)
+                port = ports.take(Port(name, cable.port.number))
                 fix, edits = did_you_mean(port or name), put(cable.at, port) if port else ()
             also, cause = ("fabric", "switches"), f"switch {cable.port.switch} is not described"
             yield Finding(at=cable.at, also=also, message=message, fix=fix, edits=edits, cause=cause)

@@ -1,11 +1,12 @@
 """The states of a repository that can be compared: a commit, or the working tree as `gen render` would leave it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import sha1
 from pathlib import Path
 
 from msgspec import Struct
 
+from generator.model.cluster import cluster_file
 from generator.repository.history import History
 from generator.repository.lines import with_line_feeds
 from generator.repository.plan import Change
@@ -28,9 +29,18 @@ class Side(Struct, frozen=True):
         return {path for path, _ in self.files.items() ^ other.files.items()}
 
 
-def commit_side(history: History, commit: str, label: str) -> Side:
-    """Return a commit's state. Raises UsageError where Git cannot read it."""
-    return Side(label, history.identities(commit, (*FOLDERS, LOCK)), lambda path: history.read(commit, path) or b"")
+def commit_side(history: History, commit: str, label: str, at_hand: Side | None = None) -> Side:
+    """Return a commit's state; files that are the same `at_hand` are read there. Raises UsageError where Git cannot
+    read it.
+    """
+    files = history.identities(commit, (*FOLDERS, LOCK))
+
+    def read(path: str) -> bytes:
+        if at_hand is not None and at_hand.files.get(path) == files[path]:
+            return at_hand.read(path)
+        return history.read(commit, path) or b""
+
+    return Side(label, files, read)
 
 
 def working_side(root: Path, history: History, touched: Iterable[str], changes: Iterable[Change]) -> Side:
@@ -46,12 +56,21 @@ def working_side(root: Path, history: History, touched: Iterable[str], changes: 
             files.pop(path, None)
         elif path.split("/")[0] in (*FOLDERS, LOCK):
             files[path] = identity(content)
+    files = {path: name for path, name in files.items() if not _of_a_cluster_that_is_gone(path, files)}
 
     def read(path: str) -> bytes:
         content = contents.get(path)
-        return content if content is not None else history.read(head, path) or b""
+        # What was not touched stands on the disk as it is at HEAD, but for what Git converts.
+        return content if content is not None else _content(root / path) or b""
 
     return Side("the working tree", files, read)
+
+
+def _of_a_cluster_that_is_gone(path: str, files: Collection[str]) -> bool:
+    """Tell whether the next render removes a file: its cluster's own file stands no longer."""
+    top, name, rest = (*path.split("/", 2), "", "")[:3]
+    mine = top == "overlays" or (top == "clusters" and rest.startswith(("argocd/", "bootstrap/")))
+    return mine and cluster_file(name) not in files
 
 
 def _content(file: Path) -> bytes | None:

@@ -11,7 +11,7 @@ from generator.model.cluster import cluster_file
 from generator.repository.cluster_files import Loaded
 from generator.repository.git_folder import locate
 from generator.repository.history import History
-from generator.repository.render import render
+from generator.repository.render import changes
 from generator.repository.sides import Side, commit_side, working_side
 
 Load = Callable[[Sequence[str]], list[Loaded]]
@@ -50,14 +50,20 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
         if history.head is None:
             raise UsageError(f"{root}: nothing was committed yet, so there is nothing to compare with; commit first")
         base, label = _base(history, wanted.base)
-        old = commit_side(history, base, label)
-        wrong: tuple[Loaded, ...] = ()
         if wanted.head is not None:
             head = history.commit(wanted.head)
             new = commit_side(history, head, f"{wanted.head} ({head[:9]})")
         else:
             head = history.head
-            new, wrong = _working(root, history, old, wanted, load)
+            new = working_side(root, history, touched := history.changed_since("HEAD"), ())
+        old = commit_side(history, base, label, at_hand=new)
+        wrong: tuple[Loaded, ...] = ()
+        if wanted.head is None:
+            names = _unrendered(old, new, wanted.clusters)
+            loaded = load(names) if names else []
+            wrong = tuple(one for one in loaded if one.wrong)
+            if loaded and not wrong:
+                new = working_side(root, history, touched, changes(root, loaded))
         yield Sides(old=old, new=new, clusters=wanted.clusters, messages=history.messages(base, head), wrong=wrong)
 
 
@@ -77,16 +83,9 @@ def _base(history: History, name: str | None) -> tuple[str, str]:
     return common, f"{main} ({common[:9]})"
 
 
-def _working(root: Path, history: History, old: Side, wanted: Wanted, load: Load) -> tuple[Side, tuple[Loaded, ...]]:
-    touched = history.changed_since("HEAD")
-    standing = working_side(root, history, touched, ())
-    files = {path for path in standing.files if path == cluster_file(path.split("/")[1] if "/" in path else "")}
-    names = sorted(path.split("/")[1] for path in files if standing.files[path] != old.files.get(path))
-    names = [name for name in names if not wanted.clusters or name in wanted.clusters]
-    if not names:
-        return standing, ()
-    loaded = load(names)
-    if wrong := tuple(one for one in loaded if one.wrong):
-        return standing, wrong
-    outcome = render(root, loaded, dry_run=True, waiting=lambda _: None)
-    return working_side(root, history, touched, outcome.plan.changes), ()
+def _unrendered(old: Side, new: Side, wanted: Sequence[str]) -> list[str]:
+    """Return the clusters whose files differ: what is written of them may be older than what they say."""
+    differing = old.differing(new)
+    names = (path.split("/")[1] for path in sorted(differing) if path.startswith("clusters/") and path in new.files)
+    changed = dict.fromkeys(name for name in names if cluster_file(name) in differing & new.files.keys())
+    return [name for name in changed if not wanted or name in wanted]
