@@ -6,7 +6,8 @@ import click
 
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings
-from generator.cli.terminal import say, say_json
+from generator.cli.terminal import say, say_json, styled
+from generator.model.change import Effect
 from generator.repository.cluster_files import load
 from generator.review.report import Report, report
 from generator.review.sides import Wanted, both_sides
@@ -49,5 +50,11 @@ def _show(found: Report, output: str) -> None:
     if output == "json":
         say_json(found.data())
         return
-    for line in lines(found):
+    for line in lines(found, _painted):
         say(line)
+
+
+def _painted(effect: Effect, word: str) -> str:
+    if effect.loudness > Effect.UNKNOWN.loudness:
+        return styled(word, "red")
+    return styled(word, "yellow") if effect is not Effect.NONE else word

@@ -13,6 +13,7 @@ from generator.review.compare import ClusterChanges, compare
 from generator.review.judging import JudgedChange, judge
 from generator.review.kinds import RULES
 from generator.review.sides import Sides
+from generator.review.values import masked
 
 
 class ClusterReport(Struct, frozen=True):
@@ -122,7 +123,7 @@ def _change_data(one: ClusterReport, judged: JudgedChange) -> dict[str, Any]:
                 "reason": meaning.rule.reason if meaning.rule else None,
                 "instead": meaning.rule.instead if meaning.rule else None,
                 "link": meaning.rule.link if meaning.rule else None,
-                "fields": [_field_data(field) for field in meaning.fields if field.path],
+                "fields": [_field_data(masked(change, field)) for field in meaning.fields if field.path],
             }
             for meaning in judged.meanings
         ],
