@@ -25,6 +25,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
     base: str | None = None
     head: str | None = None
     clusters: tuple[str, ...] = ()
+    left: bool = False
+    """Whether to compare with the commit at which the other side left `base`, and not with `base` itself."""
 
 
 class Sides(Struct, frozen=True, kw_only=True):
@@ -50,8 +52,10 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
     with History(place) as history:
         if history.head is None:
             raise UsageError(f"{root}: nothing was committed yet, so there is nothing to compare with; commit first")
-        base, label = _base(history, wanted.base)
         head = history.head if wanted.head is None else history.commit(wanted.head)
+        base, label = _base(history, wanted.base)
+        if wanted.left:
+            base = history.merge_base(base, head) or base
         differing = history.differing(base, head, PLACES)
         wrong: tuple[Loaded, ...] = ()
         if wanted.head is not None:
