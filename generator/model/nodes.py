@@ -204,8 +204,8 @@ class Overridable(Section, frozen=True, kw_only=True):
     labels: dict[Line, Label] = field(default_factory=dict)
     taints: tuple[Taint, ...] | None = None
     networks: dict[Literal["node", "storage", "ipoib", "bmc"], NetworkOverride] = field(default_factory=dict)
-    kernel: Kernel | None = None
     unit: Name | None = None
+    kernel: Kernel | None = None
 
 
 # Keys that are not keyword-only stand before those that they inherit, in the schema too.

@@ -1,0 +1,87 @@
+"""`gen node`."""
+
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import click
+
+from generator.cli.editing import CLUSTER, DESPITE, DRY_RUN, Address, Names, make
+from generator.cli.options import ROOT, root_of
+from generator.edits.nodes import Replacement, Source, Wanted, add_nodes, remove_nodes, replace_node
+from generator.errors import UsageError
+
+
+@click.group("node")
+def command() -> None:
+    """Add, remove, replace or change nodes in a cluster file: its other lines stay as they are, comments too.
+
+    Shown is what the cluster gains or loses. Nothing is written when the file would break a check (exit code 1).
+    """
+
+
+@command.command("add")
+@click.argument("names", type=Names())
+@click.option("--like", required=True, metavar="NODE", help="The node that they are like: its pool, its leaves.")
+@click.option("--address", type=Address(), help="Address of the first. Default: the next that is free.")
+@click.option("--rack", metavar="RACK", help="Where they stand. Default: as the node that they are like.")
+@click.option("--mac", metavar="MAC", help="Address of the network card, of one node.")
+@CLUSTER
+@ROOT
+@DRY_RUN
+@DESPITE
+def add(names: list[str], directory: Path, like: str, **more: Any) -> int:
+    """Add NAMES (gpu-016, gpu-[016-120]) behind the node that they are like, with the next free addresses, and ports
+    on the leaves of the right rails.
+    """
+    own = {key: more.pop(key) for key in ("address", "rack", "mac")}
+    wanted = Wanted(names=names, like=like, **own)
+    return make(root_of(directory), lambda source: add_nodes(source, wanted), node=like, **more)
+
+
+@command.command("remove")
+@click.argument("names", type=Names())
+@CLUSTER
+@ROOT
+@DRY_RUN
+@DESPITE
+def remove(names: list[str], directory: Path, **more: Any) -> int:
+    """Take the lines of NAMES (gpu-016, gpu-[016-120]) out of the file.
+
+    What runs on the nodes is not touched: first read "Taking a node out" in docs/operations.md.
+    """
+    return make(root_of(directory), lambda source: remove_nodes(source, names), node=names[0], **more)
+
+
+@command.command("replace")
+@click.argument("old", metavar="NODE")
+@click.argument("new", required=False)
+@click.option("--mac", metavar="MAC", help="Address of the new network card.")
+@click.option("--bmc", type=Address(), help="Address of the new management controller.")
+@click.option("--disk", "disks", metavar="OLD=NEW", multiple=True, help="Id of a disk and of the one in its place.")
+@CLUSTER
+@ROOT
+@DRY_RUN
+@DESPITE
+def replace(  # noqa: PLR0913 - the verb's options
+    old: str,
+    new: str | None,
+    directory: Path,
+    disks: tuple[str, ...],
+    mac: str | None,
+    bmc: IPv4Address | None,
+    **more: Any,
+) -> int:
+    """Put another machine in the place of NODE, with its addresses and ports: under the name NEW, or with the same name
+    and another card, controller or disks.
+    """
+    pairs = dict(map(_pair, disks))
+    wanted = Replacement(name=new, mac=mac, bmc=bmc, disks=pairs)
+    return make(root_of(directory), lambda source: replace_node(source, old, wanted), node=old, **more)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not (old and equals and new):
+        raise UsageError(f"--disk {text}: write OLD=NEW, ids as in /dev/disk/by-id")
+    return old, new

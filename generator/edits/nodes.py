@@ -1,0 +1,213 @@
+"""Nodes that come, go and change, as exact edits of the file's text. Each function returns the new text, or raises
+UsageError; whether the cluster is right afterwards is for the rules to say.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+
+from msgspec import Struct, structs
+
+from generator.edits.free import Free
+from generator.edits.mentions import refuse_mentioned
+from generator.errors import UsageError
+from generator.model.base import DNS_LABEL
+from generator.model.cluster import Cluster
+from generator.model.finding import Path
+from generator.model.nodes import Machine
+from generator.spec.document import Document
+from generator.spec.edit import insert_items, put_value, remove_items, set_value
+from generator.spec.near import suggest
+
+NODES: Path = ("spec", "nodes")
+
+
+class Source(Struct, frozen=True):
+    """A cluster file that can be edited: its whole text, as read, and as a cluster."""
+
+    text: str
+    document: Document
+    cluster: Cluster
+
+    @property
+    def nodes(self) -> list[dict[str, Any]]:
+        """The nodes as their lines say, without what these leave to pools and networks."""
+        nodes: list[dict[str, Any]] = self.document.value["spec"]["nodes"]
+        return nodes
+
+    def machine(self, name: str) -> Machine:
+        """Return a node by its name; raises UsageError."""
+        machines = self.cluster.machines
+        found = next((machine for machine in machines if machine.name == name), None)
+        if found is None:
+            meant = suggest(name, [machine.name for machine in machines], "")
+            raise UsageError(f"there is no node {name} in {self.document.file}" + (f"; {meant}" if meant else ""))
+        return found
+
+    def line(self, index: int) -> int:
+        """Return the line of a node."""
+        return self.document.position((*NODES, index)).line
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """Nodes to add: like another one, the first at `address`; `rack` and `mac` are their own."""
+
+    names: Sequence[str]
+    like: str
+    address: IPv4Address | None = None
+    rack: str | None = None
+    mac: str | None = None
+    pool: str | None = None
+
+
+def add_nodes(source: Source, wanted: Wanted) -> str:
+    """Write a line for each new node behind the one that they are like, with the next free addresses and ports."""
+    like = source.machine(wanted.like)
+    _refuse_known(source, wanted.names)
+    if wanted.mac and len(wanted.names) > 1:
+        raise UsageError(
+            "--mac is one node's: add the nodes without it, then `gen node replace NAME --mac MAC` for each"
+        )
+    if wanted.pool is None:
+        _refuse_servers(source, like.pool, wanted.names[0])
+    return insert_items(source.text, NODES, copies(source, like, wanted), after=like.index)
+
+
+def copies(source: Source, like: Machine, wanted: Wanted) -> list[dict[str, Any]]:
+    """Return the lines of new nodes as values, with keys in the order of the node that they are like."""
+    free, last, last6 = Free(source.cluster), like.address, like.address6
+    items = []
+    for number, name in enumerate(wanted.names):
+        given = wanted.address if number == 0 else None
+        found = free.given(like, given) if given else free.addresses(like, last, name)
+        last, last6 = found["node"], free.address6(last6, name) if last6 else None
+        items.append(_copy(source.nodes[like.index], like, name, found, last6, free) | _own(wanted))
+    return items
+
+
+def _own(wanted: Wanted) -> dict[str, Any]:
+    given = {"pool": wanted.pool, "rack": wanted.rack, "mac": wanted.mac}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _copy(  # noqa: PLR0913 - what makes a node another one
+    raw: Mapping[str, Any],
+    like: Machine,
+    name: str,
+    addresses: dict[str, IPv4Address],
+    address6: IPv6Address | None,
+    free: Free,
+) -> dict[str, Any]:
+    item = {key: value for key, value in raw.items() if key != "mac"}
+    item |= {"name": name, "address": str(addresses["node"])}
+    if "addresses" in raw:
+        item["addresses"] = {network: str(addresses[network]) for network in raw["addresses"]}
+    if address6:
+        item["address6"] = str(address6)
+    if "fabric" in raw:
+        own = {hca: like.fabric[hca] for hca in raw["fabric"]}
+        item["fabric"] = {hca: str(port) for hca, port in free.cables(own, name).items()}
+    return _plugged(item, like, name, free) if "port" in raw else item
+
+
+def _plugged(item: dict[str, Any], like: Machine, name: str, free: Free) -> dict[str, Any]:
+    """Return a node's values with a port of its own, and the unit where that is not the one of `like`."""
+    unit, port = free.unit_port(like, name)
+    said = {"unit": unit} if unit != like.unit else {}
+    plugged: dict[str, Any] = {}
+    for key, value in item.items():
+        plugged |= said | {"port": port} if key == "port" else {key: value}
+    return plugged | said
+
+
+def remove_nodes(source: Source, names: Sequence[str]) -> str:
+    """Take the lines of nodes out, unless one of them is named elsewhere or MinIO counts on its place."""
+    machines = [source.machine(name) for name in names]
+    for machine in machines:
+        if machine.pool in _server_pools(source.cluster):
+            raise UsageError(
+                f"{machine.name} is one of MinIO's servers, whose drives know their place in the list: put another "
+                f"machine in its place with `gen node replace {machine.name} NEW`"
+            )
+        refuse_mentioned(source.document, machine)
+    return remove_items(source.text, NODES, [machine.index for machine in machines])
+
+
+class Replacement(Struct, frozen=True, kw_only=True):
+    """What takes a node's place: another machine under a new name, or a card, a controller or disks of the same."""
+
+    name: str | None = None
+    mac: str | None = None
+    bmc: IPv4Address | None = None
+    disks: Mapping[str, str] = {}
+
+
+def replace_node(source: Source, old: str, new: Replacement) -> str:
+    """Change what stands in a node's line, which keeps its place, its addresses and its ports."""
+    machine = source.machine(old)
+    at: Path = (*NODES, machine.index)
+    if new == Replacement():
+        raise UsageError(f"say what is new: gen node replace {old} NEW, or --mac, --bmc, --disk OLD=NEW")
+    text = source.text
+    for place, disk in _disk_edits(source, machine, new).items():
+        text = set_value(text, place, disk)
+    if new.bmc:
+        text = put_value(text, (*at, "addresses", "bmc"), str(new.bmc))
+    if new.mac:
+        text = put_value(text, (*at, "mac"), new.mac)
+    if new.name and new.name != old:
+        _refuse_known(source, [new.name])
+        refuse_mentioned(source.document, structs.replace(machine, addresses={}), address=False)
+        if machine.mac and not new.mac:
+            raise UsageError(
+                f"line {source.line(machine.index)} has the network card {machine.mac} of {old}: add --mac"
+            )
+        text = set_value(text, (*at, "name"), new.name)
+    return text
+
+
+def _disk_edits(source: Source, machine: Machine, new: Replacement) -> dict[Path, str]:
+    """Return the places of disks' ids and the new ids; those of another machine must all be said."""
+    listed = source.nodes[machine.index].get("hardware", {}).get("disks", [])
+    at: Path = (*NODES, machine.index, "hardware", "disks")
+    ids = {disk["id"]: (*at, number, "id") for number, disk in enumerate(listed) if "id" in disk}
+    for disk in new.disks:
+        if disk not in ids:
+            known = f"it names {', '.join(ids)}" if ids else "it names none by id"
+            raise UsageError(f"the line of {machine.name} names no disk {disk}: {known}")
+    left = [disk for disk in ids if disk not in new.disks]
+    if new.name and left:
+        raise UsageError(
+            f"the line of {machine.name} names its disk {left[0]}: say which is in the new machine with "
+            f"--disk {left[0]}=NEW (the same id if it moved along)"
+        )
+    return {ids[old]: new.disks[old] for old in new.disks}
+
+
+def _refuse_known(source: Source, names: Iterable[str]) -> None:
+    lines = {node.name: index for index, node in enumerate(source.cluster.nodes)}
+    seen: set[str] = set()
+    for name in names:
+        if not re.search(DNS_LABEL, name) or len(name) > 63:
+            raise UsageError(f"`{name}` cannot be a node's name: small letters, digits and hyphens, as in gpu-016")
+        if name in lines:
+            raise UsageError(
+                f"{name} is there already, in line {source.line(lines[name])}: choose another name, or change it with "
+                f"`gen node set {name}` or `gen node replace {name}`"
+            )
+        if name in seen:
+            raise UsageError(f"{name} is given twice")
+        seen.add(name)
+
+
+def _refuse_servers(source: Source, pool: str, name: str) -> None:
+    if pool in _server_pools(source.cluster):
+        raise UsageError(
+            f"{name} cannot go into pool {pool}: MinIO takes no node more in a pool, and grows by another one: "
+            f"`gen pool add NAME --like {pool} --nodes {name},...` with as many nodes"
+        )
+
+
+def _server_pools(cluster: Cluster) -> tuple[str, ...]:
+    return cluster.storage.objects.pools if cluster.storage.objects else ()
