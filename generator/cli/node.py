@@ -1,14 +1,14 @@
 """`gen node`."""
 
-from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
 import click
 
-from generator.cli.editing import CLUSTER, DESPITE, DRY_RUN, Address, Names, make
+from generator.cli.editing import CLUSTER, DESPITE, DRY_RUN, HARDWARE, Address, Names, hardware, make
 from generator.cli.options import ROOT, root_of
-from generator.edits.nodes import Replacement, Source, Wanted, add_nodes, remove_nodes, replace_node
+from generator.edits.hardware import Change, disk, set_nodes
+from generator.edits.nodes import Replacement, Wanted, add_nodes, remove_nodes, replace_node
 from generator.errors import UsageError
 
 
@@ -22,21 +22,22 @@ def command() -> None:
 
 @command.command("add")
 @click.argument("names", type=Names())
-@click.option("--like", required=True, metavar="NODE", help="The node that they are like: its pool, its leaves.")
+@click.option("--like", metavar="NODE", help="The node that they are like: its pool, its leaves.")
 @click.option("--address", type=Address(), help="Address of the first. Default: the next that is free.")
-@click.option("--rack", metavar="RACK", help="Where they stand. Default: as the node that they are like.")
+@click.option("--rack", "racks", type=Names(), help="Where they stand, or a set of racks that they take in turn.")
 @click.option("--mac", metavar="MAC", help="Address of the network card, of one node.")
 @CLUSTER
 @ROOT
 @DRY_RUN
 @DESPITE
-def add(names: list[str], directory: Path, like: str, **more: Any) -> int:
+def add(names: list[str], directory: Path, like: str | None, **more: Any) -> int:
     """Add NAMES (gpu-016, gpu-[016-120]) behind the node that they are like, with the next free addresses, and ports
     on the leaves of the right rails.
     """
-    own = {key: more.pop(key) for key in ("address", "rack", "mac")}
-    wanted = Wanted(names=names, like=like, **own)
-    return make(root_of(directory), lambda source: add_nodes(source, wanted), node=like, **more)
+    if like is None:
+        raise UsageError(f"say which node they are like: gen node add {names[0]} --like NODE")
+    wanted = Wanted(names=names, racks=more.pop("racks") or (), address=more.pop("address"), mac=more.pop("mac"))
+    return make(root_of(directory), lambda source: add_nodes(source, like, wanted), holds=like, **more)
 
 
 @command.command("remove")
@@ -50,7 +51,7 @@ def remove(names: list[str], directory: Path, **more: Any) -> int:
 
     What runs on the nodes is not touched: first read "Taking a node out" in docs/operations.md.
     """
-    return make(root_of(directory), lambda source: remove_nodes(source, names), node=names[0], **more)
+    return make(root_of(directory), lambda source: remove_nodes(source, names), holds=names[0], **more)
 
 
 @command.command("replace")
@@ -63,21 +64,29 @@ def remove(names: list[str], directory: Path, **more: Any) -> int:
 @ROOT
 @DRY_RUN
 @DESPITE
-def replace(  # noqa: PLR0913 - the verb's options
-    old: str,
-    new: str | None,
-    directory: Path,
-    disks: tuple[str, ...],
-    mac: str | None,
-    bmc: IPv4Address | None,
-    **more: Any,
-) -> int:
+def replace(old: str, new: str | None, directory: Path, disks: tuple[str, ...], **more: Any) -> int:
     """Put another machine in the place of NODE, with its addresses and ports: under the name NEW, or with the same name
     and another card, controller or disks.
     """
-    pairs = dict(map(_pair, disks))
-    wanted = Replacement(name=new, mac=mac, bmc=bmc, disks=pairs)
-    return make(root_of(directory), lambda source: replace_node(source, old, wanted), node=old, **more)
+    wanted = Replacement(name=new, mac=more.pop("mac"), bmc=more.pop("bmc"), disks=dict(map(_pair, disks)))
+    return make(root_of(directory), lambda source: replace_node(source, old, wanted), holds=old, **more)
+
+
+@command.command("set")
+@click.argument("names", type=Names())
+@hardware
+@click.option("--rack", metavar="RACK", help="Where they stand.")
+@CLUSTER
+@ROOT
+@DRY_RUN
+@DESPITE
+def change(names: list[str], directory: Path, rack: str | None, disks: tuple[str, ...], **more: Any) -> int:
+    """Write other hardware, or another rack, into the lines of NAMES (gpu-07, gpu-[01-12]).
+
+    What all nodes of a pool have is better changed at the pool, by hand.
+    """
+    other = Change(disks=tuple(map(disk, disks)), **{key: more.pop(key) for key in HARDWARE})
+    return make(root_of(directory), lambda source: set_nodes(source, names, other, rack), holds=names[0], **more)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -1,9 +1,9 @@
 """The next addresses and ports that nobody has, for nodes that are to be like another one."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv6Address
 from itertools import chain
-from typing import NoReturn
+from typing import Any
 
 from generator.checks.places import claims, is_host
 from generator.checks.ports import free_numbers, rails, switches
@@ -72,7 +72,7 @@ class Free:
                 self._take(Port(leaf, number) for leaf in leafs)
                 return unit, number
         leafs = {leaf for unit in units.values() for leaf in unit.values()}
-        self._no_port(leafs, name, "describe another unit of leaves in fabric.units and fabric.switches")
+        raise self._no_port(leafs, name, "describe another unit of leaves in fabric.units and fabric.switches")
 
     def cables(self, cables: dict[str, Port], name: str) -> dict[str, Port]:
         """Return a port for each cable of a node like the one that has these: the same number on all leaves if it can
@@ -95,12 +95,12 @@ class Free:
                 found = Port(leaf, number)
                 self._take([found])
                 return found
-        self._no_port((like.switch, *others), name, "describe another leaf switch in fabric.switches")
+        raise self._no_port((like.switch, *others), name, "describe another leaf switch in fabric.switches")
 
-    def _no_port(self, leafs: Iterable[str], name: str, fix: str) -> NoReturn:
+    def _no_port(self, leafs: Iterable[str], name: str, fix: str) -> UsageError:
         known = switches(self._cluster)
         full = [f"{leaf} ({known[leaf][1].ports} ports)" for leaf in sorted(set(leafs)) if leaf in known]
-        raise UsageError(
+        return UsageError(
             f"there is no port left for {name}, beside uplinks and cables, on {', '.join(full) or 'the fabric'}: {fix}"
         )
 
@@ -132,6 +132,6 @@ def _behind(numbers: list[int], start: int) -> Iterator[int]:
     yield from (number for number in [*numbers] if number <= start)
 
 
-def _moved(address: IPv4Address, steps: dict[str, int]) -> dict[str, IPv4Address]:
+def _moved(address: IPv4Address, steps: Mapping[Any, int]) -> dict[str, IPv4Address]:
     found = {network: int(address) + step for network, step in steps.items()}
     return {network: IPv4Address(number) for network, number in found.items() if 0 <= number < 2**32}

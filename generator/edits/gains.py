@@ -38,9 +38,9 @@ def _figures(cluster: Cluster) -> Iterator[tuple[str, str]]:
         yield from _of_pool(cluster, pool)
     if cluster.storage.ceph:
         yield "OSDs", str(sum(osds(machine, cluster) for machine in cluster.ceph_hosts))
-        for name, _, pool, use in ceph_pools(cluster):
-            if use != "metadata":
-                yield f"room in Ceph's {name}", human(ceph_usable(cluster, pool).value)
+        for placed in ceph_pools(cluster):
+            if placed.use != "metadata":
+                yield f"room in Ceph's {placed.name}", human(ceph_usable(cluster, placed.pool).value)
     if cluster.storage.objects:
         yield "room in MinIO", human(objects_usable(cluster).value)
     for leaf, free in reversed(free_numbers(cluster).items()):

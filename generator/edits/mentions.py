@@ -19,12 +19,11 @@ def refuse_mentioned(document: Document, machine: Machine, *, address: bool = Tr
     for at, text in _texts(document.value.get("spec", {}), ("spec",)):
         word = next((word for word in words if _names(text, word)), None)
         if word is not None and word not in document.value["spec"].get("pools", {}):
-            what = machine.name if word == machine.name else f"{machine.name}'s address {word}"
+            named = word == machine.name
+            what = word if named else f"{machine.name}'s address {word}"
+            fix = "" if named else f", or `gen node replace {machine.name} NEW`, which keeps the addresses"
             line = document.position(at).line
-            raise UsageError(
-                f"{what} is named in line {line} ({dotted(at[1:])}): change that first, or `gen node replace "
-                f"{machine.name} NEW` keeps the place and the addresses"
-            )
+            raise UsageError(f"{what} is named in line {line} ({dotted(at[1:])}): change that first{fix}")
 
 
 def _texts(value: Any, at: Path) -> Iterator[tuple[Path, str]]:

@@ -4,73 +4,42 @@ UsageError; whether the cluster is right afterwards is for the rules to say.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from generator.edits.free import Free
 from generator.edits.mentions import refuse_mentioned
+from generator.edits.source import NODES, Source
 from generator.errors import UsageError
 from generator.model.base import DNS_LABEL
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 from generator.model.nodes import Machine
-from generator.spec.document import Document
-from generator.spec.edit import insert_items, put_value, remove_items, set_value
-from generator.spec.near import suggest
-
-NODES: Path = ("spec", "nodes")
-
-
-class Source(Struct, frozen=True):
-    """A cluster file that can be edited: its whole text, as read, and as a cluster."""
-
-    text: str
-    document: Document
-    cluster: Cluster
-
-    @property
-    def nodes(self) -> list[dict[str, Any]]:
-        """The nodes as their lines say, without what these leave to pools and networks."""
-        nodes: list[dict[str, Any]] = self.document.value["spec"]["nodes"]
-        return nodes
-
-    def machine(self, name: str) -> Machine:
-        """Return a node by its name; raises UsageError."""
-        machines = self.cluster.machines
-        found = next((machine for machine in machines if machine.name == name), None)
-        if found is None:
-            meant = suggest(name, [machine.name for machine in machines], "")
-            raise UsageError(f"there is no node {name} in {self.document.file}" + (f"; {meant}" if meant else ""))
-        return found
-
-    def line(self, index: int) -> int:
-        """Return the line of a node."""
-        return self.document.position((*NODES, index)).line
+from generator.spec.edit import insert_items, remove_items, set_value
+from generator.spec.edit_keys import put_value
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """Nodes to add: like another one, the first at `address`; `rack` and `mac` are their own."""
+    """Nodes to add: like another one, the first at `address`; `racks` are dealt to them in turn."""
 
     names: Sequence[str]
-    like: str
     address: IPv4Address | None = None
-    rack: str | None = None
+    racks: Sequence[str] = ()
     mac: str | None = None
     pool: str | None = None
 
 
-def add_nodes(source: Source, wanted: Wanted) -> str:
+def add_nodes(source: Source, like_name: str, wanted: Wanted) -> str:
     """Write a line for each new node behind the one that they are like, with the next free addresses and ports."""
-    like = source.machine(wanted.like)
-    _refuse_known(source, wanted.names)
+    like = source.machine(like_name)
+    refuse_known(source, wanted.names)
     if wanted.mac and len(wanted.names) > 1:
         raise UsageError(
             "--mac is one node's: add the nodes without it, then `gen node replace NAME --mac MAC` for each"
         )
-    if wanted.pool is None:
-        _refuse_servers(source, like.pool, wanted.names[0])
+    _refuse_servers(source, like.pool, wanted.names[0])
     return insert_items(source.text, NODES, copies(source, like, wanted), after=like.index)
 
 
@@ -82,29 +51,23 @@ def copies(source: Source, like: Machine, wanted: Wanted) -> list[dict[str, Any]
         given = wanted.address if number == 0 else None
         found = free.given(like, given) if given else free.addresses(like, last, name)
         last, last6 = found["node"], free.address6(last6, name) if last6 else None
-        items.append(_copy(source.nodes[like.index], like, name, found, last6, free) | _own(wanted))
+        item = _copy(source.nodes[like.index], like, name, free)
+        item |= {"address": str(last)} | ({"address6": str(last6)} if last6 else {})
+        if "addresses" in item:
+            item["addresses"] = {network: str(found[network]) for network in item["addresses"]}
+        items.append(item | _own(wanted, number))
     return items
 
 
-def _own(wanted: Wanted) -> dict[str, Any]:
-    given = {"pool": wanted.pool, "rack": wanted.rack, "mac": wanted.mac}
+def _own(wanted: Wanted, number: int) -> dict[str, Any]:
+    rack = wanted.racks[number % len(wanted.racks)] if wanted.racks else None
+    given = {"pool": wanted.pool, "rack": rack, "mac": wanted.mac}
     return {key: value for key, value in given.items() if value is not None}
 
 
-def _copy(  # noqa: PLR0913 - what makes a node another one
-    raw: Mapping[str, Any],
-    like: Machine,
-    name: str,
-    addresses: dict[str, IPv4Address],
-    address6: IPv6Address | None,
-    free: Free,
-) -> dict[str, Any]:
-    item = {key: value for key, value in raw.items() if key != "mac"}
-    item |= {"name": name, "address": str(addresses["node"])}
-    if "addresses" in raw:
-        item["addresses"] = {network: str(addresses[network]) for network in raw["addresses"]}
-    if address6:
-        item["address6"] = str(address6)
+def _copy(raw: Mapping[str, Any], like: Machine, name: str, free: Free) -> dict[str, Any]:
+    """Return a node's values with another name and cables of its own."""
+    item = {key: value for key, value in raw.items() if key != "mac"} | {"name": name}
     if "fabric" in raw:
         own = {hca: like.fabric[hca] for hca in raw["fabric"]}
         item["fabric"] = {hca: str(port) for hca, port in free.cables(own, name).items()}
@@ -149,6 +112,8 @@ def replace_node(source: Source, old: str, new: Replacement) -> str:
     at: Path = (*NODES, machine.index)
     if new == Replacement():
         raise UsageError(f"say what is new: gen node replace {old} NEW, or --mac, --bmc, --disk OLD=NEW")
+    if new.name:
+        _refuse_new(source, machine, new)
     text = source.text
     for place, disk in _disk_edits(source, machine, new).items():
         text = set_value(text, place, disk)
@@ -156,15 +121,18 @@ def replace_node(source: Source, old: str, new: Replacement) -> str:
         text = put_value(text, (*at, "addresses", "bmc"), str(new.bmc))
     if new.mac:
         text = put_value(text, (*at, "mac"), new.mac)
-    if new.name and new.name != old:
-        _refuse_known(source, [new.name])
-        refuse_mentioned(source.document, structs.replace(machine, addresses={}), address=False)
-        if machine.mac and not new.mac:
-            raise UsageError(
-                f"line {source.line(machine.index)} has the network card {machine.mac} of {old}: add --mac"
-            )
-        text = set_value(text, (*at, "name"), new.name)
-    return text
+    return set_value(text, (*at, "name"), new.name) if new.name else text
+
+
+def _refuse_new(source: Source, machine: Machine, new: Replacement) -> None:
+    """Raise UsageError where another machine cannot come under this name, or what is its own is not said."""
+    refuse_known(source, [str(new.name)])
+    refuse_mentioned(source.document, machine, address=False)
+    if machine.mac and not new.mac:
+        raise UsageError(
+            f"line {source.line(machine.index)} has the network card {machine.mac} of {machine.name}: say the new "
+            "machine's with --mac"
+        )
 
 
 def _disk_edits(source: Source, machine: Machine, new: Replacement) -> dict[Path, str]:
@@ -185,7 +153,8 @@ def _disk_edits(source: Source, machine: Machine, new: Replacement) -> dict[Path
     return {ids[old]: new.disks[old] for old in new.disks}
 
 
-def _refuse_known(source: Source, names: Iterable[str]) -> None:
+def refuse_known(source: Source, names: Iterable[str]) -> None:
+    """Raise UsageError for what cannot be the name of a new node."""
     lines = {node.name: index for index, node in enumerate(source.cluster.nodes)}
     seen: set[str] = set()
     for name in names:

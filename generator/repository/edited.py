@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from generator.checks import check_together
-from generator.edits.nodes import Source
+from generator.edits.source import Source
 from generator.errors import UsageError
 from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import Finding, Severity
@@ -15,7 +15,7 @@ from generator.repository.cluster_files import Loaded, examine, load
 from generator.repository.plan import Owned, plan
 from generator.repository.write_lock import WriteLock
 from generator.repository.writer import write
-from generator.spec.document import Document
+from generator.spec.near import suggest
 
 
 class Outcome(Struct, frozen=True):
@@ -34,12 +34,13 @@ class Outcome(Struct, frozen=True):
         return sum(finding.severity == Severity.ERROR for finding in self.after.findings)
 
 
-def edited(root: Path, cluster: str | None, node: str | None, edit: Callable[[Source], str]) -> Outcome:
-    """Return what an edit makes of a cluster file: of the cluster named, or the only one that has this node, or the only
-    one. Raises UsageError where there is none, where the file is wrong already, and where the edit cannot be made.
+def edited(root: Path, cluster: str | None, holds: str, edit: Callable[[Source], str]) -> Outcome:
+    """Return what an edit makes of a cluster file: of the cluster named, else of the only one, or of the one that
+    `holds` this node or pool. Raises UsageError where there is none, where the file is wrong already, and where the
+    edit cannot be made.
     """
     loaded = load(root)
-    one = _chosen(loaded, cluster, node)
+    one = _chosen(loaded, cluster, holds)
     if one.cluster is None:
         raise UsageError(f"{one.document.file} cannot be edited while it is wrong: `gen check --cluster {one.name}`")
     old = (root / one.document.file).read_bytes().decode()
@@ -49,25 +50,26 @@ def edited(root: Path, cluster: str | None, node: str | None, edit: Callable[[So
     return Outcome(one.cluster, _judged(loaded, one, new), old, new)
 
 
-def _chosen(loaded: Sequence[Loaded], cluster: str | None, node: str | None) -> Loaded:
+def _chosen(loaded: Sequence[Loaded], cluster: str | None, holds: str) -> Loaded:
     if cluster is not None:
         found = [one for one in loaded if one.name == cluster]
         if not found:
             listed = ", ".join(one.name for one in loaded)
             raise UsageError(f"{cluster_file(cluster)}: there is no such file; clusters here: {listed}")
         return found[0]
-    having = [one for one in loaded if _has(one.document, node)]
-    chosen = having or loaded
-    if len(chosen) > 1:
-        listed = " or ".join(f"--cluster {one.name}" for one in chosen)
-        raise UsageError(f"say which cluster is meant: {listed}")
-    return chosen[0]
+    chosen = [one for one in loaded if holds in _names(one)] if len(loaded) > 1 else loaded
+    if len(chosen) == 1:
+        return chosen[0]
+    if not chosen:
+        meant = suggest(holds, [name for one in loaded for name in _names(one)], "")
+        raise UsageError(f"there is no {holds} in any cluster here" + (f"; {meant}" if meant else ""))
+    listed = " or ".join(f"--cluster {one.name}" for one in chosen)
+    raise UsageError(f"{holds} is in several clusters: say which is meant, {listed}")
 
 
-def _has(document: Document, node: str | None) -> bool:
-    spec = document.value.get("spec")
-    nodes = spec.get("nodes") if isinstance(spec, dict) else None
-    return any(isinstance(each, dict) and each.get("name") == node for each in nodes or ())
+def _names(one: Loaded) -> set[str]:
+    """Return the names of nodes and pools."""
+    return {*one.cluster.pools, *(node.name for node in one.cluster.nodes)} if one.cluster else set()
 
 
 def _judged(loaded: Sequence[Loaded], one: Loaded, new: str) -> Loaded:
