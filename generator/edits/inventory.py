@@ -89,7 +89,8 @@ def _networks(head: str, rows: list[Row]) -> str:
     """Return the beginning of the file with networks that hold the addresses and no other one's."""
     node = _around(rows, "address")
     taken = {IPv4Address(row["address"]) for row in rows}
-    free = next(each for each in (node[10], *islice(node.hosts(), 1, len(taken) + 2)) if each not in taken)
+    candidates = (node[10], *islice(node.hosts(), 1, len(taken) + 2))
+    free = next((each for each in candidates if each not in taken), node[10])
     text = set_value(head, ("spec", "kubernetes", "endpoint", "address"), f"{free}:6443")
     others = {network: _around(rows, network) for network in ("storage", "bmc") if any(network in row for row in rows)}
     blocks = [node, *others.values()]
