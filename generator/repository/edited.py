@@ -62,14 +62,14 @@ def _chosen(loaded: Sequence[Loaded], cluster: str | None, holds: str) -> Loaded
         return chosen[0]
     if not chosen:
         meant = suggest(holds, [name for one in loaded for name in _names(one)], "")
-        raise UsageError(f"there is no {holds} in any cluster here" + (f"; {meant}" if meant else ""))
+        raise UsageError(f"no cluster here has a node or pool {holds}" + (f"; {meant}" if meant else ""))
     listed = " or ".join(f"--cluster {one.name}" for one in chosen)
     raise UsageError(f"{holds} is in several clusters: say which is meant, {listed}")
 
 
-def _names(one: Loaded) -> set[str]:
+def _names(one: Loaded) -> list[str]:
     """Return the names of nodes and pools."""
-    return {*one.cluster.pools, *(node.name for node in one.cluster.nodes)} if one.cluster else set()
+    return [*one.cluster.pools, *(node.name for node in one.cluster.nodes)] if one.cluster else []
 
 
 def _judged(loaded: Sequence[Loaded], one: Loaded, new: str) -> Loaded:

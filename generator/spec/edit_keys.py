@@ -32,8 +32,9 @@ def put_value(text: str, path: Path, new: Any) -> str:
     there = next(number for number in range(len(path), -1, -1) if _found(document, path[:number]))
     value, plain = deepcopy(document.value), msgspec.to_builtins(new)
     if there == len(path):
+        edited = _replaced(document, path, plain)
         value_at(value, path[:-1])[path[-1]] = plain
-        return proven(document, path, _replaced(document, path, plain), value, text)
+        return proven(document, path, edited, value, text)
     for key in reversed(path[there + 1 :]):
         plain = {key: plain}
     parent, key = node_at(document, path[:there]), path[there]

@@ -114,3 +114,6 @@ def test_workers_without_taints_have_none() -> None:
 
 def test_a_node_of_an_unknown_pool_is_left_out_and_others_keep_their_place() -> None:
     assert [each.index for each in machines({**NODE, "pool": "x"}, {**NODE, "name": "n2"})] == [1]
+
+
+UNIT = {"hardware": {"cpu": 8, "memory": "32Gi", "hcas": ["mlx5_0", "mlx5_1"]}, "unit": "su-1"}
