@@ -18,9 +18,9 @@ _STEPS = 2**16
 class Free:
     """Offers what nobody has, and each address and each port once. Raises UsageError where nothing is left."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, elsewhere: Iterable[IPv4Address] = ()) -> None:
         self._cluster = cluster
-        self._taken = {claim.address for claim in claims(cluster)}
+        self._taken = {*(claim.address for claim in claims(cluster)), *elsewhere}
         self._taken6 = {node.address6 for node in cluster.nodes if node.address6}
         self._ports = free_numbers(cluster)
 

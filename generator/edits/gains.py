@@ -11,6 +11,9 @@ from generator.model.capacity import ceph_usable, flavor_capacity, objects_usabl
 from generator.model.cluster import Cluster
 from generator.model.gpus import quota_devices
 
+# Leaf switches that are told one by one.
+_LEAFS = 4
+
 
 class Gain(NamedTuple):
     """A figure that an edit changes."""
@@ -43,8 +46,7 @@ def _figures(cluster: Cluster) -> Iterator[tuple[str, str]]:
                 yield f"room in Ceph's {placed.name}", human(ceph_usable(cluster, placed.pool).value)
     if cluster.storage.objects:
         yield "room in MinIO", human(objects_usable(cluster).value)
-    for leaf, free in reversed(free_numbers(cluster).items()):
-        yield f"free ports of {leaf}", str(len(free))
+    yield from _ports(cluster)
     kubernetes = cluster.kubernetes
     slices = slice_count(kubernetes.pod_cidr, kubernetes.node_mask)
     yield "nodes that podCIDR has room for", str(slices - len(cluster.machines))
@@ -59,3 +61,11 @@ def _of_pool(cluster: Cluster, pool: str) -> Iterator[tuple[str, str]]:
         yield f"{device} in {pool} of no team", str(count - owned)
     yield f"CPUs for jobs in {pool}", str(capacity.milli_cpu // 1000)
     yield f"memory for jobs in {pool}", human(capacity.memory)
+
+
+def _ports(cluster: Cluster) -> Iterator[tuple[str, str]]:
+    free = {leaf: len(numbers) for leaf, numbers in reversed(free_numbers(cluster).items())}
+    if len(free) > _LEAFS:
+        yield "free ports of all leaf switches", str(sum(free.values()))
+    else:
+        yield from ((f"free ports of {leaf}", str(count)) for leaf, count in free.items())

@@ -45,7 +45,7 @@ def add_nodes(source: Source, like_name: str, wanted: Wanted) -> str:
 
 def copies(source: Source, like: Machine, wanted: Wanted) -> list[dict[str, Any]]:
     """Return the lines of new nodes as values, with keys in the order of the node that they are like."""
-    free, last, last6 = Free(source.cluster), like.address, like.address6
+    free, last, last6 = Free(source.cluster, source.elsewhere), like.address, like.address6
     items = []
     for number, name in enumerate(wanted.names):
         given = wanted.address if number == 0 else None

@@ -1,5 +1,6 @@
 """The cluster file that is edited."""
 
+from ipaddress import IPv4Address
 from typing import Any
 
 from msgspec import Struct
@@ -15,11 +16,14 @@ NODES: Path = ("spec", "nodes")
 
 
 class Source(Struct, frozen=True):
-    """A cluster file that can be edited: its whole text, as read, and as a cluster."""
+    """A cluster file that can be edited: its whole text, as read, and as a cluster. `elsewhere` are addresses of nodes
+    and endpoints of other clusters.
+    """
 
     text: str
     document: Document
     cluster: Cluster
+    elsewhere: frozenset[IPv4Address] = frozenset()
 
     @property
     def nodes(self) -> list[dict[str, Any]]:

@@ -1,12 +1,14 @@
 """One cluster file edited: read, judged as it would be, and written whole."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from ipaddress import IPv4Address
 from pathlib import Path
 
 from msgspec import Struct, structs
 
 from generator.checks import check_together
+from generator.checks.places import endpoint_address
 from generator.edits.source import Source
 from generator.errors import UsageError
 from generator.model.cluster import Cluster, cluster_file
@@ -46,8 +48,14 @@ def edited(root: Path, cluster: str | None, holds: str, edit: Callable[[Source],
     old = (root / one.document.file).read_bytes().decode()
     if old.removeprefix("\ufeff") != one.document.text:
         raise UsageError(f"{one.document.file} was changed at this moment by somebody else; run again")
-    new = edit(Source(old, one.document, one.cluster))
+    new = edit(Source(old, one.document, one.cluster, _elsewhere(each.cluster for each in loaded if each is not one)))
     return Outcome(one.cluster, _judged(loaded, one, new), old, new)
+
+
+def _elsewhere(clusters: Iterable[Cluster | None]) -> frozenset[IPv4Address]:
+    others = [cluster for cluster in clusters if cluster]
+    nodes = {node.address for cluster in others for node in cluster.nodes}
+    return frozenset(nodes | {address for cluster in others if (address := endpoint_address(cluster))})
 
 
 def _chosen(loaded: Sequence[Loaded], cluster: str | None, holds: str) -> Loaded:

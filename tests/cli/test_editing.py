@@ -111,6 +111,14 @@ def test_a_name_in_several_clusters_asks_which(place: Path, capsys: pytest.Captu
     assert "say which is meant, --cluster ml50 or --cluster other" in capsys.readouterr().err
 
 
+def test_addresses_of_other_clusters_are_taken(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(place / "clusters/ml50", place / "clusters/other")
+    other = place / "clusters/other/cluster.yaml"
+    other.write_text(other.read_text().replace("10.10.0.101,", "10.10.0.116,").replace("10.10.0.10:", "10.10.0.117:"))
+    assert gen(place, "node", "add", "gpu-16", "--like", "gpu-15", "--cluster", "ml50") == 0
+    assert "name: gpu-16, pool: gpu-inference, address: 10.10.0.118" in capsys.readouterr().out
+
+
 def test_a_file_that_cannot_be_read_is_not_edited(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = place / FILE
     file.write_text(file.read_text() + "}")
