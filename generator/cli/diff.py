@@ -22,7 +22,11 @@ APPROVAL = 3
 @CLUSTER
 @ROOT
 @click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
+    "--output",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+    help="How to tell it.",
 )
 @click.option("--allow", metavar="CODE:OBJECT", multiple=True, help="Approve one effect on one object.")
 def command(  # noqa: PLR0913, PLR0917 - the options of the verb
@@ -49,6 +53,11 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
 def _show(found: Report, output: str) -> None:
     if output == "json":
         say_json(found.data())
+        return
+    if output == "markdown":
+        from generator.review.markdown import markdown  # noqa: PLC0415 - only when it is asked for
+
+        say(markdown(found), nl=False)
         return
     for line in lines(found, _painted):
         say(line)
