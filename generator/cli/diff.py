@@ -23,7 +23,7 @@ APPROVAL = 3
 @ROOT
 @click.option(
     "--output",
-    type=click.Choice(["text", "json", "markdown"]),
+    type=click.Choice(["text", "json", "markdown", "html"]),
     default="text",
     show_default=True,
     help="How to tell it.",
@@ -58,6 +58,11 @@ def _show(found: Report, output: str) -> None:
         from generator.review.markdown import markdown  # noqa: PLC0415 - only when it is asked for
 
         say(markdown(found), nl=False)
+        return
+    if output == "html":
+        from generator.review.html_diff import diff_page  # noqa: PLC0415 - only when it is asked for
+
+        say(diff_page(found), nl=False)
         return
     for line in lines(found, _painted):
         say(line)

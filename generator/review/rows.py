@@ -214,6 +214,6 @@ def _title(changes: tuple[JudgedChange, ...]) -> str:
     return f"{len(changes)} of {kind}{where}: {listed(names)}"
 
 
-def listed(names: list[str]) -> str:
+def listed(names: list[str], most: int = 3) -> str:
     """Return the first names, and how many there are more."""
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
