@@ -23,7 +23,11 @@ APPROVAL = 3
 @CLUSTER
 @ROOT
 @click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
+    "--output",
+    type=click.Choice(["text", "json", "markdown", "html"]),
+    default="text",
+    show_default=True,
+    help="How to tell it.",
 )
 @click.option(
     "--since", metavar="BASE", help="Compare what is committed with where it left BASE, as a pull request does."
@@ -61,6 +65,16 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
 def _show(found: Report, output: str) -> None:
     if output == "json":
         say_json(found.data())
+        return
+    if output == "markdown":
+        from generator.review.markdown import markdown  # noqa: PLC0415 - only when it is asked for
+
+        say(markdown(found), nl=False)
+        return
+    if output == "html":
+        from generator.review.html_diff import diff_page  # noqa: PLC0415 - only when it is asked for
+
+        say(diff_page(found), nl=False)
         return
     for line in lines(found, _painted):
         say(line)

@@ -57,15 +57,20 @@ class Row(Struct, frozen=True, kw_only=True):
         return one_line(_title(self.changes))
 
     @property
+    def more(self) -> str:
+        """What belongs to it: `because ConfigMap zabbix/settings changed`; empty for most."""
+        to = self.first.change.to
+        parts = [f"to {to}"] if to else []
+        if self.inside:
+            parts.append(f"with {plural(len(self.inside), 'object')} in it")
+        if self.because:
+            parts.append(f"because {listed([shown(one) for one in self.because])} changed")
+        return one_line(", ".join(parts))
+
+    @property
     def done(self) -> str:
         """What happened to them: `changed, because ConfigMap zabbix/settings changed`."""
-        change = self.first.change
-        text = f"{change.on} to {change.to}" if change.to else str(change.on)
-        if self.inside:
-            text += f", with {plural(len(self.inside), 'object')} in it"
-        if self.because:
-            text += f", because {listed([shown(one) for one in self.because])} changed"
-        return one_line(text)
+        return f"{self.first.change.on}{', ' * bool(self.more)}{self.more}"
 
     def fields(self, meaning: Meaning) -> Iterator[tuple[JudgedChange, FieldChange]]:
         """Yield the fields that a meaning is about, each with its object, those of the cause in place of checksums."""
@@ -151,7 +156,7 @@ def _differing(each: JudgedChange, meaning: Meaning, *, hashed: bool) -> Iterato
 def _inside(judged: Iterable[JudgedChange]) -> dict[int, tuple[JudgedChange, ...]]:
     """Return what comes or goes with its namespace and means nothing of its own, by the namespace's change."""
     found = list(judged)
-    spaces = {
+    spaces: dict[tuple[str, str], JudgedChange] = {
         (each.change.on, each.change.name): each
         for each in found
         if each.change.kind == "/Namespace" and each.change.on in {"added", "removed"}
@@ -209,6 +214,6 @@ def _title(changes: tuple[JudgedChange, ...]) -> str:
     return f"{len(changes)} of {kind}{where}: {listed(names)}"
 
 
-def listed(names: list[str]) -> str:
+def listed(names: list[str], most: int = 3) -> str:
     """Return the first names, and how many there are more."""
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

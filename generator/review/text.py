@@ -119,7 +119,7 @@ def _places(its: list[Row], detail: _Detail, paint: Paint) -> Iterator[str]:
             yield f"    {_word(row.effect, paint)} {row.title} {row.done}{short}"
             yield from _fields(row, found, detail.fields)
         if len(mine) > detail.rows:
-            yield f"    and {len(mine) - detail.rows} more: --output json has all"
+            yield f"    and {len(mine) - detail.rows} more: --output html shows all"
 
 
 def _inline(row: Row, found: list[Found]) -> str:

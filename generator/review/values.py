@@ -96,7 +96,7 @@ def differing_lines(old: str, new: str) -> tuple[Any, Any]:
     before, after = before[start:], after[start:]
     while before and after and before[-1] == after[-1]:
         before, after = before[:-1], after[:-1]
-    return tuple("\n".join(part) if part else ABSENT for part in (before, after))
+    return "\n".join(before) if before else ABSENT, "\n".join(after) if after else ABSENT
 
 
 def _parting(old: str, new: str) -> int:

@@ -184,3 +184,10 @@ def test_a_shallow_clone_says_what_it_lacks(repository: Repository, tmp_path_fac
     shallow = Repository(clone, repository._captured)
     assert "`git fetch --unshallow`" in shallow.gen("diff", first, expect=2)
     assert "nothing differs" in shallow.gen("diff")
+
+
+def test_a_comment_for_a_pull_request_is_markdown(repository: Repository) -> None:
+    repository.edit("gpus: 2", "gpus: 1")
+    said = repository.gen("diff", "--output", "markdown")
+    assert said.startswith("<!-- gen diff -->\n### ")
+    assert "`ClusterQueue mlperf` changed" in said
