@@ -47,8 +47,8 @@ def consequences(root: Path, changes: Iterable[Change]) -> list[ClusterReport]:
 
 def _cluster(path: str) -> str:
     """Return the cluster that a file belongs to, empty where it is applied nowhere."""
-    top, name, *rest = path.split("/")
-    if top in {"overlays", "clusters"} and rest and rest[0] != "cluster.yaml":
+    top, name, *rest = (*path.split("/"), "")
+    if top in {"overlays", "clusters"} and rest[0] not in {"", "cluster.yaml"}:
         return name
     return SHARED if top in {"base", "workflows"} else ""
 
