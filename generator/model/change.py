@@ -155,6 +155,17 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
 ANY = "*"
 
 
+def named(*names: str) -> Callable[[ObjectChange, FieldChange], bool]:
+    """Return a closer look that lets only objects of these names count."""
+    return lambda change, _field: change.name in names
+
+
+def lower(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a number, or a text of digits, comes down."""
+    old, new = (int(value) if str(value).isdigit() else None for value in (field.old, field.new))
+    return old is not None and new is not None and new < old
+
+
 def reaches(pattern: str, path: Steps) -> int | None:
     """Return the number of steps of a pattern that leads to a field or above it, None where it does not."""
     steps = _steps(pattern)

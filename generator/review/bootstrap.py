@@ -101,17 +101,19 @@ def _unbroken(text: str) -> str:
 
 
 def _changes(old: Standing, new: Standing, path: str, place: _Place) -> Iterator[ObjectChange]:
-    """Yield what differs in one file: field by field where it says its kind, otherwise by lines."""
+    """Yield what differs in one file: field by field where it says its kind, otherwise by lines. A file that comes or
+    goes is as one that said nothing: the nodes stay.
+    """
     before, after = (_documents(one, path, place) for one in (old, new))
     if not (before or after):
         one, other = (side.text(f"{side.bootstrap}/{path}") for side in (old, new))
         if found := tuple(_written(old, new, path, _lines(one, other, place.steps))):
-            yield _change(_on(one, other), FILE, path, found)
+            yield _change("changed", FILE, path, found)
         return
     for kind in dict.fromkeys((*before, *after)):
-        one, other = before.get(kind), after.get(kind)
-        if found := tuple(field_changes(_or_absent(one), _or_absent(other))):
-            yield _change(_on(one, other), kind, path, found, (one, other))
+        one, other = before.get(kind, {}), after.get(kind, {})
+        if found := tuple(field_changes(one, other)):
+            yield _change("changed", kind, path, found, (one, other))
 
 
 def _written(old: Standing, new: Standing, path: str, lines: Iterator[FieldChange]) -> Iterator[FieldChange]:
@@ -119,20 +121,11 @@ def _written(old: Standing, new: Standing, path: str, lines: Iterator[FieldChang
     return _labels(old, new) if path == LABELS else _secrets(old, new) if path == SECRETS else lines
 
 
-def _or_absent(value: Any) -> Any:
-    return ABSENT if value is None else value
-
-
-def _on(old: object, new: object) -> On:
-    return "added" if old is None else "removed" if new is None else "changed"
-
-
 def _change(
     on: On, kind: str, name: str, fields: tuple[FieldChange, ...], sides: tuple[Any, Any] = ({}, {})
 ) -> ObjectChange:
-    old, new = ({} if side is None else side for side in sides)
     return ObjectChange(
-        on=on, kind=kind, namespace="", name=name, application=BOOTSTRAP, fields=fields, old=old, new=new
+        on=on, kind=kind, namespace="", name=name, application=BOOTSTRAP, fields=fields, old=sides[0], new=sides[1]
     )
 
 
@@ -157,12 +150,13 @@ def _told_apart(document: dict[str, Any]) -> dict[str, Any]:
     listed = dig(document, "nodeRegistration", "kubeletExtraArgs")
     if not isinstance(listed, list):
         return document
-    said = [{**one, "value": _by_key(one["value"])} if one.get("name") == "node-labels" else one for one in listed]
+    said = [{**one, "value": _by_key(one)} if one.get("name") == "node-labels" else one for one in map(mapping, listed)]
     return {**document, "nodeRegistration": {**document["nodeRegistration"], "kubeletExtraArgs": said}}
 
 
-def _by_key(labels: str) -> dict[str, str]:
-    return {key: value for key, _, value in (label.partition("=") for label in labels.split(","))}
+def _by_key(argument: Mapping[str, Any]) -> dict[str, str]:
+    labels = (label.partition("=") for label in str(argument.get("value")).split(","))
+    return {key: value for key, _, value in labels}
 
 
 def _labels(old: Standing, new: Standing) -> Iterator[FieldChange]:
@@ -178,13 +172,13 @@ def _labels(old: Standing, new: Standing) -> Iterator[FieldChange]:
 
 def _secrets(old: Standing, new: Standing) -> Iterator[FieldChange]:
     """Yield what differs of each Secret that must exist, by its namespace and name."""
-    before, after = ({f"[{one['namespace']}/{one['name']}]": one for one in _declared(side)} for side in (old, new))
-    return field_changes(before, after, (SECRETS,))
+    return field_changes(_declared(old), _declared(new), (SECRETS,))
 
 
-def _declared(standing: Standing) -> Iterable[dict[str, Any]]:
+def _declared(standing: Standing) -> dict[str, Any]:
     found = standing.yaml(f"{standing.bootstrap}/{SECRETS}")
-    return [one for one in sequence(dig(found[0], "secrets") if found else None) if isinstance(one, dict)]
+    listed = map(mapping, sequence(dig(found[0], "secrets") if found else None))
+    return {f"[{one.get('namespace')}/{one.get('name')}]": one for one in listed}
 
 
 def _lines(old: str | None, new: str | None, steps: Steps) -> Iterator[FieldChange]:

@@ -46,15 +46,16 @@ def compare(old: Side, new: Side, clusters: Collection[str] = ()) -> list[Cluste
     paths = old.differing(new)
     folders = {*_own(paths), *_sharing(old, paths), *_sharing(new, paths)}
     names = {path.split("/")[1] for path in (*folders, *paths) if path.split("/")[0] in {"clusters", "overlays"}}
-    wanted = sorted(name for name in names if not clusters or name in clusters)
     before, after = _clusters(old), _clusters(new)
     called = _called_otherwise(old, new, before, after)
     found: list[ClusterChanges] = []
-    for name in wanted:
+    for name in sorted(names - {*called.values()}):
         former = called.get(name, name)
+        if clusters and name not in clusters and former not in clusters:
+            continue
         if (name in after) != (former in before):
-            found += _whole(old, new, name)
-        elif name not in called.values() and (former != name or _differs(name, paths, folders)):
+            found.append(_whole(old, new, name))
+        elif former != name or _differs(name, paths, folders):
             found.append(_cluster(Standing(old, former), Standing(new, name), folders))
     return found
 
@@ -77,13 +78,11 @@ def _called_otherwise(old: Side, new: Side, before: set[str], after: set[str]) -
     return found
 
 
-def _whole(old: Side, new: Side, name: str) -> Iterator[ClusterChanges]:
-    """Yield the one row of a cluster that came or went; nothing where Argo CD reads nothing of it on either side."""
-    for on, side in (("removed", old), ("added", new)):
-        other = new if side is old else old
-        if name in _clusters(side) - _clusters(other):
-            change = _cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())})
-            yield ClusterChanges(cluster=name, changes=(change,))
+def _whole(old: Side, new: Side, name: str) -> ClusterChanges:
+    """Return the one row of a cluster that came or went."""
+    on, side = ("added", new) if name in _clusters(new) else ("removed", old)
+    change = _cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())})
+    return ClusterChanges(cluster=name, changes=(change,))
 
 
 def _cluster_change(on: Any, name: str, known: dict[str, Any], to: str = "") -> ObjectChange:

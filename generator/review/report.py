@@ -6,13 +6,17 @@ from typing import Any
 from msgspec import Struct
 
 from generator.components import CATALOGUE
+from generator.components.kubeadm import changes, node_changes, version_changes
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange
 from generator.model.finding import dotted, full_name
 from generator.review.approvals import Approval, approvals
 from generator.review.compare import ClusterChanges, compare
+from generator.review.general import RULES as GENERAL
 from generator.review.judging import JudgedChange, judge
 from generator.review.kinds import RULES
 from generator.review.sides import Sides
+
+BOOTSTRAP = (*changes.RULES, *node_changes.RULES, *version_changes.RULES)
 
 
 class ClusterReport(Struct, frozen=True):
@@ -45,8 +49,8 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def rules() -> tuple[ChangeRule, ...]:
-    """Return every rule there is: of Kubernetes' kinds, and of components."""
-    return (*RULES, *(rule for one in CATALOGUE.values() for rule in one.changes))
+    """Return every rule there is: of Kubernetes' kinds, of bootstrap, and of components."""
+    return (*RULES, *GENERAL, *BOOTSTRAP, *(rule for one in CATALOGUE.values() for rule in (*one.changes, *one.jumps)))
 
 
 def report(sides: Sides, allowed: Iterable[str]) -> Report:

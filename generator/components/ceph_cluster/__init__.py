@@ -6,7 +6,7 @@ from generator.components.ceph_cluster.buckets import backup_reader, bucket_clai
 from generator.components.ceph_cluster.classes import snapshot_classes, storage_classes
 from generator.components.ceph_cluster.daemons import ceph_cluster_object, toolbox
 from generator.components.ceph_cluster.pools import block_pools, filesystems, mgr_pool, object_stores, rgw_secret
-from generator.components.ceph_cluster.versions import VERSIONS
+from generator.components.ceph_cluster.versions import JUMPS, VERSIONS
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Health, Ignore, Manifest, Secret, Tier
 from generator.components.definition import Definition
@@ -126,6 +126,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.ceph and cluster.ceph_hosts,
     absence="there is no storage.ceph",
     versions=VERSIONS,
+    jumps=JUMPS,
     namespaces=(NAMESPACE,),
     # Rook's documentation, ceph-cluster-crd.md: general tags like `v20` follow the newest build.
     short_tags=("quay.io/ceph/ceph",),
