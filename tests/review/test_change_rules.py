@@ -1,6 +1,6 @@
 """What each rule says of a change, and of a near miss: `tests/changes/<code>.yaml`.
 
-A case says what stands before and after, `old` and `new`, in one of these forms: objects; `release`, a chart that is not
+A case says what stands before and after, `old` and `new`: objects, or in another `form`: `release`, a chart that is not
 vendored; `versions`, of Kubernetes and of components; `bootstrap`, files for nodes; `cluster`, the nodes of clusters.
 """
 
@@ -72,12 +72,12 @@ def release(given: Any) -> dict[str, Any]:
 
 def versions(given: Mapping[str, str]) -> dict[str, Any]:
     """Return the files that say the versions of components."""
-    documents = {
+    settings = {
         "apiVersion": "kubeadm.k8s.io/v1beta4",
         "kind": "ClusterConfiguration",
         "kubernetesVersion": f"v{given.get('kubernetes', '1.35.3')}",
     }
-    return {"clusters/one/bootstrap/kubeadm/init.yaml": documents} | {
+    return {"clusters/one/bootstrap/kubeadm/init.yaml": settings} | {
         f"overlays/one/{name}/kustomization.yaml": {"resources": [f"../../../base/{name}/{version}"]}
         for name, version in given.items()
     }
@@ -91,7 +91,7 @@ def bootstrap(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def clusters(given: Mapping[str, str]) -> dict[str, Any]:
     """Return the files of clusters, by the nodes of each."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, nodes in given.items():
         found[f"clusters/{name}/argocd/kustomization.yaml"] = {"resources": []}
         listed = "".join(f"label {node} a=b\n" for node in nodes.split())
