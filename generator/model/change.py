@@ -92,6 +92,10 @@ class ObjectChange(Struct, frozen=True, kw_only=True):
 On: TypeAlias = Literal["added", "removed", "changed", "moved", "renamed"]
 FILE = "file"
 """A file of bootstrap that says no kind: its fields are lines that differ, each with the steps of the file's path."""
+NODE_LABELS = "bootstrap/labels"
+"""The list of the labels and taints of nodes that have joined: each by the nodes on which it differs alike."""
+SECRETS = "bootstrap/secrets"
+"""The list of the Secrets that must exist, by namespace and name."""
 NODE = "gen/Node"
 """Nodes of one pool that come or go; `old` or `new` is what kubeadm reads to make the first of them a node."""
 CLUSTER = "gen/Cluster"

@@ -1,9 +1,19 @@
 """What it means when nodes come or go, and when the files differ that people bring to them."""
 
-from generator.model.change import ABSENT, FILE, NODE, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import (
+    ABSENT,
+    FILE,
+    NODE,
+    NODE_LABELS,
+    SECRETS,
+    ChangeRule,
+    Effect,
+    FieldChange,
+    ObjectChange,
+)
 
 README = "clusters/<cluster>/bootstrap/README.md"
-PREPARE = "on each node of the pool `sudo node/prepare.sh POOL`, which copies it"
+PREPARE = "on each node, with its pool, `sudo node/prepare.sh POOL`, which copies it"
 
 KEPT = "control-plane nodes go on with their own copy; while it is replaced, another node must hold the address"
 COPIED = (
@@ -24,7 +34,7 @@ def evicts(_change: ObjectChange, field: FieldChange) -> bool:
 
 def is_made(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a person must make a Secret from now on."""
-    return field.path[2:] == ("source",) and field.new in {"given", "generated"}
+    return field.path[1:] == ("source",) and field.new in {"given", "generated"}
 
 
 def is_key(_change: ObjectChange, field: FieldChange) -> bool:
@@ -66,8 +76,7 @@ NODES = (
 LISTS = (
     ChangeRule(
         code="GEN-CHG-225",
-        kinds=(FILE,),
-        paths=("nodes.[labels.list]",),
+        kinds=(NODE_LABELS,),
         effect=Effect.BY_HAND,
         reason="nodes that have joined keep the labels and taints that they have; one that leaves the file stays too, "
         "unless it is gen's own",
@@ -76,8 +85,7 @@ LISTS = (
     ),
     ChangeRule(
         code="GEN-CHG-226",
-        kinds=(FILE,),
-        paths=("nodes.[labels.list].*",),
+        kinds=(NODE_LABELS,),
         effect=Effect.DRAIN,
         reason="once somebody sets this taint, every pod that does not tolerate it is stopped at once",
         instead="drain the nodes first, then `nodes/label.sh nodes/labels.list`",
@@ -85,15 +93,13 @@ LISTS = (
     ),
     ChangeRule(
         code="GEN-CHG-227",
-        kinds=(FILE,),
-        paths=("[secrets.yaml]",),
+        kinds=(SECRETS,),
         effect=Effect.NONE,
         reason="the list says what must exist: components make what differs, and what is no longer in it stays",
     ),
     ChangeRule(
         code="GEN-CHG-228",
-        kinds=(FILE,),
-        paths=("[secrets.yaml].*",),
+        kinds=(SECRETS,),
         effect=Effect.BY_HAND,
         reason="pods that read it do not start before somebody has made it",
         instead=f"make it by {README}, Secrets, before the merge",
