@@ -23,6 +23,11 @@ def stops_decrypting(_change: ObjectChange, field: FieldChange) -> bool:
     return "[encryption-provider-config]" in field.path and field.new is ABSENT
 
 
+def stood_before(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether there was such a document before."""
+    return bool(change.old)
+
+
 IN_THE_CLUSTER = (
     ChangeRule(
         code="GEN-CHG-200",
@@ -78,6 +83,17 @@ IN_THE_CLUSTER = (
         instead="let both addresses answer, with a certificate for both (`kubeadm init phase certs apiserver`), before "
         "this is merged; then the kubeconfigs of all nodes, and the old address last",
         link=PAGE,
+    ),
+    ChangeRule(
+        code="GEN-CHG-242",
+        kinds=(IN_CLUSTER,),
+        paths=("proxy.disabled",),
+        effect=Effect.OUTAGE,
+        reason="kube-proxy comes and goes by people alone: with nobody who serves Services, or two who do, connections "
+        "through them fail",
+        instead="to have it: `kubeadm init phase addon kube-proxy --config kubeadm/init.yaml`, before the pod network "
+        "stops replacing it; to be rid of it: delete its DaemonSet when the network replaces it, and restart the nodes",
+        link="https://docs.cilium.io/en/stable/network/kubernetes/kubeproxy-free/",
     ),
     ChangeRule(
         code="GEN-CHG-206",
@@ -227,6 +243,7 @@ DAEMONS = (
         reason="connections through Services break while rules of both modes stand beside each other, and the pod "
         "network's data plane must follow the same mode",
         instead="node by node: drain, change, restart the node, uncordon",
+        when=stood_before,
     ),
 )
 

@@ -38,8 +38,8 @@ def is_made(_change: ObjectChange, field: FieldChange) -> bool:
 
 
 def is_key(_change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether it is the line that makes the key for Secrets at rest."""
-    return any("encryption-key.sh" in str(line) for line in (field.old, field.new))
+    """Tell whether another kind of key is made for Secrets at rest."""
+    return all("encryption-key.sh" in str(line) for line in (field.old, field.new))
 
 
 NODES = (
