@@ -1,5 +1,6 @@
 """What it means when nodes come or go, and when the files differ that people bring to them."""
 
+from generator.components.common import POOL, RACK
 from generator.model.change import (
     ABSENT,
     FILE,
@@ -90,6 +91,25 @@ LISTS = (
         reason="once somebody sets this taint, every pod that does not tolerate it is stopped at once",
         instead="drain the nodes first, then `nodes/label.sh nodes/labels.list`",
         when=evicts,
+    ),
+    ChangeRule(
+        code="GEN-CHG-243",
+        kinds=(NODE_LABELS,),
+        paths=(f"*.[{RACK}]",),
+        effect=Effect.BY_HAND,
+        reason="Rook read the rack when it made the node's OSDs, and reads it no more: they stay where Ceph has them, "
+        "and copies that should lie in several racks may lie in one",
+        instead="`nodes/label.sh nodes/labels.list`, then `ceph osd crush move NODE rack=RACK`, one node after the "
+        "other: its data moves",
+    ),
+    ChangeRule(
+        code="GEN-CHG-244",
+        kinds=(NODE_LABELS,),
+        paths=(f"*.[{POOL}]",),
+        effect=Effect.BY_HAND,
+        reason="the node keeps the files of its old pool, and what chooses nodes by their pool follows the label: "
+        "pods go or come, quotas no longer fit",
+        instead="drain it, `sudo node/prepare.sh NEWPOOL` there, then `nodes/label.sh nodes/labels.list`, uncordon",
     ),
     ChangeRule(
         code="GEN-CHG-227",
