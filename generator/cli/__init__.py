@@ -28,6 +28,7 @@ VERBS = {
     "images": "List every image of the clusters, with digests; check that all come from the mirror.",
     "init": "Begin a repository, or add a cluster to it.",
     "render": "Write the repository that Argo CD syncs from the cluster files.",
+    "report": "Show a cluster as it is: racks, switches, storage, quotas, waves, images.",
     "schema": "Print the JSON Schema of the cluster file.",
     "vendor": "Inflate charts and upstream manifests into the repository, with digests locked.",
 }
