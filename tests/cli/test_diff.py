@@ -106,12 +106,10 @@ def test_a_branch_is_compared_with_where_it_left_the_main_one(repository: Reposi
     assert kinds(repository.diff("less", "main")) == kinds(both)
 
 
-def test_a_cluster_that_is_gone_takes_all_with_it(repository: Repository) -> None:
+def test_a_cluster_that_is_gone_is_one_row(repository: Repository) -> None:
     (repository.root / FILE).unlink()
-    found = repository.diff(expect=3)
-    assert {on for on, _, _ in kinds(found)} == {"removed"}
-    assert len(kinds(found)) > 50
-    repository.git("checkout", "-q", ".")
+    found = repository.diff()
+    assert [(one["on"], one["name"]) for one in found["clusters"][0]["changes"]] == [("removed", "a30-bench")]
 
 
 def test_what_is_refused_needs_an_approval_of_just_that(repository: Repository) -> None:
@@ -170,9 +168,7 @@ def test_a_wrong_use_is_one_sentence(repository: Repository, name: str) -> None:
     assert len(said.splitlines()) <= 2
 
 
-def test_without_git_or_commits_there_is_nothing_to_compare(
-    repository: Repository, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_without_git_or_commits_there_is_nothing_to_compare(repository: Repository) -> None:
     shutil.rmtree(repository.root / ".git")
     assert "this is not a Git repository" in repository.gen("diff", expect=2)
     repository.git("init", "-q", "-b", "main")
@@ -185,6 +181,13 @@ def test_a_shallow_clone_says_what_it_lacks(repository: Repository, tmp_path_fac
     repository.commit("second")
     clone = tmp_path_factory.mktemp("clone") / "it"
     subprocess.run(["git", "clone", "-q", "--depth=1", f"file://{repository.root}", clone], check=True)
-    shallow = Repository(clone, repository._captured)  # noqa: SLF001 - the same
+    shallow = Repository(clone, repository._captured)
     assert "`git fetch --unshallow`" in shallow.gen("diff", first, expect=2)
     assert "nothing differs" in shallow.gen("diff")
+
+
+def test_a_comment_for_a_pull_request_is_markdown(repository: Repository) -> None:
+    repository.edit("gpus: 2", "gpus: 1")
+    said = repository.gen("diff", "--output", "markdown")
+    assert said.startswith("<!-- gen diff -->\n### ")
+    assert "`ClusterQueue mlperf` changed" in said
