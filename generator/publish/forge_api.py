@@ -31,7 +31,7 @@ class ForgeError(UsageError):
 class _Stay(HTTPRedirectHandler):
     """Asks no other server instead: a token belongs to the one that it was given for."""
 
-    def redirect_request(self, *_given: Any) -> None:  # type: ignore[override]  # noqa: PLR6301
+    def redirect_request(self, *_given: Any) -> None:
         """Have the answer that leads elsewhere count as an error."""
         return
 

@@ -1,7 +1,6 @@
 """The message of a commit: what the change means for the running clusters."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -9,13 +8,14 @@ from msgspec import Struct
 from generator.errors import UsageError
 from generator.model.change import Effect
 from generator.model.plural import plural
-from generator.review.judging import JudgedChange
-from generator.review.report import ClusterReport, Report, loud, shown
+from generator.review.report import ClusterReport, Report
+from generator.review.rows import listed, rows
+from generator.review.text import meant, objects, why
 
 LONGEST = 72
 """Characters of a subject: what Git, GitHub, GitLab and Gitea show of it in one line."""
-ROWS = 20
-"""Changes of one cluster that a message names."""
+ROWS = 6
+"""Changes with one meaning that a message names."""
 NAMED = 3
 _ALLOWED = re.compile(r"(\S+)(?:\s+(.+))?", re.DOTALL)
 
@@ -111,25 +111,11 @@ def _body(found: Report) -> Iterator[str]:
 
 
 def _cluster(one: ClusterReport) -> Iterator[str]:
-    counted = Counter(each.change.on for each in one.judged)
-    words = ", ".join(f"{number} {on}" for on, number in counted.items())
-    yield f"{one.found.cluster}: {words or 'nothing that is applied differs'}"
-    rows = [*loud(one)]
-    for each in rows[:ROWS]:
-        yield from _loud(each)
-    if len(rows) > ROWS:
-        yield f"- and {len(rows) - ROWS} more that are felt"
-    if quiet := len(one.judged) - len(rows):
-        yield f"- {Effect.NONE.value}: {plural(quiet, 'change')} that nothing running feels"
+    yield f"{one.found.cluster}: {objects(one)}"
+    for meaning, its in meant(rows(one)).values():
+        yield f"- {meaning.effect.value}: {listed([f'{row.title} {row.done}' for row in its], ROWS)}"
+        yield f"  {why(meaning)}"
     if one.found.unseen:
         yield f"- not seen: {', '.join(one.found.unseen)}: not vendored"
     for finding in one.found.findings:
         yield f"- not built: {finding.file}"
-
-
-def _loud(each: JudgedChange) -> Iterator[str]:
-    place = f" ({each.change.application})" if each.change.application else ""
-    yield f"- {each.effect.value}: {shown(each)} {each.change.on}{place}"
-    for meaning in each.meanings:
-        if meaning.rule and meaning.effect is not Effect.NONE:
-            yield f"  {meaning.rule.code}: {meaning.rule.reason}"

@@ -11,7 +11,7 @@ from generator.repository.hand_edits import several
 from generator.repository.history import History
 from generator.repository.plan import Change
 from generator.repository.render import Outcome, render
-from generator.repository.sides import commit_side, working_side
+from generator.repository.sides import PLACES, commit_side, overlay, working_side
 from generator.repository.working_tree import ignored, status
 from generator.review.report import Report, report
 from generator.review.sides import Sides
@@ -66,7 +66,9 @@ def _report(
         new = working_side(root_of(git), history, touched, changes)
         commit = history.commit(base)
         old = commit_side(history, commit, f"{base} ({commit[:9]})", at_hand=new)
-        return report(Sides(old=old, new=new), approved)
+        between = history.differing(commit, history.head or commit, PLACES)
+        paths = frozenset({*between, *overlay(root_of(git), touched, changes)})
+        return report(Sides(old=old, new=new, differing=paths), approved)
 
 
 def _clusters(paths: Collection[str]) -> tuple[str, ...]:
