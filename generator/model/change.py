@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.model.fields import dig
 
@@ -91,6 +91,15 @@ class ObjectChange(Struct, frozen=True, kw_only=True):
 
 On: TypeAlias = Literal["added", "removed", "changed", "moved", "renamed"]
 FILE = "file"
+"""A file of bootstrap that says no kind: its fields are lines that differ, each with the steps of the file's path."""
+NODE = "gen/Node"
+"""Nodes of one pool that come or go; `old` or `new` is what kubeadm reads to make the first of them a node."""
+CLUSTER = "gen/Cluster"
+"""A whole cluster that comes or goes, or is called otherwise."""
+CHART = "helm/Chart"
+"""A release of a chart, by the name of the release, where its objects are not vendored: `version`, `values` ..."""
+VERSION = "gen/Version"
+"""The version of a component: `version`. `components` of `old` and `new` holds the versions of all."""
 
 Look: TypeAlias = Callable[..., object]
 
@@ -100,11 +109,13 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
 
     `kinds` are written as "group/Kind", or `ANY`. `paths` are patterns of fields, keys with dots between: `*` stands
     for any one step, and what lies below a field is meant with it; "" is the whole object. A step with dots in it is
-    written in brackets, as `metadata.annotations[argocd.argoproj.io/sync-options]`. `but` are fields that are not
-    meant. Of several rules that match a field the most specific counts; with equal ones the loudest.
-    `when` looks closer, at the change of the object and of the field: the rule counts where it returns something true.
+    written in brackets, as `metadata.annotations[argocd.argoproj.io/sync-options]`, an item of a list likewise. `but`
+    are fields that are not meant. Of several rules that match a field the most specific counts; with equal ones the
+    loudest. `when` looks closer, at the change of the object and of the field: the rule counts where it returns
+    something true.
     `armed`: nothing happens now; the effect comes with a later deletion, restart or drain.
-    `reason` says what happens and why, `instead` the gentle way, `link` where that is written.
+    `reason` says what happens and why, `instead` the gentle way, `link` where that is written; `words` are what stands
+    in braces in the first two.
     """
 
     code: str
@@ -118,6 +129,16 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
     link: str = ""
     armed: bool = False
     when: Callable[[ObjectChange, FieldChange], object] | None = None
+    words: Callable[[ObjectChange, FieldChange], Mapping[str, str]] | None = None
+
+    def said_of(self, change: ObjectChange, field: FieldChange) -> "ChangeRule":
+        """Return the rule as it speaks of this very change."""
+        if self.words is None:
+            return self
+        words = self.words(change, field)
+        return structs.replace(
+            self, reason=self.reason.format_map(words), instead=self.instead.format_map(words), words=None
+        )
 
     def specificity(self, change: ObjectChange, field: FieldChange) -> int | None:
         """Return how closely this fits a field, more is closer; None where it does not."""
@@ -139,7 +160,7 @@ def reaches(pattern: str, path: Steps) -> int | None:
     steps = _steps(pattern)
     if len(steps) > len(path):
         return None
-    fits = all(step in ("*", str(found)) for step, found in zip(steps, path, strict=False))
+    fits = all(step in {"*", str(found), str(found).strip("[]")} for step, found in zip(steps, path, strict=False))
     return len(steps) if fits else None
 
 

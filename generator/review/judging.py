@@ -42,7 +42,7 @@ def _meanings(change: ObjectChange, rules: Sequence[ChangeRule]) -> tuple[Meanin
     for field in change.fields:
         rule = _rule(change, field, fitting)
         code = rule.code if rule else ""
-        known[code] = rule
+        known.setdefault(code, rule.said_of(change, field) if rule else None)
         fields.setdefault(code, []).append(field)
     found = [
         Meaning(rule.effect if rule else _unknown(change), rule, tuple(fields[code])) for code, rule in known.items()

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from generator.components.zabbix.names import DATABASE, NAMESPACE, SERVER
+from generator.components.zabbix.names import CONFIGURE, DATABASE, NAMESPACE, SERVER, TEMPLATES
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import every, is_protected, named
 from generator.model.fields import dig, sequence
@@ -19,8 +19,8 @@ NAMES = ("template", "host", "key", "name")
 WITHIN = ("zabbix_export", "templates", "hosts", "items", "discovery_rules", "item_prototypes")
 _TAG = re.compile(r":(?:[a-z]+-)?(\d+)\.(\d+)")
 
-is_imported = named(NAMESPACE, "zabbix-templates", *(f"zabbix-hosts-{number}" for number in range(100)))
-is_settings = named(NAMESPACE, "zabbix-configure")
+is_imported = named(NAMESPACE, TEMPLATES, *(f"zabbix-hosts-{number}" for number in range(100)))
+is_settings = named(NAMESPACE, CONFIGURE)
 
 
 def _json(value: object) -> Any:

@@ -10,6 +10,7 @@ from generator.components.zabbix.names import (
     OPEN,
     POD_SECURITY,
     SERVER,
+    TLS,
     WRITABLE_CONTAINER,
     metadata,
     pod,
@@ -125,7 +126,7 @@ def ingress(cluster: Cluster, settings: Zabbix) -> Manifest:
         "metadata": metadata(WEB, annotations=wave(OPEN, **annotations)),
         "spec": {
             "ingressClassName": cluster.site.ingress_class,
-            "tls": [{"hosts": [settings.host], "secretName": "zabbix-tls"}],
+            "tls": [{"hosts": [settings.host], "secretName": TLS}],
             "rules": [
                 {"host": settings.host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
             ],
