@@ -7,20 +7,26 @@ from msgspec import Struct
 
 from generator.components import CATALOGUE
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange
+from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import dotted, full_name
+from generator.repository.sides import Side
 from generator.review.approvals import Approval, approvals
+from generator.review.capacity import CapacityRow, capacity
 from generator.review.compare import ClusterChanges, compare
 from generator.review.judging import JudgedChange, judge
 from generator.review.kinds import RULES
 from generator.review.sides import Sides
 from generator.review.values import masked
+from generator.spec.decode import decode
+from generator.spec.reader import read
 
 
 class ClusterReport(Struct, frozen=True):
-    """One cluster: what differs, and what each change means."""
+    """One cluster: what differs, what each change means, and what there is room for on both sides."""
 
     found: ClusterChanges
     judged: tuple[JudgedChange, ...]
+    capacity: tuple[CapacityRow, ...] = ()
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -54,7 +60,7 @@ def report(sides: Sides, allowed: Iterable[str]) -> Report:
     """Compare both sides and say what the change means. Raises UsageError."""
     every = rules()
     clusters = tuple(
-        ClusterReport(found, tuple(judge(found.changes, every)))
+        ClusterReport(found, tuple(judge(found.changes, every)), room_on(sides, found.cluster))
         for found in compare(sides.old, sides.new, _really_differing(sides), sides.clusters)
     )
     given = approvals(allowed, sides.messages)
@@ -67,6 +73,21 @@ def report(sides: Sides, allowed: Iterable[str]) -> Report:
         unapproved=tuple(text for text in needed if text not in granted),
         unused=tuple(one for one in given if one.text not in needed),
     )
+
+
+def room_on(sides: Sides, name: str) -> tuple[CapacityRow, ...]:
+    """Return what a cluster has room for; nothing where its file is the same, or cannot be read on both sides."""
+    path = cluster_file(name)
+    if sides.old.identity(path) == sides.new.identity(path):
+        return ()
+    old, new = _decoded(sides.old, path), _decoded(sides.new, path)
+    return tuple(capacity(old, new)) if old and new else ()
+
+
+def _decoded(side: Side, path: str) -> Cluster | None:
+    document = read(side.read(path), path)
+    found = decode(document) if document.value else None
+    return found if isinstance(found, Cluster) else None
 
 
 def _really_differing(sides: Sides) -> set[str]:
@@ -104,6 +125,7 @@ def loud(one: ClusterReport) -> Iterator[JudgedChange]:
 def _cluster_data(one: ClusterReport) -> dict[str, Any]:
     return {
         "cluster": one.found.cluster,
+        "capacity": [{"name": row.name, "unit": row.unit, "old": row.old, "new": row.new} for row in one.capacity],
         "changes": [_change_data(one, each) for each in one.judged],
         "unseen": list(one.found.unseen),
         "notes": list(one.found.notes),

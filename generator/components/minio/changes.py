@@ -107,7 +107,7 @@ RUNNING = (
         paths=(f"{POD}.containers.*.args",),
         effect=Effect.DATA_LOSS,
         armed=True,
-        reason="with the next restart MinIO no longer knows a server pool that it knew, or takes it for another: what "
+        reason="MinIO no longer knows a server pool that it knew, or takes it for another: what "
         "is stored there is gone",
         instead="`mc admin decommission start` to its end first, and never change the order of pools",
         link=f"{DOCUMENTATION}/DECOMMISSION.md",
@@ -151,7 +151,7 @@ RUNNING = (
         paths=(f"{ENVIRONMENT}.*",),
         effect=Effect.DATA_LOSS,
         armed=True,
-        reason="with the next restart MinIO has another key, or none: what it encrypted with this one cannot be read",
+        reason="MinIO has another key, or none: what it encrypted with this one cannot be read",
         instead="leave the key as long as one object is encrypted with it",
         link="https://github.com/minio/minio/blob/master/docs/kms/README.md",
         when=every(is_ours, of_the_key),
