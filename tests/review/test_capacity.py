@@ -1,6 +1,7 @@
 """What a cluster has room for, on both sides of a change."""
 
 import re
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -8,8 +9,10 @@ from reference import ROOT
 from reviewed import cluster, whole
 
 from generator.model.cluster import Cluster
+from generator.repository.sides import Side, identity
 from generator.review.capacity import CapacityRow, capacity
-from generator.review.report import ClusterReport
+from generator.review.report import ClusterReport, room_on
+from generator.review.sides import Sides
 from generator.review.text import lines
 from generator.spec.decode import decode
 from generator.spec.reader import read
@@ -78,6 +81,26 @@ def test_what_comes_or_goes_is_none_on_the_other_side() -> None:
     )
     assert ("MinIO usable", None) in [(row.name, row.old) for row in rows]
     assert next(row.text for row in rows if row.name == "MinIO usable") == "MinIO usable none -> 698 TiB"
+
+
+def side(label: str, content: str) -> Side:
+    """Return a state of a repository with nothing but the cluster file."""
+    return Side(label, lambda _: {FILE: identity(content.encode())}, lambda _: content.encode())
+
+
+@pytest.mark.parametrize(
+    ("content", "some"),
+    [
+        (lambda: text().replace("replicas: 3", "replicas: 2"), True),
+        (text, False),
+        (lambda: text().replace("replicas: 3", "replicas: many"), False),
+        (lambda: "", False),
+    ],
+    ids=["another", "the same", "wrong", "nothing"],
+)
+def test_both_files_are_read_where_they_can_be(content: Callable[[], str], some: bool) -> None:
+    sides = Sides(old=side("old", text()), new=side("new", content()), differing=frozenset({FILE}))
+    assert bool(room_on(sides, "ml50")) == some
 
 
 def test_it_is_one_line_of_the_report_and_a_list_of_its_data() -> None:
