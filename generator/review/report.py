@@ -13,9 +13,11 @@ from generator.repository.sides import Side
 from generator.review.approvals import Approval, approvals
 from generator.review.capacity import CapacityRow, capacity
 from generator.review.compare import ClusterChanges, compare
+from generator.review.definitions import definitions
 from generator.review.judging import JudgedChange, judge
 from generator.review.kinds import RULES
 from generator.review.sides import Sides
+from generator.review.transitions import transition_rules
 from generator.review.values import masked
 from generator.spec.decode import decode
 from generator.spec.reader import read
@@ -58,10 +60,12 @@ def rules() -> tuple[ChangeRule, ...]:
 
 def report(sides: Sides, allowed: Iterable[str]) -> Report:
     """Compare both sides and say what the change means. Raises UsageError."""
-    every = rules()
+    compared = compare(sides.old, sides.new, _really_differing(sides), sides.clusters)
+    changes = [change for one in compared for change in one.changes]
+    every = (*rules(), *transition_rules(definitions(sides.old, sides.new, changes)))
     clusters = tuple(
-        ClusterReport(found, tuple(judge(found.changes, every)), room_on(sides, found.cluster))
-        for found in compare(sides.old, sides.new, _really_differing(sides), sides.clusters)
+        ClusterReport(one, tuple(judge(one.changes, every, one.beside)), room_on(sides, one.cluster))
+        for one in compared
     )
     given = approvals(allowed, sides.messages)
     needed = [text for one in clusters for text in _needed(one)]

@@ -8,15 +8,14 @@ import yaml
 
 from generator.build.difference import differences
 from generator.build.objects import Object
+from generator.model.change import Beside
 from generator.review.judging import judge
 from generator.review.report import rules
+from generator.review.transitions import CODE, transition_rules
 
 FOLDER = Path(__file__).parents[1] / "changes"
-CASES = [
-    pytest.param(case, id=f"{file.stem}: {case['name']}")
-    for file in sorted(FOLDER.glob("*.yaml"))
-    for case in yaml.safe_load(file.read_text())
-]
+FILES = {file.stem: yaml.safe_load(file.read_text()) for file in sorted(FOLDER.glob("*.yaml"))}
+CASES = [pytest.param(case, id=f"{code}: {case['name']}") for code, cases in FILES.items() for case in cases]
 
 
 def objects(given: Any) -> list[Object]:
@@ -25,10 +24,17 @@ def objects(given: Any) -> list[Object]:
     return [Object(one, one.pop("application", "some"), "some.yaml") for one in listed]
 
 
+def by_kind(found: list[Object]) -> dict[str, list[Any]]:
+    kinds = {f"{one.group}/{one.kind}" for one in found}
+    return {kind: [one.manifest for one in found if f"{one.group}/{one.kind}" == kind] for kind in kinds}
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_change_means_what_is_said(case: dict[str, Any]) -> None:
-    first = judge(differences(objects(case.get("old")), objects(case.get("new"))), rules())[0]
-    meaning = first.meanings[0]
+    old, new = objects(case.get("old")), objects(case.get("new"))
+    definitions = [one.manifest for one in new if one.kind == "CustomResourceDefinition"]
+    every = (*rules(), *transition_rules(definitions))
+    meaning = judge(differences(old, new), every, Beside(by_kind(old), by_kind(new)))[0].meanings[0]
     found = {"effect": str(meaning.effect), **({"code": meaning.rule.code} if meaning.rule else {})}
     assert found == case["expect"], meaning
 
@@ -36,3 +42,10 @@ def test_a_change_means_what_is_said(case: dict[str, Any]) -> None:
 def test_each_code_is_one_rule() -> None:
     codes = [rule.code for rule in rules()]
     assert sorted(set(codes)) == sorted(codes)
+
+
+@pytest.mark.parametrize("code", sorted({rule.code for rule in rules()} | {CODE}))
+def test_each_rule_has_a_file_that_shows_it_and_a_near_miss(code: str) -> None:
+    expected = [case["expect"].get("code") for case in FILES.get(code, ())]
+    assert code in expected, f"tests/changes/{code}.yaml: no case in which {code} is what counts"
+    assert set(expected) != {code} or len({case["expect"]["effect"] for case in FILES[code]}) > 1, "no near miss"

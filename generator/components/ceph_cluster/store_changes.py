@@ -167,6 +167,7 @@ LEAVING = (
         instead="when nobody needs it any more, delete the object by `kubectl`",
         link=STORE_CRD,
         when=is_protected,
+        settles=True,
     ),
     ChangeRule(
         code="GEN-CHG-457",
@@ -235,15 +236,7 @@ LEAVING = (
         instead="keep the name; or copy the data, then delete the former one by `kubectl`",
         link=POOL_CRD,
         when=is_protected,
-    ),
-    ChangeRule(
-        code="GEN-CHG-464",
-        kinds=EVERY,
-        on="renamed",
-        effect=Effect.DATA_LOSS,
-        reason="nothing in Ceph is renamed: an empty one of the new name is made, the former one is deleted",
-        instead="keep the name",
-        link=POOL_CRD,
+        settles=True,
     ),
 )
 
