@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from generator.components import CATALOGUE
+from generator.components.kubeadm.secret_changes import RULES as SECRETS
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange
 from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import dotted, full_name
@@ -54,8 +55,8 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def rules() -> tuple[ChangeRule, ...]:
-    """Return every rule there is: of Kubernetes' kinds, and of components."""
-    return (*RULES, *(rule for one in CATALOGUE.values() for rule in one.changes))
+    """Return every rule there is: of Kubernetes' kinds, of components, and of Secrets that people make."""
+    return (*RULES, *SECRETS, *(rule for one in CATALOGUE.values() for rule in one.changes))
 
 
 def report(sides: Sides, allowed: Iterable[str]) -> Report:
