@@ -81,7 +81,7 @@ RULES = (
         paths=(f"{LISTED}.loss",),
         effect=Effect.DATA_LOSS,
         armed=True,
-        reason="nothing reads this Secret any more; once it is deleted, what was written with it can never be read again",
+        reason="nothing reads this Secret any more; once it is deleted, what was written with it can never be read",
         instead="keep a copy outside the cluster as long as such data is kept anywhere",
         when=every(went, holds_data),
     ),
