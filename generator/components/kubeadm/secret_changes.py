@@ -23,7 +23,7 @@ def was_by_people(_change: ObjectChange, field: FieldChange) -> bool:
 
 def holds_data(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether data cannot be read without the Secret."""
-    return field.old == "data"
+    return bool(field.old == "data")
 
 
 def more_keys(_change: ObjectChange, field: FieldChange) -> bool:
