@@ -1,19 +1,26 @@
 """Everything that is said of a change: by cluster, the loudest first."""
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.components import CATALOGUE
+from generator.components.kubeadm import changes, node_changes, version_changes
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange
 from generator.model.finding import dotted, full_name
 from generator.review.approvals import Approval, approvals
 from generator.review.compare import ClusterChanges, compare
+from generator.review.definitions import definitions
+from generator.review.general import RULES as GENERAL
 from generator.review.judging import JudgedChange, judge
 from generator.review.kinds import RULES
 from generator.review.sides import Sides
+from generator.review.transitions import transition_rules
 from generator.review.values import masked
+
+BOOTSTRAP = (*changes.RULES, *node_changes.RULES, *version_changes.RULES)
 
 
 class ClusterReport(Struct, frozen=True):
@@ -45,18 +52,19 @@ class Report(Struct, frozen=True, kw_only=True):
         }
 
 
+@cache
 def rules() -> tuple[ChangeRule, ...]:
-    """Return every rule there is: of Kubernetes' kinds, and of components."""
-    return (*RULES, *(rule for one in CATALOGUE.values() for rule in one.changes))
+    """Return every rule there is: of Kubernetes' kinds, of bootstrap, and of components."""
+    own = ((one.name, rule) for one in CATALOGUE.values() for rule in (*one.changes, *one.jumps))
+    return (*RULES, *GENERAL, *BOOTSTRAP, *(structs.replace(rule, by=name) for name, rule in own))
 
 
 def report(sides: Sides, allowed: Iterable[str]) -> Report:
     """Compare both sides and say what the change means. Raises UsageError."""
-    every = rules()
-    clusters = tuple(
-        ClusterReport(found, tuple(judge(found.changes, every)))
-        for found in compare(sides.old, sides.new, _really_differing(sides), sides.clusters)
-    )
+    compared = compare(sides.old, sides.new, _really_differing(sides), sides.clusters)
+    changes = [change for one in compared for change in one.changes]
+    every = (*rules(), *transition_rules(definitions(sides.old, sides.new, changes)))
+    clusters = tuple(ClusterReport(one, tuple(judge(one.changes, every, one.beside))) for one in compared)
     given = approvals(allowed, sides.messages)
     needed = [text for one in clusters for text in _needed(one)]
     granted = {one.text for one in given}
