@@ -48,6 +48,8 @@ def test_what_is_taken_is_left_out_in_every_network() -> None:
     taken = taken.replace("10.10.0.11,", "10.10.0.102,").replace("10.10.0.12,", "10.10.0.105,")
     text = added(taken, "gpu-002")
     assert "name: gpu-002, pool: gpu, address: 10.10.0.104, rack: r1, port: 2, addresses: {bmc: 10.40.0.106}" in text
+    cabled = LAB.replace("rack: r2}", "rack: r2, fabric: {mlx5_9: leaf-01-2/2}}")
+    assert "name: gpu-002, pool: gpu, address: 10.10.0.102, rack: r1, port: 3}" in added(cabled, "gpu-002")
     follow = LAB.replace("address: 10.10.0.12,", "address: 10.10.0.12, addresses: {storage: 10.20.0.102},")
     assert "name: gpu-002, pool: gpu, address: 10.10.0.103" in added(follow, "gpu-002")
 
