@@ -32,14 +32,20 @@ def stand_in(verb: str, typed: list[str]) -> click.Command | None:
     if before == ["--like"]:
         return _Values(verb, _named(root, f"{verb}s"))
     words = [word for index, word in enumerate(typed) if not _of_option(typed, index)]
+    values = _words(verb, words, root)
+    return None if values is None else _Values(verb, values)
+
+
+def _words(verb: str, words: list[str], root: Path) -> "Iterable[str] | _Places | None":
+    """Return what can stand behind these words, None where this module does not know."""
     if verb == "node" and len(words) == 1 and words[0] in {"remove", "replace", "set"}:
-        return _Values(verb, _named(root, "nodes"))
+        return _named(root, "nodes")
     if verb == "vendor":
-        return _Values(verb, _components(root))
+        return _components(root)
     if verb == "explain" and not words:
-        return _Values(verb, (*names(root), *_codes()))
+        return (*names(root), *_codes())
     if verb == "explain" and len(words) == 1:
-        return _Values(verb, _Places(root / "clusters" / words[0] / "cluster.yaml"))
+        return _Places(root / "clusters" / words[0] / "cluster.yaml")
     return None
 
 

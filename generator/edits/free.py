@@ -44,6 +44,8 @@ class Free:
         """Return the addresses that belong to one that the user gives; whether they are free the rules tell."""
         steps = {network: int(each) - int(like.address) for network, each in like.addresses.items()}
         found = {"node": address, **_moved(address, steps)}
+        if len(found) <= len(steps):
+            raise UsageError(f"no node can have {address}: take one of {self._cluster.networks.node.cidr}")
         self._taken.update(found.values())
         return found
 

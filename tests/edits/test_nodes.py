@@ -1,6 +1,7 @@
 """Nodes that come, go and change."""
 
 from collections import Counter
+from ipaddress import IPv4Address
 
 import pytest
 from hypothesis import event, given, settings
@@ -104,6 +105,12 @@ def test_a_second_family_goes_on_too() -> None:
         ("gpu-[002-003],gpu-002", LIKE, {}, "gpu-002 is given twice"),
         ("GPU_2", LIKE, {}, "`GPU_2` cannot be a node's name"),
         ("gpu-002", "gpu-01", {}, "there is no node gpu-01 in clusters/lab/cluster.yaml; did you mean gpu-001"),
+        (
+            "gpu-002",
+            "cp-1",
+            {"address": IPv4Address("255.255.255.255")},
+            "no node can have .*: take one of 10.10.0.0/22",
+        ),
         ("gpu-[002-003]", LIKE, {"mac": "aa:00:00:00:00:02"}, "--mac is one node's: .*gen node replace NAME --mac"),
     ],
 )
