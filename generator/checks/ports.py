@@ -1,7 +1,7 @@
 """Rules about the ports of fabric switches."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from math import ceil
 from typing import NamedTuple
@@ -74,18 +74,28 @@ class FreePorts:
         self._cluster = cluster
 
     @cached_property
-    def _free(self) -> dict[str, Iterator[str]]:
-        free = free_numbers(self._cluster)
-        return {switch: iter([f"{switch}/{number}" for number in numbers]) for switch, numbers in free.items()}
+    def _free(self) -> dict[str, list[int]]:
+        return free_numbers(self._cluster)
 
-    def on(self, switch: str) -> str:
-        """Return a port of this switch, empty where there is none left."""
-        return next(self._free.get(switch, iter(())), "")
+    def on(self, switch: str, after: int = 0) -> str:
+        """Return a port of this switch, behind `after` if it can be; empty where there is none left."""
+        number = self.alike({switch}, after)
+        return f"{switch}/{number}" if number else ""
 
     def anywhere(self, switch: str | None = None) -> str:
         """Return a port, of this switch if it can be; empty where there is none left."""
         found = map(self.on, (*((switch,) if switch else ()), *self._free))
         return next(filter(None, found), "")
+
+    def alike(self, leafs: Collection[str], after: int = 0) -> int | None:
+        """Return a number that is free on all these switches, behind `after` if it can be."""
+        free = [self._free.get(leaf, []) for leaf in leafs]
+        common = [number for number in free[0] if all(number in others for others in free[1:])] if free else []
+        number = next((each for each in common if each > after), common[0] if common else None)
+        if number is not None:
+            for numbers in free:
+                numbers.remove(number)
+        return number
 
 
 def rails(cluster: Cluster) -> dict[str, str]:

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from generator.checks.places import claims, is_host
-from generator.checks.ports import free_numbers, rails, switches
+from generator.checks.ports import FreePorts, rails, switches
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
@@ -22,7 +22,7 @@ class Free:
         self._cluster = cluster
         self._taken = {*(claim.address for claim in claims(cluster)), *elsewhere}
         self._taken6 = {node.address6 for node in cluster.nodes if node.address6}
-        self._ports = free_numbers(cluster)
+        self._ports = FreePorts(cluster)
 
     def addresses(self, like: Machine, after: IPv4Address, name: str) -> dict[str, IPv4Address]:
         """Return an address in each network that `like` has one in: the first behind `after` in the node network that
@@ -69,35 +69,29 @@ class Free:
         first = order.index(like.unit) if like.unit in order else 0
         for unit in (*order[first:], *order[:first]):
             leafs = {units[unit][hca] for hca in like.hardware.hcas if hca in units[unit]}
-            start = like.port or 0 if unit == like.unit else 0
-            for number in _behind(self._common(leafs), start) if leafs else ():
-                self._take(Port(leaf, number) for leaf in leafs)
+            number = self._ports.alike(leafs, like.port or 0 if unit == like.unit else 0)
+            if number is not None:
                 return unit, number
         leafs = {leaf for unit in units.values() for leaf in unit.values()}
         raise self._no_port(leafs, name, "describe another unit of leaves in fabric.units and fabric.switches")
 
-    def cables(self, cables: dict[str, Port], name: str) -> dict[str, Port]:
+    def cables(self, cables: dict[str, Port], name: str) -> dict[str, str]:
         """Return a port for each cable of a node like the one that has these: the same number on all leaves if it can
         be, else a port of the same leaf, else of another one that serves the same rail.
         """
         leafs = {port.switch for port in cables.values()}
         start = max((port.number for port in cables.values()), default=0)
-        common = _behind(self._common(leafs), start) if len(leafs) == len(cables) else iter(())
-        number = next(common, None)
+        number = self._ports.alike(leafs, start) if len(leafs) == len(cables) else None
         if number is not None:
-            found = {hca: Port(port.switch, number) for hca, port in cables.items()}
-            self._take(found.values())
-            return found
+            return {hca: f"{port.switch}/{number}" for hca, port in cables.items()}
         return {hca: self._cable(hca, port, name) for hca, port in cables.items()}
 
-    def _cable(self, hca: str, like: Port, name: str) -> Port:
+    def _cable(self, hca: str, like: Port, name: str) -> str:
         others = [leaf for leaf, rail in rails(self._cluster).items() if rail == hca and leaf != like.switch]
-        for leaf in (like.switch, *others):
-            for number in _behind(self._ports.get(leaf, []), like.number if leaf == like.switch else 0):
-                found = Port(leaf, number)
-                self._take([found])
-                return found
-        raise self._no_port((like.switch, *others), name, "describe another leaf switch in fabric.switches")
+        found = self._ports.on(like.switch, like.number) or next(filter(None, map(self._ports.on, others)), "")
+        if not found:
+            raise self._no_port((like.switch, *others), name, "describe another leaf switch in fabric.switches")
+        return found
 
     def _no_port(self, leafs: Iterable[str], name: str, fix: str) -> UsageError:
         known = switches(self._cluster)
@@ -105,14 +99,6 @@ class Free:
         return UsageError(
             f"there is no port left for {name}, beside uplinks and cables, on {', '.join(full) or 'the fabric'}: {fix}"
         )
-
-    def _common(self, leafs: Iterable[str]) -> list[int]:
-        numbers = [self._ports.get(leaf, []) for leaf in sorted(leafs)]
-        return [each for each in numbers[0] if all(each in others for others in numbers)] if numbers else []
-
-    def _take(self, ports: Iterable[Port]) -> None:
-        for port in ports:
-            self._ports[port.switch].remove(port.number)
 
     def _hosts(self, after: IPv4Address) -> Iterator[IPv4Address]:
         cidr = self._cluster.networks.node.cidr
@@ -126,12 +112,6 @@ class Free:
         declared, reserved = self._cluster.networks.declared, self._cluster.networks.load_balancer
         inside = network in declared and is_host(address, declared[network].cidr)
         return inside and address not in self._taken and not (reserved and address in reserved.range)
-
-
-def _behind(numbers: list[int], start: int) -> Iterator[int]:
-    """Yield those behind `start`, then the others."""
-    yield from (number for number in [*numbers] if number > start)
-    yield from (number for number in [*numbers] if number <= start)
 
 
 def _moved(address: IPv4Address, steps: Mapping[Any, int]) -> dict[str, IPv4Address]:

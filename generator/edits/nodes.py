@@ -70,7 +70,7 @@ def _copy(raw: Mapping[str, Any], like: Machine, name: str, free: Free) -> dict[
     item = {key: value for key, value in raw.items() if key != "mac"} | {"name": name}
     if "fabric" in raw:
         own = {hca: like.fabric[hca] for hca in raw["fabric"]}
-        item["fabric"] = {hca: str(port) for hca, port in free.cables(own, name).items()}
+        item["fabric"] = free.cables(own, name)
     return _plugged(item, like, name, free) if "port" in raw else item
 
 
