@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv6Address
 from itertools import chain
-from typing import Any
 
 from generator.checks.places import claims, is_host
 from generator.checks.ports import FreePorts, rails, switches
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
+from generator.model.resolve import following
 from generator.model.text import Port
 
 _STEPS = 2**16
@@ -28,7 +28,7 @@ class Free:
         """Return an address in each network that `like` has one in: the first behind `after` in the node network that
         leaves, in every network, the address free that is as far from it as those of `like` are.
         """
-        steps = {network: int(address) - int(like.address) for network, address in like.addresses.items()}
+        steps = self._steps(like)
         for address in self._hosts(after):
             found = {"node": address, **_moved(address, steps)}
             if len(found) > len(steps) and all(self._is_free(network, each) for network, each in found.items()):
@@ -42,12 +42,21 @@ class Free:
 
     def given(self, like: Machine, address: IPv4Address) -> dict[str, IPv4Address]:
         """Return the addresses that belong to one that the user gives; whether they are free the rules tell."""
-        steps = {network: int(each) - int(like.address) for network, each in like.addresses.items()}
+        steps = self._steps(like)
         found = {"node": address, **_moved(address, steps)}
         if len(found) <= len(steps):
             raise UsageError(f"no node can have {address}: take one of {self._cluster.networks.node.cidr}")
         self._taken.update(found.values())
         return found
+
+    def _steps(self, like: Machine) -> dict[str, int]:
+        """Return how far the addresses of a node are from the one in the node network; in a network that follows it is
+        the network that says so, whatever the node's own line does.
+        """
+        networks = self._cluster.networks
+        followed = following(networks, like.address, with_hcas=bool(like.hardware.hcas))
+        own = {str(network): address for network, address in like.addresses.items()}
+        return {network: int(address) - int(like.address) for network, address in (own | followed).items()}
 
     def address6(self, after: IPv6Address, name: str) -> IPv6Address:
         """Return the next address of the second family."""
@@ -74,6 +83,11 @@ class Free:
                 return unit, number
         leafs = {leaf for unit in units.values() for leaf in unit.values()}
         raise self._no_port(leafs, name, "describe another unit of leaves in fabric.units and fabric.switches")
+
+    def served(self, like: Machine) -> set[str]:
+        """Return the HCAs whose rails the unit of a node serves."""
+        units = self._cluster.fabric.units if self._cluster.fabric else {}
+        return set(units.get(like.unit or "", {}))
 
     def cables(self, cables: dict[str, Port], name: str) -> dict[str, str]:
         """Return a port for each cable of a node like the one that has these: the same number on all leaves if it can
@@ -114,6 +128,6 @@ class Free:
         return inside and address not in self._taken and not (reserved and address in reserved.range)
 
 
-def _moved(address: IPv4Address, steps: Mapping[Any, int]) -> dict[str, IPv4Address]:
+def _moved(address: IPv4Address, steps: Mapping[str, int]) -> dict[str, IPv4Address]:
     found = {network: int(address) + step for network, step in steps.items()}
     return {network: IPv4Address(number) for network, number in found.items() if 0 <= number < 2**32}
