@@ -219,20 +219,16 @@ def _contents(by_subject: dict[str, list[Explained]]) -> str:
 
 
 def _subject(name: str, codes: list[Explained]) -> str:
-    rows = [f"| [{it.code}](#{it.code.lower()}) | {_severity(it)} | {_text(it.title)} |" for it in codes]
+    rows = [f"| [{it.code}](#{it.code.lower()}) | {it.severity} | {_text(it.title)} |" for it in codes]
     table = "\n".join(["| code | severity | what must hold |", "|---|---|---|", *rows])
     return "\n\n".join([f"## {SUBJECTS.get(name, name)}", table, *map(_explained, codes)])
-
-
-def _severity(it: Explained) -> str:
-    return str(it.severity)
 
 
 def _explained(it: Explained) -> str:
     examples = [
         f"{title}:\n```text\n{text.rstrip()}\n```" for title, text in (("Wrong", it.wrong), ("Right", it.right)) if text
     ]
-    return "\n\n".join([f"### {it.code}", f"{_text(it.title)} ({_severity(it)}). {_text(it.why)}", *examples])
+    return "\n\n".join([f"### {it.code}", f"{_text(it.title)} ({it.severity}). {_text(it.why)}", *examples])
 
 
 def _text(text: str) -> str:

@@ -8,7 +8,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Edit, Finding, Path, in_words, put
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
-from generator.spec.near import suggest
+from generator.spec.near import misnamed, suggest
 
 
 @rule("GEN-FAB-001", "HCAs are part of a fabric")
@@ -91,14 +91,12 @@ def cable_of_hca(cluster: Cluster) -> Iterator[Finding]:
         fabric: {mlx5_1: ib-leaf-1/1}
     """
     for machine in cluster.machines if cluster.fabric else ():
-        for hca in machine.fabric:
-            if hca not in machine.hardware.hcas:
-                message = f"{machine.name} has no HCA {hca}: it has {', '.join(machine.hardware.hcas) or 'none'}"
-                at, also = ("nodes", machine.index, "fabric", hca), hardware_path(cluster, machine, "hcas")
-                loose = [name for name in machine.hardware.hcas if name not in machine.fabric]
-                fix = suggest(hca, loose, "add it to `hcas`, or remove the cable")
-                edits = meant(at, hca, loose, key=True)
-                yield Finding(at=at, key=True, also=also, message=message, fix=fix, edits=edits)
+        for hca, loose in misnamed(machine.fabric, machine.hardware.hcas):
+            message = f"{machine.name} has no HCA {hca}: it has {', '.join(machine.hardware.hcas) or 'none'}"
+            at, also = ("nodes", machine.index, "fabric", hca), hardware_path(cluster, machine, "hcas")
+            fix = suggest(hca, loose, "add it to `hcas`, or remove the cable")
+            edits = meant(at, hca, loose, key=True)
+            yield Finding(at=at, key=True, also=also, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-FAB-009", "every HCA has a cable")

@@ -123,7 +123,7 @@ def ranges_apart(clusters: Clusters) -> Iterator[Finding]:
     balancers = [(name, it.range) for name, each in clusters.items() if (it := each.networks.load_balancer)]
     for index, (name, own) in enumerate(balancers):
         for other, taken in balancers[:index]:
-            if own.first <= taken.last and taken.first <= own.last:
+            if own.meets(taken):
                 message = f"the range {own} overlaps {taken} of cluster {other}"
                 at: Path = ("networks", "loadBalancer", "range")
                 yield Finding(file=cluster_file(name), at=at, message=message, fix="take a range of its own")

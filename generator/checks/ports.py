@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from functools import cached_property
+from itertools import chain
 from math import ceil
 from typing import NamedTuple
 
@@ -54,19 +55,6 @@ def switches(cluster: Cluster) -> dict[str, tuple[Path, Switch]]:
     return {switch.name: (at, switch) for at, switch in reversed(found)}
 
 
-def free_numbers(cluster: Cluster) -> dict[str, list[int]]:
-    """Return the ports of each switch without a cable: as many as are left beside its uplinks and cables."""
-    used = defaultdict[str, set[int]](set)
-    for cable in cables(cluster):
-        used[cable.port.switch].add(cable.port.number)
-    return {name: _free(switch, used[name]) for name, (_, switch) in switches(cluster).items()}
-
-
-def _free(switch: Switch, used: set[int]) -> list[int]:
-    room = switch.ports - switch.uplinks - sum(1 for each in used if each <= switch.ports)
-    return [number for number in range(1, switch.ports + 1) if number not in used][: max(0, room)]
-
-
 class FreePorts:
     """Offers ports without a cable, beside the uplinks of their switch, and each of them once."""
 
@@ -74,13 +62,21 @@ class FreePorts:
         self._cluster = cluster
 
     @cached_property
-    def _free(self) -> dict[str, list[int]]:
-        return free_numbers(self._cluster)
+    def _free(self) -> "dict[str, _SwitchPorts]":
+        used = defaultdict[str, set[int]](set)
+        for cable in cables(self._cluster):
+            used[cable.port.switch].add(cable.port.number)
+        return {name: _SwitchPorts(switch, used[name]) for name, (_, switch) in switches(self._cluster).items()}
 
-    def on(self, switch: str, after: int = 0) -> str:
-        """Return a port of this switch, behind `after` if it can be; empty where there is none left."""
-        number = self.alike({switch}, after)
-        return f"{switch}/{number}" if number else ""
+    def take(self, port: Port) -> str:
+        """Return this port where nobody has it, else another one of its switch; empty where there is none left."""
+        free = self._free.get(port.switch)
+        return (free.take(port.number) or free.next()) if free else ""
+
+    def on(self, switch: str) -> str:
+        """Return a port of this switch, empty where there is none left."""
+        free = self._free.get(switch)
+        return free.next() if free else ""
 
     def anywhere(self, switch: str | None = None) -> str:
         """Return a port, of this switch if it can be; empty where there is none left."""
@@ -88,14 +84,46 @@ class FreePorts:
         return next(filter(None, found), "")
 
     def alike(self, leafs: Collection[str], after: int = 0) -> int | None:
-        """Return a number that is free on all these switches, behind `after` if it can be."""
-        free = [self._free.get(leaf, []) for leaf in leafs]
-        common = [number for number in free[0] if all(number in others for others in free[1:])] if free else []
-        number = next((each for each in common if each > after), common[0] if common else None)
-        if number is not None:
-            for numbers in free:
-                numbers.remove(number)
+        """Return a number that is free on all these switches, behind `after` if it can be; None where there is none."""
+        found = [self._free[leaf] for leaf in leafs if leaf in self._free]
+        if not found or len(found) < len(leafs) or not all(each.room for each in found):
+            return None
+        last = min(each.ports for each in found)
+        numbers = chain(range(after + 1, last + 1), range(1, min(after, last) + 1))
+        number = next((number for number in numbers if all(each.is_free(number) for each in found)), None)
+        for each in found if number else ():
+            each.take(number or 0)
         return number
+
+    def rooms(self) -> dict[str, int]:
+        """Return how many ports each switch has left, in the order of the file."""
+        return {name: free.room for name, free in reversed(self._free.items())}
+
+
+class _SwitchPorts:
+    """The ports of one switch: `used` are those that have a cable."""
+
+    def __init__(self, switch: Switch, used: set[int]) -> None:
+        self.ports = switch.ports
+        self._name, self._used = switch.name, used
+        self.room = max(0, switch.ports - switch.uplinks - sum(1 for each in used if each <= switch.ports))
+        self._numbers = iter(range(1, switch.ports + 1))
+
+    def is_free(self, number: int) -> bool:
+        """Tell whether nobody has this port, or was offered it, and there is room for a cable."""
+        return self.room > 0 and number not in self._used and number <= self.ports
+
+    def take(self, number: int) -> str:
+        """Return this port, which nobody is offered again; empty where somebody has it or no port is left."""
+        if not self.is_free(number):
+            return ""
+        self.room -= 1
+        self._used.add(number)
+        return f"{self._name}/{number}"
+
+    def next(self) -> str:
+        """Return the first port that nobody has, empty where there is none left."""
+        return next(filter(None, map(self.take, self._numbers)), "") if self.room else ""
 
 
 def rails(cluster: Cluster) -> dict[str, str]:
@@ -120,16 +148,14 @@ def known_switch(cluster: Cluster) -> Iterator[Finding]:
         # and on a node
         fabric: {mlx5_0: ib-leaf-1/1}
     """
-    known, plugged, ports = switches(cluster), cables(cluster), FreePorts(cluster)
-    for cable in plugged if cluster.fabric else ():
+    known, ports = switches(cluster), FreePorts(cluster)
+    for cable in cables(cluster) if cluster.fabric else ():
         if cable.port.switch not in known and cable.at == cable.own:
             message = f"{cable.hca} of {cable.node} leads to {cable.port.switch}, which is not described"
             fix = "add the switch to fabric.switches"
             edits: tuple[Edit, ...] = ()
             if name := near(cable.port.switch, known):
-                same = Port(name, cable.port.number)
-                taken = same.number > known[name][1].ports or any(other.port == same for other in plugged)
-                port = ports.on(name) if taken else str(same)
+                port = ports.take(Port(name, cable.port.number))
                 fix, edits = did_you_mean(port or name), put(cable.at, port) if port else ()
             also, cause = ("fabric", "switches"), f"switch {cable.port.switch} is not described"
             yield Finding(at=cable.at, also=also, message=message, fix=fix, edits=edits, cause=cause)

@@ -11,6 +11,7 @@ from generator.cli.output import OUTPUT, show_findings, summary
 from generator.cli.terminal import say
 from generator.errors import UsageError
 from generator.model.cluster import Waiver
+from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
 
 _FOLDER = click.Path(path_type=Path, allow_dash=True)
@@ -82,6 +83,8 @@ def _end(
 ) -> None:
     for waiver, number in (each for one in waived for each in one):
         say(f"{number} accepted until {waiver.expires} by {waiver.owner}: {waiver.code}, {waiver.reason}")
+    if held := sum(one.held for one in loaded):
+        say(f"{plural(held, 'finding')} of rules {'waits' if held == 1 else 'wait'} until these are settled")
     say(summary(loaded))
     if rendering and not failed:
         say("next: gen render")

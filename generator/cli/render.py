@@ -65,7 +65,7 @@ def command(  # noqa: PLR0913 - the verb's options
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show([*map(without_accepted, loaded)], outcome, written=written, seconds=perf_counter() - begun)
     if written and outcome.plan.changes and not outcome.refused and output != "json":
-        say(after_writing(root))
+        say(after_writing(root, outcome.plan.changes))
     return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
 
 

@@ -172,7 +172,9 @@ def workloads(cluster: Cluster) -> Manifest:
 
 def hubble() -> Manifest:
     """Certificates are made in the cluster by a CronJob: the chart's default writes private keys into its
-    output, new ones each time, and cert-manager is not there yet when the network comes up.
+    output, new ones each time, and cert-manager is not there yet when the network comes up. The first ones are made by
+    a Job. Up to 1.18 that was a Helm hook, which is left out; since 1.19 it is an object like any other, named by a
+    checksum of its content, and stays when it is done: Argo CD never misses it, nor tries to change it.
     """
     return {
         "enabled": True,
@@ -220,5 +222,6 @@ DEFINITION = Definition(
     "and storage networks by name, because it does not work on IP over InfiniBand. On one flat network native "
     "routing saves the tunnel: set `routingMode: native`, `autoDirectNodeRoutes: true` and "
     "`nativeRoutingCIDRFromClusterPool: true` in the component's values. It is installed before Argo CD, from "
-    "the same overlay.",
+    "the same overlay. Hubble's first certificates come from the Job `hubble-generate-certs-<checksum>`, which stays "
+    "when it is done (another version's replaces it), and new ones every four months from a CronJob.",
 )

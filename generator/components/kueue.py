@@ -35,9 +35,11 @@ VERSIONS = Versions(
 NAMESPACE = "kueue-system"
 TEAM = f"{OWN_LABELS}/team"
 """The label of a team's namespace; its value is the team's name."""
-QUEUE = "kueue.x-k8s.io/queue-name"
+PREFIX = "kueue.x-k8s.io/"
+"""Begins Kueue's labels, annotations and gates of pods."""
+QUEUE = f"{PREFIX}queue-name"
 """The label of a job; its value is the LocalQueue that it starts through."""
-PRIORITY = "kueue.x-k8s.io/priority-class"
+PRIORITY = f"{PREFIX}priority-class"
 """The label of a job; its value is the class that orders it in its queue and in preemption."""
 QUOTAS: Names = (
     ("Cohort", "spec.cohort"),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from ipaddress import IPv4Network, summarize_address_range
+from ipaddress import IPv4Network
 
 from generator.components.calico import BLOCK as CALICO_BLOCK
 from generator.components.calico import VERSIONS as CALICO_VERSIONS
@@ -73,18 +73,13 @@ def announcement(interfaces: list[str]) -> Manifest:
 
 def by_calico(balancer: LoadBalancer) -> Iterator[Manifest]:
     """Yield pools, which Calico's controllers hand out, and the routers that are told of them."""
-    networks = networks_of(balancer.range)
+    networks = balancer.range.networks
     yield from (calico_pool(network) for network in networks)
     if balancer.announce == "bgp" and balancer.bgp:
         yield bgp_configuration(balancer.bgp, networks)
         for peer in balancer.bgp.peers:
             spec = {"peerIP": str(peer.address), "asNumber": peer.as_number}
             yield calico_object("BGPPeer", f"router-{dashed(peer.address)}", spec)
-
-
-def networks_of(addresses: AddressRange) -> list[IPv4Network]:
-    """Return the fewest networks that make up a range: Calico's pools are networks. None for a range that is empty."""
-    return list(summarize_address_range(addresses.first, addresses.last)) if addresses.size > 0 else []
 
 
 def calico_pool(network: IPv4Network) -> Manifest:

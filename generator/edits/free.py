@@ -102,10 +102,10 @@ class Free:
 
     def _cable(self, hca: str, like: Port, name: str) -> str:
         others = [leaf for leaf, rail in rails(self._cluster).items() if rail == hca and leaf != like.switch]
-        found = self._ports.on(like.switch, like.number) or next(filter(None, map(self._ports.on, others)), "")
-        if not found:
-            raise self._no_port((like.switch, *others), name, "describe another leaf switch in fabric.switches")
-        return found
+        for leaf in (like.switch, *others):
+            if number := self._ports.alike({leaf}, like.number if leaf == like.switch else 0):
+                return f"{leaf}/{number}"
+        raise self._no_port((like.switch, *others), name, "describe another leaf switch in fabric.switches")
 
     def _no_port(self, leafs: Iterable[str], name: str, fix: str) -> UsageError:
         known = switches(self._cluster)

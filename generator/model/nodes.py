@@ -255,5 +255,15 @@ class Machine(Node, frozen=True, kw_only=True):
         return self.hardware.gpu.count if self.hardware.gpu else 0
 
     def disks_for(self, use: str) -> tuple[Disk, ...]:
-        """Return the disks that a storage tier uses on this node."""
+        """Return the disks that a storage tier uses on this node, those of one model as one entry."""
         return tuple(disk for disk in self.hardware.disks if disk.use == use)
+
+    def drive_count(self, use: str) -> int:
+        """Return how many disks a storage tier uses on this node."""
+        return sum(disk.count for disk in self.disks_for(use))
+
+    def drives_for(self, use: str) -> tuple[Disk, ...]:
+        """Return one entry for each of these disks, in the order in which they are mounted. Only for a cluster that
+        passed: until then a count may be of billions.
+        """
+        return tuple(disk for disk in self.disks_for(use) for _ in range(disk.count))

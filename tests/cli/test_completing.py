@@ -1,5 +1,6 @@
 """What a shell offers behind a verb, and what must not be imported for it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import BashComplete
 
-from generator.cli import cli
+from generator.cli import cli, run
 from generator.cli.explain import explanations
 
 ROOT = Path(__file__).parent.parent.parent
@@ -74,7 +75,7 @@ def test_nothing_heavy_is_imported(words: str, incomplete: str) -> None:
     script = f"""
 import sys
 from click.shell_completion import BashComplete
-from generator.cli import cli
+from generator.cli import cli, run
 assert BashComplete(cli, {{}}, "gen", "_GEN_COMPLETE").get_completions({words.split()!r}, {incomplete!r})
 heavy = ("generator.checks", "generator.rules", "generator.components", "generator.layout", "jsonschema", "git")
 print([name for name in sys.modules if name.startswith(heavy)])
@@ -95,3 +96,14 @@ def test_the_search_for_a_repository_is_that_of_every_verb(tmp_path: Path) -> No
     (tmp_path / "clusters/lab/cluster.yaml").touch()
     (tmp_path / "inner/.git").mkdir(parents=True)
     assert offered(f"check -C {tmp_path}/inner --cluster") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_help_shows_a_whole_command_for_each_shell(
+    shell: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert run(["completion", "--help"]) == 0
+    assert re.search(
+        rf"^  {shell} +gen completion {shell} > ~/\S+/_?gen\S*(  .*)?$", capsys.readouterr().out, re.MULTILINE
+    )

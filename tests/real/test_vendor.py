@@ -15,8 +15,8 @@ from vendoring import DEFINITION, SECRET, built
 from generator.components.component import Component, Patch, Tier
 from generator.components.definition import Definition, Version, Versions
 from generator.model.cluster import Cluster
-from generator.upstream import vendor as vendor_module
 from generator.upstream.charts import digest
+from generator.upstream.gather import gather
 from generator.upstream.helm import helm
 
 pytestmark = pytest.mark.real
@@ -132,16 +132,15 @@ def test_a_run_that_was_overtaken_begins_again(two: World, shop: Shop, monkeypat
     for name in ("toy", "kite"):
         shop.add(name)
     two.installs(*(component(release(shop.url, name), name=name) for name in ("toy", "kite")), on=("one", "two"))
-    gathered = vendor_module.gather
     overtaking = iter([partial(two.start, "vendor", "toy"), partial(two.start, "vendor", "kite")])
 
     def overtaken(*given: Any) -> Any:
-        found = gathered(*given)
+        found = gather(*given)
         for start in islice(overtaking, 1):
             start().communicate(timeout=60)
         return found
 
-    monkeypatch.setattr(vendor_module, "gather", overtaken)
+    monkeypatch.setattr("generator.upstream.vendor.gather", overtaken)
     assert "4 left as they are" in two.gen("vendor")
     assert next(overtaking, None) is None
     after = two.tree()
