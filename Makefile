@@ -5,11 +5,11 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEVELOP := $(VENV)/.develop
 
-.PHONY: help render test test-real test-twin soak real-tools lint bench schema clean
+.PHONY: help render test test-real test-twin soak real-tools lint bench clean
 help:
 	@echo 'make render     render the reference clusters in this repository'
 	@echo 'make test       the tests that need nothing but Kustomize (built once if it is not there)'
-	@echo 'make test-real  the tests against the real programs (built once, some minutes)'
+	@echo 'make test-real  the tests against real programs, such as a kube-apiserver with the real CRDs (built once); minutes'
 	@echo 'make test-twin  queues, rights and syncs on running Kueue, Volcano and Argo CD; as root, some twenty minutes'
 	@echo 'make soak       10 000 wrong cluster files, and 300 odd ones built by Kustomize; some fifteen minutes'
 	@echo 'make real-tools the API server and etcd that `gen check --server` starts (built once, some five minutes)'

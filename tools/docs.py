@@ -24,6 +24,11 @@ from generator.model.change import ChangeRule
 from generator.model.plural import plural
 from generator.model.rule import Explained
 from generator.repository.cluster_files import load
+from generator.review.html_report import quota_bar, waves_of
+from generator.review.page import alone
+from generator.review.pictures.leaves import ports
+from generator.review.pictures.racks import nodes as rack_nodes
+from generator.review.state import State
 from generator.review.words import change_of, effect_of, kind_name, known_rules
 from generator.spec.schema import schema
 
@@ -221,20 +226,16 @@ def _contents(by_subject: dict[str, list[Explained]]) -> str:
 
 
 def _subject(name: str, codes: list[Explained]) -> str:
-    rows = [f"| [{it.code}](#{it.code.lower()}) | {_severity(it)} | {_text(it.title)} |" for it in codes]
+    rows = [f"| [{it.code}](#{it.code.lower()}) | {it.severity} | {_text(it.title)} |" for it in codes]
     table = "\n".join(["| code | severity | what must hold |", "|---|---|---|", *rows])
     return "\n\n".join([f"## {SUBJECTS.get(name, name)}", table, *map(_explained, codes)])
-
-
-def _severity(it: Explained) -> str:
-    return str(it.severity)
 
 
 def _explained(it: Explained) -> str:
     examples = [
         f"{title}:\n```text\n{text.rstrip()}\n```" for title, text in (("Wrong", it.wrong), ("Right", it.right)) if text
     ]
-    return "\n\n".join([f"### {it.code}", f"{_text(it.title)} ({_severity(it)}). {_text(it.why)}", *examples])
+    return "\n\n".join([f"### {it.code}", f"{_text(it.title)} ({it.severity}). {_text(it.why)}", *examples])
 
 
 def _text(text: str) -> str:
@@ -321,10 +322,28 @@ def _secret(it: Secret) -> str:
     return f"| `{it.namespace}/{it.name}` | {keys} | {it.source} | {it.loss} |"
 
 
+# Pictures
+
+
+def pictures() -> dict[Path, str]:
+    """Return pictures of a reference cluster, as `gen report` draws them."""
+    (state,) = (
+        State(cluster=one.cluster, components=compose(one.cluster)) for one in load(ROOT, ["ml50"]) if one.cluster
+    )
+    drawn = {
+        "rack": rack_nodes(state.racks[0]),
+        "leaf": ports(state.leaves[0]),
+        "quota": quota_bar(state.shared[0]),
+        "waves": waves_of(state),
+    }
+    return {ROOT / f"docs/pictures/{name}.svg": alone(each) for name, each in drawn.items()}
+
+
 def main() -> None:
-    """Write the pages that are not as they should be."""
-    for path, text in pages().items():
-        if path.read_text(encoding="utf-8") != text:
+    """Write the pages and pictures that are not as they should be."""
+    for path, text in (pages() | pictures()).items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
             sys.stdout.write(f"wrote {path.relative_to(ROOT)}\n")
 

@@ -11,10 +11,11 @@ from typing import Any
 from msgspec import Struct, structs
 
 from generator.build.broken import BrokenError, unreadable
+from generator.build.building import build_folder
 from generator.build.cache import remembered
 from generator.build.go_yaml import UnreadableError
 from generator.build.kustomization import patch_targets
-from generator.build.kustomize import build_folder, program
+from generator.build.kustomize import program
 from generator.build.manifests import documents, is_manifest
 from generator.build.objects import ROOT, Built, Object, TargetedPatch
 from generator.build.offline import CUSTOM, SetAside, TakenOut, build_offline

@@ -3,14 +3,10 @@
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from generator.build.broken import BrokenError, unbuilt
-from generator.build.cache import remembered
 from generator.build.go_yaml import UnreadableError
 from generator.build.manifests import documents, is_manifest
 from generator.components.component import Manifest
@@ -45,25 +41,6 @@ def _cached() -> list[Path]:
     with suppress(UsageError):
         return sorted((cache_home() / "bin").glob("kustomize*/kustomize"), reverse=True)
     return []
-
-
-def build_folder(
-    command: list[str], folder: Path, read: Iterable[Path], place: str, component: str = ""
-) -> list[tuple[Manifest, str]]:
-    """Do as `run_kustomize`, or remember what came of it: the folders `read` hold all that the build reads."""
-    build = partial(run_kustomize, command, folder, place, component)
-    return remembered(_inputs(command, folder, read), build, list[tuple[dict[str, Any], str]])
-
-
-def _inputs(command: list[str], folder: Path, read: Iterable[Path]) -> Iterator[bytes]:
-    """Yield what decides a build: the program, and each file by its place. Where a link leads out of what is read,
-    nobody follows it: CRDs that were set aside.
-    """
-    program = Path(command[0]).stat()
-    yield f"{command} {program.st_size} {program.st_mtime_ns}".encode()
-    for file in sorted({file for each in read for file in each.rglob("*") if file.is_symlink() or file.is_file()}):
-        yield os.fsencode(os.path.relpath(file, folder))
-        yield os.fsencode(file.readlink()) if file.is_symlink() else file.read_bytes()
 
 
 def run_kustomize(command: list[str], folder: Path, place: str, component: str = "") -> list[tuple[Manifest, str]]:

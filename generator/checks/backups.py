@@ -185,8 +185,8 @@ def targets_apart(cluster: Cluster) -> Iterator[Finding]:
     return given_twice(items, "two backups go to bucket {}", "add a bucket to storage.objects for one of them")
 
 
-def _writers(cluster: Cluster) -> list[ObjectUser]:
-    return [user for _, user in users(cluster) if user.access == "backup"]
+def _writers(cluster: Cluster) -> list[tuple[Path, ObjectUser]]:
+    return [(at, user) for at, user in users(cluster) if user.access == "backup"]
 
 
 @rule("GEN-BKP-014", "somebody may write the copies")
@@ -200,7 +200,7 @@ def writer_exists(cluster: Cluster) -> Iterator[Finding]:
     Right:
         users: [{name: backup-writer, buckets: [datasets-backup], access: backup}]
     """
-    writers = [(at, user) for at, user in users(cluster) if user.access == "backup"]
+    writers = _writers(cluster)
     for at, backup, bucket, _ in targets(cluster):
         if not any(bucket.name in user.buckets for _, user in writers):
             message = f"backup {backup.name}: no user has the right `backup` on bucket {bucket.name}"
@@ -223,7 +223,7 @@ def writer_alone(cluster: Cluster) -> Iterator[Finding]:
         users: [{name: a, buckets: [copies], access: backup}]
     """
     for at, backup, bucket, _ in targets(cluster):
-        names = [user.name for user in _writers(cluster) if bucket.name in user.buckets]
+        names = [user.name for _, user in _writers(cluster) if bucket.name in user.buckets]
         if len(names) > 1:
             message = f"{' and '.join(names)} may write to {bucket.name}: backup {backup.name} uses {names[0]}"
             also, fix = (*OBJECTS, "users"), "leave the right to one"

@@ -10,22 +10,20 @@ from generator.checks.places import (
     human,
     listed_twice,
     meant,
+    old_kernels,
 )
 from generator.checks.tiers import CEPH, idle_disks
 from generator.model.capacity import (
-    DAEMONS_MEMORY,
-    DAEMONS_MILLI_CPU,
     OSD_REQUESTS,
     ceph_raw,
-    osd_requests,
     osds,
+    used,
 )
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, put, remove
+from generator.model.finding import Finding, Path, put
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
-from generator.model.served import numbers
-from generator.spec.near import suggest
+from generator.spec.near import misnamed, suggest
 
 
 def _pools(cluster: Cluster) -> list[tuple[Path, str]]:
@@ -49,12 +47,12 @@ def node_pools_known(cluster: Cluster) -> Iterator[Finding]:
         ceph: {pools: [cpu]}
     """
     for listed in (_pools(cluster), _monitor_pools(cluster)):
-        given = {name for _, name in listed}
+        free = dict(misnamed(dict.fromkeys(name for _, name in listed), cluster.pools))
         for at, name in listed:
             if name not in cluster.pools:
-                near = [pool for pool in cluster.pools if pool not in given]
-                fix = suggest(name, near, f"remove it, or name one of {', '.join(near or cluster.pools)}")
-                edits = meant(at, name, near) or remove(at)
+                near = free[name]
+                fix = suggest(name, near, f"name one of {', '.join(near or cluster.pools)}, or take it out")
+                edits = meant(at, name, near)
                 message, cause = f"there is no pool {name}", f"pool {name} is not described"
                 yield Finding(at=at, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
         yield from listed_twice(((name, at) for at, name in listed), "the pool {} is listed twice")
@@ -228,24 +226,18 @@ def room_for_osds(cluster: Cluster) -> Iterator[Finding]:
     """
     hosts = cluster.ceph_hosts
     short_of = {
-        "cpu": [host for host in hosts if _needs(host, cluster)[0] > host.hardware.cpu * 1000],
-        "memory": [host for host in hosts if _needs(host, cluster)[1] > host.hardware.memory.value],
+        "cpu": [host for host in hosts if used(host, cluster)[0] > host.hardware.cpu * 1000],
+        "memory": [host for host in hosts if used(host, cluster)[1] > host.hardware.memory.value],
     }
     for field, short in short_of.items():
         for at, (host, *_) in by_place(cluster, short, field).items():
-            cpu, memory = _needs(host, cluster)
+            cpu, memory = used(host, cluster)
             need = f"{human(memory)} of {host.hardware.memory.human()}"
             if field == "cpu":
                 need = f"{-(-cpu // 1000)} CPUs of {host.hardware.cpu}"
             message = f"{osds(host, cluster)} disks for ceph and what is reserved on {host.name} need {need}"
             also = hardware_path(cluster, host, "disks")
             yield Finding(at=at, also=also, message=message, fix="give Ceph fewer disks of the node")
-
-
-def _needs(host: Machine, cluster: Cluster) -> tuple[int, int]:
-    """Return what Ceph and the system take of a node: thousandths of a core, and bytes."""
-    reserved, (cpu, memory) = cluster.kubernetes.reserved, osd_requests(host, cluster)
-    return cpu + reserved.cpu.milli + DAEMONS_MILLI_CPU, memory + reserved.memory.value + DAEMONS_MEMORY
 
 
 @rule("GEN-CEPH-014", "kernels that encrypt")
@@ -260,12 +252,8 @@ def kernel_encrypts(cluster: Cluster) -> Iterator[Finding]:
     Right:
         kernel: "6.8"
     """
-    ceph, seen = cluster.storage.ceph, set[Path]()
-    for machine in cluster.machines if ceph and ceph.encryption.transit else ():
-        own = cluster.nodes[machine.index].kernel
-        at: Path = ("nodes", machine.index, "kernel") if own else ("pools", machine.pool, "kernel")
-        if machine.kernel and numbers(machine.kernel) < (5, 11) and at not in seen:
-            seen.add(at)
-            message = f"Linux {machine.kernel} of {machine.name} cannot mount from a Ceph that encrypts its traffic"
-            fix = "kernel 5.11 or later, or encryption.transit: false"
-            yield Finding(at=at, also=(*CEPH, "encryption", "transit"), message=message, fix=fix)
+    ceph = cluster.storage.ceph
+    for at, machine in old_kernels(cluster, (5, 11)) if ceph and ceph.encryption.transit else ():
+        message = f"Linux {machine.kernel} of {machine.name} cannot mount from a Ceph that encrypts its traffic"
+        fix = "kernel 5.11 or later, or encryption.transit: false"
+        yield Finding(at=at, also=(*CEPH, "encryption", "transit"), message=message, fix=fix)

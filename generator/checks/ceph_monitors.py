@@ -41,9 +41,8 @@ def monitors_placed(cluster: Cluster) -> Iterator[Finding]:
     hosts, ceph = len(cluster.monitor_hosts), cluster.storage.ceph
     if ceph and _own_nodes(cluster) and hosts < ceph.monitors:
         message = f"{ceph.monitors} monitors need as many nodes, and monitorPools has {hosts}"
-        fix = "add pools to monitorPools, for 3 nodes at least"
         edits = put((*CEPH, "monitors"), hosts - 1 + hosts % 2) if hosts >= 3 else ()
-        fix = "" if edits else fix
+        fix = "" if edits else "add pools to monitorPools, for 3 nodes at least"
         yield Finding(at=(*CEPH, "monitorPools"), also=(*CEPH, "monitors"), message=message, fix=fix, edits=edits)
     elif ceph and not ceph.monitor_pools and 3 <= hosts < ceph.monitors:
         message = f"{ceph.monitors} monitors need as many nodes with Ceph's disks, and there are {hosts}"

@@ -9,7 +9,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 from generator.model.rule import rule, warning
 from generator.model.teams import Team
-from generator.spec.near import suggest
+from generator.spec.near import misnamed, suggest
 
 # Shares are in millionths.
 _WHOLE = 10**6
@@ -26,13 +26,12 @@ def classes_known(cluster: Cluster) -> Iterator[Finding]:
     """
     known = [name for name, _ in storage_classes(cluster)]
     for at, team in entries(cluster.teams, "teams"):
-        for name in team.storage_classes:
-            if name not in known:
-                fix = suggest(name, known, f"one of {', '.join(known)}" if known else "add a storage tier")
-                message = f"team {team.name} has a quota of storage class {name}, which no tier makes"
-                place = (*at, "storageClasses", name)
-                edits = meant(place, name, known, key=True)
-                yield Finding(at=place, key=True, message=message, fix=fix, edits=edits)
+        for name, free in misnamed(team.storage_classes, known):
+            fix = suggest(name, free, f"one of {', '.join(known)}" if known else "add a storage tier")
+            message = f"team {team.name} has a quota of storage class {name}, which no tier makes"
+            place = (*at, "storageClasses", name)
+            edits = meant(place, name, free, key=True)
+            yield Finding(at=place, key=True, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-CEPH-037", "teams may claim no more than a class of disks holds")
@@ -73,13 +72,18 @@ def _classes(cluster: Cluster) -> dict[str, dict[str, int]]:
 
 
 def _share(team: Team, classes: dict[str, int]) -> int:
-    """Return how much of a class of disks a team may fill: its claims on the storage class that takes most first. A
-    team without any bound is not counted.
+    """Return how much of a class of disks a team may fill: its claims on the storage class that takes most first. What
+    a team has no bound of, neither for all its claims nor for the class, is not counted.
     """
-    left = team.storage.value if team.storage else sum(quota.value for quota in team.storage_classes.values())
+    left = team.storage.value if team.storage else None
     share = 0
     for name, usable in sorted(classes.items(), key=lambda item: item[1]):
-        bound = team.storage_classes.get(name)
-        taken = min(left, bound.value) if bound is not None else left
-        share, left = share + taken * _WHOLE // usable, left - taken
+        bounds = [bound for bound in (left, _bound(team, name)) if bound is not None]
+        taken = min(bounds, default=0)
+        share, left = share + taken * _WHOLE // usable, left if left is None else left - taken
     return share
+
+
+def _bound(team: Team, name: str) -> int | None:
+    quota = team.storage_classes.get(name)
+    return quota.value if quota else None

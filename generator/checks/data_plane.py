@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import overrides
+from generator.checks.places import old_kernels, overrides
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put, remove
 from generator.model.rule import rule, warning
-from generator.model.served import numbers
 
 CALICO: Path = ("networks", "calico")
 # The oldest kernel, as upstream's pages on each data plane name it.
@@ -41,19 +40,13 @@ def kernel_for_data_plane(cluster: Cluster) -> Iterator[Finding]:
     Right:
         kernel: "6.8"
     """
-    plane, seen = cluster.networks.data_plane, set[Path]()
+    plane = cluster.networks.data_plane
     oldest = _KERNELS.get(plane or "")
-    for machine in cluster.machines if oldest else ():
-        own = cluster.nodes[machine.index].kernel
-        at: Path = ("nodes", machine.index, "kernel") if own else ("pools", machine.pool, "kernel")
-        if oldest and machine.kernel and numbers(machine.kernel) < oldest and at not in seen:
-            seen.add(at)
-            wanted = ".".join(map(str, oldest))
-            message = (
-                f"Linux {machine.kernel} of {machine.name} is too old for dataplane {plane}: {wanted} is the oldest"
-            )
-            fix = f"kernel {wanted} or later, or dataplane: iptables"
-            yield Finding(at=at, also=(*CALICO, "dataplane"), message=message, fix=fix)
+    for at, machine in old_kernels(cluster, oldest) if oldest else ():
+        wanted = ".".join(map(str, oldest or ()))
+        message = f"Linux {machine.kernel} of {machine.name} is too old for dataplane {plane}: {wanted} is the oldest"
+        fix = f"kernel {wanted} or later, or dataplane: iptables"
+        yield Finding(at=at, also=(*CALICO, "dataplane"), message=message, fix=fix)
 
 
 @warning("GEN-NET-042", "no tagged node network below eBPF")

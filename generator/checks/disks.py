@@ -72,12 +72,14 @@ def disks_unique(cluster: Cluster) -> Iterator[Finding]:
         - {use: ceph, model: SAMSUNG_MZQL27T6HBLA-00A07, count: 3, size: 7680G}
         - {use: scratch, path: pci-0000:3b:00.0-nvme-1, size: 7680G}
     """
+    given = {at: disk for at, disk, _ in disks(cluster)}
     items = [((at[:-1], *name), (*at, name[0])) for at, disk, _ in disks(cluster) for name in _names(disk).items()]
     for (_, field, text), at, first in repeats(items):
         message = f"two entries take the disk{'s of' if field == 'model' else ' with'} {field} {text}"
-        fix = "make them one entry, or name the disks by path" if field == "model" else "remove one"
-        edits = remove(at[:-1]) if field != "model" else ()
-        yield Finding(at=at, also=first, message=message, fix=fix, edits=edits)
+        fix, edits = "keep the one that is meant", remove(at[:-1]) if given[at[:-1]] == given[first[:-1]] else ()
+        if field == "model":
+            fix, edits = "make them one entry, or name the disks by path", ()
+        yield Finding(at=at, also=first, message=message, fix="remove one" if edits else fix, edits=edits)
     # One place for each list: a repeat within one is told above.
     ids = {(disk.id, at[:-1]): (*at, "id") for at, disk, _ in disks(cluster) if disk.id}
     fix = "`ls /dev/disk/by-id` on the node shows its own"

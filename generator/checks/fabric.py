@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from generator.checks.places import by_place, entries, given_twice, hardware_path, meant
 from generator.checks.ports import FreePorts, cables, rails, switches
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, in_words, put
+from generator.model.finding import Edit, Finding, Path, in_words, put
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
-from generator.spec.near import suggest
+from generator.spec.near import misnamed, suggest
 
 
 @rule("GEN-FAB-001", "HCAs are part of a fabric")
@@ -91,14 +91,12 @@ def cable_of_hca(cluster: Cluster) -> Iterator[Finding]:
         fabric: {mlx5_1: ib-leaf-1/1}
     """
     for machine in cluster.machines if cluster.fabric else ():
-        for hca in machine.fabric:
-            if hca not in machine.hardware.hcas:
-                message = f"{machine.name} has no HCA {hca}: it has {', '.join(machine.hardware.hcas) or 'none'}"
-                at, also = ("nodes", machine.index, "fabric", hca), hardware_path(cluster, machine, "hcas")
-                loose = [name for name in machine.hardware.hcas if name not in machine.fabric]
-                fix = suggest(hca, loose, "add it to `hcas`, or remove the cable")
-                edits = meant(at, hca, loose, key=True)
-                yield Finding(at=at, key=True, also=also, message=message, fix=fix, edits=edits)
+        for hca, loose in misnamed(machine.fabric, machine.hardware.hcas):
+            message = f"{machine.name} has no HCA {hca}: it has {', '.join(machine.hardware.hcas) or 'none'}"
+            at, also = ("nodes", machine.index, "fabric", hca), hardware_path(cluster, machine, "hcas")
+            fix = suggest(hca, loose, "add it to `hcas`, or remove the cable")
+            edits = meant(at, hca, loose, key=True)
+            yield Finding(at=at, key=True, also=also, message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-FAB-009", "every HCA has a cable")
@@ -114,16 +112,31 @@ def hca_cabled(cluster: Cluster) -> Iterator[Finding]:
         # and on a node
         fabric: {mlx5_0: ib-leaf-1/1, mlx5_1: ib-leaf-2/1}
     """
-    found = [(machine, _loose(machine)) for machine in cluster.machines if cluster.fabric and _loose(machine)]
+    units = cluster.fabric.units if cluster.fabric else {}
+    # A port in a unit that is not described, or in none, is told of elsewhere.
+    led = [machine for machine in cluster.machines if cluster.fabric and (not machine.port or machine.unit in units)]
+    found = [(machine, _loose(machine)) for machine in led if _loose(machine)]
     ports, leafs = FreePorts(cluster), {hca: leaf for leaf, hca in rails(cluster).items()} if found else {}
     for machine, loose in found:
-        at: Path = ("nodes", machine.index, "fabric")
-        free = {hca: ports.anywhere(leafs.get(hca)) for hca in loose}
-        whole = all(free.values())
-        edits = tuple(edit for hca, port in free.items() for edit in put((*at, hca), port)) if whole else ()
+        at: Path = ("nodes", machine.index)
+        own = units.get(machine.unit or "", {}) if machine.port is None else {}
+        edits = _unit_port(at, {own.get(hca, "") for hca in loose}, ports) or _cables(at, loose, leafs, ports)
         fix = f"{in_words(edits)} would be free" if edits else "the switches have no free port left"
         message = f"{machine.name} has no switch port for {', '.join(loose)}"
-        yield Finding(at=at if machine.fabric else at[:-1], message=message, fix=fix, edits=edits)
+        yield Finding(at=(*at, "fabric") if machine.fabric else at, message=message, fix=fix, edits=edits)
+
+
+def _unit_port(at: Path, leafs: set[str], ports: FreePorts) -> tuple[Edit, ...]:
+    """Return the change that gives a node a port on all these leaves."""
+    number = ports.alike(leafs)
+    return put((*at, "port"), number) if number else ()
+
+
+def _cables(at: Path, hcas: list[str], leafs: dict[str, str], ports: FreePorts) -> tuple[Edit, ...]:
+    """Return the changes that give each HCA a port, on the leaf of its rail if it can be; none where one gets none."""
+    free = {hca: ports.anywhere(leafs.get(hca)) for hca in hcas}
+    whole = all(free.values())
+    return tuple(edit for hca, port in free.items() for edit in put((*at, "fabric", hca), port)) if whole else ()
 
 
 def _loose(machine: Machine) -> list[str]:
@@ -164,7 +177,7 @@ def rails_straight(cluster: Cluster) -> Iterator[Finding]:
             message = f"{cable.hca} of {cable.node} is on {cable.port.switch}, which serves {rail}"
             free = ports.on(own)
             fix = f"{cable.hca} belongs to {own}" + (f", where {free} is free" if free else "")
-            yield Finding(at=cable.at, message=message, fix=fix, edits=put(cable.at, free) if free else ())
+            yield Finding(at=cable.at, message=message, fix=fix, edits=put(cable.own, free) if free else ())
 
 
 @warning("GEN-FAB-014", "HCAs can be told from Ethernet cards")

@@ -6,19 +6,11 @@ from generator.checks.places import by_place, sections
 from generator.components.gpu_operator import own_mig_configurations
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put, remove
-from generator.model.gpus import configurations, instances, named, profiles
+from generator.model.gpus import SPLITTABLE, can_be_split, configurations, instances, largest, profiles
 from generator.model.nodes import Gpu
 from generator.model.quantity import Quantity
 from generator.model.rule import rule, warning
 from generator.spec.near import near
-
-# Largest memory of one GPU in GiB as NVIDIA names it, and whether it can be split (MIG).
-_MODELS = {
-    "A2": (16, False), "A10": (24, False), "A16": (16, False), "A30": (24, True), "A40": (48, False),
-    "A100": (80, True), "B200": (192, True), "B300": (288, True), "GB200": (192, True), "GB300": (288, True),
-    "GH200": (144, True), "H100": (94, True), "H200": (141, True), "H800": (80, True), "L4": (24, False),
-    "L40": (48, False), "L40S": (48, False), "P100": (16, False), "T4": (16, False), "V100": (32, False),
-}  # fmt: skip
 
 
 def _gpus(cluster: Cluster) -> Iterator[tuple[Path, Gpu]]:
@@ -52,14 +44,12 @@ def mig_possible(cluster: Cluster) -> Iterator[Finding]:
     Right:
         gpu: {model: H100, count: 4, memory: 80Gi, mig: {profile: all-1g.10gb}}
     """
-    able = sorted(name for name, (_, mig) in _MODELS.items() if mig)
     for at, gpu in _gpus(cluster):
-        known = named(gpu.model, _MODELS)
-        if gpu.mig and not (known and known[1]):
+        if gpu.mig and not can_be_split(gpu.model):
+            known, able, where = largest(gpu.model), ", ".join(sorted(SPLITTABLE)), (*at, "mig")
             message = f"{gpu.model} {'cannot be' if known else 'is not known as a model that can be'} split by MIG"
-            fix = f"remove `mig`: {', '.join(able)} can"
-            where = (*at, "mig")
-            yield Finding(at=where, key=True, also=(*at, "model"), message=message, fix=fix, edits=remove(where))
+            fix, edits = (f"remove `mig`: {able} can", remove(where)) if known else (f"{able} can", ())
+            yield Finding(at=where, key=True, also=(*at, "model"), message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-NODE-032", "the memory of one GPU")
@@ -73,16 +63,17 @@ def gpu_memory(cluster: Cluster) -> Iterator[Finding]:
         gpu: {model: H100, count: 8, memory: 80Gi}
     """
     for at, gpu in _gpus(cluster):
-        known = named(gpu.model, _MODELS)
-        if known and gpu.memory > Quantity.parse(f"{known[0]}Gi"):
+        known = largest(gpu.model)
+        if known and gpu.memory > Quantity.parse(f"{known}Gi"):
             each = Quantity.of(gpu.memory.value // max(gpu.count, 1), binary=True)
-            fits = gpu.count > 1 and each.value <= known[0] * 2**30
-            message = f"one {gpu.model} has at most {known[0]}Gi, and memory is {gpu.memory}"
-            edits = put((*at, "memory"), str(each if fits else f"{known[0]}Gi"))
+            fits = gpu.count > 1 and each.value <= known * 2**30
+            message = f"one {gpu.model} has at most {known}Gi, and memory is {gpu.memory}"
+            edits = put((*at, "memory"), str(each if fits else f"{known}Gi"))
             yield Finding(at=(*at, "memory"), message=message, edits=edits)
-        elif known and gpu.memory.value * 2 < known[0] * 2**30:
-            message = f"one {gpu.model} has up to {known[0]}Gi and never less than half of it; memory is {gpu.memory}"
-            yield Finding(at=(*at, "memory"), message=message, edits=put((*at, "memory"), f"{known[0]}Gi"))
+        # People write `G` and `Gi`: 40G is half of 80Gi as well.
+        elif known and gpu.memory.value * 2 < known * 10**9:
+            message = f"one {gpu.model} has up to {known}Gi and never less than half of it; memory is {gpu.memory}"
+            yield Finding(at=(*at, "memory"), message=message, edits=put((*at, "memory"), f"{known}Gi"))
 
 
 @warning("GEN-NODE-033", "GPU nodes keep other pods off")
@@ -101,8 +92,10 @@ def gpu_tainted(cluster: Cluster) -> Iterator[Finding]:
     untainted = [machine for machine in cluster.gpu_nodes if mixed and not machine.taints]
     for at, (first, *_) in by_place(cluster, untainted, "gpu").items():
         message = f"{first.name} has GPUs and no taint"
-        edits = put((*at[:-2], "taints"), ["nvidia.com/gpu=present:NoSchedule"])
-        yield Finding(at=at, message=message, edits=edits)
+        taint, told = "nvidia.com/gpu=present:NoSchedule", at[0] == "pools" and cluster.pools[first.pool].taints
+        # Its pool has some, and the node says that it has none.
+        edits = () if told else put((*at[:-2], "taints"), [taint])
+        yield Finding(at=at, message=message, fix="" if edits else f"give it the taint {taint}", edits=edits)
 
 
 @rule("GEN-NODE-034", "MIG configurations that there are for the model")
@@ -121,10 +114,9 @@ def mig_configuration(cluster: Cluster) -> Iterator[Finding]:
     for at, gpu in _gpus(cluster):
         if gpu.mig is None or gpu.mig.profile in configurations(gpu):
             continue
-        known = named(gpu.model, _MODELS)
         if profiles(gpu) and not own:
             yield _no_such_configuration((*at, "mig", "profile"), gpu, gpu.mig.profile)
-        elif not gpu.mig.instances and (own or (known and known[1])):
+        elif not gpu.mig.instances and (own or can_be_split(gpu.model)):
             message = f"what {gpu.mig.profile} makes of a node's GPUs is not known"
             fix = "say it with `instances`, as in {1g.10gb: 56}"
             yield Finding(at=(*at, "mig", "profile"), message=message, fix=fix)

@@ -154,8 +154,9 @@ def endpoint_not_one_of_several(cluster: Cluster) -> Iterator[Finding]:
     for machine in cluster.control_plane:
         if machine.address == address and cluster.kubernetes.endpoint.by == "external" and count > 1:
             message = f"the endpoint is {machine.name} alone, one of {count} control-plane nodes"
-            free = f"{free_address(cluster, 'node')}:{cluster.kubernetes.endpoint.port}"
-            fix = f"a load balancer's address, or {free} with by: kube-vip"
+            free = free_address(cluster, "node")
+            moved = f", or {free}:{cluster.kubernetes.endpoint.port} with by: kube-vip" if free else ""
+            fix = f"a load balancer's address{moved}"
             yield Finding(at=ENDPOINT, also=("nodes", machine.index, "address"), message=message, fix=fix)
 
 
@@ -241,7 +242,8 @@ def some_node_untainted(cluster: Cluster) -> Iterator[Finding]:
     if repelling and all(repelling):
         pool = next(iter(cluster.control_plane), cluster.machines[0]).pool
         fix = f"`taints: []` in pool {pool}, or workers without taints"
-        message, edits = "every node has a taint that keeps pods off", put(("pools", pool, "taints"), [])
+        message, own = "every node has a taint that keeps pods off", cluster.pools[pool].taints
+        edits = put(("pools", pool, "taints"), []) if own is None else ()
         yield Finding(at=("pools",), key=True, message=message, fix=fix, edits=edits)
 
 

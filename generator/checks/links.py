@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import count
 
 from generator.checks.places import (
     addresses,
@@ -13,7 +14,8 @@ from generator.checks.places import (
     overrides,
 )
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, put
+from generator.model.finding import Edit, Finding, Path, put
+from generator.model.nodes import Machine, NetworkOverride
 from generator.model.rule import rule, warning
 
 # What switches for data centres forward at most; what ConnectX adapters carry over IPoIB.
@@ -96,9 +98,10 @@ def bond_of_two(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=(*at, "bond"), message=message, fix="add the second device, or remove `bond`")
 
 
-@rule("GEN-NET-034", "a bond has a name of its own and each device once")
+@rule("GEN-NET-034", "a bond has a name of its own, and its devices are in nothing else")
 def bond_named(cluster: Cluster) -> Iterator[Finding]:
-    """`interface` names the bond, and a device belongs to one bond once.
+    """`interface` names the bond, and a device belongs to one bond once: it is neither in another bond nor another
+    network's interface, on no node. Networks share a bond through VLANs.
 
     Wrong:
         interface: eno1
@@ -107,14 +110,79 @@ def bond_named(cluster: Cluster) -> Iterator[Finding]:
         interface: bond0
         bond: [eno1, eno2]
     """
-    networks = cluster.networks.declared
+    networks, told = cluster.networks.declared, set[Path]()
     for name, at, network in overrides(cluster):
         interface = network.interface or (networks[name].interface if name in networks else None)
         if network.bond and (interface is None or interface in network.bond):
-            message = f"the bond of {', '.join(network.bond)} needs a name of its own"
-            yield Finding(at=(*at, "bond"), message=message, edits=put((*at, "interface"), "bond0"))
+            told.add((*at, "bond"))
+            yield _nameless((*at, "bond"), None, network, put((*at, "interface"), _new_bond(cluster)))
         items = ((device, place) for place, device in entries(network.bond, *at, "bond"))
         yield from given_twice(items, "{} is in the bond twice", "name another device")
+    for machine in cluster.machines:
+        for finding in (*_own_names(cluster, machine), *_shared_members(cluster, machine)):
+            if finding.at not in told:
+                told.add(finding.at)
+                yield finding
+
+
+def _nameless(at: Path, also: Path | None, network: NetworkOverride, edits: tuple[Edit, ...]) -> Finding:
+    message = f"the bond of {', '.join(network.bond)} needs a name of its own"
+    return Finding(at=at, also=also, message=message, edits=edits)
+
+
+def _new_bond(cluster: Cluster) -> str:
+    """Return a name that no interface and no bond has."""
+    used = {network.interface.partition(".")[0] for _, _, network in overrides(cluster) if network.interface}
+    return next(name for name in map("bond{}".format, count()) if name not in used)
+
+
+def _carrier(network: NetworkOverride) -> str:
+    """Return the device that carries a network: the bond where it has one, else what its VLAN lies on."""
+    interface = network.interface or ""
+    return (network.vlan and interface.rpartition(".")[0]) or interface
+
+
+def _own_names(cluster: Cluster, machine: Machine) -> Iterator[Finding]:
+    """Yield what is wrong where a node's interface and its bond's devices come from different places, or are tagged."""
+    for name, network in machine.networks.items():
+        if _carrier(network) in network.bond:
+            tag = f".{network.vlan}" if network.vlan else ""
+            interface = network_path(cluster, machine, name, "interface")
+            edits = put(interface, f"{_new_bond(cluster)}{tag}")
+            yield _nameless(network_path(cluster, machine, name, "bond"), interface, network, edits)
+
+
+def _shared_members(cluster: Cluster, machine: Machine) -> Iterator[Finding]:
+    """Yield the devices of a node's bonds that carry something else as well, or lie on their own bond."""
+    interfaces = _interfaces(machine)
+    bonds: dict[str, str] = {}
+    for name, network in machine.networks.items():
+        bond, place = _carrier(network), network_path(cluster, machine, name, "bond")
+        for at, device in entries(network.bond, *place):
+            of, before = interfaces.get(device, name), bonds.setdefault(device, name)
+            other = _carrier(machine.networks[before])
+            if device.startswith(f"{bond}."):
+                message = f"{device} lies on the bond {bond}, and the bond on {device}"
+                yield Finding(at=at, message=message, fix="name the devices themselves")
+            elif of != name:
+                also = network_path(cluster, machine, of, "interface")
+                message = f"{device} is in the bond {bond} and carries the {of} network"
+                fix = f"name another device, or put both networks on {bond} with a `vlan` each"
+                yield Finding(at=at, also=also, message=message, fix=fix)
+            elif other != bond:
+                also = network_path(cluster, machine, before, "bond")
+                message = f"{device} is in two bonds, {other} and {bond}"
+                yield Finding(at=at, also=also, message=message, fix="name another device")
+
+
+def _interfaces(machine: Machine) -> dict[str, str]:
+    """Return the network of each interface, and of each device that carries a tagged one."""
+    found: dict[str, str] = {}
+    for name, network in machine.networks.items():
+        for device in (network.interface, _carrier(network)):
+            if device:
+                found.setdefault(device, name)
+    return found
 
 
 @warning("GEN-NET-035", "one MTU in a network")

@@ -61,11 +61,13 @@ def bgp_neighbours(cluster: Cluster) -> Iterator[Finding]:
         yield Finding(at=BALANCER, key=True, message="announce: bgp names no router in bgp.peers", fix=fix)
     if balancer.announce != "bgp" and balancer.bgp:
         message = f"announce is {balancer.announce}, so nobody is told by BGP"
-        yield Finding(at=(*BALANCER, "bgp"), key=True, message=message, edits=remove((*BALANCER, "bgp")))
-    items = ((str(peer.address), at) for at, peer in entries(peers, *BALANCER, "bgp", "peers"))
-    for router, at, first in repeats(items):
+        fix = "say `announce: bgp`, or remove `bgp`"
+        yield Finding(at=(*BALANCER, "bgp"), key=True, message=message, fix=fix)
+    given = dict(entries(peers, *BALANCER, "bgp", "peers"))
+    for router, at, first in repeats((str(peer.address), at) for at, peer in given.items()):
         place, other = (*at, "address"), (*first, "address")
-        yield Finding(at=place, also=other, message=f"the router {router} is listed twice", edits=remove(at))
+        fix, edits = ("remove one", remove(at)) if given[at] == given[first] else ("keep the one that is meant", ())
+        yield Finding(at=place, also=other, message=f"the router {router} is listed twice", fix=fix, edits=edits)
 
 
 @rule("GEN-NET-027", "addresses told by BGP lie outside the node network")
@@ -80,7 +82,7 @@ def told_outside_node_network(cluster: Cluster) -> Iterator[Finding]:
         loadBalancer: {range: 10.50.0.0/27, announce: bgp}
     """
     balancer, cidr = cluster.networks.load_balancer, cluster.networks.node.cidr
-    if balancer and balancer.announce == "bgp" and balancer.range.first <= cidr[-1] and cidr[0] <= balancer.range.last:
+    if balancer and balancer.announce == "bgp" and balancer.range.meets(cidr):
         message = f"the range {balancer.range} is in the node network {cidr}, and is told by BGP"
         fix = "take addresses outside the node network, which your router knows from nobody else"
         yield Finding(at=RANGE, also=("networks", "node", "cidr"), message=message, fix=fix)
@@ -177,6 +179,6 @@ def range_apart(cluster: Cluster) -> Iterator[Finding]:
         return
     own, between = balancer.range, [each for each in blocks(cluster) if each.cidr != node]
     for name, at, cidr in (*between, *pods(cluster), *services(cluster)):
-        if isinstance(cidr, IPv4Network) and own.first <= cidr[-1] and cidr[0] <= own.last:
+        if isinstance(cidr, IPv4Network) and own.meets(cidr):
             message = f"the range {own} overlaps {name} {cidr}"
             yield Finding(at=RANGE, also=at, message=message, fix="take a range outside all networks but the node's")

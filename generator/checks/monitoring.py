@@ -7,7 +7,7 @@ from generator.checks.places import entries, meant
 from generator.checks.tiers import CEPH, block_classes, default_classes, storage_classes
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, in_words, put
-from generator.model.monitoring import Alert, http_port
+from generator.model.monitoring import Alert, http_port, seconds
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
 
@@ -18,7 +18,6 @@ _CHANNELS = {
     "slack": (r"[#@][\w.-]+|[CDGU][A-Z0-9]{6,}", "as in #ml-oncall, @name or the channel's id"),
     "mattermost": (r"[\w.-]+/[#@][\w.-]+|[a-z0-9]{26}", "as in team/#alerts, team/@name or the channel's id"),
 }
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def _alerts(cluster: Cluster) -> list[tuple[Path, Alert]]:
@@ -147,14 +146,9 @@ def told_at_once(cluster: Cluster) -> Iterator[Finding]:
         message = "Zabbix sees problems and tells nobody: there are no alerts"
         yield Finding(at=ZABBIX, key=True, message=message, fix="add `alerts`")
     elif zabbix and all(alert.after for alert in zabbix.alerts):
-        first = min(zabbix.alerts, key=lambda alert: _seconds(alert.after or "0s"))
+        first = min(zabbix.alerts, key=lambda alert: seconds(alert.after or "0s"))
         message = f"nobody is told of a problem before {first.after}"
         yield Finding(at=(*ZABBIX, "alerts"), message=message, fix="an alert without `after`")
-
-
-def _seconds(duration: str) -> int:
-    # Python refuses to read thousands of digits.
-    return int(duration[:-1][:18]) * _SECONDS[duration[-1]]
 
 
 @warning("GEN-MON-007", "samples are kept for a while")
@@ -167,7 +161,7 @@ def retention(cluster: Cluster) -> Iterator[Finding]:
         prometheus: {retention: 30d}
     """
     prometheus = cluster.monitoring.prometheus
-    if prometheus and _seconds(prometheus.retention) < 86400:
+    if prometheus and seconds(prometheus.retention) < 86400:
         message = f"samples are kept for {prometheus.retention} only"
         edits = put((*PROMETHEUS, "retention"), f"{max(1, int(prometheus.retention[:-1][:4]))}d")
         yield Finding(at=(*PROMETHEUS, "retention"), message=message, edits=edits)

@@ -22,7 +22,7 @@ from generator.checks.places import (
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put
 from generator.model.rule import rule, warning
-from generator.spec.near import suggest
+from generator.spec.near import misnamed, suggest
 
 # Names that /etc/hosts gives to the machine itself, and the one by which pods call the API server.
 RESERVED = frozenset(
@@ -213,15 +213,13 @@ def pool_used(cluster: Cluster) -> Iterator[Finding]:
     Right:
         - {name: gpu-13, pool: gpu-inference, address: 10.10.0.113}
     """
-    used = {node.pool for node in cluster.nodes}
-    unknown = used - cluster.pools.keys()
-    for name in cluster.pools if used else ():
-        if name not in used:
-            at, message = ("pools", name), f"no node is in pool {name}"
-            fix = suggest(name, sorted(unknown), "remove the pool, or add its nodes")
-            wanted = meant(at, name, sorted(unknown), key=True)
-            cause = f"pool {wanted[0].value} is not described" if wanted else ""
-            yield Finding(at=at, key=True, message=message, fix=fix, edits=wanted, cause=cause)
+    used = sorted({node.pool for node in cluster.nodes})
+    for name, unknown in misnamed(cluster.pools, used) if used else ():
+        at, message = ("pools", name), f"no node is in pool {name}"
+        fix = suggest(name, unknown, "remove the pool, or add its nodes")
+        wanted = meant(at, name, unknown, key=True)
+        cause = f"pool {wanted[0].value} is not described" if wanted else ""
+        yield Finding(at=at, key=True, message=message, fix=fix, edits=wanted, cause=cause)
 
 
 @rule("GEN-NODE-010", "more hardware than is reserved")

@@ -9,16 +9,11 @@ from generator.checks.tiers import OBJECTS, buckets, disks, idle_disks, server_p
 from generator.model.capacity import objects_usable
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, remove
-from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
 
 POOL: Path = (*OBJECTS, "pool")
 # Nobody may pull from these any more (facts: storage 0).
 _GONE = re.compile(r"(docker\.io/|index\.docker\.io/)?minio/|quay\.io/minio/")
-
-
-def _drives(machine: Machine) -> int:
-    return sum(disk.count for disk in machine.disks_for("objects"))
 
 
 @rule("GEN-OBJ-003", "as many drives on each node of MinIO")
@@ -32,10 +27,10 @@ def drives_alike(cluster: Cluster) -> Iterator[Finding]:
         # nas-1 to nas-4 with 16 drives
     """
     for place, pool in server_pools(cluster):
-        machines = cluster.in_pools(pool)
-        usual = next((count for count, _ in Counter(_drives(machine) for machine in machines).most_common(1)), 0)
-        for machine in machines:
-            if 0 < (count := _drives(machine)) != usual > 0:
+        counts = [(machine, machine.drive_count("objects")) for machine in cluster.in_pools(pool)]
+        usual = next((each for each, _ in Counter(count for _, count in counts).most_common(1)), 0)
+        for machine, count in counts:
+            if 0 < count != usual > 0:
                 message = f"{machine.name} has {count} drives for MinIO, and other nodes have {usual}"
                 at = hardware_path(cluster, machine, "disks")
                 yield Finding(at=at, also=place, message=message, fix=f"have {usual}")
@@ -71,7 +66,7 @@ def drives_present(cluster: Cluster) -> Iterator[Finding]:
         disks: [{use: objects, model: ST24000NM000H-3KS103, count: 16, size: 24T, class: hdd}]
     """
     for place, pool in server_pools(cluster):
-        without = [machine for machine in cluster.in_pools(pool) if not _drives(machine)]
+        without = [machine for machine in cluster.in_pools(pool) if not machine.disks_for("objects")]
         for at, (first, *_) in by_place(cluster, without, "disks").items():
             where = at if first.hardware.disks else at[:-1]
             message = f"{first.name} has no disks with `use: objects`"

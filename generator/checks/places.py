@@ -9,6 +9,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Edit, Finding, Path, put, remove, rename
 from generator.model.nodes import Machine, NetworkOverride, Node, Pool
 from generator.model.quantity import Quantity
+from generator.model.served import numbers
 from generator.spec.near import near
 
 Key = TypeVar("Key", bound=Hashable)
@@ -194,6 +195,17 @@ def by_place(cluster: Cluster, machines: Iterable[Machine], field: str) -> dict[
     for machine in machines:
         found.setdefault(hardware_path(cluster, machine, field), []).append(machine)
     return found
+
+
+def old_kernels(cluster: Cluster, oldest: tuple[int, ...]) -> Iterator[tuple[Path, Machine]]:
+    """Yield each place that gives nodes a kernel before `oldest`, with the first of these nodes."""
+    seen = set[Path]()
+    for machine in cluster.machines:
+        own = cluster.nodes[machine.index].kernel
+        at: Path = ("nodes", machine.index, "kernel") if own else ("pools", machine.pool, "kernel")
+        if machine.kernel and numbers(machine.kernel) < oldest and at not in seen:
+            seen.add(at)
+            yield at, machine
 
 
 def network_path(cluster: Cluster, machine: Machine, network: str, field: str) -> Path:

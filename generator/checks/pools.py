@@ -61,11 +61,15 @@ def label_allowed(cluster: Cluster) -> Iterator[Finding]:
     Right:
         labels: {example.org/role: gpu}
     """
+    taken = {at for at, _ in _labels(cluster)}
     for at, key in _labels(cluster):
         if owner := _owner(key):
             message = f"the label {key} belongs to {owner}"
             own = f"{cluster.site.domain}/{key.split('/')[-1]}"
             fix, edits = ("use `rack`", ()) if key == RACK else (own, rename(at, own))
+            if edits and (*at[:-1], own) in taken:
+                fix, edits = f"a name of your own; {own} is given", ()
+            taken.add((*at[:-1], own))
             yield Finding(at=at, key=True, message=message, fix=fix, edits=edits)
 
 
@@ -91,9 +95,9 @@ def taint_syntax(cluster: Cluster) -> Iterator[Finding]:
             fix = "as in nvidia.com/gpu=present:NoSchedule"
             yield Finding(at=at, message=f"the taint {taint} has a wrong key or value", fix=fix)
         elif taint.key.startswith("node.kubernetes.io/"):
-            own = f"{cluster.site.domain}/{taint.key.split('/')[-1]}:{taint.effect}"
+            own = Taint(f"{cluster.site.domain}/{taint.key.split('/')[-1]}", taint.value, taint.effect)
             message = f"the taint {taint} is set and removed by Kubernetes itself"
-            yield Finding(at=at, message=message, edits=put(at, own))
+            yield Finding(at=at, message=message, edits=put(at, str(own)))
 
 
 @rule("GEN-NODE-023", "a taint once")

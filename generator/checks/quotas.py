@@ -10,7 +10,7 @@ from generator.model.finding import Edit, Finding, Path, put, remove
 from generator.model.gpus import GPU, MIG, quota_devices
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
-from generator.spec.near import suggest
+from generator.spec.near import misnamed, suggest
 
 
 @rule("GEN-TEAM-001", "quotas on pools that exist")
@@ -23,14 +23,13 @@ def pools_known(cluster: Cluster) -> Iterator[Finding]:
         - {name: vision, quotas: {gpu-training: {gpus: 8}}}
     """
     for at, team in entries(cluster.teams, "teams"):
-        for pool in team.quotas:
-            if pool not in cluster.pools:
-                message = f"team {team.name} has a quota on pool {pool}, which is not described"
-                fix = suggest(pool, cluster.pools, f"one of {', '.join(cluster.pools)}")
-                where = (*at, "quotas", pool)
-                edits = meant(where, pool, cluster.pools, key=True)
-                cause = f"pool {pool} is not described"
-                yield Finding(at=where, key=True, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
+        for pool, free in misnamed(team.quotas, cluster.pools):
+            message = f"team {team.name} has a quota on pool {pool}, which is not described"
+            fix = suggest(pool, free, f"one of {', '.join(cluster.pools)}")
+            where = (*at, "quotas", pool)
+            edits = meant(where, pool, free, key=True)
+            cause = f"pool {pool} is not described"
+            yield Finding(at=where, key=True, also=("pools",), message=message, fix=fix, edits=edits, cause=cause)
 
 
 @rule("GEN-TEAM-002", "quotas that the hardware can give")
@@ -50,7 +49,7 @@ def quotas_fit(cluster: Cluster) -> Iterator[Finding]:
     for pool, owners in by_pool(cluster).items():
         capacity = flavor_capacity(cluster, pool)
         whose = f"of pool {pool}, whose {len(cluster.in_pools(pool))} nodes give"
-        # Without GPUs a share has none, so what was asked for is counted as it stands.
+        # All teams of a pool are counted in what its nodes offer.
         for what in owners[0].amounts:
             total, most = sum(owned.amounts[what] for owned in owners), counted(capacity, what)
             if total > most:

@@ -127,7 +127,11 @@ def names_good(cluster: Cluster) -> Iterator[Finding]:
     """
     items = [(backup.name, (*at, "name")) for at, backup in entries(cluster.backups, "backups")]
     yield from given_twice(items, "two backups are named {}", "rename one")
+    taken = {name for name, _ in items}
     for name, at in items:
         if len(name) > LONGEST:
             message = f"the name has {len(name)} characters, and a backup's may have {LONGEST}"
-            yield Finding(at=at, message=message, edits=put(at, name[:LONGEST].rstrip("-")))
+            short = name[:LONGEST].rstrip("-")
+            fix, edits = (f"a shorter one; {short} is given", ()) if short in taken else ("", put(at, short))
+            taken.add(short)
+            yield Finding(at=at, message=message, fix=fix, edits=edits)

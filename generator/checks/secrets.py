@@ -35,8 +35,8 @@ _KEYS = r"(?i)(?:password|passwd|passphrase|token|apikey|api_key|clientsecret|cl
 
 @rule("GEN-SITE-020", "no secrets in the cluster file")
 def no_secrets(cluster: Cluster) -> Iterator[Finding]:
-    """The file is in Git, and what was in Git once stays in its history. Secrets are given to `gen bootstrap`, or
-    by operators, and named here.
+    """The file is in Git, and what was in Git once stays in its history. Secrets are made in the cluster, by
+    the steps of `clusters/<cluster>/bootstrap/README.md` or by operators, and named here.
 
     Wrong:
         components: {kube-prometheus-stack: {values: {grafana: {adminPassword: <password>}}}}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.checks.places import listed_twice, meant
 from generator.checks.tiers import server_pools
-from generator.model.capacity import ErasureSet, erasure_set
+from generator.model.capacity import erasure_set, objects_drives
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 from generator.model.rule import rule
@@ -50,12 +50,6 @@ def enough_nodes(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(at=at, also=("pools", pool), message=message, fix=fix)
 
 
-def _laid_out(cluster: Cluster, pool: str) -> tuple[int, int, ErasureSet | None]:
-    machines = cluster.in_pools(pool)
-    drives = min((sum(disk.count for disk in machine.disks_for("objects")) for machine in machines), default=0)
-    return len(machines), drives, erasure_set(len(machines), drives) if drives else None
-
-
 @rule("GEN-OBJ-012", "erasure sets that keep two lost nodes' data, alike in all server pools")
 def sets_alike(cluster: Cluster) -> Iterator[Finding]:
     """MinIO makes erasure sets of up to 16 drives that lie alike on all nodes of a pool; with 17 nodes of one drive
@@ -71,7 +65,8 @@ def sets_alike(cluster: Cluster) -> Iterator[Finding]:
     """
     first = 0
     for at, pool in server_pools(cluster):
-        nodes, drives, found = _laid_out(cluster, pool)
+        nodes, drives = len(cluster.in_pools(pool)), objects_drives(cluster, pool)
+        found = erasure_set(nodes, drives)
         size = found.drives if found else 0
         if nodes < _FEWEST or not drives:
             continue

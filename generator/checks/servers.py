@@ -15,6 +15,9 @@ KNOWN_SERVERS = frozenset(
     {"bitbucket.org", "github.com", "gitlab.com", "ssh.dev.azure.com", "ssh.github.com", "vs-ssh.visualstudio.com"}
 )
 REPOSITORY: Path = ("repository", "url")
+HOST, EXAMPLE = r"[\w.-]+(:\d+)?", "registry.example.org:5000"
+# `/v2` is where a registry's API begins, and no part of an image's name.
+SERVED = rf"{HOST}(/(?!v2(/|$))[\w./-]+)?"
 
 
 def urls(cluster: Cluster) -> Iterator[tuple[Path, str]]:
@@ -28,6 +31,7 @@ def urls(cluster: Cluster) -> Iterator[tuple[Path, str]]:
         ("site", "manifests"): site.manifests,
         ("site", "oidc", "issuer"): site.oidc.issuer if site.oidc else None,
         ("monitoring", "zabbix", "mattermost"): zabbix.mattermost if zabbix else None,
+        ("monitoring", "zabbix", "heartbeat"): zabbix.heartbeat if zabbix else None,
     }
     yield from ((at, url) for at, url in given.items() if url)
     for at, mirror in entries(site.mirrors, "site", "mirrors"):
@@ -61,14 +65,14 @@ def urls_encrypted(cluster: Cluster) -> Iterator[Finding]:
     """
     for at, url in urls(cluster):
         if url.startswith("http://") and "proxy" not in at and "oidc" not in at:
-            edits = put(at, f"https://{url.removeprefix('http://').rpartition('@')[2]}")
+            edits = put(at, _without_credentials(f"https://{url.removeprefix('http://')}"))
             yield Finding(at=at, message=f"{'.'.join(map(str, at))} is not encrypted", edits=edits)
 
 
 @rule("GEN-SITE-005", "no credentials in addresses")
 def no_credentials(cluster: Cluster) -> Iterator[Finding]:
     """The cluster file is in Git, and what is in Git is not secret any more. Credentials go into Secrets, which
-    `gen bootstrap` asks for.
+    the steps of `clusters/<cluster>/bootstrap/README.md` make.
 
     Wrong:
         repository: {url: https://<user>:<password>@git.example.org/clusters.git}
@@ -154,7 +158,8 @@ def oidc_over_tls(cluster: Cluster) -> Iterator[Finding]:
 
 @rule("GEN-SITE-015", "a registry has one mirror")
 def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
-    """An image is rewritten to one place; a registry is a host, and its mirror another.
+    """An image is rewritten to one place; a registry is a host, and its mirror another, alone or with a path
+    that images have there. `/v2`, where its API begins, is not of that: nodes' files add it behind the host.
 
     Wrong:
         - {registry: docker.io, mirror: a.example.org}
@@ -164,21 +169,29 @@ def mirrors_unique(cluster: Cluster) -> Iterator[Finding]:
     """
     mirrors = entries(cluster.site.mirrors, "site", "mirrors")
     items = ((each.registry, (*at, "registry")) for at, each in mirrors)
+    given = dict(mirrors)
     for registry, at, first in repeats(items):
-        message, edits = f"two mirrors for {registry}", remove(at[:-1])
-        yield Finding(at=at, also=first, message=message, fix="remove one", edits=edits)
-    host, example = r"[\w.-]+(:\d+)?", "as in docker.io or registry.example.org:5000"
+        same = given[at[:-1]] == given[first[:-1]]
+        fix, edits = ("remove one", remove(at[:-1])) if same else ("keep the one that is meant", ())
+        yield Finding(at=at, also=first, message=f"two mirrors for {registry}", fix=fix, edits=edits)
     for at, each in mirrors:
-        if not re.fullmatch(host, each.registry):
-            yield Finding(at=(*at, "registry"), message=f"`{each.registry}` is not a registry's host", fix=example)
-        if not re.fullmatch(rf"{host}(/[\w./-]+)?", each.mirror):
-            message, where = f"`{each.mirror}` is not a registry's host", (*at, "mirror")
-            plain = re.sub(r"^https?://(?:[^/@]*@)?|/+$", "", each.mirror)
-            edits = put(where, plain) if re.fullmatch(rf"{host}(/[\w./-]+)?", plain) else ()
-            yield Finding(at=where, message=message, fix="" if edits else f"{example}/docker", edits=edits)
+        if not re.fullmatch(HOST, each.registry):
+            message = f"`{each.registry}` is not a registry's host"
+            yield Finding(at=(*at, "registry"), message=message, fix=f"as in docker.io or {EXAMPLE}")
+        if not re.fullmatch(SERVED, each.mirror):
+            yield _not_served((*at, "mirror"), each.mirror)
         if each.registry == each.mirror:
             message = f"{each.registry} would be its own mirror"
             yield Finding(at=(*at, "mirror"), message=message, edits=remove(at))
+
+
+def _not_served(at: Path, mirror: str) -> Finding:
+    """Tell that a mirror is more than a host and a path, and offer what is left without scheme, user and `v2`."""
+    plain = re.sub(r"^https?://(?:[^/@]*@)?|/+$", "", mirror)
+    plain = re.sub(rf"^({HOST})/v2(?=/|$)", r"\1", plain)
+    edits = put(at, plain) if re.fullmatch(SERVED, plain) else ()
+    message = f"`{mirror}` is not a registry's host, alone or with a path that images have there"
+    return Finding(at=at, message=message, fix="" if edits else f"as in {EXAMPLE}/docker", edits=edits)
 
 
 @rule("GEN-SITE-016", "one name or network in an entry of noProxy")

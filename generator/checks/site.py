@@ -11,7 +11,7 @@ from generator.checks.places import entries, listed_twice, meant, repeats
 from generator.components import CATALOGUE
 from generator.components.cilium import INGRESS_CLASS
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, put, remove
+from generator.model.finding import Edit, Finding, Path, put, remove
 from generator.model.rule import rule, warning
 from generator.spec.near import suggest
 
@@ -117,9 +117,19 @@ def hosts_unique(cluster: Cluster) -> Iterator[Finding]:
         zabbix: {host: zabbix.ml.example.org}
         prometheus: {host: grafana.ml.example.org}
     """
+    taken = {host for _, host in hosts(cluster)}
     for host, at, first in repeats((host, at) for at, host in hosts(cluster)):
         message = f"two services have the host {host}"
-        yield Finding(at=at, also=first, message=message, edits=put(at, f"{at[-2]}.{cluster.site.domain}"))
+        fix, edits = _other_host(cluster, at, f"{at[-2]}.{cluster.site.domain}", taken)
+        yield Finding(at=at, also=first, message=message, fix=fix, edits=edits)
+
+
+def _other_host(cluster: Cluster, at: Path, host: str, taken: set[str]) -> tuple[str, tuple[Edit, ...]]:
+    """Return the change to this host, unless another service has it or is offered it: it is taken from now on."""
+    if host in taken:
+        return f"a name of its own below {cluster.site.domain}; {host} is given", ()
+    taken.add(host)
+    return "", put(at, host)
 
 
 @rule("GEN-SITE-019", "services are reached by names")
@@ -149,12 +159,12 @@ def hosts_in_domain(cluster: Cluster) -> Iterator[Finding]:
         # and
         zabbix: {host: zabbix.ml.example.org}
     """
-    domain = cluster.site.domain
+    domain, taken = cluster.site.domain, {host for _, host in hosts(cluster)}
     for at, host in hosts(cluster):
         if not host.endswith(f".{domain}"):
             message = f"the host {host} is outside the domain {domain}"
-            edits = put(at, f"{host.partition('.')[0]}.{domain}")
-            yield Finding(at=at, also=("site", "domain"), message=message, edits=edits)
+            fix, edits = _other_host(cluster, at, f"{host.partition('.')[0]}.{domain}", taken)
+            yield Finding(at=at, also=("site", "domain"), message=message, fix=fix, edits=edits)
 
 
 @warning("GEN-SITE-012", "hosts need an ingress class")

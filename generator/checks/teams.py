@@ -37,11 +37,13 @@ def names_free(cluster: Cluster) -> Iterator[Finding]:
     Right:
         - {name: observability, ...}
     """
+    given = {team.name for team in cluster.teams}
     for at, team in entries(cluster.teams, "teams"):
         if team.name in NAMESPACES or team.name.startswith("kube-"):
             message = f"the namespace {team.name} is not a team's: the system uses it"
-            where = (*at, "name")
-            yield Finding(at=where, message=message, edits=put(where, f"team-{team.name}"))
+            where, other = (*at, "name"), f"team-{team.name}"
+            fix, edits = (f"another name; {other} is given", ()) if other in given else ("", put(where, other))
+            yield Finding(at=where, message=message, fix=fix, edits=edits)
 
 
 @rule("GEN-TEAM-022", "a member is a group or a user")

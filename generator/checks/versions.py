@@ -10,7 +10,7 @@ from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.finding import Finding, put, remove
 from generator.model.rule import rule, warning
 from generator.model.served import minor_of
-from generator.spec.near import suggest
+from generator.spec.near import misnamed, suggest
 
 MOST_OF_A_RELEASE = 53
 """Characters in the name of a Helm release: Helm refuses more."""
@@ -51,11 +51,10 @@ def known_component(cluster: Cluster) -> Iterator[Finding]:
     Right:
         components: {rook-ceph: {sync: manual}}
     """
-    for name in cluster.components:
-        if name not in COMPONENTS:
-            fix = suggest(name, COMPONENTS, f"one of {', '.join(sorted(COMPONENTS))}")
-            at, message = ("components", name), f"there is no component {name}"
-            yield Finding(at=at, key=True, message=message, fix=fix, edits=meant(at, name, COMPONENTS, key=True))
+    for name, free in misnamed(cluster.components, COMPONENTS):
+        fix = suggest(name, free, f"one of {', '.join(sorted(COMPONENTS))}")
+        at, message = ("components", name), f"there is no component {name}"
+        yield Finding(at=at, key=True, message=message, fix=fix, edits=meant(at, name, free, key=True))
 
 
 def known_versions(name: str) -> tuple[Version, ...]:
@@ -117,8 +116,7 @@ def settings_in_use(cluster: Cluster) -> Iterator[Finding]:
     for name in cluster.components:
         if name in reasons:
             message = f"the cluster has no {name}: {reasons[name]}"
-            at, fix = ("components", name), "remove it, or ask for the component"
-            yield Finding(at=at, key=True, message=message, fix=fix, edits=remove(at))
+            yield Finding(at=("components", name), key=True, message=message, fix="ask for it, or remove the settings")
 
 
 @rule("GEN-COMP-002", "an adopted release has a name of its own")

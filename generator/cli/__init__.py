@@ -4,10 +4,11 @@ import gc
 import os
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,20 +22,50 @@ if TYPE_CHECKING:
 BUG = 70
 VERBS = {
     "check": "Check cluster files and report everything that is wrong with them.",
+    "commit": "Render, check and commit a change, with a message that says what it does; push it.",
     "completion": "Print the completion script for a shell.",
     "diff": "Tell what a change does to the running clusters.",
     "doctor": "Tell what gen needs on this machine and in this repository, and what is missing.",
     "explain": "Explain a finding's code, or where a value of a cluster comes from.",
     "images": "List every image of the clusters, with digests; check that all come from the mirror.",
     "init": "Begin a repository, or add a cluster to it.",
+    "node": "Add, remove, replace or change nodes in a cluster file, line by line.",
+    "pool": "Add a pool and its nodes to a cluster file, line by line.",
     "render": "Write the repository that Argo CD syncs from the cluster files.",
+    "report": "Show a cluster as it is: racks, switches, storage, quotas, waves, images.",
     "schema": "Print the JSON Schema of the cluster file.",
     "vendor": "Inflate charts and upstream manifests into the repository, with digests locked.",
 }
 
 
+class PipeError(Exception):
+    """Somebody who read along went away: `gone`, which click itself would take for a failure of the verb."""
+
+    def __init__(self, gone: BrokenPipeError) -> None:
+        super().__init__()
+        self.gone = gone
+
+
+@contextmanager
+def _past_click() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise PipeError(error) from error
+
+
 class Verbs(click.Group):
     """Imports a verb's module only when it is called: `--help` and completion must be instant."""
+
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        """Read the words that were typed; `--help` is printed here."""
+        with _past_click():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the verb."""
+        with _past_click():
+            return super().invoke(ctx)
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Return the verbs."""
@@ -67,8 +98,8 @@ class Verbs(click.Group):
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             from generator.spec.near import suggest  # noqa: PLC0415 - only when it is needed
 
-            hint = suggest(args[0], VERBS, "", "`{}`")
-            ctx.fail(f"there is no command `{args[0]}`" + (f"; {hint}" if hint else ""))
+            hint = suggest(args[0], VERBS, f"there are {', '.join(VERBS)}", "`{}`")
+            ctx.fail(f"there is no command `{args[0]}`; {hint}")
         if ctx.resilient_parsing and args and args[0] in VERBS:
             from generator.cli.completing import stand_in  # noqa: PLC0415 - only when it is needed
 
@@ -124,10 +155,8 @@ def run(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         say("gen: stopped", err=True)
         return 130
-    except BrokenPipeError:
-        # The reader of a pipe went away (`gen check | head`): not worth a word.
-        sys.stderr.close()
-        return 141
+    except PipeError as error:
+        return _unread() if _printing(error.gone) else _bug()
     except Exception as error:  # noqa: BLE001 - the last resort: a bug of ours, told as one
         return _unforeseen(error)
     return code if isinstance(code, int) else 0
@@ -136,7 +165,21 @@ def run(arguments: list[str]) -> int:
 def _unforeseen(error: Exception) -> int:
     if isinstance(error, ModuleNotFoundError):
         return _missing(error)
+    if isinstance(error, FileNotFoundError) and _homeless():
+        say("gen: the current folder is not there any more; go to one that is (`cd`), or name one with -C", err=True)
+        return 2
     return _unwritten(error) if isinstance(error, OSError) and _printing(error) else _bug()
+
+
+def _homeless() -> bool:
+    """Tell whether the current folder was removed or moved away below this process."""
+    from pathlib import Path  # noqa: PLC0415 - only when it is needed
+
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _printing(error: OSError) -> bool:
@@ -147,13 +190,28 @@ def _printing(error: OSError) -> bool:
     return innermost.f_code is click.echo.__code__
 
 
+def _unread() -> int:
+    """End as programs do whose reader went away (`gen check | head`): not worth a word."""
+    _write_no_more()
+    return 141
+
+
 def _unwritten(error: OSError) -> int:
-    """Tell that nobody will read what was to be printed, and keep the interpreter from telling it once more."""
+    """Tell that nobody will read what was to be printed."""
     with suppress(OSError):  # where standard error is full as well, there is nobody to tell
         say(f"gen: standard output could not be written: {error.strerror}", err=True)
-    with suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _write_no_more()
     return 2
+
+
+def _write_no_more() -> None:
+    """Keep the interpreter from telling at its end, once more, what could not be written."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+            continue
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _missing(error: ModuleNotFoundError) -> int:

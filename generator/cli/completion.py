@@ -11,8 +11,11 @@ from generator.cli.terminal import say
 def command(shell: str) -> None:
     """Print the completion script for a shell.
 
-    For bash: gen completion bash > ~/.local/share/bash-completion/completions/gen
-    """
+    \b
+    bash    gen completion bash > ~/.local/share/bash-completion/completions/gen
+    zsh     gen completion zsh > ~/.zfunc/_gen    with ~/.zfunc in your fpath
+    fish    gen completion fish > ~/.config/fish/completions/gen.fish
+    """  # noqa: D301 - click's own mark for lines that must not be wrapped
     from generator.cli import cli  # noqa: PLC0415 - it imports this module
 
     kind = get_completion_class(shell)

@@ -8,7 +8,7 @@ from generator.cli.options import ROOT, root_of
 from generator.cli.terminal import bold, say, styled
 from generator.errors import UsageError
 from generator.model.rule import Explained, explained
-from generator.spec.near import did_you_mean, nearest
+from generator.spec.near import did_you_mean, nearest, suggest
 
 CHANGES = "GEN-CHG-"
 """How the codes begin of what changes mean, which are no findings."""
@@ -28,27 +28,34 @@ def command(code: str | None, path: str | None, directory: Path, *, codes: bool)
     gen explain --codes GEN-NET            all codes of a family, each with what must hold
     gen explain ml50 kubernetes.maxPods    the value, and the line that gives it or gen's default
     gen explain ml50 nodes.gpu-01          all values that count for a node, and where each comes from
-    gen explain ml50 ''                    the sections
+    gen explain ml50 nodes                 the nodes, each with its line
+    gen explain ml50                       the sections
     """  # noqa: D301 - click's own mark for lines that must not be wrapped
     if codes:
         _list(code or "")
         return
     if code is None:
         raise UsageError("say what: gen explain GEN-NET-004, or gen explain CLUSTER PATH; --codes lists the codes")
-    if path is None:
-        if code.upper().startswith(CHANGES):
-            _show_change(code.upper())
-            return
-        if not code.upper().startswith("GEN-"):
-            raise UsageError(f"`{code}` is not a code; for a value say where: gen explain {code} kubernetes.podCIDR")
+    if path is None and code.upper().startswith(CHANGES):
+        _show_change(code.upper())
+        return
+    if path is None and code.upper().startswith("GEN-"):
         explained = _known(code.upper())
         if not explained.text:
             raise UsageError("explanations are docstrings, which this Python leaves out: run gen without -OO")
         _show(explained)
         return
-    from generator.repository.origin import origin  # noqa: PLC0415 - the other half of this verb
+    _show_value(root_of(directory), code, path or "")
 
-    say(origin(root_of(directory), code, path))
+
+def _show_value(root: Path, cluster: str, path: str) -> None:
+    from generator.repository.origin import origin  # noqa: PLC0415 - as above
+    from generator.repository.places import names  # noqa: PLC0415 - the other half of this verb
+
+    if cluster not in (known := names(root)):
+        hint = suggest(cluster, [*known, *explanations()], f"clusters here: {', '.join(known) or 'none'}")
+        raise UsageError(f"`{cluster}` is neither a code nor a cluster; {hint}")
+    say(origin(root, cluster, path))
 
 
 def _list(beginning: str) -> None:

@@ -9,6 +9,7 @@ import click
 from generator.errors import UsageError
 from generator.repository.git_folder import locate
 from generator.repository.places import find_root
+from generator.repository.plan import Change
 
 CLUSTER = click.option(
     "--cluster", "clusters", metavar="NAME", multiple=True, help="Only this cluster; may be repeated. Default: all."
@@ -22,14 +23,38 @@ ROOT = click.option(
 )
 
 
+SINCE = click.option(
+    "--since", metavar="BASE", help="Only the clusters that what was committed since this commit reaches."
+)
+
+
+def narrowed(root: Path, clusters: tuple[str, ...], since: str | None) -> tuple[str, ...] | None:
+    """Return the clusters that somebody asks about, none for all of them; None where nothing of theirs differs since
+    a commit. Raises UsageError.
+    """
+    if since is None:
+        return clusters
+    from generator.repository.since import affected  # noqa: PLC0415 - it imports Git
+
+    found = affected(root, since)
+    if found is None:
+        return clusters
+    return tuple(name for name in found if not clusters or name in clusters) or None
+
+
 def root_of(directory: Path) -> Path:
     """Return the root of the repository that holds `directory`."""
     return find_root(directory.absolute())
 
 
-def after_writing(root: Path) -> str:
-    """Return the line that says what comes after files were written: Argo CD reads what is committed."""
-    return f"next: {'git diff, then commit' if locate(root) else 'git init, then commit: Argo CD reads Git'}"
+def after_writing(root: Path, changes: Iterable[Change]) -> str:
+    """Return the line that says what comes after files were written: Argo CD reads what is committed, and Git neither
+    shows nor commits new files that it was not told of.
+    """
+    if not locate(root):
+        return "next: git init, git add --all, then commit: Argo CD reads Git"
+    new = any(change.kind == "create" for change in changes)
+    return f"next: {'git add --all, git diff --staged' if new else 'git diff'}, then commit"
 
 
 def discarded(root: Path, paths: Iterable[str]) -> set[str]:

@@ -15,6 +15,7 @@ from generator.model.cluster import cluster_file
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.hand_edits import refusals
+from generator.repository.plan import Change
 from generator.upstream.charts import FetchOptions
 from generator.upstream.download import sources
 from generator.upstream.findings import grouped
@@ -94,7 +95,9 @@ def command(  # noqa: PLR0913 - the verb's options
     )
     report = vendor(root, change.loaded, options, _progress(), lambda text: say(text, err=True))
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
-    show(root, report, options, change.told, perf_counter() - begun)
+    show(report, options, change.told, perf_counter() - begun)
+    if (wrote := _wrote(report, options)) and output != "json":
+        say(after_writing(root, wrote))
     return int(bool(report.findings) or report.refused or (only_check and bool(report.differing)))
 
 
@@ -110,7 +113,7 @@ def _progress() -> Callable[[str], None]:
     return lambda text: say(f"  {text}", err=True) if watched else None
 
 
-def _show(root: Path, report: Report, options: Options, told: Sequence[str], seconds: float) -> None:
+def _show(report: Report, options: Options, told: Sequence[str], seconds: float) -> None:
     for text in told:
         say(text)
     for did in report.did:
@@ -122,7 +125,7 @@ def _show(root: Path, report: Report, options: Options, told: Sequence[str], sec
         say(f"note: {text}", err=True)
     for text in _problems(report, options):
         say(text, err=True)
-    say(_summary(root, report, options, seconds))
+    say(_summary(report, options, seconds))
 
 
 def _line(did: Vendored, *, failed: bool) -> str:
@@ -177,7 +180,7 @@ def _problems(report: Report, options: Options) -> Iterator[str]:
             yield f"... and {len(report.differing) - LISTED} more (all of them: --output json)"
 
 
-def _summary(root: Path, report: Report, options: Options, seconds: float) -> str:
+def _summary(report: Report, options: Options, seconds: float) -> str:
     done = sum((did.cluster, did.component) not in report.failed for did in report.did)
     counted = f"{done} inflated, {report.untouched} left as they are, in {seconds:.1f} s"
     if report.findings:
@@ -185,7 +188,7 @@ def _summary(root: Path, report: Report, options: Options, seconds: float) -> st
         return f"{count} {'thing is' if count == 1 else 'things are'} wrong; nothing was written; {counted}"
     if report.refused:
         return f"refused: files were edited by hand; nothing was written; {counted}"
-    return _checked(report, counted) if options.check else _written(root, report, options, counted)
+    return _checked(report, counted) if options.check else _written(report, options, counted)
 
 
 def _checked(report: Report, counted: str) -> str:
@@ -198,16 +201,21 @@ def _checked(report: Report, counted: str) -> str:
     return f"everything vendored is what the locked charts become; {counted}"
 
 
-def _written(root: Path, report: Report, options: Options, counted: str) -> str:
+def _written(report: Report, options: Options, counted: str) -> str:
     changes = len(report.outcome.plan.changes) if report.outcome else 0
     if not changes:
         return f"nothing to change; {counted}"
     if options.dry_run:
         return f"would change {plural(changes, 'file')}; {counted}\nnext: the same without --dry-run"
-    return f"{plural(changes, 'file')} changed; {counted}\n{after_writing(root)}"
+    return f"{plural(changes, 'file')} changed; {counted}"
 
 
-def _show_github(root: Path, report: Report, options: Options, _told: Sequence[str], seconds: float) -> None:
+def _wrote(report: Report, options: Options) -> Sequence[Change]:
+    nothing = report.findings or report.refused or options.check or options.dry_run
+    return report.outcome.plan.changes if report.outcome and not nothing else ()
+
+
+def _show_github(report: Report, options: Options, _told: Sequence[str], seconds: float) -> None:
     for places, finding, _ in grouped(report.findings):
         file = finding.file or cluster_file(places[0][0])
         text = f"{', '.join(map('/'.join, places))}: {finding.message}\nfix: {finding.fix}"
@@ -217,10 +225,10 @@ def _show_github(root: Path, report: Report, options: Options, _told: Sequence[s
         annotate("error", text, file=path)
     for edit in report.outcome.edits if report.outcome else ():
         annotate("error", "edited by hand: gen would overwrite it", file=edit.path, line=edit.line)
-    say(_summary(root, report, options, seconds))
+    say(_summary(report, options, seconds))
 
 
-def _show_json(_root: Path, report: Report, options: Options, told: Sequence[str], seconds: float) -> None:
+def _show_json(report: Report, options: Options, told: Sequence[str], seconds: float) -> None:
     outcome = report.outcome
     data = {
         "written": outcome is not None and not (options.check or options.dry_run or outcome.refused),

@@ -1,5 +1,7 @@
 """What several components know of a cluster alike: labels, names, needs."""
 
+from ipaddress import IPv4Network, IPv6Network
+
 from generator.model.cluster import Cluster
 
 # Labels that kubeadm puts on nodes (bootstrap) and components select by. `.internal` is reserved for private use.
@@ -23,6 +25,13 @@ SITE_CA = "/etc/kubernetes/site-ca.crt"
 """Where each node has the certificate of the site's CA, if the file gives one."""
 # On an Ingress: an ingress controller that publishes no address would hold the wave for ever.
 UNWATCHED = {IGNORE_HEALTH: "true"}
+RESTRICTED_VOLUMES = (
+    "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected",
+    "secret",
+)  # fmt: skip
+"""Kinds of volumes that Pod Security allows at its level `restricted`: those by which no pod reaches a node's disks, or
+a server by the node's address (k8s.io/pod-security-admission 0.35.3).
+"""
 # Kinds for `Component.kinds` that many charts bring.
 CRD = "apiextensions.k8s.io/CustomResourceDefinition"
 WEBHOOKS = (
@@ -68,14 +77,22 @@ def proxy_variables(cluster: Cluster, *past: str) -> dict[str, str]:
     proxy, kubernetes = cluster.site.proxy, cluster.kubernetes
     if proxy is None:
         return {}
-    networks = [network.cidr for network in (cluster.networks.node, cluster.networks.storage) if network]
-    inside = map(str, (*networks, kubernetes.pod_cidr, kubernetes.service_cidr))
-    names = (f".{kubernetes.dns_domain}", ".svc", f".{cluster.site.domain}")
+    names = (f".{kubernetes.dns_domain}", ".svc", f".{cluster.site.domain}", kubernetes.endpoint.host)
+    directly = map(str, ("localhost", "127.0.0.1", *_inside(cluster), *names, *proxy.no_proxy, *past))
     return {
         "HTTP_PROXY": proxy.http,
         "HTTPS_PROXY": proxy.https or proxy.http,
-        "NO_PROXY": ",".join(("localhost", "127.0.0.1", *inside, *names, *proxy.no_proxy, *past)),
+        "NO_PROXY": ",".join(dict.fromkeys(directly)),
     }
+
+
+def _inside(cluster: Cluster) -> list[IPv4Network | IPv6Network]:
+    """Return the networks that no proxy leads to."""
+    networks, kubernetes = cluster.networks, cluster.kubernetes
+    given = [cidr for each in (networks.node, networks.storage) if each for cidr in (each.cidr, each.cidr6)]
+    given += [kubernetes.pod_cidr, kubernetes.service_cidr, kubernetes.pod_cidr6, kubernetes.service_cidr6]
+    balanced = networks.load_balancer.range.networks if networks.load_balancer else ()
+    return [cidr for cidr in (*given, *balanced) if cidr]
 
 
 def exposed(cluster: Cluster, host: str | None) -> bool:

@@ -34,17 +34,20 @@ class Share(Struct, frozen=True, kw_only=True):
 
 
 def allocatable(machine: Machine, cluster: Cluster) -> Share:
-    """Return what jobs can have of one node: all but what is reserved and what daemon sets and OSDs request."""
-    reserved = cluster.kubernetes.reserved
-    osd_cpu, osd_memory = osd_requests(machine, cluster)
-    used_cpu = reserved.cpu.milli + DAEMONS_MILLI_CPU + osd_cpu
-    used_memory = reserved.memory.value + DAEMONS_MEMORY + osd_memory
+    """Return what jobs can have of one node: all but what is used before them."""
+    used_cpu, used_memory = used(machine, cluster)
     return Share(
         devices=devices(cluster.gpus, machine.hardware.gpu),
         milli_cpu=max(0, machine.hardware.cpu * 1000 - used_cpu),
         memory=max(0, machine.hardware.memory.value - used_memory),
         pods=max(0, cluster.kubernetes.max_pods - DAEMON_PODS - osds(machine, cluster)),
     )
+
+
+def used(machine: Machine, cluster: Cluster) -> tuple[int, int]:
+    """Return what is reserved on a node and what daemon sets and OSDs request: thousandths of a core, and bytes."""
+    reserved, (cpu, memory) = cluster.kubernetes.reserved, osd_requests(machine, cluster)
+    return reserved.cpu.milli + DAEMONS_MILLI_CPU + cpu, reserved.memory.value + DAEMONS_MEMORY + memory
 
 
 def ceph_disks(machine: Machine, cluster: Cluster) -> tuple[Disk, ...]:
@@ -148,14 +151,17 @@ class ErasureSet(Struct, frozen=True, kw_only=True):
 
 def erasure_set(nodes: int, drives_per_node: int) -> ErasureSet | None:
     """Return the layout of one of MinIO's server pools with half of each set as parity, so that two lost nodes of
-    four lose no data; None where no size between 2 and 16 divides the drives and lies alike on all nodes.
+    four lose no data; None where there are no drives, or where no size between 2 and 16 divides them and lies alike on
+    all nodes.
 
     Facts (storage 6): the largest symmetric size up to 16 wins; for four nodes 4, 8, 12 or 16. Beyond 16 nodes a set
     takes one drive of each of some nodes (MinIO's `possibleSetCountsWithSymmetry`).
     """
     total = nodes * drives_per_node
     fitting = [
-        size for size in range(2, 17) if total % size == 0 and not (size % nodes if size >= nodes else nodes % size)
+        size
+        for size in range(2, 17)
+        if total and total % size == 0 and not (size % nodes if size >= nodes else nodes % size)
     ]
     if not fitting:
         return None
@@ -163,11 +169,17 @@ def erasure_set(nodes: int, drives_per_node: int) -> ErasureSet | None:
     return ErasureSet(drives=size, sets=total // size, parity=size // 2)
 
 
+def objects_drives(cluster: Cluster, pool: str) -> int:
+    """Return how many drives each node of a pool gives MinIO: as many as the one with the fewest, because the endpoints
+    are one pattern for all.
+    """
+    return min((machine.drive_count("objects") for machine in cluster.in_pools(pool)), default=0)
+
+
 def objects_usable(cluster: Cluster) -> Quantity:
     """Return the bytes that MinIO can hold: half of its drives' size, each counted as the smallest one of its pool."""
     objects, total = cluster.storage.objects, 0
     for pool in objects.pools if objects else ():
         disks = [disk for machine in cluster.in_pools(pool) for disk in machine.disks_for("objects")]
-        smallest = min((disk.size.value for disk in disks), default=0)
-        total += smallest * sum(disk.count for disk in disks)
+        total += min((disk.size.value for disk in disks), default=0) * sum(disk.count for disk in disks)
     return Quantity.of(total // 2, binary=True)

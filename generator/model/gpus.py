@@ -28,9 +28,20 @@ _SIZES = {
     "GH200": {96: (12, 24, 48, 96), 144: (18, 36, 72, 144)},
     "B200": {180: (23, 45, 90, 180)},
     "GB200": {186: (23, 47, 93, 186)},
+    # They can be split as well: into what is not known here.
+    "B300": {},
+    "GB300": {},
 }
 _A30 = {"1g.6gb": 4, "1g.6gb+me": 1, "2g.12gb": 2, "2g.12gb+me": 1, "4g.24gb": 1}
 _SLICES = 7
+SPLITTABLE = frozenset({"A30", *_SIZES})
+"""The models that can be split (MIG)."""
+# The largest memory of one GPU as NVIDIA names it: those that are written in GB fit in as many GiB.
+_LARGEST = {
+    "A2": 16, "A10": 24, "A16": 16, "A30": 24, "A40": 48, "A100": 80, "A800": 80, "B200": 192, "B300": 288,
+    "GB200": 192, "GB300": 288, "GH200": 144, "H20": 141, "H100": 96, "H200": 141, "H800": 94, "L4": 24, "L40": 48,
+    "L40S": 48, "P100": 16, "T4": 16, "V100": 32,
+}  # fmt: skip
 
 Known = TypeVar("Known")
 
@@ -39,6 +50,18 @@ def named(model: str, table: Mapping[str, Known]) -> Known | None:
     """Return what a table has of a model, however that is written: `NVIDIA-H100-80GB-HBM3` is an H100."""
     words = re.split(r"[^A-Z0-9]+", model.upper())
     return next((table[word] for word in words if word in table), None)
+
+
+def largest(model: str) -> int | None:
+    """Return the memory of a model's largest variant in GB, or as a power of two in GiB; None for one that is not known
+    here. The smallest variant has no less than half of it.
+    """
+    return named(model, _LARGEST)
+
+
+def can_be_split(model: str) -> bool:
+    """Tell whether a model is known here as one that can be split (MIG)."""
+    return named(model, dict.fromkeys(SPLITTABLE, True)) is not None
 
 
 def profiles(gpu: Gpu) -> dict[str, int]:
@@ -50,7 +73,7 @@ def profiles(gpu: Gpu) -> dict[str, int]:
     if named(gpu.model, {"A30": True}):
         return dict(_A30)
     known = named(gpu.model, _SIZES)
-    if known is None:
+    if not known:
         return {}
     one, two, four, seven = known[min(known, key=lambda size: _distance(gpu.memory, size))]
     return {

@@ -20,6 +20,16 @@ def http_port(url: str) -> int | None:
     return port if 0 < port < 2**16 else None
 
 
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def seconds(duration: Duration) -> int:
+    """Return how many seconds a duration is. Of more digits than 18 only the first count: Python refuses to read
+    thousands of them, and so many seconds never pass.
+    """
+    return int(duration[:-1][:18]) * _UNITS[duration[-1]]
+
+
 class Alert(Section, frozen=True, kw_only=True):
     """Who is told of a problem of at least `severity`: at once, or `after` a while if nobody acknowledged it."""
 

@@ -135,6 +135,10 @@ class Objects(Section, frozen=True, kw_only=True):
         """The node pools that MinIO is on, each a server pool of its own, in the order in which they came."""
         return (self.pool, *self.expansions)
 
+    def drive_folder(self, number: int) -> str:
+        """Return where a node mounts this one of its drives for MinIO, which are counted from 0."""
+        return f"{self.host_dir}/drive-{number}"
+
 
 class Nfs(Section, frozen=True, kw_only=True):
     """An NFS server outside the cluster, as a storage class of its own. Capacity is not enforced."""

@@ -1,7 +1,7 @@
 """Small values that are written as one text in the cluster file."""
 
 import re
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, summarize_address_range
 from typing import Self
 
 _TAINT = re.compile(r"([A-Za-z0-9./_-]+)(?:=([A-Za-z0-9._-]*))?:(NoSchedule|PreferNoSchedule|NoExecute)")
@@ -90,6 +90,11 @@ class AddressRange(Text):
     def __contains__(self, address: object) -> bool:
         return isinstance(address, IPv4Address) and self.first <= address <= self.last
 
+    def meets(self, other: "AddressRange | IPv4Network") -> bool:
+        """Tell whether some address is in both."""
+        first, last = (other[0], other[-1]) if isinstance(other, IPv4Network) else (other.first, other.last)
+        return self.first <= last and first <= self.last
+
     def __str__(self) -> str:
         return f"{self.first}-{self.last}"
 
@@ -97,3 +102,8 @@ class AddressRange(Text):
     def size(self) -> int:
         """How many addresses; 0 or less when `last` is before `first`."""
         return int(self.last) - int(self.first) + 1
+
+    @property
+    def networks(self) -> list[IPv4Network]:
+        """The fewest networks that make it up; none when it is empty."""
+        return list(summarize_address_range(self.first, self.last)) if self.size > 0 else []

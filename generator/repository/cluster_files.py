@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import eq
 from pathlib import Path
 
@@ -42,12 +42,15 @@ _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK:
 
 
 class Loaded(Struct, frozen=True):
-    """One cluster file: `cluster` is None where it could not be decoded, `findings` are in the order of the text."""
+    """One cluster file: `cluster` is None where it could not be decoded, `findings` are in the order of the text, and
+    `held` is how many findings of rules wait until mistakes of form are settled.
+    """
 
     name: str
     document: Document
     cluster: Cluster | None
     findings: tuple[Finding, ...]
+    held: int = 0
 
     @property
     def wrong(self) -> bool:
@@ -63,8 +66,8 @@ class Loaded(Struct, frozen=True):
 def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:
     """Read, decode and check the clusters named, or all of them.
 
-    Rules over several clusters always see the whole repository; their findings are given for the clusters
-    wanted. Raises UsageError for a name without a file and for a file that cannot be read.
+    Rules over several clusters see whatever else of the repository the wanted ones may be at odds with; what is found
+    is told of these. Raises UsageError for a name without a file, and for a file that cannot be read.
     """
     known = names(root)
     for name in wanted:
@@ -73,9 +76,22 @@ def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:
             raise UsageError(f"{cluster_file(name)}: there is no such file; clusters here: {listed}")
     if not known:
         raise UsageError(f"{root / 'clusters'}: no cluster.yaml below it; `gen init NAME` makes the first one")
-    loaded = spread(_load, [(root, name) for name in known])
-    together = [*check_together({one.name: one.cluster for one in loaded if one.cluster})]
-    return [one.adding(together) for one in loaded if not wanted or one.name in wanted]
+    loaded = spread(_load, [(root, name) for name in known if not wanted or name in wanted])
+    clusters = {one.name: one.cluster for one in loaded if one.cluster}
+    others = _others(root, [name for name in known if wanted and name not in wanted], clusters)
+    # Of two that are at odds the later one is told of it: here one of those that somebody asks about.
+    together = [*check_together({**others, **clusters})]
+    return [one.adding(together) for one in loaded]
+
+
+def _others(root: Path, names: Sequence[str], clusters: Mapping[str, Cluster]) -> dict[str, Cluster]:
+    """Return those of the other clusters that may be at odds with `clusters`."""
+    if not names:
+        return {}
+    from generator.repository.neighbours import neighbours  # noqa: PLC0415 - only where some are named
+
+    near = neighbours(clusters.values(), names, lambda name: _content(root, cluster_file(name)))
+    return {one.name: one.cluster for one in spread(_load, [(root, name) for name in near]) if one.cluster}
 
 
 def _load(job: tuple[Path, str]) -> Loaded:
@@ -115,9 +131,8 @@ def examine(content: bytes, file: str, name: str) -> Loaded:
     if not isinstance(decoded, Cluster):
         places = {document.locate(finding)[0] for finding in document.findings}
         new = [finding for finding in decoded if document.locate(finding)[0] not in places]
-        return Loaded(
-            name, document, None, _ordered(document, [*document.findings, *new, *_of_the_rest(document, new)])
-        )
+        rest, held = _of_the_rest(document, new)
+        return Loaded(name, document, None, _ordered(document, [*document.findings, *new, *rest]), held)
     findings = [*document.findings, *check(decoded), *_misplaced(decoded, name)]
     return Loaded(name, document, decoded, _ordered(document, findings))
 
@@ -133,20 +148,33 @@ def _readable(rest: Document | None) -> list[Finding]:
     return [structs.replace(each, at=rest.locate(each)[0], edits=()) for each in told]
 
 
-def _of_the_rest(document: Document, mistakes: list[Finding]) -> list[Finding]:
-    """Return what the rules find in a file with mistakes: only of values that are given, as what is missing may be what
-    was left out, and not where they look at the place of a mistake.
+def _of_the_rest(document: Document, mistakes: list[Finding]) -> tuple[list[Finding], int]:
+    """Return what the rules find in a file with mistakes, and how many findings are held back: those that may come of
+    what was left out or filled in.
     """
     found = decode_rest(document, mistakes)
     if not found:
-        return []
+        return [], 0
     cluster, places = found
-    return [each for each in check(cluster) if _is_given(document, each) and not _looks_at(each, places)]
+    judged = list(check(cluster))
+    sure = (each for each in judged if _is_sound(document, each, places) and not _looks_at(each, places))
+    told = [*sure] if places else judged
+    return told, len(judged) - len(told)
 
 
-def _is_given(document: Document, finding: Finding) -> bool:
-    at = finding.at
-    return not isinstance(at, Position) and not finding.key and document.raw(from_the_top(at)) is not None
+def _is_sound(document: Document, finding: Finding, places: list[Steps]) -> bool:
+    """Tell whether a finding is about a value that is given; or about a key, where it names both places that do not
+    fit, and the sections that hold them are right.
+    """
+    if isinstance(finding.at, Position):
+        return False
+    at = from_the_top(finding.at)
+    if not finding.key:
+        return document.raw(at) is not None
+    if not finding.also or isinstance(finding.also, Position) or not document.has(at):
+        return False
+    own = {at[:2], from_the_top(finding.also)[:2]}
+    return not any(place[:2] in own or len(place) < 2 for place in places)
 
 
 def _looks_at(finding: Finding, places: list[Steps]) -> bool:

@@ -50,7 +50,8 @@ def load_files(paths: Iterable[Path]) -> list[Loaded]:
 def _alone(path: Path) -> Loaded:
     content = _content(path)
     if path.name != "cluster.yaml" and not _says_so(content):
-        raise UsageError(f"{path}: this is no cluster file; --rendered judges manifests")
+        why = "no line of it begins with `apiVersion: gen/`"
+        raise UsageError(f"{path}: this is no cluster file: {why}; --rendered judges manifests")
     alone = examine(content, str(path), "")
     kept = tuple(each for each in alone.findings if each.code != MISNAMED.code)
     return structs.replace(alone, findings=kept, name=alone.cluster.name if alone.cluster else str(path))
@@ -68,5 +69,10 @@ def _content(path: Path) -> bytes:
 
 
 def _says_so(content: bytes) -> bool:
-    # Looked for and not read: the file may be wrong in any way.
-    return re.search(rb"""^['"]?apiVersion['"]?\s*:\s*['"]?gen/""", content, re.MULTILINE) is not None
+    """Tell whether the text is a cluster's: by its version, or by its kind where it has none. It is looked for and not
+    read, as the file may be wrong in any way.
+    """
+    version = re.search(rb"""^['"]?apiVersion['"]?\s*:\s*['"]?(gen/)?""", content, re.MULTILINE)
+    if version:
+        return version[1] is not None
+    return re.search(rb"""^['"]?kind['"]?\s*:\s*['"]?Cluster\b""", content, re.MULTILINE) is not None

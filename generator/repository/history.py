@@ -33,7 +33,7 @@ class History:
 
     def __init__(self, place: GitFolder) -> None:
         self._place = place
-        self._repo = _open(place)
+        self._repo = open_repository(place)
         try:
             self.head = self._head()
         except BaseException:
@@ -71,6 +71,15 @@ class History:
         listing = self._git("ls-tree", "-r", "-z", commit, "--", *(f"{prefix}{place}" for place in places))
         rows = (row.partition("\t") for row in listing.split("\0") if row)
         return {path.removeprefix(prefix): about.split()[2] for about, _, path in rows}
+
+    def differing(self, one: str, other: str, places: Iterable[str]) -> set[str]:
+        """Return the files that are not the same at two commits, below some files and folders. What folders have in
+        common is not even looked at.
+        """
+        prefix = self._place.prefix
+        words = ("-r", "-z", "--no-renames", "--name-only", one, other)
+        listing = self._git("diff-tree", *words, "--", *(f"{prefix}{place}" for place in places))
+        return {name.removeprefix(prefix) for name in listing.split("\0") if name}
 
     def changed_since(self, commit: str) -> set[str]:
         """Return the files of the working tree that are not as at `commit`, those that Git does not know yet too, but
@@ -182,7 +191,8 @@ class Snapshot:
         return self._history.files(self.commit, folder)
 
 
-def _open(place: GitFolder) -> "Repo":
+def open_repository(place: GitFolder) -> "Repo":
+    """Open a repository. Raises UsageError where there is no Git, or nothing that it can read."""
     try:
         from git import Repo  # noqa: PLC0415 - slow to import
         from git.exc import InvalidGitRepositoryError  # noqa: PLC0415

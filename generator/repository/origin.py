@@ -17,14 +17,15 @@ from generator.spec.named import steps as parsed
 from generator.spec.near import suggest
 
 # Fields of ours that no file writes.
+_WIDE = 80
 _OURS: dict[type, set[str]] = {Cluster: {"name", "machines", "labels"}, Machine: {"index"}}
 
 
 def origin(root: Path, name: str, path: str) -> str:
     """Return the value at `path` (as in `kubernetes.podCIDR`, `nodes.gpu-01` or `nodes[3].address`, relative to `spec`)
     and the line that gives it, or that it is a default; of a section all values, of a node those that count for it,
-    with what its pool and its networks say. An empty path names the sections. Raises UsageError for a path that leads
-    nowhere.
+    with what its pool and its networks say; of nodes, pools and the like a line for each. An empty path names the
+    sections. Raises UsageError for a path that leads nowhere.
     """
     loaded = load(root, [name])[0]
     if loaded.cluster is None:
@@ -32,7 +33,9 @@ def origin(root: Path, name: str, path: str) -> str:
     if not path:
         return _sections(loaded, loaded.cluster)
     steps, value = _follow(loaded.cluster, parsed(path.removeprefix("spec.")), path)
-    if isinstance(value, msgspec.Struct):
+    if _named(value):
+        return _items(loaded, loaded.cluster, steps, value, path)
+    if isinstance(value, msgspec.Struct) or (isinstance(value, dict) and len(_shown(value)) > _WIDE):
         return _table(loaded, loaded.cluster, steps, value)
     return f"{path}: {_shown(value)}\n{_where(loaded, loaded.cluster, steps)}"
 
@@ -40,6 +43,34 @@ def origin(root: Path, name: str, path: str) -> str:
 def _sections(loaded: Loaded, cluster: Cluster) -> str:
     lines = [f"{key:12} {_short(loaded, cluster, (key,))}" for key in map(str, _keys(cluster))]
     return "\n".join([f"sections of {loaded.document.file}; `gen explain {loaded.name} SECTION` shows one:", *lines])
+
+
+def _named(value: Any) -> bool:
+    """Tell whether a value holds sections, which can be told one by one: nodes, pools, teams, buckets."""
+    items = [*value.values()] if isinstance(value, dict) else value
+    return isinstance(items, list | tuple) and bool(items) and all(isinstance(it, msgspec.Struct) for it in items)
+
+
+def _items(loaded: Loaded, cluster: Cluster, steps: Steps, value: Any, path: str) -> str:
+    rows = [
+        (_name(key, item), _short(loaded, cluster, (*steps, key)), _told(loaded, cluster, (*steps, key), item))
+        for key, item in _keys(value).items()
+    ]
+    name_width, line_width = (max(len(row[column]) for row in rows) for column in (0, 1))
+    lines = [f"{name:{name_width}}  {line:{line_width}}  {told}".rstrip() for name, line, told in rows]
+    example = f"{path}.{rows[0][0]}".replace(".[", "[")
+    return "\n".join([f"{plural(len(rows), 'item')}; `gen explain {loaded.name} {example}` shows one:", *lines])
+
+
+def _name(key: str | int, item: Any) -> str:
+    return str(getattr(item, "name", f"[{key}]")) if isinstance(key, int) else key
+
+
+def _told(loaded: Loaded, cluster: Cluster, steps: Steps, item: msgspec.Struct) -> str:
+    """Say what the file gives of an item: short values, of all others only the keys."""
+    given = _given_at(loaded, cluster, steps) or steps
+    own = [(key, _shown(value)) for key, value in _keys(item).items() if _stands(loaded, (*given, key))]
+    return ", ".join(f"{key} {text}" if len(text) <= 20 else str(key) for key, text in own if key != "name")
 
 
 def _follow(cluster: Cluster, asked: list[str | int], path: str) -> tuple[Steps, Any]:
@@ -79,7 +110,7 @@ def _keys(value: Any) -> dict[str | int, Any]:
     return dict(enumerate(value)) if isinstance(value, tuple) else {}
 
 
-def _table(loaded: Loaded, cluster: Cluster, steps: Steps, section: msgspec.Struct) -> str:
+def _table(loaded: Loaded, cluster: Cluster, steps: Steps, section: msgspec.Struct | dict[str, Any]) -> str:
     rows = [(dotted(at[len(steps) :]), text, _short(loaded, cluster, at)) for at, text in _rows(steps, section)]
     left = [f"{key}: {text}" for key, text, _ in rows]
     most = min(60, max(map(len, left), default=0))
@@ -106,7 +137,7 @@ def _given(value: Any) -> Any:
     """Leave out what is not set: the file has no null."""
     if isinstance(value, dict):
         return {key: _given(item) for key, item in value.items() if item is not None}
-    return [_given(item) for item in value] if isinstance(value, list) else value
+    return [_given(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _places(cluster: Cluster, steps: Steps) -> Iterator[Steps]:
@@ -117,6 +148,10 @@ def _places(cluster: Cluster, steps: Steps) -> Iterator[Steps]:
         yield ("pools", cluster.machines[int(number)].pool, *rest)
         if rest[0] == "networks":
             yield tuple(rest)
+        if rest[0] == "addresses" and len(rest) > 1:
+            yield ("networks", rest[1], "follow")
+        if rest[0] == "fabric":
+            yield (*steps[:2], "port")
 
 
 def _given_at(loaded: Loaded, cluster: Cluster, steps: Steps) -> Steps | None:

@@ -1,9 +1,9 @@
 """Where a repository and its clusters lie. A shell that completes a word waits for this: nothing heavy is imported."""
 
-import os
 from pathlib import Path
 
 from generator.errors import UsageError
+from generator.repository.folders import inside, stands
 
 
 def find_root(start: Path) -> Path:
@@ -19,5 +19,7 @@ def find_root(start: Path) -> Path:
 
 
 def names(root: Path) -> list[str]:
-    """Return the names of the repository's clusters, in order; also of one whose file is a link to nothing."""
-    return sorted(path.name for path in root.glob("clusters/*") if os.path.lexists(path / "cluster.yaml"))
+    """Return the names of the repository's clusters, in order; also of one whose file is a link to nothing. Raises
+    UsageError for a folder that cannot be looked into.
+    """
+    return [name for name in inside(root, "clusters") if stands(root, f"clusters/{name}/cluster.yaml")]

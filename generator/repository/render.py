@@ -18,7 +18,7 @@ from generator.repository.history import Snapshot
 from generator.repository.lines import same
 from generator.repository.parallel import spread
 from generator.repository.places import names
-from generator.repository.plan import Owned, Plan, plan
+from generator.repository.plan import Change, Owned, Plan, plan
 from generator.repository.scaffold import SCHEMA, published_schema, scaffold
 from generator.repository.unused_custom import unused
 from generator.repository.vendored import (
@@ -126,6 +126,17 @@ def render(  # noqa: PLR0913 - what a render may be told
         if not dry_run and not outcome.refused:
             write(held, found)
     return outcome
+
+
+def changes(root: Path, loaded: Sequence[Loaded]) -> tuple[Change, ...]:
+    """Return what rendering these clusters would change, hand edits too. Takes no lock and asks nobody. Raises as
+    `render`.
+    """
+    clusters, everything = [one.cluster for one in loaded if one.cluster], names(root)
+    lock = locked(on_disk(root))
+    laid, _ = _lay_out(root, clusters, lock, NOTHING)
+    mine = owned(everything, clusters, laid, NOTHING, whole=len(clusters) == len(everything))
+    return plan(root, {**laid.files, **_shared(lock)}, laid.once, mine).changes
 
 
 def _converted(found: Plan) -> Iterator[str]:

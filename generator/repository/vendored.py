@@ -19,6 +19,7 @@ from generator.layout.upstream import (
     kustomized,
     seal,
 )
+from generator.repository.folders import inside, stands
 from generator.repository.lines import with_line_feeds
 from generator.spec.reader import read
 
@@ -94,8 +95,11 @@ def locked(content: Read) -> LockFile:
 
 
 def vendored_names(root: Path, cluster: str) -> list[str]:
-    """Return the components of a cluster that have a vendored folder on disk."""
-    return sorted(path.parent.parent.name for path in (root / "overlays" / cluster).glob(f"*/upstream/{INPUTS}"))
+    """Return the components of a cluster that have a vendored folder on disk. Raises UsageError where a closed folder
+    hides which.
+    """
+    there = inside(root, f"overlays/{cluster}")
+    return [name for name in there if stands(root, f"{folder(cluster, name)}/{INPUTS}")]
 
 
 def vendored(content: Read, cluster: str, components: Iterable[str]) -> dict[str, Upstream]:

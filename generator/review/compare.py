@@ -9,20 +9,18 @@ from typing import Any
 from msgspec import Struct
 
 from generator.build.applications import build_some
-from generator.build.difference import differences, field_changes
-from generator.build.go_yaml import UnreadableError
+from generator.build.difference import differences
 from generator.build.kustomize import NAMES
-from generator.build.manifests import documents
 from generator.build.objects import ROOT, Built
 from generator.build.stage import temporary_folder
 from generator.components.component import Manifest
-from generator.model.change import ABSENT, FILE, NOTHING, Beside, FieldChange, ObjectChange
-from generator.model.fields import dig
+from generator.model.change import ABSENT, CLUSTER, NOTHING, Beside, FieldChange, ObjectChange
 from generator.model.finding import Finding
 from generator.repository.sides import FOLDERS, Side
-
-BOOTSTRAP = "bootstrap"
-"""What stands for the files that people bring to nodes: no Application holds them."""
+from generator.review.bootstrap import bootstrap_changes
+from generator.review.charts import chart_changes
+from generator.review.component_versions import version_changes
+from generator.review.standing import BOOTSTRAP, Standing
 
 WAVE = "argocd.argoproj.io/sync-wave"
 _LEADING_OUT = re.compile(r"(?:\.\./)+[\w@:.+/-]*")
@@ -43,15 +41,54 @@ class ClusterChanges(Struct, frozen=True, kw_only=True):
     beside: Beside = NOTHING
 
 
-def compare(old: Side, new: Side, clusters: Collection[str] = ()) -> list[ClusterChanges]:
-    """Return what differs from `old` to `new`, cluster by cluster, for those that differ. Only Applications whose files
-    differ are built. Raises UsageError.
+def compare(old: Side, new: Side, paths: Collection[str], clusters: Collection[str] = ()) -> list[ClusterChanges]:
+    """Return what differs from `old` to `new`, cluster by cluster, for those that differ; `paths` are the files that
+    do. Only Applications whose files differ are built. Raises UsageError.
     """
-    paths = old.differing(new)
     folders = {*_own(paths), *_sharing(old, paths), *_sharing(new, paths)}
     names = {path.split("/")[1] for path in (*folders, *paths) if path.split("/")[0] in {"clusters", "overlays"}}
-    wanted = sorted(name for name in names if not clusters or name in clusters)
-    return [_cluster(old, new, name, paths, folders) for name in wanted if _differs(name, paths, folders)]
+    for side in (old, new):
+        side.gather(*(f"{top}/{name}" for name in names for top in ("clusters", "overlays")), "base", "workflows")
+    before, after = ({name for name in names if side.below(f"clusters/{name}/argocd")} for side in (old, new))
+    called = _called_otherwise(old, new, before, after)
+    found: list[ClusterChanges] = []
+    for name in sorted(names - {*called.values()}):
+        former = called.get(name, name)
+        if clusters and name not in clusters and former not in clusters:
+            continue
+        if (name in after) != (former in before):
+            found.append(_whole(old, new, name))
+        elif former != name or _differs(name, paths, folders):
+            found.append(_cluster(Standing(old, former), Standing(new, name), folders))
+    return found
+
+
+def _called_otherwise(old: Side, new: Side, before: set[str], after: set[str]) -> dict[str, str]:
+    """Return the former name of each cluster that goes by another one: it has most of the nodes of one that went."""
+    gone = {name: Standing(old, name).nodes().keys() for name in before - after}
+    found: dict[str, str] = {}
+    for name in sorted(after - before):
+        nodes = Standing(new, name).nodes().keys()
+        alike = {other: 2 * len(nodes & names) / (len({*nodes, *names}) or 1) for other, names in gone.items()}
+        former = max(alike, key=lambda other: alike[other], default="")
+        if former and alike[former] > 1 and former not in found.values():
+            found[name] = former
+    return found
+
+
+def _whole(old: Side, new: Side, name: str) -> ClusterChanges:
+    """Return the one row of a cluster that came or went."""
+    on, side = ("added", new) if new.below(f"clusters/{name}/argocd") else ("removed", old)
+    change = _cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())})
+    return ClusterChanges(cluster=name, changes=(change,))
+
+
+def _cluster_change(on: Any, name: str, known: dict[str, Any], to: str = "") -> ObjectChange:
+    old, new = (known if on != "added" else {}), (known if on != "removed" else {})
+    whole = FieldChange((), old or ABSENT, new or ABSENT)
+    return ObjectChange(
+        on=on, kind=CLUSTER, namespace="", name=name, application="", old=old, new=new, fields=(whole,), to=to
+    )
 
 
 def _differs(name: str, paths: Iterable[str], folders: Iterable[str]) -> bool:
@@ -72,7 +109,7 @@ def _sharing(side: Side, paths: Collection[str]) -> Iterator[str]:
     if not shared:
         return
     reach = _Reach(side)
-    for folder in sorted({*_own(side.files)}):
+    for folder in sorted({*_own(side.below("overlays"))}):
         places = reach.of(folder)
         if any(path == place or path.startswith(f"{place}/") for path in shared for place in places):
             yield folder
@@ -83,15 +120,7 @@ class _Reach:
 
     def __init__(self, side: Side) -> None:
         self._side = side
-        self._named: dict[str, list[str]] = {}
-        for path in side.files:
-            if posixpath.basename(path) in NAMES:
-                self._named.setdefault(posixpath.dirname(path), []).append(path)
         self._texts: dict[str, list[str]] = {}
-        self._below: dict[str, list[str]] = {}
-        for folder in self._named:
-            for parent in _parents(folder):
-                self._below.setdefault(parent, []).append(folder)
 
     def of(self, folder: str) -> set[str]:
         """Return them; the folder itself is one."""
@@ -104,38 +133,50 @@ class _Reach:
         return found
 
     def _leading_out(self, place: str) -> Iterator[str]:
-        for folder in self._below.get(place, ()):
-            for path in self._named[folder]:
-                for text in self._texts_of(path):
-                    yield posixpath.normpath(posixpath.join(folder, text))
+        for path, key in self._side.below(place).items():
+            if posixpath.basename(path) in NAMES:
+                for text in self._texts_of(path, key):
+                    yield posixpath.normpath(posixpath.join(posixpath.dirname(path), text))
 
-    def _texts_of(self, path: str) -> list[str]:
-        key = self._side.files[path]
+    def _texts_of(self, path: str, key: str) -> list[str]:
         if key not in self._texts:
             self._texts[key] = _LEADING_OUT.findall(self._side.read(path).decode(errors="replace"))
         return self._texts[key]
 
 
-def _parents(folder: str) -> Iterator[str]:
-    while folder:
-        yield folder
-        folder = posixpath.dirname(folder)
-
-
-def _cluster(old: Side, new: Side, name: str, paths: Collection[str], folders: Collection[str]) -> ClusterChanges:
-    wanted = {folder for folder in folders if folder.startswith(f"overlays/{name}/")}
-    before, after = _build(old, name, wanted), _build(new, name, wanted)
-    files = [path for path in sorted(paths) if path.startswith(f"clusters/{name}/{BOOTSTRAP}/")]
-    by_hand = [change for path in files for change in _file_changes(old, new, path)]
+def _cluster(old: Standing, new: Standing, folders: Collection[str]) -> ClusterChanges:
+    """Compare one cluster, which may go by another name than before: then all of it is built."""
+    renamed = old.name != new.name
+    sides = [(one, None if renamed else _of(one.name, folders)) for one in (old, new)]
+    before, after = (_build(one.side, one.name, wanted) for one, wanted in sides)
+    changes = [
+        *([_cluster_change("renamed", old.name, {"nodes": sorted(old.nodes())}, new.name)] if renamed else []),
+        *version_changes(old, new),
+        *chart_changes(old, new),
+        *_seen(differences(before.objects, after.objects), before, after),
+        *bootstrap_changes(old, new),
+    ]
     return ClusterChanges(
-        cluster=name,
-        changes=(*differences(before.objects, after.objects), *by_hand),
+        cluster=new.name,
+        changes=tuple(changes),
         waves={**_waves(before), **_waves(after)},
         unseen=tuple(sorted({*before.unvendored, *after.unvendored})),
         notes=tuple(dict.fromkeys((*before.notes, *after.notes))),
         findings=(*before.findings, *after.findings),
         beside=Beside(_by_kind(before), _by_kind(after)),
     )
+
+
+def _of(name: str, folders: Collection[str]) -> set[str]:
+    return {folder for folder in folders if folder.startswith(f"overlays/{name}/")}
+
+
+def _seen(changes: Iterable[ObjectChange], before: Built, after: Built) -> Iterator[ObjectChange]:
+    """Yield the changes, but for objects of upstream that only one side has vendored: they did not come or go."""
+    unseen = {"added": {*before.unvendored}, "removed": {*after.unvendored}}
+    for change in changes:
+        if not (change.application in unseen.get(change.on, ()) and "/upstream/" in change.file):
+            yield change
 
 
 def _by_kind(built: Built) -> dict[str, list[Manifest]]:
@@ -145,20 +186,19 @@ def _by_kind(built: Built) -> dict[str, list[Manifest]]:
     return found
 
 
-def _build(side: Side, name: str, wanted: Collection[str]) -> Built:
-    """Build some Applications of one side, from a copy of the files that they are made of."""
+def _build(side: Side, name: str, some: Collection[str] | None) -> Built:
+    """Build some Applications of one side, or all, from a copy of the files that they are made of."""
+    wanted = {*_own(side.below(f"overlays/{name}"))} if some is None else some
     argocd = f"clusters/{name}/argocd"
-    if not any(path.startswith(f"{argocd}/") for path in side.files):
+    if not side.below(argocd):
         return Built(name=name, cluster=None, objects=())
     reach = _Reach(side)
-    places = tuple(sorted({place for folder in (argocd, *wanted) for place in reach.of(folder)}))
-    prefixes = tuple(f"{place}/" for place in places)
+    places = {place for folder in (argocd, *wanted) for place in reach.of(folder)}
     with temporary_folder() as copy:
         for folder in (*FOLDERS, f"overlays/{name}"):
             (copy / folder).mkdir(exist_ok=True)
-        for path in side.files:
-            if path.startswith(prefixes) or path in places:
-                _write(copy / path, side.read(path))
+        for path in {path for place in places for path in side.below(place)}:
+            _write(copy / path, side.read(path))
         return build_some(copy, name, wanted)
 
 
@@ -170,46 +210,3 @@ def _write(file: Path, content: bytes) -> None:
 def _waves(built: Built) -> dict[str, int]:
     found = {one.name: str(one.annotations.get(WAVE, "0")) for one in built.of("Application") if one.component == ROOT}
     return {name: int(wave) if wave.lstrip("-").isdigit() else 0 for name, wave in found.items()}
-
-
-def _file_changes(old: Side, new: Side, path: str) -> Iterator[ObjectChange]:
-    """Yield what differs in a file that people bring to nodes: field by field where it says its kind."""
-    before, after = (side.read(path) if path in side.files else None for side in (old, new))
-    name = path.split("/", 3)[3]
-    kinds, others = _configurations(before), _configurations(after)
-    if not (kinds or others):
-        steps = tuple(name.split("/"))
-        yield _file_change(path, FILE, FieldChange(steps, _text(before), _text(after)))
-        return
-    for kind in dict.fromkeys((*kinds, *others)):
-        one, other = kinds.get(kind, ABSENT), others.get(kind, ABSENT)
-        if fields := tuple(field_changes(one, other)):
-            yield _file_change(path, kind, *fields)
-
-
-def _file_change(path: str, kind: str, *fields: FieldChange) -> ObjectChange:
-    whole = fields[0] if len(fields) == 1 else FieldChange((), None, None)
-    on: Any = "added" if whole.old is ABSENT else "removed" if whole.new is ABSENT else "changed"
-    name = path.split("/", 3)[3]
-    return ObjectChange(on=on, kind=kind, namespace="", name=name, application=BOOTSTRAP, fields=fields, file=path)
-
-
-def _configurations(content: bytes | None) -> dict[str, Any]:
-    """Return the documents of a file that say their kind, each by it."""
-    if content is None:
-        return {}
-    try:
-        found = documents(content)
-    except UnreadableError:
-        return {}
-    return {_kind(one): one for one in found if isinstance(one, dict) and one.get("kind") and one.get("apiVersion")}
-
-
-def _kind(document: dict[str, Any]) -> str:
-    group = str(document["apiVersion"]).rpartition("/")[0]
-    name = dig(document, "metadata", "name")
-    return f"{group}/{document['kind']}" + (f" {name}" if name else "")
-
-
-def _text(content: bytes | None) -> Any:
-    return ABSENT if content is None else content.decode(errors="replace")

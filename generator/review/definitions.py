@@ -1,6 +1,6 @@
 """The definitions of kinds whose objects changed, wherever a side has them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from generator.build.go_yaml import UnreadableError
 from generator.build.kinds import CRD, Kinds, defined_kind
@@ -11,7 +11,7 @@ from generator.model.served import LAST
 from generator.repository.sides import Side
 
 
-def definitions(old: Side, new: Side, changes: Iterable[ObjectChange]) -> list[Manifest]:
+def definitions(old: Side, new: Side, changes: Collection[ObjectChange]) -> list[Manifest]:
     """Return the definitions of the custom kinds of which objects changed, the new ones where both sides have them:
     they come to the cluster first. What is vendored for one cluster serves for all; what cannot be read defines none.
     """
@@ -20,9 +20,17 @@ def definitions(old: Side, new: Side, changes: Iterable[ObjectChange]) -> list[M
     wanted = {(group, kind) for group, kind in kinds if not own.ours(group)}
     if not wanted:
         return []
-    files = [(side, path) for side in (old, new) for path in side.files if path.endswith((".yaml", ".yml"))]
-    found = (each for side, path in files for each in _in(side.read(path), wanted))
+    groups = {group for group, _ in wanted}
+    mine = {"/".join(one.file.split("/")[:2]) for one in changes if one.file.startswith("overlays/")}
+    files = [(side, path) for side in (old, new) for folder in ("base", *sorted(mine)) for path in side.below(folder)]
+    found = (each for side, path in files if _may_define(path, groups) for each in _in(side.read(path), wanted))
     return list({str(one["metadata"]["name"]): one for one in found}.values())
+
+
+def _may_define(path: str, groups: set[str]) -> bool:
+    """Tell by a file's name whether it defines a kind of one of these groups: as gen names it, or a user of theirs."""
+    name = path.rpartition("/")[2].lower()
+    return any(group in name for group in groups) if name.startswith("customresourcedefinition-") else "crd" in name
 
 
 def _in(content: bytes, wanted: set[tuple[str, str]]) -> Iterator[Manifest]:

@@ -94,7 +94,7 @@ def _change_rule(kind: str, rule: _Rule, message: str) -> ChangeRule:
         effect=Effect.IMPOSSIBLE if rule.decide else Effect.UNKNOWN,
         reason=f"its definition {verb} it: {message or rule.text}",
         when=partial(_counts, rule),
-        settles=rule.decide is not None,
+        settles=2 if rule.decide else 0,
     )
 
 

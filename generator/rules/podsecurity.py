@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from generator.build.pods import Pod, containers
+from generator.components.common import RESTRICTED_VOLUMES
 from generator.components.component import Manifest
 from generator.model.fields import dig, mapping, sequence, spots
 from generator.model.finding import Path
@@ -33,10 +34,6 @@ SYSCTLS = {
     "net.ipv4.tcp_rmem": 32,
     "net.ipv4.tcp_wmem": 32,
 }
-VOLUMES = {
-    "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected",
-    "secret",
-}  # fmt: skip
 SELINUX = {"", "container_t", "container_init_t", "container_kvm_t"}
 APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 
@@ -198,7 +195,7 @@ def volume_kinds(pod: Pod, _minor: int) -> Iterator[Violation]:
     for at, volume in spots(pod.spec, "volumes.*"):
         kinds = {key for key, value in mapping(volume).items() if key != "name" and value is not None}
         # Without a kind it is an emptyDir, and paths of the node are forbidden by `baseline` already.
-        if kinds and not kinds & (VOLUMES | {"hostPath"}):
+        if kinds and not kinds & {*RESTRICTED_VOLUMES, "hostPath"}:
             told = f"volume {dig(volume, 'name')} is {', '.join(sorted(map(str, kinds)))}"
             yield Violation(("spec", *at), told, "use a claim")
 

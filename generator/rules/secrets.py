@@ -14,7 +14,7 @@ from generator.model.finding import Finding, Path
 from generator.model.rule import rule
 from generator.model.secret_texts import OPTION, PRIVATE_KEY, assigned, given, is_named_so, is_secret
 
-KEPT_OUT = "declare the Secret and refer to it; make it with gen bootstrap, External Secrets or Sealed Secrets"
+KEPT_OUT = "declare the Secret and refer to it; make it with kubectl, External Secrets or Sealed Secrets"
 
 KEYS_AND_TOKENS = {
     "a private key": PRIVATE_KEY,

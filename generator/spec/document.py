@@ -140,11 +140,19 @@ class Document:
         # An item with nothing in it is shown by its dash.
         return self._lines.position(start - (start == stop and self.text[start - 1 : start] == "-"), stop)
 
-    def raw(self, path: Path) -> str | None:
-        """Return a scalar's own text as written, quotes included; None when the path leads to no scalar."""
+    def has(self, path: Path) -> bool:
+        """Tell whether something stands at the end of the path."""
+        return self._node(path) is not None
+
+    def _node(self, path: Path) -> YamlNode | None:
         node: YamlNode | None = self.root
         for step in path:
             node = node.child(step) if node is not None else None
+        return node
+
+    def raw(self, path: Path) -> str | None:
+        """Return a scalar's own text as written, quotes included; None when the path leads to no scalar."""
+        node = self._node(path)
         return self.text[node.start : node.end] if node is not None and node.children is None else None
 
     def line(self, number: int) -> str:

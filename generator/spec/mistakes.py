@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from ipaddress import ip_network
+from ipaddress import IPv4Network, ip_network
 from itertools import islice
 from typing import Any
 
@@ -10,7 +10,7 @@ from generator.model.finding import Edit, Finding, Path, Position, put, remove, 
 from generator.model.rule import Explained
 from generator.spec.document import BESIDE_SPEC, Document, printable
 from generator.spec.limit import MOST, capped
-from generator.spec.near import near, suggest
+from generator.spec.near import misnamed, near, suggest
 from generator.spec.scalars import resolve
 from generator.spec.schema import FORMATS
 from generator.spec.schema_check import Hook, Mistake, validator, violated
@@ -25,9 +25,22 @@ from generator.spec.value_codes import (
     WRONG_KIND,
     WRONG_MAP_KEY,
 )
-from generator.spec.words import MOVED, MovedKey, either, form, kinds, named, of_kind, reason, short, unquoted
+from generator.spec.words import (
+    MOVED,
+    MovedKey,
+    either,
+    form,
+    holds_ipv6,
+    kinds,
+    named,
+    of_kind,
+    reason,
+    short,
+    unquoted,
+)
 
 _TRUTH = {**dict.fromkeys(("yes", "on", "y"), "true"), **dict.fromkeys(("no", "off", "n"), "false")}
+_HASH = re.compile(r"[^\s:]+:\s+(#[^\s#]+)")
 _LIMITS = {
     "minimum": ("must be at least {}", "write {} or more"),
     "maximum": ("must be at most {}", "write {} or less"),
@@ -92,17 +105,18 @@ class _Teller:
 
     def _unknown(self, mistake: Mistake) -> Iterator[Finding]:
         known = mistake.schema.get("properties", {})
-        free = [name for name in known if name not in mistake.given]
-        others = f"remove it; here may stand: {', '.join(free)}" if free else "remove it"
-        for key in mistake.given:
-            if key not in known and (now := MOVED.get((mistake.schema.get("title", ""), key))):
-                yield self._moved((*mistake.at, key), now, mistake.given[key])
-            elif key not in known:
-                meant = near(key, free)
-                fix = suggest(key, free, others, "`{}`")
-                message, at = f"`{short(key)}` is not a key of {named(mistake.at)}", (*mistake.at, key)
-                edits = rename(at, meant) if meant else remove(at)
-                yield self._finding(at, UNKNOWN_KEY, message, fix, key=True, edits=edits)
+        left = [name for name in known if name not in mistake.given]
+        others = f"remove it; here may stand: {', '.join(left)}" if left else "remove it"
+        for key, free in misnamed(mistake.given, known):
+            at, now = (*mistake.at, key), MOVED.get((mistake.schema.get("title", ""), key))
+            if now:
+                yield self._moved(at, now, mistake.given[key])
+                continue
+            meant = near(key, free)
+            fix = suggest(key, free, others, "`{}`")
+            message = f"`{short(key)}` is not a key of {named(mistake.at)}"
+            edits = rename(at, meant) if meant else remove(at)
+            yield self._finding(at, UNKNOWN_KEY, message, fix, key=True, edits=edits)
 
     def _moved(self, at: Path, now: MovedKey, value: Any) -> Finding:
         message = f"`{at[-1]}` is one for the whole cluster now: `{named(now.at)}`"
@@ -115,9 +129,7 @@ class _Teller:
 
     def _missing(self, mistake: Mistake) -> Iterator[Finding]:
         known = mistake.schema["properties"]
-        strange = islice((key for key in mistake.given if key not in known), MOST)
-        free = [name for name in known if name not in mistake.given]
-        mistyped = {near(key, free) for key in strange}
+        mistyped = {near(key, free) for key, free in islice(misnamed(mistake.given, known), MOST)}
         for name in mistake.argument:
             if name not in mistake.given and name not in mistyped:
                 message, choices = f"{named(mistake.at)} has no `{name}`", known[name].get("enum", ())
@@ -130,7 +142,7 @@ class _Teller:
         names = [wanted] if isinstance(wanted, str) else list(wanted)
         if given is None:
             what = "item" if isinstance(at[-1], int) else "key"
-            fix = f"give it {kinds(names)}, or remove the {what}"
+            fix = self._in_comment(at) or f"give it {kinds(names)}, or remove the {what}"
             # A key may be one that must be there.
             edits = remove(at) if what == "item" else ()
             return self._finding(at, WRONG_KIND, f"{named(at)} is empty", fix, key=what == "key", edits=edits)
@@ -139,6 +151,12 @@ class _Teller:
         message = f"{named(at)} must be {kinds(names)}{told}"
         fix, edits = self._proposal(mistake, names, raw) or (_shape(mistake, names), ())
         return self._finding(at, WRONG_KIND, message, fix, edits=edits)
+
+    def _in_comment(self, at: Path) -> str:
+        """Say how to write a text that has become a comment: `channel: #alerts`."""
+        place = self.document.position(at, key=True)
+        found = _HASH.match(self.document.line(place.line), place.column - 1)
+        return f'# begins a comment; if it is meant as text, quote it: "{found[1]}"' if found else ""
 
     def _proposal(self, mistake: Mistake, names: list[str], raw: str | None) -> tuple[str, tuple[Edit, ...]] | None:
         """Return a small change of the value that makes it right, if there is one."""
@@ -176,7 +194,10 @@ class _Teller:
         better = next((each for each in _repaired(text) if not self._refused(kind, each)), None)
         message = f"{named(mistake.at)}: {reason(kind, text, error)}"
         edits = put(mistake.at, better) if better else ()
-        return self._finding(mistake.at, WRONG_FORMAT, message, f"write {better or about}", edits=edits)
+        # Each network has a key for the other family beside it.
+        is_other = kind is IPv4Network and holds_ipv6(text)
+        beside = f"; an IPv6 network beside it goes into `{mistake.at[-1]}6`" if is_other else ""
+        return self._finding(mistake.at, WRONG_FORMAT, message, f"write {better or about}{beside}", edits=edits)
 
     def _refused(self, kind: type, value: Any) -> list[ValueError]:
         try:
@@ -188,14 +209,25 @@ class _Teller:
     def _pattern(self, mistake: Mistake) -> Finding:
         about = form(mistake.at, mistake.schema)
         what = re.split(r": |, as in", about)[0]
-        better = re.sub(r"[^a-z0-9.-]+", "-", mistake.given.lower()).strip("-.")
-        right = bool(better) and self._valid(better, mistake.schema)
+        better = _plain(mistake.given)
+        right = (
+            bool(better)
+            and self._valid(better, mistake.schema)
+            and not (mistake.key and self._taken(mistake.at, better))
+        )
         fix, change = better if right else about, rename if mistake.key else put
         where = "the key " if mistake.key else f"{named(mistake.at)}: "
         code = WRONG_MAP_KEY if mistake.key else WRONG_FORM
         message = f"{where}`{short(mistake.given)}` is not {what}"
         edits = change(mistake.at, better) if right else ()
         return self._finding(mistake.at, code, message, f"write {fix}", key=mistake.key, edits=edits)
+
+    def _taken(self, at: Path, better: str) -> bool:
+        """Tell whether another key has this name already, or is offered it before this one."""
+        there = self.document.value
+        for step in at[:-1]:
+            there = there[step]
+        return better in there or next(key for key in there if _plain(str(key)) == better) != at[-1]
 
     def _bound(self, mistake: Mistake) -> Finding:
         words, fix = (each.format(mistake.argument) for each in _LIMITS[mistake.keyword])
@@ -204,6 +236,11 @@ class _Teller:
         code = WRONG_MAP_KEY if mistake.key else OUT_OF_LIMITS
         edits = put(mistake.at, mistake.argument) if mistake.keyword != "maxLength" else ()
         return self._finding(mistake.at, code, message, fix, key=mistake.key, edits=edits)
+
+
+def _plain(name: str) -> str:
+    """Return the name that is nearest to one that is refused, of what most names are made of."""
+    return re.sub(r"[^a-z0-9.-]+", "-", name.lower()).strip("-.")
 
 
 def _inside_spec(at: Path) -> Path | None:

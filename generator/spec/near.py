@@ -1,6 +1,6 @@
 """Finding what a mistyped word stands for: for keys and names of the cluster file, objects' names, verbs and codes."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 
 def near(word: str, known: Iterable[str]) -> str | None:
@@ -19,6 +19,18 @@ def suggest(word: str, known: Iterable[str], otherwise: str, written: str = "{}"
     """
     meant = near(word, known)
     return did_you_mean(written.replace("{}", meant, 1)) if meant else otherwise
+
+
+def misnamed(given: Collection[str], known: Collection[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the given names that are not known, each with the known ones that it may stand for: those that are not
+    given themselves, and that no earlier one stands for.
+    """
+    free = [name for name in known if name not in given]
+    for word in given:
+        if word not in known:
+            yield word, free
+            meant = near(word, free)
+            free = [name for name in free if name != meant]
 
 
 def instead(word: str, known: Iterable[str], otherwise: str) -> str:

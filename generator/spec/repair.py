@@ -32,19 +32,42 @@ def edited(value: Any, edits: Iterable[Edit]) -> Any:
 
 def repaired(document: Document, findings: Iterable[Finding], hook: Hook) -> tuple[Any, list[Path]] | None:
     """Return values that the schema takes, and the places, as paths of the file, where they are not the given ones;
-    None where there is too much to repair. `findings` are all that the schema finds in the document.
+    None where there is too much to repair. `findings` are all that the schema finds in the document. What was taken out
+    and can have stood for nothing is no such place.
     """
     edits = [edit for finding in findings for edit in finding.edits if not _moves_others(edit)]
     value, places = edited(document.value, edits), [from_the_top(edit.at) for edit in edits]
+    idle = {place for mistake in islice(violated(document.value, hook), MOST) for place in _idle(mistake, hook)}
     for _ in range(_ROUNDS):
         wrong = [*islice(violated(value, hook), MOST + 1)]
         if not wrong:
-            return value, places
+            return value, [each for each in places if each not in idle]
         if len(wrong) > MOST or any(not mistake.at and mistake.keyword == "type" for mistake in wrong):
             return None
         for mistake in wrong:
             places += _mend(value, mistake, hook)
     return None
+
+
+def _idle(mistake: Mistake, hook: Hook) -> Iterator[Path]:
+    """Yield the unknown keys of a section that only are too much: what they say is neither what another key of it may
+    say, nor is it a key of another section, so that nothing is lost with them.
+    """
+    known = mistake.schema.get("properties", {})
+    if mistake.keyword != "additionalProperties" or not known.keys() & mistake.given.keys() >= _required(mistake):
+        return
+    whole = validator(hook).schema
+    elsewhere = {name for section in whole["$defs"].values() for name in section.get("properties", ())}
+    free = [{"$defs": whole["$defs"], **about} for name, about in known.items() if name not in mistake.given]
+    for key, value in mistake.given.items():
+        if key in known or key in elsewhere or value is None or isinstance(value, (dict, list)):
+            continue
+        if not any(validator(hook).evolve(schema=each).is_valid(value) for each in free):
+            yield *mistake.at, key
+
+
+def _required(mistake: Mistake) -> set[str]:
+    return set(mistake.schema.get("required", ()))
 
 
 def _moves_others(edit: Edit) -> bool:

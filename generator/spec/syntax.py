@@ -27,6 +27,8 @@ INVISIBLE = re.compile("[\xa0\xad\u2000-\u200f\u202a-\u202f\u205f-\u2064\u3000]"
 """Characters that look like a blank or like nothing, and are neither to YAML."""
 
 _COMMENT = re.compile(r"(?<!\s)\s+#.*$")  # from where a run of blanks begins: else quadratic
+# Text in quotes, or what was meant as text and became a comment: nobody begins one of their own without a blank.
+_QUOTED_OR_HASH = re.compile(r"""\"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|(?<=\s)(#[^\s#,\]}][^\s,\]}]*)([^\n]*)""")
 _KEY_END = re.compile(r":(?:\s|$)")
 _TIGHT_KEY = re.compile(r"\s*(?:- +)*([\w./-]+):(\S.*)")
 
@@ -198,12 +200,25 @@ def _bracket(slip: Slip) -> Finding:
         what = f"{slip.char} has no bracket or brace that it belongs to" if slip.char else "a value is missing"
         return slip.finding(BRACKET, what, "remove it, or quote it if it is text")
     sign = slip.text[opened]
-    fix = f"close it with {']' if sign == '[' else '}'}, or put a comma between two values"
+    closing = "]" if sign == "[" else "}"
+    if hidden := _hidden_by_comment(slip, opened, closing):
+        return hidden
+    fix = f"close it with {closing}, or put a comma between two values"
     if slip.char in {"]", "}", ","} or (slip.char.strip() and "content" in slip.problem):
         return slip.finding(BRACKET, f"{slip.char} does not fit here: {sign} is still open", fix, also=opened)
     earlier = not slip.char.strip() or "\n" in slip.text[opened : slip.at]
     at, also = (opened, slip.at) if earlier else (slip.at, opened)
     return slip.finding(BRACKET, f"{sign} is not closed", fix, (at, at), also)
+
+
+def _hidden_by_comment(slip: Slip, opened: int, closing: str) -> Finding | None:
+    """Tell that the bracket is there, on its line, but behind what has become a comment."""
+    line = opened, opened + len(slip.text[opened:].partition("\n")[0])
+    for found in _QUOTED_OR_HASH.finditer(slip.text, *line):
+        if found[1] and closing in found[2]:
+            what = f"behind a blank, # begins a comment: it hides the {closing} that closes {slip.text[opened]}"
+            return slip.finding(BRACKET, what, f'quote it: "{found[1]}"', found.span(1))
+    return None
 
 
 def _escape(slip: Slip) -> Finding:

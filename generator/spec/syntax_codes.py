@@ -20,7 +20,8 @@ BRACKET = Explained(
     code="GEN-YAML-015",
     title="brackets and braces match",
     text="""
-    What a [ or { opens goes on until its own ] or }, over line ends as well.
+    What a [ or { opens goes on until its own ] or }, over line ends as well. A # behind a blank begins a comment, and
+    the ] or } in it closes nothing: text that begins with # is quoted.
 
     Wrong:
         hcas: [mlx5_0, mlx5_1

@@ -2,7 +2,7 @@
 
 import json
 import re
-from ipaddress import IPv4Network, IPv6Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Interface, IPv6Network
 from typing import Any, NamedTuple
 
 from generator.model.finding import Path, dotted
@@ -109,9 +109,23 @@ def form(at: Path, schema: dict[str, Any]) -> str:
     return _MORE.get(about, about)
 
 
+def holds_ipv6(text: str) -> bool:
+    """Tell whether a text is an IPv6 address or network, or a list with one as kubeadm takes it for two families."""
+    return any(map(_is_ipv6, text.split(",")))
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        return IPv6Interface(text.strip()) is not None
+    except ValueError:
+        return False
+
+
 def reason(kind: type, text: str, error: ValueError) -> str:
     """Say why a text cannot be read as one of the types with a form of their own; `error` is the parser's complaint."""
     own, (_, prefix) = str(error), text.rpartition("/")[1:]
+    if kind in {IPv4Address, IPv4Network} and holds_ipv6(text):
+        return f"`{short(text)}` {'holds' if ',' in text else 'is'} IPv6, and this key is for IPv4 alone"
     if own.startswith("`") or "host bits" in own:
         return own
     most = _PREFIXES.get(kind)

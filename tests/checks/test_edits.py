@@ -2,14 +2,18 @@
 
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from generator.layout.emit import emit
-from generator.model.finding import Finding, Position
+from generator.model.cluster import Spec
+from generator.model.finding import Edit, Finding, Position
+from generator.model.finding import Path as Steps
 from generator.repository.cluster_files import Loaded, examine
-from generator.spec.document import BESIDE_SPEC
+from generator.spec.document import BESIDE_SPEC, from_the_top
 from generator.spec.reader import read
 from generator.spec.repair import edited
 
@@ -22,6 +26,7 @@ READS_AS_EDIT = re.compile(
 )
 
 
+@cache
 def loaded(file: Path) -> Loaded:
     value = read(file.read_bytes(), "f").value
     name = value.get("metadata", {}).get("name", "") if isinstance(value.get("metadata"), dict) else ""
@@ -73,5 +78,83 @@ def test_a_fix_that_reads_as_an_edit_is_one(file: Path) -> None:
 def test_paths_of_edits_begin_as_those_of_findings_do() -> None:
     for file, number in CASES:
         for edit in loaded(file).findings[number].edits:
-            assert edit.at[0] != "spec"
-            assert edit.at[0] in BESIDE_SPEC or edit.at[0]
+            assert edit.at[0] in {*BESIDE_SPEC, *Spec.__struct_encode_fields__}
+
+
+def test_no_key_is_renamed_onto_another_one() -> None:
+    renames = {file: [edit for edit in edits_of(file) if edit.do == "rename"] for file in {file for file, _ in CASES}}
+    assert sum(map(len, renames.values())) > 5
+    for file, edits in renames.items():
+        wanted = [(*edit.at[:-1], edit.value) for edit in edits]
+        assert [at for at in wanted if stands(loaded(file).document.value, from_the_top(at))] == []
+        assert len(set(wanted)) == len(wanted)
+
+
+def stands(value: Any, at: Steps) -> bool:
+    for step in at[:-1]:
+        value = value[step]
+    return at[-1] in value
+
+
+def edits_of(file: Path) -> list[Edit]:
+    return [edit for each in loaded(file).findings for edit in each.edits]
+
+
+def test_a_taint_under_another_name_keeps_its_value() -> None:
+    (edit,) = edits_of(FILES / "rules" / "GEN-NODE-022-value.yaml")
+    assert edit.value == "lab.example.org/kind=batch:PreferNoSchedule"
+
+
+def test_no_port_is_offered_twice() -> None:
+    offered = [edit.value for edit in edits_of(FILES / "rules" / "GEN-FAB-006-two.yaml")]
+    assert offered == ["ib-leaf-1/4", "ib-leaf-1/2"]
+
+
+def test_no_address_is_offered_where_none_is_free() -> None:
+    (one,) = loaded(FILES / "rules" / "GEN-K8S-007-none.yaml").findings
+    assert one.fix == "a load balancer's address"
+
+
+UNDECIDED = (
+    "GEN-SITE-015",
+    "GEN-NET-026-twice",
+    "GEN-NET-026-unused",
+    "GEN-DISK-003-other",
+    "GEN-K8S-011-own",
+    "GEN-K8S-024",
+    "GEN-NODE-031-unknown",
+    "GEN-NODE-033-node",
+)
+
+
+@pytest.mark.parametrize("name", UNDECIDED)
+def test_no_edit_takes_away_what_only_its_writer_can_judge(name: str) -> None:
+    assert edits_of(FILES / "rules" / f"{name}.yaml") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "offered"),
+    [
+        ("rules/GEN-K8S-021-taken", ["cert-manager"]),
+        ("rules/GEN-K8S-021-two", ["cilium"]),
+        ("rules/GEN-SITE-011-two", ["web.lab.example.org"]),
+        ("rules/GEN-TEAM-021-taken", []),
+        ("rules/GEN-BKP-018-two", ["a-name-that-is-longer-than-the-controller-tak"]),
+        ("schema/GEN-SCHEMA-008-taken", ["cpu"]),
+    ],
+)
+def test_a_name_is_offered_once_and_only_where_it_is_free(name: str, offered: list[str]) -> None:
+    assert [edit.value for edit in edits_of(FILES / f"{name}.yaml")] == offered
+
+
+def test_an_address_over_tls_keeps_its_path() -> None:
+    (edit,) = edits_of(FILES / "rules" / "GEN-SITE-004-path.yaml")
+    assert edit.value == "https://watch.example.org/ping/@lab/all"
+
+
+@pytest.mark.parametrize(
+    ("file", "mirror"), [("api", "a.lab.example.org/docker"), ("api-plain", "a.lab.example.org:5000")]
+)
+def test_where_a_registrys_api_begins_is_taken_out_of_a_mirror(file: str, mirror: str) -> None:
+    one = loaded(FILES / "rules" / f"GEN-SITE-015-{file}.yaml")
+    assert after(one, *one.findings).document.value["spec"]["site"]["mirrors"][0]["mirror"] == mirror

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from generator.checks import RULES, check
+from generator.layout.tree import lay_out
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Position
 from generator.spec.decode import decode
@@ -63,6 +64,13 @@ def test_a_finding_shows_text_says_what_and_how_to_mend_it(file: Path) -> None:
 def test_a_right_file_has_no_findings(file: Path) -> None:
     _, found = findings(file)
     assert found == []
+
+
+@pytest.mark.parametrize("file", VALID, ids=lambda file: file.stem)
+def test_a_right_file_is_laid_out(file: Path) -> None:
+    cluster = decode(read(file.read_bytes(), file.name))
+    assert isinstance(cluster, Cluster)
+    assert lay_out(cluster).files
 
 
 def test_every_rule_has_a_wrong_file() -> None:

@@ -1,5 +1,6 @@
 """What a shell offers behind a verb, and what must not be imported for it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import BashComplete
 
-from generator.cli import cli
+from generator.cli import cli, run
 from generator.cli.explain import explanations
 
 ROOT = Path(__file__).parent.parent.parent
@@ -50,6 +51,14 @@ def test_places_of_a_file_are_offered_step_by_step() -> None:
     assert offered("explain none", "nodes") == []
 
 
+def test_nodes_and_pools_are_offered() -> None:
+    assert offered("node remove", "gpu-1") == [f"gpu-1{number}" for number in range(6)]
+    assert offered("node add gpu-16 --like", "nas-") == ["nas-1", "nas-2", "nas-3", "nas-4"]
+    assert offered("pool add gpu-2 --like", "gpu") == ["gpu-training", "gpu-inference"]
+    assert offered("node", "re") == ["remove", "replace"]
+    assert "--rack" in offered("node add gpu-16", "--")
+
+
 def test_components_are_offered() -> None:
     assert offered("vendor", "roo") == ["rook-ceph"]
     assert offered("vendor kueue --offline", "roo") == ["rook-ceph"]
@@ -66,7 +75,7 @@ def test_nothing_heavy_is_imported(words: str, incomplete: str) -> None:
     script = f"""
 import sys
 from click.shell_completion import BashComplete
-from generator.cli import cli
+from generator.cli import cli, run
 assert BashComplete(cli, {{}}, "gen", "_GEN_COMPLETE").get_completions({words.split()!r}, {incomplete!r})
 heavy = ("generator.checks", "generator.rules", "generator.components", "generator.layout", "jsonschema", "git")
 print([name for name in sys.modules if name.startswith(heavy)])
@@ -87,3 +96,14 @@ def test_the_search_for_a_repository_is_that_of_every_verb(tmp_path: Path) -> No
     (tmp_path / "clusters/lab/cluster.yaml").touch()
     (tmp_path / "inner/.git").mkdir(parents=True)
     assert offered(f"check -C {tmp_path}/inner --cluster") == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_help_shows_a_whole_command_for_each_shell(
+    shell: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert run(["completion", "--help"]) == 0
+    assert re.search(
+        rf"^  {shell} +gen completion {shell} > ~/\S+/_?gen\S*(  .*)?$", capsys.readouterr().out, re.MULTILINE
+    )

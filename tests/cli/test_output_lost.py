@@ -46,3 +46,16 @@ def test_another_fault_of_the_system_is_a_bug_still(
     monkeypatch.setattr("generator.cli.check.load", broken)
     assert run(["check"]) == 70
     assert "this is a bug in gen" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("schema",), ("check",)], ids=" ".join)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_went_away_is_no_finding(arguments: tuple[str, ...], unbuffered: str) -> None:
+    """In the shell 141 is what a program ends with that SIGPIPE ended."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-P", "-m", "generator", *arguments]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
+    with os.fdopen(writing, "w") as gone:
+        done = subprocess.run(command, stdout=gone, stderr=subprocess.PIPE, env=env, cwd=ROOT, text=True, check=False)
+    assert (done.returncode, done.stderr) == (141, "")

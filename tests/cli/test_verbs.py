@@ -93,18 +93,28 @@ def test_render_writes_what_render_check_accepts(repository: Path, capsys: pytes
     assert run(["render", "--check", "-C", str(repository)]) == 1
     assert not (repository / "overlays").exists()
     assert run(["render", "-C", str(repository)]) == 0
-    assert "next: git diff" in capsys.readouterr().out
+    assert "next: git add --all, git diff --staged, then commit\n" in capsys.readouterr().out
     before = tree(repository)
     assert run(["render", "--check", "-C", str(repository)]) == 0
     assert "nothing to change" in capsys.readouterr().out
     assert tree(repository) == before
 
 
+def test_render_tells_to_add_files_only_where_some_are_new(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["render", "-C", str(repository)])
+    edit(repository, "queueing: StrictFIFO", "queueing: BestEffortFIFO")
+    capsys.readouterr()
+    assert run(["render", "-C", str(repository)]) == 0
+    assert "next: git diff, then commit\n" in capsys.readouterr().out
+
+
 def test_render_outside_git_says_that_argo_cd_reads_git(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.rmtree(repository / ".git")
     assert run(["render", "-C", str(repository)]) == 0
     out = capsys.readouterr().out
-    assert "next: git init, then commit" in out
+    assert "next: git init, git add --all, then commit" in out
     assert "git diff" not in out
 
 
@@ -321,8 +331,66 @@ def test_explain_shows_what_the_file_says_and_counts_lists(capsys: pytest.Captur
     assert "null" not in capsys.readouterr().out
     assert run(["explain", "ml50", "nodes[99]", "-C", str(ROOT)]) == 2
     assert "nodes has no `99`; it has 50 items, counted from 0" in capsys.readouterr().err
-    assert run(["explain", "ml50"]) == 2
-    assert "for a value say where: gen explain ml50 kubernetes.podCIDR" in capsys.readouterr().err
+    assert run(["explain", "ml50", "teams.vision", "-C", str(ROOT)]) == 0
+    assert "null" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("path", "title", "row"),
+    [
+        (
+            "nodes",
+            "50 items; `gen explain ml50 nodes.cp-1` shows one:",
+            "cp-2    line 105  pool system, address 10.10.0.12, ",
+        ),
+        (
+            "pools",
+            "5 items; `gen explain ml50 pools.system` shows one:",
+            "system         line 59  hardware, role control-plane",
+        ),
+        (
+            "nodes.gpu-01.hardware.disks",
+            "1 item; `gen explain ml50 nodes.gpu-01.hardware.disks[0]` shows one:",
+            "[0]  line 87, pools.gpu-training  use scratch, size 3840G, model, count 2",
+        ),
+    ],
+)
+def test_explain_lists_what_has_names_of_its_own(
+    path: str, title: str, row: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not as JSON, which nobody reads: of 50 nodes that was 50 kB."""
+    assert run(["explain", "ml50", path, "-C", str(ROOT)]) == 0
+    first, *rows = capsys.readouterr().out.splitlines()
+    assert first == title
+    assert [each for each in rows if each.startswith(row)]
+    assert len(rows) == int(title.split(maxsplit=1)[0])
+    assert max(map(len, rows)) <= 120
+    assert run(["explain", "ml50", *title.split("`")[1].split()[3:], "-C", str(ROOT)]) == 0
+
+
+def test_explain_shows_a_long_map_line_by_line(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, words = repository / "clusters/a30-bench/cluster.yaml", " ".join(["text"] * 20)
+    file.write_text(f"{file.read_text()}\n  components:\n    cert-manager: {{values: {{a: {words}, b: {{c: 1}}}}}}\n")
+    assert run(["explain", "a30-bench", "components.cert-manager.values", "-C", str(repository)]) == 0
+    assert re.fullmatch(rf"a: {words}  line \d+\nb\.c: 1 +line \d+\n", capsys.readouterr().out)
+
+
+def test_explain_takes_a_cluster_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "ml50", "-C", str(ROOT)]) == 0
+    assert "\nkubernetes   line " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("ml5", "did you mean ml50?"),
+        ("NET-004", "did you mean GEN-NET-004?"),
+        ("foo", "clusters here: a30-bench, ml50"),
+    ],
+)
+def test_explain_tells_what_a_word_may_have_meant(word: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", word, "-C", str(ROOT)]) == 2
+    assert capsys.readouterr().err == f"gen: `{word}` is neither a code nor a cluster; {hint}\n"
 
 
 def test_render_check_names_the_stale_files(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -439,7 +507,7 @@ def test_doctor_shows_a_program_that_fails(
     ("arguments", "words"),
     [
         (["rendr"], "did you mean `render`?"),
-        (["zzz"], "there is no command `zzz`"),
+        (["zzz"], "there is no command `zzz`; there are check, completion, "),
         (["check", "--cluster", "nope", "-C", str(ROOT)], "clusters here: a30-bench, ml50"),
         (["check", "-C", "/proc/self"], "gen init NAME"),
         (["check", "--output", "xml"], "xml"),
@@ -597,7 +665,9 @@ def test_files_of_two_repositories_are_not_taken_for_one_another(
 
 
 @pytest.mark.parametrize("output", ["text", "github"])
-@pytest.mark.parametrize(("git", "words"), [(True, "git diff, then commit"), (False, "git init, then commit")])
+@pytest.mark.parametrize(
+    ("git", "words"), [(True, "git diff, then commit"), (False, "git init, git add --all, then commit")]
+)
 def test_vendor_says_what_comes_after_it_wrote(  # noqa: PLR0913 - two cases of two things
     repository: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -609,7 +679,7 @@ def test_vendor_says_what_comes_after_it_wrote(  # noqa: PLR0913 - two cases of 
 ) -> None:
     if not git:
         shutil.rmtree(repository / ".git")
-    wrote = Outcome(plan=Plan(changes=(Change("a", None, b""),), unchanged=0), components={}, states={}, seconds={})
+    wrote = Outcome(plan=Plan(changes=(Change("a", b"a", b"b"),), unchanged=0), components={}, states={}, seconds={})
     report = Report(did=(), untouched=0, findings=(), notes=(), outcome=wrote)
     monkeypatch.setattr("generator.cli.vendor.vendor", lambda *_: report)
     assert run(["vendor", "-C", str(repository), "--output", output]) == 0
@@ -634,7 +704,7 @@ def test_check_judges_a_file_outside_a_repository(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("README.md", "this is no cluster file; --rendered judges manifests"),
+        ("README.md", "this is no cluster file: no line of it begins with `apiVersion: gen/`; --rendered judges"),
         ("docs", "it is a folder"),
         ("nope.yaml", "No such file"),
     ],
@@ -642,6 +712,19 @@ def test_check_judges_a_file_outside_a_repository(
 def test_check_says_what_is_no_cluster_file(name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", str(ROOT / name)]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_cluster_file_without_its_version_is_told_what_it_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, text = tmp_path / "lab.yaml", "kind: Cluster\nmetadata: {name: lab}\nspec: {}\n"
+    file.write_text(text)
+    assert run(["check", str(file)]) == 1
+    assert "fix: add `apiVersion: gen/v1alpha1`" in capsys.readouterr().out
+    # Cluster API has a kind of the same name.
+    file.write_text(f"apiVersion: cluster.x-k8s.io/v1beta1\n{text}")
+    assert run(["check", str(file)]) == 2
+    assert "this is no cluster file" in capsys.readouterr().err
 
 
 def warn(repository: Path, *waivers: str) -> None:

@@ -103,6 +103,11 @@ def test_nothing_ever_destroys_data(ml50: Cluster) -> None:
         assert class_["reclaimPolicy"] == "Retain"
 
 
+def test_ceph_itself_warns_before_a_pool_s_quota_is_reached(ml50: Cluster) -> None:
+    # Rook takes text only. For all daemons: the manager looks, though the name of the option is that of monitors.
+    assert spec(ml50)["cephConfig"] == {"global": {"mon_pool_quota_warn_threshold": "85"}}
+
+
 def test_every_pool_names_a_device_class_that_some_disk_has(ml50: Cluster) -> None:
     pools = [one["spec"] for one in of_kind(full(ml50), "CephBlockPool")]
     for filesystem in of_kind(ml50, "CephFilesystem"):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from ipaddress import IPv6Address, IPv6Network
 from pathlib import Path
@@ -226,7 +227,7 @@ def test_mirrors_and_proxy_reach_the_nodes(ml50: Cluster) -> None:
         ntp=(),
         mirrors=(
             Mirror(registry="docker.io", mirror="harbor.example.org/hub"),
-            Mirror(registry="quay.io", mirror="https://harbor.example.org"),
+            Mirror(registry="quay.io", mirror="harbor.example.org"),
         ),
         proxy=Proxy(http="http://proxy.example.org:3128", no_proxy=("10.99.0.0/16",)),
     )
@@ -257,16 +258,18 @@ def test_bonds_and_vlans_become_complete_files_that_nothing_copies(ml50: Cluster
     )
     files: dict[str, str] = {path: str(text) for path, text in interface_files(bonded).items()}
     assert {path.rpartition("/")[2] for path in files if path.startswith("network/cpu-01/")} == {
-        "20-bond0.netdev", "30-bond0.network", "30-eno1.network", "30-eno3.network", "20-bond0.20.netdev",
-        "30-bond0.20.network",
+        "05-bond0.netdev", "05-bond0.network", "05-eno1.network", "05-eno3.network", "05-bond0.20.netdev",
+        "05-bond0.20.network",
     }  # fmt: skip
-    bond = files["network/cpu-01/30-bond0.network"]
+    bond = files["network/cpu-01/05-bond0.network"]
     for line in ("Address=10.10.0.131/22", "Gateway=10.10.0.1", "DNS=10.10.0.2", "VLAN=bond0.20", "MTUBytes=9000"):
         assert f"\n{line}\n" in bond, line
-    assert "Bond=bond0\n" in files["network/cpu-01/30-eno3.network"]
-    assert "Kind=bond" in files["network/cpu-01/20-bond0.netdev"]
-    assert "Id=20" in files["network/cpu-01/20-bond0.20.netdev"]
-    assert "Address=10.20.0.131/22" in files["network/cpu-01/30-bond0.20.network"]
+    assert "Bond=bond0\n" in files["network/cpu-01/05-eno3.network"]
+    assert "Kind=bond" in files["network/cpu-01/05-bond0.netdev"]
+    assert "Id=20" in files["network/cpu-01/05-bond0.20.netdev"]
+    assert "Address=10.20.0.131/22" in files["network/cpu-01/05-bond0.20.network"]
+    # The first file that matches wins.
+    assert all(path.rpartition("/")[2] < "10-netplan-" for path in files)
     assert "sudo cp network/$(hostname -s)/*" in steps(bonded)
     # What prepare.sh copies lies below node/.
     assert not [path for path in bootstrap(bonded) if "/node/" in path and "systemd/network" in path]
@@ -276,10 +279,10 @@ def test_bonds_and_vlans_become_complete_files_that_nothing_copies(ml50: Cluster
 def test_a_tagged_bond_lies_on_the_bond(ml50: Cluster) -> None:
     node = structs.replace(ml50.networks.node, interface="bond0.10", bond=("eno1", "eno3"), vlan=10)
     files: dict[str, str] = {path: str(text) for path, text in interface_files(with_networks(ml50, node=node)).items()}
-    assert "Name=bond0\nKind=bond" in files["network/cp-1/20-bond0.netdev"]
-    assert "Bond=bond0\n" in files["network/cp-1/30-eno1.network"]
-    assert "VLAN=bond0.10\n" in files["network/cp-1/30-bond0.network"]
-    assert "Address=10.10.0.11/22" in files["network/cp-1/30-bond0.10.network"]
+    assert "Name=bond0\nKind=bond" in files["network/cp-1/05-bond0.netdev"]
+    assert "Bond=bond0\n" in files["network/cp-1/05-eno1.network"]
+    assert "VLAN=bond0.10\n" in files["network/cp-1/05-bond0.network"]
+    assert "Address=10.10.0.11/22" in files["network/cp-1/05-bond0.10.network"]
 
 
 def test_disks_are_named_stably(ml50: Cluster, a30: Cluster) -> None:
@@ -340,6 +343,18 @@ def test_the_upgrade_keeps_the_patches_of_gpu_nodes(ml50: Cluster) -> None:
     assert document["apply"]["kubernetesVersion"] == "v1.35.3"
 
 
+def test_an_upgrade_begins_with_a_backup_and_takes_each_node_from_drain_to_uncordon(ml50: Cluster) -> None:
+    """In the order of upstream's page on upgrading kubeadm clusters."""
+    text = str(steps(ml50)).partition("another version of Kubernetes")[2]
+    words = (
+        "Back up etcd", "copy this whole folder anew", "kubeadm's package first", "prepare.sh", "kubeadm upgrade apply",
+        "kubeadm upgrade node", "kubectl drain", "kubelet and kubectl", "restart kubelet", "kubectl uncordon",
+    )  # fmt: skip
+    places = [text.find(word) for word in words]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
 def test_every_eviction_signal_is_named(ml50: Cluster) -> None:
     # pkg/kubelet/eviction/defaults_linux.go: one that is left out beside others is off.
     signals = {"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree"}
@@ -368,7 +383,7 @@ PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
 
 
 def test_one_ca_of_the_site_is_trusted_by_all(ml50: Cluster) -> None:
-    mirrors = (Mirror(registry="quay.io", mirror="https://harbor.example.org"),)
+    mirrors = (Mirror(registry="quay.io", mirror="harbor.example.org"),)
     cluster = structs.replace(ml50, site=structs.replace(ml50.site, ca=PEM, mirrors=mirrors))
     server = kinds(cluster)["ClusterConfiguration"]["apiServer"]
     assert named(server["extraArgs"])["oidc-ca-file"] == "/etc/kubernetes/site-ca.crt"
@@ -434,21 +449,102 @@ def test_a_copied_secret_takes_the_files_of_the_first(ml50: Cluster) -> None:
     assert "=minio/minio-user-backup-writer/secretKey" in lines[second]
 
 
-def test_the_secrets_commands_run(tmp_path: Path, a30: Cluster) -> None:
-    """With a kubectl that only keeps its arguments: every file named is there once the given ones are."""
-    secrets = [secret for component in compose(a30) for secret in component.secrets]
-    fake = tmp_path / "kubectl"
-    fake.write_text('#!/bin/sh\nfor a; do case $a in --from-file=*) [ -s "${a##*=}" ] || exit 1 ;; esac; done\n')
-    fake.chmod(0o755)
-    for given in ("argocd/repository", "argocd/argocd-oidc", "monitoring/alertmanager-config"):
-        (tmp_path / given).mkdir(parents=True)
-    for file in ("repository/username", "repository/password", "argocd-oidc/clientSecret"):
-        (tmp_path / "argocd" / file).write_text("x")
-    (tmp_path / "monitoring/alertmanager-config/alertmanager.yaml").write_text("x")
-    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    script = str(secret_commands(secrets))
-    for _ in range(2):
-        done = subprocess.run(["sh", "-eu", "-c", script], cwd=tmp_path, env=env, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr
-    assert (tmp_path / "argocd/repository/type").read_text() == "git"
-    assert len((tmp_path / "monitoring/grafana-admin/password").read_text()) == 48
+# Keeps Secrets as folders of files; like the real one it refuses to make one that is there.
+KUBECTL = """#!/bin/sh
+[ ! -e "$CLUSTER/away" ] || exit 1
+at=$CLUSTER/$2
+case "$3 $4" in
+'get secret')
+  key=${8#*{.data.}
+  key=$(printf %s "${key%\\}}" | tr -d '\\\\')
+  [ ! -e "$at/$5/$key" ] || base64 -w0 "$at/$5/$key"
+  ;;
+'create secret')
+  [ ! -e "$at/$6" ] || { echo AlreadyExists >&2; exit 1; }
+  for a; do case $a in --from-file=*) [ -s "${a##*=}" ] || exit 1 ;; esac; done
+  mkdir -p "$at/$6"
+  for a; do case $a in --from-file=*) a=${a#*=}; cp "${a#*=}" "$at/$6/${a%%=*}" ;; esac; done
+  ;;
+esac
+"""
+
+
+class Admin:
+    """A person with a cluster, at a machine whose folder of secrets is empty."""
+
+    def __init__(self, place: Path, cluster: Cluster) -> None:
+        self.cluster, self.place = place / "cluster", place
+        self.secrets = [secret for component in compose(cluster) for secret in component.secrets]
+        text = str(steps(cluster, self.secrets))
+        self.script = text[text.index("(\numask") :].partition("```")[0]
+        (place / "bin").mkdir()
+        (place / "bin/kubectl").write_text(KUBECTL)
+        (place / "bin/kubectl").chmod(0o755)
+        self.folder = place / "home" / f"{cluster.name}-secrets"
+        self.give()
+
+    def give(self) -> None:
+        """Put the values that a person gives where they are read."""
+        for secret in self.secrets:
+            for key in secret.keys if secret.source == "given" else ():
+                file = self.folder / secret.namespace / secret.name / key
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text("x")
+
+    def run(self) -> subprocess.CompletedProcess[str]:
+        path = f"{self.place}/bin:{os.environ['PATH']}"
+        env = {**os.environ, "PATH": path, "HOME": str(self.place / "home"), "CLUSTER": str(self.cluster)}
+        command = ["sh", "-c", f"{self.script}umask; pwd"]
+        return subprocess.run(command, cwd=self.place, env=env, capture_output=True, text=True, check=False)
+
+
+def test_the_secrets_commands_make_every_secret(tmp_path: Path, ml50: Cluster, a30: Cluster) -> None:
+    for cluster in (ml50, a30):
+        place = tmp_path / cluster.name
+        place.mkdir()
+        admin = Admin(place, cluster)
+        done = admin.run()
+        assert done.stderr == ""
+        for secret in admin.secrets:
+            if secret.source in ("given", "generated"):
+                for key in secret.keys:
+                    value = (admin.cluster / secret.namespace / secret.name / key).read_text()
+                    assert value == secret.known.get(key, value)
+                    assert secret.source == "given" or len(value) in (44, 48)
+
+
+def test_the_secrets_commands_change_nothing_of_the_users_shell(tmp_path: Path, a30: Cluster) -> None:
+    mask, place = Admin(tmp_path, a30).run().stdout.splitlines()[-2:]
+    assert (mask, place) == ("0022", str(tmp_path))
+
+
+def test_what_the_cluster_has_is_taken_on_a_machine_without_the_folder(tmp_path: Path, ml50: Cluster) -> None:
+    admin = Admin(tmp_path, ml50)
+    assert admin.run().returncode == 0
+    original, copied = (admin.cluster / space / "minio-user-backup-writer" for space in ("minio", "rook-ceph"))
+    values = {file.name: file.read_text() for file in original.iterdir()}
+    shutil.rmtree(copied)
+    shutil.rmtree(admin.folder)
+    admin.give()
+    admin.run()
+    assert {file.name: file.read_text() for file in original.iterdir()} == values
+    assert {file.name: file.read_text() for file in copied.iterdir()} == values
+    kept = admin.folder / "minio/minio-user-backup-writer"
+    assert {file.name: file.read_text() for file in kept.iterdir()} == values
+
+
+def test_no_value_is_made_while_the_cluster_does_not_answer(tmp_path: Path, ml50: Cluster) -> None:
+    admin = Admin(tmp_path, ml50)
+    admin.cluster.mkdir()
+    (admin.cluster / "away").touch()
+    admin.run()
+    assert not list((admin.folder / "minio").glob("*/*"))
+
+
+def test_what_is_kept_is_used_for_a_new_cluster(tmp_path: Path, ml50: Cluster) -> None:
+    admin = Admin(tmp_path, ml50)
+    kept = admin.folder / "minio/minio-root/rootPassword"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("kept")
+    assert admin.run().returncode == 0
+    assert (admin.cluster / "minio/minio-root/rootPassword").read_text() == "kept"

@@ -179,7 +179,8 @@ def test_checks_know_its_name_its_namespace_its_host_and_why_it_is_absent(copy: 
     right = {file: file.read_text() for file in (ml50, a30)}
     edit(ml50, "\n    - name: vision\n", "\n    - name: notebooks\n")
     edit(ml50, "host: lab.ml50", "host: minio.ml50")
-    edit(a30, "\n  gitops:", "\n  components: {notebooks: {sync: manual}, notebok: {sync: manual}}\n  gitops:")
+    edit(ml50, "\n  components: {}\n", "\n  components: {notebok: {sync: manual}}\n")
+    edit(a30, "\n  gitops:", "\n  components: {notebooks: {sync: manual}}\n  gitops:")
     told = json.loads(run(copy, "-m", "generator", "check", "--output", "json", status=1))
     for file, text in right.items():
         file.write_text(text)
@@ -189,7 +190,7 @@ def test_checks_know_its_name_its_namespace_its_host_and_why_it_is_absent(copy: 
         (
             "GEN-K8S-024",
             "the cluster has no notebooks: nobody asks for notebooks",
-            "remove it, or ask for the component",
+            "ask for it, or remove the settings",
         ),
         ("GEN-K8S-021", "there is no component notebok", "did you mean notebooks?"),
     }

@@ -7,20 +7,30 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parent.parent.parent / "generator/components/kubeadm/mount.sh"
-# A disk's file: its content's type and UUID, or nothing; then a line for each part of it.
+# A disk's file: its content's type, UUID and label, or nothing; then a line for each part of it. The file `mounted` has
+# a line for each mount: where, what, its UUID.
 PROGRAMS = {
     "wipefs": 'for d; do :; done; awk "NR == 1 && NF { print \\$1 }" "$d"',
     "lsblk": 'for d; do :; done; case $* in *MAJ:MIN*) echo "250:$(basename "$(readlink -f "$d")") disk '
     '$(awk "NR == 1 { print \\$2 }" "$d")";; *) echo disk; sed 1d "$d";; esac; case $* in *MAJ:MIN*) '
     'sed 1d "$d" | while read -r t; do echo "251:1 $t -"; done;; esac',
-    "blkid": 'for d; do :; done; awk "NR == 1 { print \\$2 }" "$d"',
-    "mkfs.xfs": 'echo "xfs uuid-$(basename "$(readlink -f "$1")")" >"$1"; mkdir -p "$GEN_DEV/by-uuid"; '
-    'ln -s "$1" "$GEN_DEV/by-uuid/uuid-$(basename "$(readlink -f "$1")")"; echo "$1" >>"$GEN_DEV/made"',
-    "findmnt": 'for m; do :; done; grep -qx "$m" "$GEN_DEV/mounted"',
-    "mount": '[ ! -e "$GEN_DEV/broken" ] || exit 32; for m; do :; done; echo "$m" >>"$GEN_DEV/mounted"',
+    "blkid": 'for d; do :; done; case $* in *LABEL*) n=3 ;; *) n=2 ;; esac; awk -v n=$n "NR == 1 { print \\$n }" "$d"',
+    "mkfs.xfs": 'd=$3; f=$(basename "$(readlink -f "$d")"); echo "xfs uuid-$f $2" >"$d"; mkdir -p "$GEN_DEV/by-uuid"; '
+    'ln -s "$d" "$GEN_DEV/by-uuid/uuid-$f"; echo "$d" >>"$GEN_DEV/made"',
+    "findmnt": "for m; do :; done; case $* in *UUID*) n=3 ;; *) n=2 ;; esac; "
+    'awk -v m="$m" -v n=$n "\\$1 == m { print \\$n; f = 1 } END { exit !f }" "$GEN_DEV/mounted"',
+    "mount": '[ ! -e "$GEN_DEV/broken" ] || exit 32; for m; do :; done; '
+    'u=$(awk -v m="$m" "\\$2 == m { print substr(\\$1, 6) }" "$GEN_FSTAB"); '
+    '[ ! -e "$GEN_DEV/stale" ] || u=uuid-stale; echo "$m $u $u" >>"$GEN_DEV/mounted"; echo mount >>"$GEN_DEV/order"',
+    "systemctl": 'echo "$*" >>"$GEN_DEV/order"',
+    "udevadm": "exit 0",
     "chgrp": 'echo "$@" >>"$GEN_DEV/groups"',
     "chattr": "exit 1",
 }
+
+
+def without(file: Path, word: str) -> str:
+    return "".join(f"{line}\n" for line in file.read_text().splitlines() if word not in line)
 
 
 class Node:
@@ -29,6 +39,7 @@ class Node:
     def __init__(self, place: Path) -> None:
         self.place, self.dev, self.fstab = place, place / "dev", place / "fstab"
         (self.dev / "by-id").mkdir(parents=True)
+        (self.dev / "by-uuid").mkdir()
         (self.dev / "mounted").touch()
         (place / "bin").mkdir()
         (place / "proc").mkdir()
@@ -56,6 +67,13 @@ class Node:
         return subprocess.run(
             command, env={**os.environ, **own, "PATH": path}, capture_output=True, text=True, check=False
         )
+
+    def forget(self, uuid: str) -> None:
+        """Remove a disk's line from fstab."""
+        self.fstab.write_text(without(self.fstab, uuid))
+
+    def umount(self, mount: str) -> None:
+        (self.dev / "mounted").write_text(without(self.dev / "mounted", f"/{mount} "))
 
     @property
     def made(self) -> list[str]:
@@ -102,7 +120,7 @@ def test_a_mount_that_failed_is_made_by_the_next_run(node: Node) -> None:
     (node.dev / "broken").unlink()
     done = node.run("--yes")
     assert done.returncode == 0, done.stderr
-    assert (node.dev / "mounted").read_text() == f"{node.place}/x-0\n"
+    assert (node.dev / "mounted").read_text() == f"{node.place}/x-0 uuid-A1 uuid-A1\n"
     assert (node.dev / "groups").read_text() == f"1000 {node.place}/x-0\n"
     assert node.made == ["nvme-MODEL_A1"]
 
@@ -114,18 +132,94 @@ def test_a_replaced_disk_never_means_one_in_use(node: Node) -> None:
     node.want("model MODEL", "model MODEL")
     assert node.run("--yes").returncode == 0
     (node.place / "A1").unlink()
-    (node.dev / "mounted").write_text(f"{node.place}/x-1\n")
     node.disk("C3")
     gone = node.run("--yes")
     assert gone.returncode == 1
     assert "its disk (UUID=uuid-A1) is gone" in gone.stderr
-    node.fstab.write_text(
-        "".join(line for line in node.fstab.read_text().splitlines(keepends=True) if "uuid-A1" not in line)
-    )
+    assert f"umount {node.place}/x-0" in gone.stderr
+    node.forget("uuid-A1")
+    dead = node.run("--yes")
+    assert dead.returncode == 1
+    assert f"x-0: still mounted from uuid-A1, and not in {node.fstab}: umount" in dead.stderr
+    assert node.made == ["nvme-MODEL_A1", "nvme-MODEL_B2"]
+    node.umount("x-0")
     done = node.run("--yes")
     assert done.returncode == 0, done.stderr
     assert node.made == ["nvme-MODEL_A1", "nvme-MODEL_B2", "nvme-MODEL_C3"]
-    assert "wipefs" not in gone.stderr + done.stderr
+    assert f"{node.place}/x-0 uuid-C3 uuid-C3" in (node.dev / "mounted").read_text()
+    assert "wipefs" not in gone.stderr + dead.stderr + done.stderr
+
+
+def test_what_is_mounted_is_compared_with_what_fstab_says(node: Node) -> None:
+    node.disk("A1")
+    node.want("model MODEL")
+    assert node.run("--yes").returncode == 0
+    (node.dev / "mounted").write_text(f"{node.place}/x-0 /dev/sdz uuid-other\n")
+    done = node.run("--yes")
+    assert done.returncode == 1
+    assert "x-0: still mounted from /dev/sdz, and" in done.stderr
+
+
+def test_another_disk_than_the_one_meant_is_never_called_mounted(node: Node) -> None:
+    node.disk("A1")
+    node.want("model MODEL")
+    (node.dev / "stale").touch()
+    done = node.run("--yes")
+    assert done.returncode == 1
+    assert "x-0: uuid-stale is mounted there, not UUID=uuid-A1" in done.stderr
+    assert "mounted\n" not in done.stdout
+    assert not (node.dev / "groups").exists()
+
+
+def test_systemd_reads_fstab_before_the_first_mount(node: Node) -> None:
+    node.disk("A1")
+    node.disk("B2")
+    node.want("model MODEL", "model MODEL")
+    assert node.run("--yes").returncode == 0
+    assert (node.dev / "order").read_text().splitlines() == ["daemon-reload", "mount", "mount"]
+
+
+def test_a_new_system_mounts_its_disks_again_by_their_labels(node: Node) -> None:
+    """B2 was x-0, although A1 comes first; C3 is empty."""
+    node.disk("A1", "xfs uuid-A1 x-1\n")
+    node.disk("B2", "xfs uuid-B2 x-0\n")
+    node.disk("C3")
+    node.want("model MODEL", "model MODEL", "model MODEL")
+    done = node.run("--yes")
+    assert done.returncode == 0, done.stderr
+    assert f"x-0: mount {node.dev}/by-id/nvme-MODEL_B2 again, which has its label" in done.stdout
+    assert node.made == ["nvme-MODEL_C3"]
+    lines = [line.split()[:3] for line in node.fstab.read_text().splitlines()[2:]]
+    assert lines == [
+        [f"UUID=uuid-{disk}", f"{node.place}/x-{number}", "xfs"] for number, disk in enumerate(("B2", "A1", "C3"))
+    ]
+    assert (node.place / "C3").read_text() == "xfs uuid-C3 x-2\n"
+
+
+@pytest.mark.parametrize("content", ["xfs uuid-A1 x-7", "ext4 uuid-A1 x-0", "xfs uuid-A1", "xfs uuid-A1 x-0\npart"])
+def test_only_the_very_label_and_filesystem_are_mounted_again(node: Node, content: str) -> None:
+    node.disk("A1", f"{content}\n")
+    node.want("model MODEL")
+    assert node.run("--yes").returncode == 1
+    assert node.made == []
+    assert "x-0" not in node.fstab.read_text()
+
+
+def test_of_two_disks_with_one_label_none_is_taken(node: Node) -> None:
+    node.disk("A1", "xfs uuid-A1 x-0\n")
+    node.disk("B2", "xfs uuid-B2 x-0\n")
+    node.want("model MODEL")
+    done = node.run("--yes")
+    assert done.returncode == 1
+    assert "several disks have its label" in done.stderr
+
+
+def test_a_last_line_of_fstab_without_an_end_stays_a_line(node: Node) -> None:
+    node.disk("A1")
+    node.want("model MODEL")
+    node.fstab.write_text("UUID=root / ext4 defaults 0 1")
+    assert node.run("--yes").returncode == 0
+    assert node.fstab.read_text().splitlines()[0] == "UUID=root / ext4 defaults 0 1"
 
 
 @pytest.mark.parametrize(
@@ -152,13 +246,15 @@ def test_no_way_to_wipe_is_shown_for_a_disk_that_may_be_in_use(node: Node, conte
     assert node.made == []
 
 
-def test_a_filesystem_that_nobody_mounts_may_be_given_up_by_hand(node: Node) -> None:
+def test_a_filesystem_that_nobody_mounts_is_to_be_looked_into(node: Node) -> None:
     node.disk("A1", "ext4 uuid-old\n")
     node.disk("B2")
     node.want("id nvme-MODEL_A1", "model MODEL")
     done = node.run("--yes")
     assert done.returncode == 1
-    assert f"if nobody needs that: wipefs --all {node.dev}/by-id/nvme-MODEL_A1" in done.stderr
+    assert "holds ext4 (label: none) and is not mounted" in done.stderr
+    assert f"mount -o ro {node.dev}/by-id/nvme-MODEL_A1 /mnt" in done.stderr
+    assert "wipefs" not in done.stderr
     assert node.made == []
 
 

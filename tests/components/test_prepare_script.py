@@ -9,7 +9,34 @@ import pytest
 from generator.layout.bootstrap import bootstrap
 from generator.model.cluster import Cluster
 
-DUMP = "sandbox = 'registry.k8s.io/pause:3.10.1'\nconfig_path = '/etc/containerd/certs.d'\nSystemdCgroup = true\n"
+# What containerd 1.7 and 2.2 make of the file (`containerd config dump`), as far as it matters here.
+DUMPS = (
+    """[plugins]
+  [plugins."io.containerd.grpc.v1.cri"]
+    sandbox_image = "SANDBOX"
+      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+        runtime_type = "io.containerd.runc.v2"
+        [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+          SystemdCgroup = true
+    [plugins."io.containerd.grpc.v1.cri".registry]
+      config_path = "/etc/containerd/certs.d"
+""",
+    """[plugins]
+    [plugins.'io.containerd.cri.v1.images'.pinned_images]
+      sandbox = 'SANDBOX'
+    [plugins.'io.containerd.cri.v1.images'.registry]
+      config_path = '/etc/containerd/certs.d'
+        [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
+          [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+            BinaryName = ''
+            SystemdCgroup = true
+""",
+)
+SANDBOX = "registry.k8s.io/pause:3.10.1"
+DUMP = DUMPS[1].replace("SANDBOX", SANDBOX)
+OTHER = """          [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.nvidia.options]
+            SystemdCgroup = true
+"""
 PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
 
@@ -26,7 +53,7 @@ class Node:
             (self.root / folder).mkdir(parents=True)
         (self.root / "etc/fstab").write_text("UUID=root / ext4 defaults 0 1\n/swapfile none swap sw 0 0\n")
         (place / "bin").mkdir()
-        for name in ("modprobe", "sysctl", "swapoff", "systemctl", "chronyc", "rdma", "update-ca-certificates"):
+        for name in ("modprobe", "sysctl", "swapoff", "systemctl", "rdma", "update-ca-certificates"):
             self.program(name, f'echo "{name} $*" >>{place}/calls')
         self.program("id", "echo 0")
         self.containerd(DUMP)
@@ -77,9 +104,27 @@ def test_the_first_fstab_is_kept_by_a_second_run(node: Node) -> None:
     assert (node.root / "etc/fstab").read_text().splitlines()[1] == "# gen: /swapfile none swap sw 0 0"
 
 
-@pytest.mark.parametrize("lost", DUMP.splitlines(keepends=True))
-def test_containerd_is_not_restarted_with_settings_lost(node: Node, lost: str) -> None:
-    node.containerd(DUMP.replace(lost, ""))
+@pytest.mark.parametrize("dump", DUMPS)
+def test_containerd_of_each_format_is_restarted(node: Node, dump: str) -> None:
+    node.containerd(dump.replace("SANDBOX", SANDBOX))
+    assert node.prepare("cpu").returncode == 0
+    assert "systemctl restart containerd" in node.calls
+
+
+@pytest.mark.parametrize(
+    ("meant", "found"),
+    [
+        (SANDBOX, "registry.k8s.io/pause:3.8"),
+        (SANDBOX, f"mirror.example.org/{SANDBOX}"),
+        ("/etc/containerd/certs.d", ""),
+        ("SystemdCgroup = true", "SystemdCgroup = false"),
+        ("            SystemdCgroup = true\n", OTHER),
+    ],
+)
+def test_containerd_is_not_restarted_with_settings_lost(node: Node, meant: str, found: str) -> None:
+    """The second is of a site without a mirror; the last is another runtime's."""
+    assert meant in DUMP
+    node.containerd(DUMP.replace(meant, found))
     done = node.prepare("cpu")
     assert done.returncode == 1
     assert "It was not restarted" in done.stderr
@@ -94,6 +139,37 @@ def test_the_sites_ca_is_trusted(node: Node) -> None:
     assert node.prepare("cpu").returncode == 0
     assert (node.root / "usr/local/share/ca-certificates/gen-site-ca.crt").read_text() == PEM
     assert "update-ca-certificates " in node.calls
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "has", "service"),
+    [
+        ("etc/chrony.conf", "pool 2.rhel.pool.ntp.org iburst\nsourcedir /run/chrony-dhcp", "false", "chronyd"),
+        ("etc/chrony/chrony.conf", "sourcedir /etc/chrony/sources.d\n", "true", "chrony"),
+    ],
+)
+def test_the_sites_clocks_are_read_by_chrony(node: Node, file: str, text: str, has: str, service: str) -> None:
+    """On a node where it does not run yet: chronyc could tell it nothing."""
+    (node.root / "etc/chrony").mkdir()
+    (node.root / file).write_text(text)
+    node.program("systemctl", f'echo "systemctl $*" >>{node.place}/calls; [ "$1" != cat ] || {has}')
+    node.program("chronyc", "echo '506 Cannot talk to daemon' >&2; exit 1")
+    for _ in range(2):
+        done = node.prepare("cpu")
+        assert done.returncode == 0, done.stderr
+        lines = (node.root / file).read_text().splitlines()
+        assert lines[: len(text.splitlines())] == text.splitlines()
+        assert lines.count("sourcedir /etc/chrony/sources.d") == 1
+    assert [call for call in node.calls if "chrony" in call][1:3] == [
+        f"systemctl enable {service}",
+        f"systemctl restart {service}",
+    ]
+
+
+def test_without_servers_of_the_site_its_clock_is_left_alone(node: Node) -> None:
+    (node.place / "node/all/etc/chrony/sources.d/site.sources").unlink()
+    assert node.prepare("cpu").returncode == 0
+    assert not [call for call in node.calls if "chrony" in call]
 
 
 def test_only_root_may(node: Node) -> None:

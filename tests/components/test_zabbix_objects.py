@@ -267,9 +267,13 @@ def test_the_heartbeat_reaches_the_frontend_and_its_address_only(ml50: Cluster) 
     frontend, outside = policy["spec"]["egress"]
     assert frontend["to"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "zabbix-web"}}}]
     assert [one["port"] for one in outside["ports"]] == [8443]
+    # It may speak to the world: it holds a reader's password, not Admin's.
+    assert secrets_in(spec["spec"]) == [("zabbix-heartbeat", "password")]
     (container,) = spec["spec"]["containers"]
     assert container["command"][-3:] == ["heartbeat", "ml50-monitoring", "https://watch.example.org:8443/ping"]
-    assert of_kind(with_zabbix(ml50, heartbeat=None), "CronJob") == []
+    without = with_zabbix(ml50, heartbeat=None)
+    assert of_kind(without, "CronJob") == []
+    assert "zabbix-heartbeat" not in {one.name for one in made(without).secrets}
 
 
 def waves(cluster: Cluster) -> dict[tuple[str, str], int]:
@@ -297,20 +301,40 @@ def test_the_password_waits_for_no_other_secret_and_nothing_for_a_token(ml50: Cl
     optional = {one["secret"]["name"]: one["secret"].get("optional", False) for one in sources}
     assert optional == {
         "zabbix-admin": False, "zabbix-reader-token": False, "zabbix-mattermost": True, "zabbix-slack": True,
+        "zabbix-heartbeat": True,
     }  # fmt: skip
 
 
 def test_a_node_that_is_down_holds_nothing_but_the_agents(ml50: Cluster) -> None:
     order = waves(ml50)
     agents = order.pop(("DaemonSet", "zabbix-agent"))
-    assert max(order.values()) < agents
+    assert {name for name, wave in order.items() if wave >= agents} == {("Job", "zabbix-complete")}
+    # With a hook in its last wave a sync waits for all that is in it.
+    (complete,) = of_kind(ml50, "Job", "zabbix-complete")
+    assert "argocd.argoproj.io/hook" not in complete["metadata"]["annotations"]
+
+
+def test_a_missing_token_fails_a_job_that_no_agent_waits_for(ml50: Cluster) -> None:
+    order = waves(ml50)
+    assert order["Job", "zabbix-complete"] == order["DaemonSet", "zabbix-agent"]
+    spec = pods(ml50)["zabbix-complete"]
+    assert spec["containers"][0]["command"][-1] == "complete"
+    sources = {one["secret"]["name"]: one["secret"]["optional"] for one in spec["volumes"][-1]["projected"]["sources"]}
+    assert sources == {"zabbix-mattermost": True, "zabbix-slack": True, "zabbix-heartbeat": True}
+    assert not of_kind(with_zabbix(ml50, alerts=(), heartbeat=None), "Job", "zabbix-complete")
 
 
 def test_the_jobs_are_made_again_at_every_sync(ml50: Cluster) -> None:
-    for job in of_kind(ml50, "Job"):
-        annotations = job["metadata"]["annotations"]
-        assert annotations["argocd.argoproj.io/hook"] == "Sync"
-        assert annotations["argocd.argoproj.io/hook-delete-policy"] == "BeforeHookCreation"
+    again = {name.partition("-")[2]: one for name, one in annotations_of(ml50, "Job").items()}
+    for name in ("password", "configure"):
+        assert again[name]["argocd.argoproj.io/hook"] == "Sync"
+        assert again[name]["argocd.argoproj.io/hook-delete-policy"] == "BeforeHookCreation"
+    assert again["complete"]["argocd.argoproj.io/sync-options"] == "Force=true,Replace=true"
+    assert again.keys() == {"password", "configure", "complete"}
+
+
+def annotations_of(cluster: Cluster, kind: str) -> dict[str, dict[str, str]]:
+    return {one["metadata"]["name"]: one["metadata"]["annotations"] for one in of_kind(cluster, kind)}
 
 
 def test_the_script_s_folders_are_not_inside_each_other(ml50: Cluster) -> None:

@@ -76,3 +76,15 @@ def test_texts_are_equal_where_they_are_written_alike() -> None:
     assert AddressRange.parse("10.0.0.0/30") == AddressRange.parse("10.0.0.0-10.0.0.3")
     assert Taint("a", "", "NoExecute") != "a:NoExecute"
     assert repr(Port("a", 1)) == "Port(a/1)"
+
+
+@pytest.mark.parametrize(
+    ("text", "networks"),
+    [
+        ("10.0.0.0/28", ["10.0.0.0/28"]),
+        ("10.0.0.1-10.0.0.4", ["10.0.0.1/32", "10.0.0.2/31", "10.0.0.4/32"]),
+        ("10.0.0.9-10.0.0.1", []),
+    ],
+)
+def test_a_range_is_made_up_of_the_fewest_networks(text: str, networks: list[str]) -> None:
+    assert [str(network) for network in AddressRange.parse(text).networks] == networks

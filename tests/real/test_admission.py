@@ -1,27 +1,28 @@
 """What the API server itself says to jobs, pods and PodGroups in a team's namespace."""
 
-import re
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
-from reference import ROOT
+from documented import of_teams
 
 from generator.components import JOBS as JOB_KINDS
 from generator.components.common import OIDC_PREFIX
+from generator.components.kueue import TEAM as TEAM_LABEL
 from generator.components.queues import queues
 from generator.components.tenants import tenants
 from generator.model.cluster import Cluster
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from apiserver import ApiServer, Identity
 
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.real
 
 Object = dict[str, Any]
-TEAM, OTHER = "vision", "platform"
+TEAM, OTHER, TRUSTED = "vision", "platform", "trusted"
 QUEUE = {"kueue.x-k8s.io/queue-name": "default"}
 GATED = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
 GPU = {"resources": {"limits": {"nvidia.com/gpu": "8", "cpu": "4", "memory": "8Gi"}}}
@@ -50,6 +51,7 @@ def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
     api.install("kueue/v0.18.3/crds", "volcano/v1.14.1/crds", "cilium/1.20.0/crds", "jobset/v0.12.0/crds")
     api.namespace(OTHER)
     api.namespace(TEAM)
+    api.namespace(TRUSTED, {TEAM_LABEL: TRUSTED, "pod-security.kubernetes.io/enforce": "privileged"})
     api.apply(deployment("older"))  # from before the rules
     runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}}
     api.apply(runtime | {"handler": "nvidia"})  # as the GPU operator makes it
@@ -179,20 +181,60 @@ def template_labels(manifest: Object, labels: Object) -> Object:
     return found
 
 
-def elsewhere(manifest: Object) -> Object:
-    return manifest | {"metadata": manifest["metadata"] | {"namespace": OTHER}}
+def elsewhere(manifest: Object, namespace: str = OTHER) -> Object:
+    return manifest | {"metadata": manifest["metadata"] | {"namespace": namespace}}
 
 
 def annotated(manifest: Object) -> Object:
     return manifest | {"metadata": manifest["metadata"] | {"labels": {}, "annotations": QUEUE}}
 
 
+def mounted(*volumes: Object) -> Object:
+    """Return the part of a pod's spec that has volumes."""
+    return {"volumes": [{"name": f"v{number}"} | one for number, one in enumerate(volumes)]}
+
+
+def asking(cpu: str, memory: str, limits: Object | None = None) -> Object:
+    """Return the part of a container that requests something."""
+    return {"resources": {"requests": {"cpu": cpu, "memory": memory}, "limits": limits or {}}}
+
+
+def unasked_job_set() -> Object:
+    """A JobSet, in whose Jobs containers request nothing."""
+    found = job_set(QUEUE | {PRIORITY_LABEL: "low"})
+    found["spec"]["replicatedJobs"][0]["template"]["spec"] = job(container={})["spec"]
+    return found
+
+
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 VOLCANO_PLACES = {"schedulerName": "volcano"}
 GANG = "scheduling.volcano.sh/group-min-member"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 URGENT = QUEUE | {PRIORITY_LABEL: "urgent"}
 ADMITTED = {"kueue.x-k8s.io/podset": "main"}
 LIMITS_ONLY = {"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
+MOUNTABLE: list[Object] = [
+    {"configMap": {"name": "one"}},
+    {"csi": {"driver": "x.example.org"}},
+    {"downwardAPI": {"items": []}},
+    {"emptyDir": {}},
+    {"ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}},
+    {"image": {"reference": "example.org/data:1"}},
+    {"persistentVolumeClaim": {"claimName": "one"}},
+    {"projected": {"sources": []}},
+    {"secret": {"secretName": "one"}},
+    {},
+]
+NODE_PATH: Object = {"hostPath": {"path": "/dev"}}
+SERVERS: dict[str, Object] = {
+    "nfs": {"nfs": {"server": "10.10.0.171", "path": "/"}},
+    "iscsi": {"iscsi": {"targetPortal": "10.10.0.171:3260", "iqn": "iqn.2026-01.org.example:one", "lun": 0}},
+    "fc": {"fc": {"targetWWNs": ["50060e801049cfd1"], "lun": 0}},
+    "cephfs": {"cephfs": {"monitors": ["10.10.0.131:6789"]}},
+    "rbd": {"rbd": {"monitors": ["10.10.0.131:6789"], "image": "one"}},
+    "glusterfs": {"glusterfs": {"endpoints": "one", "path": "one"}},
+    "flexVolume": {"flexVolume": {"driver": "example.org/one"}},
+}
 SLICE = {"resources": {"limits": {"nvidia.com/mig-1g.6gb": "1", "cpu": "1", "memory": "1Gi"}}}
 GPU_FIRST = {"initContainers": [{"name": "init", "image": "example.org/train:1"} | GPU]}
 
@@ -223,6 +265,15 @@ GPU_FIRST = {"initContainers": [{"name": "init", "image": "example.org/train:1"}
         pytest.param(owned(pod(), "Job", "batch/v1"), JOBS, id="a pod of a job"),
         pytest.param(job_set(QUEUE | {PRIORITY_LABEL: "low"}), ALICE, id="a JobSet of a class that the team may use"),
         pytest.param(pod_group(), VOLCANO, id="a PodGroup that Volcano makes"),
+        pytest.param(pod(spec=mounted(*MOUNTABLE)), ALICE, id="volumes by which a pod reaches no server"),
+        pytest.param(job(spec=mounted(*MOUNTABLE)), ALICE, id="a job with such volumes"),
+        pytest.param(elsewhere(pod(spec=mounted(SERVERS["nfs"]))), ADMIN, id="a server outside the teams' namespaces"),
+        pytest.param(
+            elsewhere(pod(spec=mounted(NODE_PATH)), TRUSTED), ADMIN, id="a path of the node in a privileged team"
+        ),
+        pytest.param(elsewhere(job(spec=mounted(NODE_PATH)), TRUSTED), ADMIN, id="a job with one there"),
+        pytest.param(pod(container=asking("1m", "1")), ALICE, id="a pod that requests little"),
+        pytest.param(unasked_job_set(), ALICE, id="a JobSet whose Jobs will be refused"),
     ],
 )
 def test_a_way_through_the_queue_is_open(team: "ApiServer", manifest: Object, who: "Identity") -> None:
@@ -238,6 +289,7 @@ PRIORITY = "priorityClassName may be one that begins with batch-"
 
 NOT_OWNER = "leave ownerReferences with controller: true to controllers"
 MARKED = "leave the label kueue.x-k8s.io/podset out"
+NO_SERVERS = "mount claims, not servers"
 NO_REQUESTS = "give every container requests"
 RUNTIME = "leave runtimeClassName out"
 CLASS = "put the label kueue.x-k8s.io/priority-class on it"
@@ -333,6 +385,30 @@ def each_hour(inner: Object) -> Object:
         pytest.param(each_hour(gang(2, None)), ALICE, NO_GANG, id="the same each hour"),
         pytest.param(vcjob(), ADMIN, "Kueue cannot hold Volcano's own jobs back", id="a job of Volcano's"),
         pytest.param(pod_group(), ADMIN, "PodGroups are made from jobs", id="a person's PodGroup"),
+        pytest.param(pod(container=asking("0", "1Gi")), ALICE, NO_REQUESTS, id="a request for no CPU"),
+        pytest.param(pod(container=asking("1", "0")), ALICE, NO_REQUESTS, id="a request for no memory"),
+        pytest.param(pod(container=asking("0", "1Gi", {"cpu": "8"})), ALICE, NO_REQUESTS, id="a limit, and no request"),
+        pytest.param(
+            pod(container={"resources": {"limits": {"cpu": "0", "memory": "0"}}}),
+            ALICE,
+            NO_REQUESTS,
+            id="limits of nothing",
+        ),
+        pytest.param(
+            pod(spec={"initContainers": [{"name": "i", "image": "x"} | asking("0", "1Gi")]}),
+            ALICE,
+            NO_REQUESTS,
+            id="an init container that requests nothing",
+        ),
+        pytest.param(job(container=asking("0", "0")), ALICE, NO_REQUESTS, id="a job that requests zero"),
+        pytest.param(
+            job(container={"resources": {"limits": {"cpu": "0m", "memory": "0Gi"}}}),
+            ALICE,
+            NO_REQUESTS,
+            id="a job with limits of nothing",
+        ),
+        pytest.param(cron_job(container=asking("0.0", "1Gi")), ALICE, NO_REQUESTS, id="the same every night"),
+        pytest.param(owned(job(container={}), "JobSet"), JOBSETS, NO_REQUESTS, id="what a JobSet makes of nothing"),
     ],
 )
 def test_a_way_round_the_queue_is_closed(team: "ApiServer", manifest: Object, who: "Identity", told: str) -> None:
@@ -394,6 +470,115 @@ def test_a_queue_cannot_be_taken_off_again(team: "ApiServer") -> None:
 @pytest.mark.parametrize("manifest", [pod_group(), vcjob()], ids=["PodGroup", "Volcano Job"])
 def test_members_have_no_right_to_volcanos_objects(team: "ApiServer", manifest: Object) -> None:
     assert team.create(manifest, by=ALICE)[0] == 403
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize("made", [pod, job, cron_job])
+def test_a_node_connects_to_no_server_for_a_pod(team: "ApiServer", made: "Callable[..., Object]", kind: str) -> None:
+    """Kubelet would, with the node's own address, which servers of storage trust."""
+    status, message = team.create(made(spec=mounted(SERVERS[kind])), by=ALICE)
+    assert (status, NO_SERVERS in message) == (422, True), message
+
+
+TOPOLOGY = {"name": "kueue.x-k8s.io/topology"}
+HELD_PATH = f"/api/v1/namespaces/{TEAM}/pods/held"
+
+
+@pytest.fixture(scope="module")
+def held(team: "ApiServer") -> Object:
+    """A GPU pod that Kueue holds, in a team whose account may change pods, as an operator's Role lets it."""
+    gates = {"schedulingGates": [*GATED["schedulingGates"], TOPOLOGY, SITES]}
+    made = pod(QUEUE | ADMITTED, VOLCANO_PLACES | gates, GPU)
+    made["metadata"] |= {"name": "held", "finalizers": ["batch.kubernetes.io/job-tracking"]}
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": "autoscaler", "namespace": TEAM},
+        "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "patch", "update"]}],
+    }
+    team.apply(role)
+    binding = bind("autoscaler", "autoscaler", f"system:serviceaccounts:{TEAM}", TEAM)
+    team.apply(binding | {"roleRef": binding["roleRef"] | {"kind": "Role"}})
+    assert team.create(made, by=KUEUE, dry=False) == (201, "")
+    found: Object = team.request("GET", HELD_PATH)[1]
+    free = found | {"spec": found["spec"] | {"schedulingGates": []}}
+    team.wait("the rule holds", lambda: team.update(free, by=OWN_ACCOUNT)[0] == 422)
+    return found
+
+
+def without_gate(manifest: Object, name: str) -> None:
+    gates = manifest["spec"]["schedulingGates"]
+    manifest["spec"]["schedulingGates"] = [one for one in gates if one["name"] != name]
+
+
+SITES = {"name": "example.org/quota"}
+GATES, LABELS = "leave gates that begin", "leave labels that begin"
+HOLDS: "dict[str, tuple[Callable[[Object], object], str]]" = {
+    "the gate of admission": (lambda one: without_gate(one, GATED["schedulingGates"][0]["name"]), GATES),
+    "the gate of topology": (lambda one: without_gate(one, TOPOLOGY["name"]), GATES),
+    "a label that goes": (lambda one: one["metadata"]["labels"].pop("kueue.x-k8s.io/podset"), LABELS),
+    "a label that changes": (lambda one: one["metadata"]["labels"].update(dict.fromkeys(QUEUE, "x")), LABELS),
+    "a label that comes": (lambda one: one["metadata"]["labels"].update({"kueue.x-k8s.io/managed": "true"}), LABELS),
+    "devices": (lambda one: one["metadata"].update(devices(one)["metadata"]), "leave annotations of cdi.k8s.io out"),
+}
+
+
+@pytest.mark.parametrize(("change", "told"), HOLDS.values(), ids=HOLDS)
+def test_an_account_that_may_change_pods_does_not_let_them_in(
+    team: "ApiServer", held: Object, change: "Callable[[Object], object]", told: str
+) -> None:
+    changed = deepcopy(held)
+    change(changed)
+    for who in (OWN_ACCOUNT, ADMIN):
+        status, message = team.update(changed, by=who)
+        assert (status, told in message) == (422, True), message
+
+
+@pytest.mark.parametrize("who", [OWN_ACCOUNT, ADMIN, JOBS], ids=["the team's account", "a person", "a controller"])
+def test_everybody_may_change_what_is_not_kueues(team: "ApiServer", held: Object, who: "Identity") -> None:
+    changed = deepcopy(held)
+    without_gate(changed, SITES["name"])
+    changed["metadata"]["labels"]["app"] = "train"
+    changed["metadata"]["annotations"] = {"example.org/note": "x"}
+    changed["metadata"]["finalizers"] = []
+    assert team.update(changed, by=who) == (200, "")
+
+
+BELOW: dict[str, Object] = {
+    "ephemeralcontainers": {"spec": {"ephemeralContainers": [{"name": "debug", "image": "example.org/debug:1"}]}},
+    "resize": {
+        "spec": {"containers": [{"name": "main", "resources": {"limits": {"cpu": "5"}, "requests": {"cpu": "5"}}}]}
+    },
+    "status": {"status": {"message": "waits"}},
+}
+
+
+@pytest.mark.parametrize("part", BELOW)
+@pytest.mark.parametrize("who", [ADMIN, JOBS], ids=["a person", "a controller"])
+def test_the_rule_of_changes_leaves_parts_of_a_pod(team: "ApiServer", held: Object, part: str, who: "Identity") -> None:
+    assert held["metadata"]["name"] == "held"
+    path = f"{HELD_PATH}/{part}?dryRun=All"
+    status, answer = team.request("PATCH", path, BELOW[part], by=who, patch="strategic-merge-patch+json")
+    assert status == 200, answer
+
+
+@pytest.mark.parametrize("key", ["labels", "annotations"])
+def test_nor_does_one_that_may_say_how_pods_are(team: "ApiServer", held: Object, key: str) -> None:
+    """The API server stores labels and annotations of a pod with its status, too."""
+    changed, told = {
+        "labels": ({"kueue.x-k8s.io/podset": "x"}, LABELS),
+        "annotations": (devices(held)["metadata"]["annotations"], "leave annotations of cdi.k8s.io out"),
+    }[key]
+    path = f"{HELD_PATH}/status?dryRun=All"
+    status, answer = team.request("PATCH", path, {"metadata": {key: changed}}, by=ADMIN, patch="merge-patch+json")
+    assert (status, told in answer.get("message", "")) == (422, True), answer
+
+
+def test_kueue_lets_a_pod_in(team: "ApiServer", held: Object) -> None:
+    changed = deepcopy(held)
+    changed["spec"]["schedulingGates"] = []
+    changed["metadata"]["labels"]["kueue.x-k8s.io/tas"] = "true"
+    assert team.update(changed, by=KUEUE) == (200, "")
 
 
 def test_members_cannot_take_the_gate_off_a_pod(team: "ApiServer") -> None:
@@ -505,11 +690,8 @@ def test_a_token_of_an_account_never_becomes_a_secret(team: "ApiServer") -> None
     assert (status, "tokens of accounts end with their pods" in message) == (422, True), message
 
 
-MANIFESTS = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "docs/teams.md").read_text(), re.DOTALL | re.MULTILINE)
-
-
-@pytest.mark.parametrize("text", MANIFESTS, ids=["a gang", "without GPUs", "a service"])
-def test_what_teams_are_told_to_write_is_taken(team: "ApiServer", text: str) -> None:
-    manifest = yaml.safe_load(text)
+@pytest.mark.parametrize("name", of_teams())
+def test_what_teams_are_told_to_write_is_taken(team: "ApiServer", name: str) -> None:
+    manifest = of_teams()[name]
     manifest["metadata"]["namespace"] = TEAM
     assert team.create(manifest, by=ALICE) == (201, "")

@@ -41,6 +41,26 @@ def test_training_that_tolerates_its_own_taint_alone_never_takes_what_inference_
     assert vision.nodes("anywhere") < set(twin.pool(INFERENCE))
 
 
+DOCUMENTED = {
+    "a gang": ("vision", TRAINING, 2),
+    "without GPUs": ("vision", "cpu", 1),
+    "a service": ("serving", INFERENCE, 2),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_what_teams_are_told_to_write_runs(twin: "Twin", member: "Members", name: str) -> None:
+    """The manifests of docs/teams.md, whatever taints the pools have."""
+    from documented import of_teams
+    from twin.team import eventually
+
+    team, pool, pods = DOCUMENTED[name]
+    one = member(team)
+    assert one.submit(of_teams()[name]) == (201, "")
+    eventually(f"{name} runs", lambda: one.running() == pods)
+    assert one.nodes() <= set(twin.pool(pool))
+
+
 def service(replicas: int) -> dict[str, Any]:
     from twin.team import QUEUE, job
 

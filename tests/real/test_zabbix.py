@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.real
 
-SECRETS = {"password": "first-Password", "kubernetes": "token-k", "slack": "token-s", "mattermost": "token-m"}
+SECRETS = {
+    "password": "first-Password", "heartbeat": "second-Password", "kubernetes": "token-k", "slack": "token-s",
+    "mattermost": "token-m",
+}  # fmt: skip
 
 
 class Zabbix(NamedTuple):
@@ -188,7 +191,7 @@ def test_the_default_password_is_gone_after_the_first_step(
 def test_channels_cannot_log_in(site: Zabbix) -> None:
     (group,) = site.get("usergroup", filter={"name": "gen/ml50"}, selectUsers=["username"], selectRights="extend")
     assert {one["username"] for one in group["users"]} == {
-        "mattermost platform/#alerts", "slack #ml50-oncall", "slack #ml50-leads",
+        "gen heartbeat", "mattermost platform/#alerts", "slack #ml50-oncall", "slack #ml50-leads",
     }  # fmt: skip
     assert group["gui_access"] == "3"
     assert {one["permission"] for one in group["rights"]} == {"2"}
@@ -294,28 +297,62 @@ def test_a_wrong_password_is_one_line_without_it(site: Zabbix, ml50: Cluster) ->
     assert done.stderr.count("\n") == 1
     assert "user.login" in done.stderr
     assert "another-Password" not in done.stdout + done.stderr
+    # The default one is tried only by the step that replaces it.
+    assert site.site.sql("select attempt_failed from users where username = 'Admin'") == "1\n"
 
 
-def test_an_absent_token_is_told_after_all_else_is_set(site: Zabbix, ml50: Cluster) -> None:
+def test_no_session_is_left(site: Zabbix, ml50: Cluster) -> None:
+    query = "select count(*) from sessions where status = 0"
+    before = site.site.sql(query)
     assert site.configure(ml50).returncode == 0
-    (site.folder / "secrets" / "slack").unlink()
-    (one,) = site.get("host", filter={"host": "cpu-01"})
-    site.do("host.delete", [one["hostid"]])
+    assert site.run("password").returncode == 0
+    assert site.run("heartbeat", "ml50-monitoring", "http://127.0.0.1:1/").returncode == 1
+    assert site.site.sql(query) == before
+
+
+def test_another_password_for_the_heartbeat_is_set(site: Zabbix, ml50: Cluster) -> None:
+    def reads(password: str) -> bool:
+        try:
+            return bool(site.site.call("user.login", {"username": "gen heartbeat", "password": password}))
+        except AssertionError:
+            return False
+
+    assert site.configure(ml50, heartbeat="third-Password").returncode == 0
+    assert (reads("third-Password"), reads(SECRETS["heartbeat"])) == (True, False)
+    assert site.configure(ml50).returncode == 0
+    assert (reads("third-Password"), reads(SECRETS["heartbeat"])) == (False, True)
+    (site.folder / "secrets" / "heartbeat").unlink()
+    told = "the heartbeat does not beat: there is no Secret with its password\n"
     done = site.run()
-    assert (done.returncode, done.stderr) == (
-        1,
-        "zabbix-configure: all is set but for alerts by Slack: there is no Secret with the token\n",
-    )
-    assert "cpu-01" in {one["host"] for one in site.get("host")}
-    # Not in silence: the alerts stay, with the token that was set before.
-    assert sum(one["name"].startswith("gen/ml50: slack") for one in site.get("action")) == 2
-    (site.folder / "secrets" / "kubernetes").unlink()
-    assert "kubernetes" in site.run().stderr
+    assert (done.returncode, done.stdout.endswith(f"{told}done\n")) == (0, True)
+    done = site.run("complete")
+    assert (done.returncode, done.stderr) == (1, f"zabbix-configure: {told}")
+    assert not site.get("user", filter={"username": "gen heartbeat"})
+    assert site.configure(ml50).returncode == 0
+    assert reads(SECRETS["heartbeat"])
+
+
+def test_the_heartbeat_may_read_items_and_nothing_else(site: Zabbix) -> None:
+    session = site.site.call("user.login", {"username": "gen heartbeat", "password": SECRETS["heartbeat"]})
+    assert site.site.call("item.get", {"host": "ml50-monitoring"}, session)
+    assert site.site.call("item.get", {"host": "Zabbix server"}, session) == []
+    (item,) = site.site.call("item.get", {"host": "ml50-monitoring", "search": {"key_": "lastaccess"}}, session)
+    asked: list[tuple[str, object]] = [
+        ("host.get", {}),
+        ("token.create", {"name": "mine", "userid": item["itemid"]}),
+        ("user.update", {"userid": "1", "passwd": "another-Password"}),
+        ("item.update", {"itemid": item["itemid"], "status": 1}),
+        ("script.get", {}),
+    ]
+    for method, params in asked:
+        with pytest.raises(AssertionError, match="No permissions to call"):
+            site.site.call(method, params, session)
+    assert site.site.call("user.logout", [], session)
 
 
 def test_the_heartbeat_beats_while_the_server_writes(site: Zabbix, services: str) -> None:
     (host,) = site.get("host", filter={"host": "ml50-monitoring"})
-    site.write("secrets", SECRETS)
+    site.write("secrets", {"heartbeat": SECRETS["heartbeat"]})
     asked = ("heartbeat", "ml50-monitoring", f"{services}/argo")
     before = Answers.count
     silent = site.run(*asked)
@@ -325,7 +362,7 @@ def test_the_heartbeat_beats_while_the_server_writes(site: Zabbix, services: str
     )
     assert Answers.count == before
     with site.site.server():
-        (item,) = site.get("item", hostids=host["hostid"])
+        (item,) = site.get("item", hostids=host["hostid"], search={"key_": "lastaccess"})
 
         def written() -> bool:
             site.do("task.create", [{"type": 6, "request": {"itemid": item["itemid"]}}])
@@ -337,6 +374,37 @@ def test_the_heartbeat_beats_while_the_server_writes(site: Zabbix, services: str
     assert Answers.count > before
     nowhere = site.run("heartbeat", "ml50-monitoring", "http://127.0.0.1:1/")
     assert nowhere.returncode == 1
+
+
+def test_a_medium_without_a_token_is_a_problem_and_stops_nothing(site: Zabbix, ml50: Cluster) -> None:
+    assert site.configure(ml50).returncode == 0
+    (site.folder / "secrets" / "slack").unlink()
+    (one,) = site.get("host", filter={"host": "cpu-01"})
+    site.do("host.delete", [one["hostid"]])
+    told = "alerts by Slack reach nobody: there is no Secret with the token\n"
+    done = site.run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith(f"{told}done\n")
+    assert "cpu-01" in {one["host"] for one in site.get("host")}
+    # Not in silence: the alerts stay, with the token that was set before.
+    assert sum(one["name"].startswith("gen/ml50: slack") for one in site.get("action")) == 2
+    done = site.run("complete")
+    assert (done.returncode, done.stderr) == (1, f"zabbix-configure: {told}")
+    problem = "Alerts by Slack reach nobody: there is no Secret with the token"
+    (item,) = site.get("item", host="ml50-monitoring", filter={"key_": "alerts.silent"})
+
+    def seen() -> bool:
+        site.do("task.create", [{"type": 6, "request": {"itemid": item["itemid"]}}])
+        time.sleep(1)
+        return problem in problems(site, "ml50-monitoring")
+
+    with site.site.server():
+        wait("the problem", seen)
+        assert site.configure(ml50).returncode == 0
+        wait("its end", lambda: not seen())
+    assert site.run("complete").returncode == 0
+    (site.folder / "secrets" / "kubernetes").unlink()
+    assert "kubernetes" in site.run().stderr
 
 
 def test_it_gives_up_on_a_frontend_that_is_not_there(site: Zabbix, ml50: Cluster) -> None:
@@ -364,8 +432,22 @@ ceph_mon_quorum_status{{ceph_daemon="mon.a"}} 1.0
 ceph_pg_degraded{{pool_id="1"}} 0.0
 ceph_cluster_total_bytes 1000.0
 ceph_cluster_total_used_bytes 900.0
+ceph_cluster_by_class_total_bytes{{device_class="hdd"}} 900.0
+ceph_cluster_by_class_total_bytes{{device_class="nvme"}} 100.0
+ceph_cluster_by_class_total_used_raw_bytes{{device_class="hdd"}} 765.0
+ceph_cluster_by_class_total_used_raw_bytes{{device_class="nvme"}} 96.0
 ceph_pool_metadata{{pool_id="1",name="rbd-nvme",type="replicated"}} 1.0
+ceph_pool_metadata{{pool_id="2",name="free",type="replicated"}} 1.0
+ceph_pool_metadata{{pool_id="3",name="roomy",type="replicated"}} 1.0
 ceph_pool_percent_used{{pool_id="1"}} 0.5
+ceph_pool_percent_used{{pool_id="2"}} 0.5
+ceph_pool_percent_used{{pool_id="3"}} 0.5
+ceph_pool_stored{{pool_id="1"}} 86000.0
+ceph_pool_stored{{pool_id="2"}} 86000.0
+ceph_pool_stored{{pool_id="3"}} 85000.0
+ceph_pool_quota_bytes{{pool_id="1"}} 100000.0
+ceph_pool_quota_bytes{{pool_id="2"}} 0.0
+ceph_pool_quota_bytes{{pool_id="3"}} 100000.0
 ceph_pool_rd{{pool_id="1"}} {count}
 ceph_pool_rd_bytes{{pool_id="1"}} {count}
 ceph_pool_wr{{pool_id="1"}} {count}
@@ -486,6 +568,76 @@ def test_the_server_measures_and_sees_faults(site: Zabbix, services: str) -> Non
             if all(check(site) for check in EXPECTED):
                 break
         assert [partial_name(check) for check in EXPECTED if not check(site)] == []
+        # What is just well enough beside what is not.
+        assert values(site, "ml50-cluster").keys() >= {
+            "ceph.class.used[hdd]", "ceph.pool.quota[free]", "ceph.pool.quota[roomy]",
+        }  # fmt: skip
+        assert not {one for one in problems(site, "ml50-cluster") if re.search("hdd|Pool (free|roomy)", one)}
+
+
+def told(site: Zabbix, host: str, name: str) -> list[str]:
+    """Return the problems that were ever told by triggers whose names begin so, in their order."""
+    triggers = [one["triggerid"] for one in site.get("trigger", host=host) if one["description"].startswith(name)]
+    return [one["name"] for one in site.get("event", objectids=triggers, value="1", sortfield="eventid")]
+
+
+def test_a_second_fault_of_a_device_is_told_while_the_first_is_open(site: Zabbix, ml50: Cluster) -> None:
+    assert site.configure(ml50).returncode == 0
+    (host,) = site.get("host", filter={"host": "gpu-02"})
+    site.do("host.update", {"hostid": host["hostid"], "proxy_hostid": 0})
+    fault = "GPU 0: fault of the device (XID "
+
+    def tell(port: int, xid: int, rows: int) -> None:
+        fields = {"GPU_TEMP": 50, "XID_ERRORS": xid, "UNCORRECTABLE_REMAPPED_ROWS": rows}
+        labels = 'gpu="0",UUID="GPU-0",modelName="NVIDIA H100",Hostname="gpu-02"'
+        lines = [f"DCGM_FI_DEV_{field}{{{labels}}} {value}\n" for field, value in fields.items()]
+        agent(port, "gpu-02", "gpu.metrics", int(time.time()), "".join(lines))
+        time.sleep(3)
+
+    with site.site.server() as port:
+
+        def known() -> bool:
+            tell(port, 0, 0)
+            return {"gpu.xid[0]", "gpu.rows.uncorrectable[0]"} <= values(site, "gpu-02").keys()
+
+        wait("the GPU", known)
+        for xid, rows in ((63, 1), (63, 1), (79, 2), (79, 2)):
+            tell(port, xid, rows)
+        wait("the second fault", lambda: f"{fault}79)" in told(site, "gpu-02", "GPU 0: fault"))
+        assert told(site, "gpu-02", "GPU 0: fault") == [f"{fault}63)", f"{fault}79)"]
+        assert len(told(site, "gpu-02", "GPU 0: uncorrectable")) == 2
+
+
+def test_a_queue_stands_still_only_after_a_day(site: Zabbix, ml50: Cluster, services: str) -> None:
+    assert site.configure(ml50).returncode == 0
+    (host,) = site.get("host", filter={"host": "ml50-cluster"})
+    macros = [{"macro": "{$KUBE.URL}", "value": services}]
+    site.do("host.update", {"hostid": host["hostid"], "proxy_hostid": 0, "macros": macros})
+    (master,) = site.get("item", hostids=host["hostid"], filter={"key_": "kube.queues"})
+    name = "Queue vision: jobs have waited for a day and none runs"
+    keys = ("kube.queue.pending[vision]", "kube.queue.admitted[vision]")
+
+    def asked() -> dict[str, str]:
+        site.do("task.create", [{"type": 6, "request": {"itemid": master["itemid"]}}])
+        time.sleep(2)
+        return values(site, "ml50-cluster")
+
+    with site.site.server():
+        wait("the queue", lambda: asked().keys() >= set(keys))
+        asked()
+        assert name not in problems(site, "ml50-cluster")
+    items = {one["key_"]: one["itemid"] for one in site.get("item", hostids=host["hostid"], filter={"key_": keys})}
+    now = int(time.time())
+    clocks = f"generate_series({now - 86400 + 60}, {now - 60}, 60)"
+    for key, value in zip(keys, (4, 0), strict=True):
+        site.site.sql(f"insert into history_uint select {items[key]}, clock, {value}, 0 from {clocks} as clock")
+    with site.site.server():
+
+        def still() -> bool:
+            asked()
+            return name in problems(site, "ml50-cluster")
+
+        wait("the problem", still)
 
 
 def measured(host: str, key: str, value: str, site: Zabbix) -> bool:
@@ -504,6 +656,8 @@ EXPECTED = [
     partial(measured, "ml50-cluster", "ceph.osd.up", "1"),
     partial(measured, "ml50-cluster", "ceph.used.share", "90"),
     partial(measured, "ml50-cluster", "ceph.pool.used[rbd-nvme]", "50"),
+    partial(measured, "ml50-cluster", "ceph.pool.stored[rbd-nvme]", "86000"),
+    partial(measured, "ml50-cluster", "ceph.class.used[nvme]", "96"),
     partial(measured, "ml50-cluster", "minio.set.online", "8"),
     partial(measured, "ml50-cluster", "minio.used.share", "60"),
     partial(measured, "ml50-cluster", "kube.pods.pending", "3"),
@@ -518,7 +672,9 @@ EXPECTED = [
     partial(measured, "gpu-01", "infiniband.received[mlx5_0/1]", "100000"),
     partial(measured, "gpu-01", "infiniband.rate[mlx5_0/1]", "200"),
     partial(faulty, "ml50-cluster", "Ceph is in error"),
-    partial(faulty, "ml50-cluster", "Ceph is nearly full"),
+    partial(faulty, "ml50-cluster", "Ceph's nvme is nearly full"),
+    partial(faulty, "ml50-cluster", "Ceph's nvme is full"),
+    partial(faulty, "ml50-cluster", "Pool rbd-nvme is nearly at its quota: writes pause there"),
     partial(faulty, "ml50-cluster", "OSDs are down"),
     partial(faulty, "ml50-cluster", "MinIO has no write quorum"),
     partial(faulty, "ml50-cluster", "Drives are offline"),

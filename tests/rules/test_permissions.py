@@ -1,30 +1,20 @@
 """Files and folders that somebody may not read: one message or a finding, never a traceback, and never in silence."""
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from reference import ROOT
 
-from tools import need_kustomize
+from tools import need_kustomize, without_rights
 
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {ports: [{port: 80}]}\n"
 CUSTOM = "overlays/a30-bench/queues/custom"
-# Root reads everything, unless it gives that up.
-_UNPRIVILEGED = ["setpriv", *(f"--{one}=-dac_override,-dac_read_search" for one in ("bounding-set", "inh-caps"))]
 
 
 def check(folder: Path, *words: str) -> tuple[int, str]:
     """Run the check in a folder; return its status and words."""
-    if os.geteuid() == 0 and not shutil.which("setpriv"):
-        pytest.skip("root, and no setpriv")
-    command = [*(_UNPRIVILEGED if os.geteuid() == 0 else []), sys.executable, "-m", "generator", "check", "--rendered"]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([*command, *words], cwd=folder, env=env, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + done.stderr
+    return without_rights(folder, "check", "--rendered", *words)
 
 
 @pytest.mark.parametrize("name", ["overlays", "overlays/a30-bench", CUSTOM, f"{CUSTOM}/kustomization.yaml", "base"])

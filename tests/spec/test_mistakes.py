@@ -1,6 +1,7 @@
 """Files that YAML can read and that are no cluster files: every mistake, where it stands and what to write instead."""
 
 from collections.abc import Iterator
+from ipaddress import IPv4Network
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,7 +18,7 @@ from generator.spec.decode import decode, hook
 from generator.spec.limit import MOST
 from generator.spec.mistakes import explain
 from generator.spec.reader import read
-from generator.spec.schema import schema
+from generator.spec.schema import FORMATS, schema
 from generator.spec.words import MOVED
 
 WRONG = Path(__file__).parent.parent / "wrong"
@@ -100,6 +101,23 @@ def told(old: str, new: str) -> tuple[str, str]:
     return finding.message, finding.fix
 
 
+def test_every_ipv4_network_has_a_key_for_ipv6_beside_it() -> None:
+    """A fix names it."""
+    for section in schema()["$defs"].values():
+        keys = section.get("properties", {})
+        networks = {key for key, value in keys.items() if value.get("format") == FORMATS[IPv4Network][0]}
+        assert {f"{key}6" for key in networks} <= set(keys)
+
+
+def test_a_text_that_became_a_comment_is_told_as_one() -> None:
+    message, fix = told("podCIDR: 10.244.0.0/16", "podCIDR: #10.244.0.0/16")
+    assert (message, fix) == (
+        "kubernetes.podCIDR is empty",
+        '# begins a comment; if it is meant as text, quote it: "#10.244.0.0/16"',
+    )
+    assert "comment" not in told("podCIDR: 10.244.0.0/16", "podCIDR:  # later")[1]
+
+
 def expected(file: Path) -> list[str]:
     lines = [line.removeprefix(MARK).split() for line in file.read_text().splitlines() if line.startswith(MARK)]
     return [f"{place} {code}" for code, place in lines]
@@ -159,8 +177,20 @@ def test_every_code_has_a_wrong_file() -> None:
         (
             "10.244.0.0/16",
             "fd00::/64",
-            "kubernetes.podCIDR: `64` is not a prefix length from 0 to 32",
-            "write an IPv4 network, as in 10.0.0.0/24",
+            "kubernetes.podCIDR: `fd00::/64` is IPv6, and this key is for IPv4 alone",
+            "write an IPv4 network, as in 10.0.0.0/24; an IPv6 network beside it goes into `podCIDR6`",
+        ),
+        (
+            "10.244.0.0/16",
+            '"10.244.0.0/16,fd00::/64"',
+            "kubernetes.podCIDR: `10.244.0.0/16,fd00::/64` holds IPv6, and this key is for IPv4 alone",
+            "write an IPv4 network, as in 10.0.0.0/24; an IPv6 network beside it goes into `podCIDR6`",
+        ),
+        (
+            "address: 10.10.0.21",
+            "address: fd00::21",
+            "nodes[3].address: `fd00::21` is IPv6, and this key is for IPv4 alone",
+            "write an IPv4 address, as in 10.0.0.1",
         ),
         (
             "  pools:",

@@ -1,6 +1,6 @@
 import pytest
 
-from generator.spec.near import did_you_mean, letters_apart, near, nearest, suggest
+from generator.spec.near import did_you_mean, letters_apart, misnamed, near, nearest, suggest
 
 KEYS = ["podCIDR", "podCIDR6", "serviceCIDR", "nodeMask", "maxPods", "loadBalancer", "hcas"]
 
@@ -52,3 +52,12 @@ def test_a_hint_is_written_as_the_place_wants_it() -> None:
     assert suggest("hca", KEYS, "", "`{}`") == "did you mean `hcas`?"
     assert suggest("hca", KEYS, "", "{}/{x}{}") == "did you mean hcas/{x}{}?"
     assert did_you_mean("hcas", "maxPods") == "did you mean hcas, maxPods?"
+
+
+def test_no_two_names_stand_for_one() -> None:
+    found = dict(misnamed({"hcas": 0, "hca": 1, "maxPod": 2, "maxpods": 3}, KEYS))
+    assert {word: near(word, free) for word, free in found.items()} == {
+        "hca": None,
+        "maxPod": "maxPods",
+        "maxpods": None,
+    }

@@ -95,7 +95,10 @@ def test_the_limit_itself_is_no_flood() -> None:
     assert "GEN-YAML-026" in found(read("a: 1\n" * (MOST + 2), "f"))
 
 
-@pytest.mark.parametrize("text", ["\t" * 10**6, " " * 10**6 + "\ta: 1", "\r" * 10**6, "=======\n" * 10**5])
+@pytest.mark.parametrize(
+    "text",
+    ["\t" * 10**6, "[" + " #a" * 10**6, "[" + " '" * 10**6, " " * 10**6 + "\ta: 1", "\r" * 10**6, "=======\n" * 10**5],
+)
 def test_what_fills_a_file_is_told_soon(text: str) -> None:
     began = perf_counter()
     assert read(text, "f").findings
@@ -113,6 +116,11 @@ def test_what_fills_a_file_is_told_soon(text: str) -> None:
         ("a: 1\n\nb: 2\na: 3\n", (1, 1, 2), "remove one of the two"),
         ("a: [1,\n  2\nb: 3\n", (3, 2, 3), "close it with ]"),
         ("a: [}\n", (1, 4, 5), "close it with ]"),
+        ("- {a: #b, c: 1}\n- {a: 1}\n", None, 'quote it: "#b"'),
+        ("- {a: #b}\n", None, 'quote it: "#b"'),
+        ('- ["x #y]", #b]  # c\n', None, 'quote it: "#b"'),
+        ("a: [1,  # see [2]\n  2\nb: 3\n", (3, 2, 3), "close it with ]"),
+        ("a: [1,  #2\n  2\nb: 3\n", (3, 2, 3), "close it with ]"),
         ("a: 1\n   b: 2\n", (1, 1, 2), "begin it in the column of the key above"),
         ("a: 1\n# c\n\n   b: 2\n", (1, 1, 2), "begin it in the same column as the entries it belongs to"),
         ('a: "b\nc: 1\nd: "e"\n', (3, 4, 5), 'close it with "'),

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+from reference import ROOT
 
+from generator.cli import run
 from generator.repository.cluster_files import examine
 
 MINIMAL = (Path(__file__).parent.parent / "wrong" / "valid" / "minimal.yaml").read_text()
@@ -119,3 +121,40 @@ def test_what_is_wrong_as_yaml_is_told_together_with_mistakes_of_what_can_be_rea
         "16:34 GEN-YAML-008",
         "17:43 GEN-YAML-010",
     ]
+
+
+ML50 = (ROOT / "clusters/ml50/cluster.yaml").read_text()
+TYPO = ML50.replace("        gpu-inference: {gpus: 24", "        gpu-infrence: {gpus: 24")
+ZONE = "    timezone: "
+
+
+def codes(text: str) -> tuple[list[str], int]:
+    loaded = examine(text.encode(), "f", "ml50")
+    assert loaded.cluster is None
+    return [each.code for each in loaded.findings], loaded.held
+
+
+@pytest.mark.parametrize("key", ["foo: 1", "foo: x_y", "ntpp: true"])
+def test_a_key_that_is_only_too_much_holds_nothing_back(key: str) -> None:
+    assert TYPO != ML50
+    assert codes(TYPO.replace(ZONE, f"    {key}\n{ZONE}")) == (["GEN-SCHEMA-001", "GEN-TEAM-001"], 0)
+
+
+def test_a_key_that_fits_nowhere_is_told_where_both_sections_are_right() -> None:
+    """A wrong value of another section is filled in, and no key of a quota or a pool depends on it."""
+    assert codes(TYPO.replace("podCIDR: 10.", "podCIDR: 10.x"))[0] == ["GEN-SCHEMA-005", "GEN-TEAM-001"]
+
+
+def test_what_may_come_of_a_mistake_waits_and_is_counted() -> None:
+    """The storage network is not missing: it is there under another name, with a mistake."""
+    told, held = codes(ML50.replace("    storage: {cidr:", "    qqzzy: {cidr:"))
+    assert told == ["GEN-SCHEMA-001"]  # and not that nodes have addresses in a network that is not there
+    assert held > 0
+
+
+def test_a_check_says_how_many_wait(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "cluster.yaml"
+    for text, words in ((ML50.replace("    storage: {cidr:", "    qqzzy: {cidr:"), True), (f"{ML50}  foo: 1\n", False)):
+        file.write_text(text)
+        assert run(["check", str(file)]) == 1
+        assert (" of rules wait until these are settled\n" in capsys.readouterr().out) == words

@@ -88,8 +88,8 @@ def rights(cluster: Cluster) -> dict[str, str]:
 
 
 def parameters(cluster: Cluster) -> dict[str, str]:
-    """Return the programs' settings. The health of each resource goes back into the Application: `gen status` reads it
-    there, and `gen sync` waits for it (facts: Argo CD 3.0).
+    """Return the programs' settings. The health of each resource goes back into the Application: whoever syncs
+    in order reads it there (facts: Argo CD 3.0).
     """
     data = {
         "controller.resource.health.persist": "true",

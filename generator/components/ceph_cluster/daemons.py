@@ -20,6 +20,9 @@ OLD_KEY_WARNINGS = (
     "AUTH_INSECURE_KEYS_CREATABLE",
     "AUTH_INSECURE_ROTATING_SERVICE_KEY_TYPE",
 )
+# Percent of a pool's quota at which Ceph warns (POOL_NEAR_FULL); 0, its default, is never. Its twin, which makes that
+# an error (`mon_pool_quota_crit_threshold`), stays 0: one pool would make the cluster degraded and hold all waves.
+OPTIONS = {"mon_pool_quota_warn_threshold": "85"}
 
 
 def rook_object(kind: str, name: str, spec: Manifest) -> Manifest:
@@ -41,6 +44,7 @@ def ceph_cluster_object(cluster: Cluster, ceph: Ceph) -> Manifest:
         **({"dashboard": {"enabled": True, "ssl": True}} if ceph.dashboard else {}),
         **({"monitoring": {"enabled": True}} if cluster.monitoring.prometheus else {}),
         "network": network(cluster, ceph),
+        "cephConfig": {"global": OPTIONS},
         # Without encryption as well: requireMsgr2 leaves clients only the port of the new protocol.
         "csi": {"cephfs": {"kernelMountOptions": f"ms_mode={mode}"}},
         **keys(cluster),

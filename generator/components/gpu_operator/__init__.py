@@ -1,11 +1,11 @@
 """NVIDIA's GPU Operator: drivers, container toolkit, device plugin, MIG and GPU metrics."""
 
 from collections.abc import Iterator
-from hashlib import sha256
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, proxy_variables
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Download, ImageJoining, Version, Versions
+from generator.components.gpu_operator.changes import CHANGES
 from generator.components.node_feature_discovery import feature_rule
 from generator.components.operated import Api, Made, MadePods, OperatedKind
 from generator.components.parts import tolerations
@@ -151,6 +151,8 @@ def time_slicing(cluster: Cluster) -> Manifest:
         names = sorted({name for machine in machines for name in devices(cluster.gpus, machine.hardware.gpu)})
         resources = "".join(f"      - {{name: {name}, replicas: {slices}}}\n" for name in names)
         data[turns(slices)] = f"{head}sharing:\n  timeSlicing:\n    resources:\n{resources}"
+    from hashlib import sha256  # noqa: PLC0415 - it loads OpenSSL, which most clusters need not wait for
+
     name = f"time-slicing-{sha256(repr(data).encode()).hexdigest()[:8]}"
     return {"devicePlugin": {"config": {"create": True, "name": name, "default": UNSHARED, "data": data}}}
 
@@ -246,6 +248,7 @@ DEFINITION = Definition(
     offers=offers,
     node_labels=(VENDOR,),
     downloads=downloads,
+    changes=CHANGES,
     notes="Open kernel modules, so that network cards reach GPU memory by DMA-BUF. A new driver waits on each node "
     "until its driver pod is deleted: empty the node of jobs first. The toolkit's drop-in for containerd repeats what "
     "config.toml said when it ran: after a change there, restart its pods. For drivers that come with the nodes' "

@@ -30,15 +30,11 @@ def _lines(storage: Storage, machine: Machine) -> Iterator[Text]:
     """Yield a node's lines."""
     scratch, objects = storage.scratch, storage.objects
     if scratch:
-        for number, disk in _numbered(machine, "scratch"):
+        for number, disk in enumerate(machine.drives_for("scratch")):
             yield _line(scratch.filesystem, f"{scratch.host_dir}/disk-{number}", 0, disk)
     if objects and machine.pool in objects.pools:
-        for number, disk in _numbered(machine, "objects"):
-            yield _line("xfs", f"{objects.host_dir}/drive-{number}", MINIO_GROUP, disk)
-
-
-def _numbered(machine: Machine, use: str) -> Iterator[tuple[int, Disk]]:
-    return enumerate(disk for disk in machine.disks_for(use) for _ in range(disk.count))
+        for number, disk in enumerate(machine.drives_for("objects")):
+            yield _line("xfs", objects.drive_folder(number), MINIO_GROUP, disk)
 
 
 def _line(filesystem: str, mount: str, group: int, disk: Disk) -> Text:

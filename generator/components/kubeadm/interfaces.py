@@ -22,6 +22,8 @@ TransmitHashPolicy=layer3+4
 VLAN = Template("[NetDev]\nName={name}\nKind=vlan\nMTUBytes={mtu}\n\n[VLAN]\nId={vlan}\n")
 LINK = Template("[Match]\nName={name}\n\n[Link]\nMTUBytes={mtu}\n\n[Network]\n{lines}")
 SETTING = Template("{key}={value}\n")
+# The first file that matches an interface wins, whatever its folder; netplan makes `10-netplan-*` (systemd.network).
+FIRST = "05"
 
 
 class Link(Struct):
@@ -50,10 +52,10 @@ def interface_files(cluster: Cluster) -> dict[Place, Text]:
 def _files(links: dict[str, Link], name: str, link: Link) -> Iterator[tuple[str, Text]]:
     mtu = Word(_mtu(links, name))
     if link.bond:
-        yield f"20-{name}.netdev", Text(BOND, name=Word(name), mtu=mtu)
+        yield f"{FIRST}-{name}.netdev", Text(BOND, name=Word(name), mtu=mtu)
     if link.vlan:
-        yield f"20-{name}.netdev", Text(VLAN, name=Word(name), mtu=mtu, vlan=Word(link.vlan))
-    yield f"30-{name}.network", Text(LINK, name=Word(name), mtu=mtu, lines=joined(link.lines))
+        yield f"{FIRST}-{name}.netdev", Text(VLAN, name=Word(name), mtu=mtu, vlan=Word(link.vlan))
+    yield f"{FIRST}-{name}.network", Text(LINK, name=Word(name), mtu=mtu, lines=joined(link.lines))
 
 
 def _mtu(links: dict[str, Link], name: str) -> int:

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Make filesystems and mounts of the disks in NODE.list: ./mount.sh NODE.list shows what would be done, with --yes
-# does it. A disk that holds anything, a partition table included, is never touched. Safe to run again: what is listed
-# in fstab already is mounted if it is not, and stays as it is. After a disk was replaced, run it again (see README).
+# does it. A disk that holds anything, a partition table included, is never formatted; one with the filesystem and label
+# that this script gave it for a mount point is mounted there again, as after a new system. Safe to run again: what is
+# listed in fstab already is mounted if it is not, and stays as it is. After a disk was replaced, see the README.
 set -eu
 
 list=${1:?usage: ./mount.sh NODE.list [--yes]}
@@ -11,6 +12,8 @@ dev=${GEN_DEV:-/dev/disk}
 fstab=${GEN_FSTAB:-/etc/fstab}
 proc=${GEN_PROC:-/proc}
 failed=0
+newline='
+'
 plan=$(mktemp)
 trap 'rm -f "$plan"' EXIT
 
@@ -21,6 +24,14 @@ refuse() {
 
 listed() { # mount point: what fstab mounts there
   awk -v mount="$1" '$1 !~ /^#/ && $2 == mount { print $1; exit }' "$fstab"
+}
+
+mounted() { # mount point, column: what findmnt knows of the mount there, empty where there is none
+  findmnt --noheadings --output "$2" --mountpoint "$1" || true
+}
+
+differs() { # mount point, source: whether something else than this is mounted there
+  case $2 in UUID=*) [ "$(mounted "$1" UUID)" != "${2#UUID=}" ] ;; *) false ;; esac
 }
 
 is_gone() { # source of a mount
@@ -57,17 +68,33 @@ content() { # disk: what it holds, empty where nothing is found
   } 2>/dev/null | sort -u | tr '\n' ' '
 }
 
-# A disk of this content may be given up by hand. Others (Ceph, LVM, RAID, LUKS, ZFS) are in use without being mounted.
-told() { # disk content: why it is not taken
+label_of() { # disk: its filesystem's label, empty where it has none
+  blkid --match-tag LABEL --output value "$1" || true
+}
+
+told() { # disk content: why it is not taken. Ceph, LVM, RAID, LUKS and ZFS are in use without being mounted.
   user=$(used_by "$1")
   if [ -n "$user" ]; then
     echo "$1 is in use ($user)"
     return
   fi
   case $2 in
-  'xfs ' | 'ext4 ' | 'ext3 ' | 'vfat ') echo "$1 holds $2and is not mounted (if nobody needs that: wipefs --all $1)" ;;
+  'xfs ' | 'ext4 ' | 'ext3 ' | 'vfat ')
+    label=$(label_of "$1")
+    echo "$1 holds $2(label: ${label:-none}) and is not mounted. It may be data: look with \`mount -o ro $1 /mnt\`;" \
+      "how to label it or give it up is in the README's step of disks"
+    ;;
   *) echo "$1 holds $2and may be in use" ;;
   esac
+}
+
+labelled() { # kind name filesystem label: the disks which this script made for a mount point, and nobody uses
+  for disk in $(candidates "$1" "$2"); do
+    [ -e "$disk" ] || continue
+    [ "$(content "$disk")" = "$3 " ] || continue
+    [ -z "$(used_by "$disk")" ] || continue
+    [ "$(label_of "$disk")" != "$4" ] || echo "$disk"
+  done
 }
 
 choose() { # kind name: the first empty disk that is not in the plan yet; else says why on standard error
@@ -87,39 +114,74 @@ choose() { # kind name: the first empty disk that is not in the plan yet; else s
 while read -r filesystem mount group kind name; do
   case $filesystem in '' | '#'*) continue ;; esac
   source=$(listed "$mount")
+  now=$(mounted "$mount" SOURCE)
   if [ -n "$source" ]; then
-    if findmnt --mountpoint "$mount" >/dev/null; then
-      echo "$mount: is mounted"
-    elif is_gone "$source"; then
-      refuse "$mount: its disk ($source) is gone. Once it is replaced, remove its line from $fstab and run again"
+    if is_gone "$source"; then
+      refuse "$mount: its disk ($source) is gone. Once it is replaced: umount $mount (umount -l if that hangs), remove" \
+        "its line from $fstab, and run again"
+      continue
+    elif [ -z "$now" ]; then
+      echo "$mount: mount what $fstab says ($source)"
+    elif differs "$mount" "$source"; then
+      refuse "$mount: still mounted from $now, and $fstab says $source: umount $mount (or umount -l) first"
       continue
     else
-      echo "$mount: mount what $fstab says ($source)"
+      echo "$mount: is mounted"
     fi
-    echo "- $mount $group $source" >>"$plan"
+    echo "keep $filesystem $mount $group $source" >>"$plan"
     continue
   fi
+  if [ -n "$now" ]; then
+    refuse "$mount: still mounted from $now, and not in $fstab: umount $mount (or umount -l) first"
+    continue
+  fi
+  disk=$(labelled "$kind" "$name" "$filesystem" "${mount##*/}")
+  case $disk in
+  '') ;;
+  *"$newline"*)
+    refuse "$mount: several disks have its label, label all but one otherwise: $disk"
+    continue
+    ;;
+  *)
+    echo "again $filesystem $mount $group $disk" >>"$plan"
+    echo "$mount: mount $disk again, which has its label"
+    continue
+    ;;
+  esac
   disk=$(choose "$kind" "$name")
   if [ -z "$disk" ]; then
     refuse "$mount: no empty disk $kind $name"
     continue
   fi
-  echo "$filesystem $mount $group $disk" >>"$plan"
+  echo "make $filesystem $mount $group $disk" >>"$plan"
   echo "$mount: mkfs.$filesystem on $disk"
 done <"$list"
 
 [ $failed = 0 ] || { echo "nothing was changed" >&2; exit 1; }
 [ "$act" = --yes ] || { echo "dry run: add --yes to do this"; exit 0; }
-while read -r filesystem mount group disk; do
-  if [ "$filesystem" != - ]; then
-    "mkfs.$filesystem" "$disk" >/dev/null
-    uuid=$(blkid --match-tag UUID --output value "$disk")
+# A last line without its end would become one with ours.
+[ -z "$(tail -c 1 "$fstab")" ] || echo >>"$fstab"
+while read -r todo filesystem mount group disk; do
+  [ "$todo" != keep ] || continue
+  [ "$todo" != make ] || "mkfs.$filesystem" -L "${mount##*/}" "$disk" >/dev/null
+  uuid=$(blkid --match-tag UUID --output value "$disk")
+  echo "UUID=$uuid $mount $filesystem defaults,noatime,nofail 0 2" >>"$fstab"
+done <"$plan"
+# systemd unmounts at once what it knows from an older fstab to belong to a disk that is gone.
+if command -v systemctl >/dev/null 2>&1; then systemctl daemon-reload; fi
+if command -v udevadm >/dev/null 2>&1; then udevadm settle; fi
+while read -r todo filesystem mount group disk; do
+  if [ -z "$(mounted "$mount" SOURCE)" ]; then
     mkdir -p "$mount"
     # A mount point that is not mounted must not take data: writing there would fill the system disk.
     chattr +i "$mount" 2>/dev/null || true
-    echo "UUID=$uuid $mount $filesystem defaults,noatime,nofail 0 2" >>"$fstab"
+    mount --fstab "$fstab" "$mount"
   fi
-  findmnt --mountpoint "$mount" >/dev/null || mount --fstab "$fstab" "$mount"
+  source=$(listed "$mount")
+  if differs "$mount" "$source"; then
+    echo "$mount: $(mounted "$mount" SOURCE) is mounted there, not $source. Nothing more was done" >&2
+    exit 1
+  fi
   chgrp "$group" "$mount"
   chmod 0775 "$mount"
   echo "$mount: mounted"

@@ -90,7 +90,7 @@ def _folder(registry: str) -> str:
 
 
 def _hosts(mirror: Mirror, trusted: Text) -> Text:
-    host, slash, path = mirror.mirror.removeprefix("https://").partition("/")
+    host, slash, path = mirror.mirror.partition("/")
     server = "registry-1.docker.io" if mirror.registry == "docker.io" else mirror.registry
     return Text(HOST, server=Toml(f"https://{server}"), api=Toml(f"https://{host}/v2{slash}{path}"), ca=trusted)
 

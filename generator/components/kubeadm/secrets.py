@@ -8,10 +8,10 @@ from generator.components.node_text import Escaped, Remark, Shell, Template, Tex
 HEAD = Template("\n# {namespace}/{name}, read by {readers}; with it lost: {loss}{mine}\nmkdir -p {namespace}/{name}\n")
 MINE = Template("; first put here: {files}")
 KNOWN = Template("printf %s {value} >{file}\n")
-# Nothing that is there already is made again. 24 random bytes in hex, or 32 in base64.
+# `value` is a function of the step (prose/secrets.md). 24 random bytes in hex, or 32 in base64.
 RANDOM = {
-    "hex": Template("[ -s {file} ] || openssl rand -hex 24 | tr -d '\\n' >{file}\n"),
-    "base64": Template("[ -s {file} ] || openssl rand -base64 32 | tr -d '\\n' >{file}\n"),
+    "hex": Template("value {namespace} {name} {key} openssl rand -hex 24\n"),
+    "base64": Template("value {namespace} {name} {key} openssl rand -base64 32\n"),
 }
 CREATE = Template("kubectl -n {namespace} create secret generic {name}{files}\n")
 FROM_FILE = Template(" --from-file={key}={file}")
@@ -21,7 +21,7 @@ FILE = Template("{folder}/{key}")
 
 def secret_commands(secrets: Iterable[Secret]) -> Text:
     """Return the commands, for a folder of one's own: a file for each value, then the Secret of them. Those that are
-    copied come first, so that both hold the same.
+    copied come first, so that both hold the same: what the cluster has already, whatever lies in the folder.
     """
     made = [secret for secret in secrets if secret.source in {"given", "generated"}]
     return joined(_commands(secret) for secret in sorted(made, key=lambda secret: secret.copy_of is not None))
@@ -53,7 +53,7 @@ def _values(secret: Secret) -> Iterator[Text]:
         if key in secret.known:
             yield Text(KNOWN, value=Shell(secret.known[key]), file=file)
         elif secret.source == "generated" and not secret.copy_of:
-            yield Text(RANDOM[secret.form], file=file)
+            yield Text(RANDOM[secret.form], key=Word(key), **_where(secret))
 
 
 def _create(secret: Secret) -> Text:

@@ -1,13 +1,13 @@
 """Tier 3: MinIO on the drives of the NAS nodes, as a plain StatefulSet."""
 
 from collections.abc import Iterator
-from typing import Literal
 
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Ignore, Namespace, Secret, Tier
 from generator.components.definition import Definition
 from generator.components.issuers import signed
 from generator.components.minio.access import access
+from generator.components.minio.changes import CHANGES
 from generator.components.minio.layout import NAMESPACE, layout_of, storage_class, volumes
 from generator.components.minio.server import stateful_set
 from generator.components.minio.settings import settings, setup_job, setup_script, user_secret
@@ -51,31 +51,33 @@ def secrets(objects: Objects) -> tuple[Secret, ...]:
     """Return the Secrets MinIO reads. Keys are letters and digits only: the client's environment takes no escapes."""
     restart = "replace it (letters and digits only), then delete MinIO's pods together and sync `minio`"
     anew = "replace it (letters and digits only), then sync `minio`: a new access key disables the former one"
-    never = "never while objects encrypted with it exist; 32 random bytes in base64, a copy outside the cluster"
     renewed = "cert-manager renews it; MinIO reads it again by itself"
     return (
         generated("minio-root", ("rootUser", "rootPassword"), restart, "minio", "minio-setup"),
         signed("minio-tls", NAMESPACE, "minio", "minio-setup", loss="outage", rotate=renewed),
         *(generated(user_secret(user.name), ("accessKey", "secretKey"), anew, "minio-setup") for user in objects.users),
-        # The key that encrypts every object and MinIO's users: with it lost, all is lost.
-        *((generated("minio-kms", ("key",), never, "minio", loss="data"),) if objects.encryption else ()),
+        *((encryption_key(),) if objects.encryption else ()),
     )
 
 
-def generated(
-    name: str, keys: tuple[str, ...], rotate: str, *readers: str, loss: Literal["outage", "data"] = "outage"
-) -> Secret:
-    """Declare a Secret of random text."""
+def generated(name: str, keys: tuple[str, ...], rotate: str, *readers: str) -> Secret:
+    """Declare a Secret of names and passwords."""
     return Secret(
-        name=name,
+        name=name, namespace=NAMESPACE, keys=keys, source="generated", loss="outage", rotate=rotate, readers=readers
+    )
+
+
+def encryption_key() -> Secret:
+    """Declare the key that encrypts every object and MinIO's users: 32 bytes. With it lost, all is lost."""
+    return Secret(
+        name="minio-kms",
         namespace=NAMESPACE,
-        keys=keys,
+        keys=("key",),
         source="generated",
-        loss=loss,
-        rotate=rotate,
-        readers=readers,
-        # The one key is 32 bytes for the encryption of objects; the others are names and passwords.
-        form="base64" if loss == "data" else "hex",
+        loss="data",
+        rotate="never while objects encrypted with it exist; 32 random bytes in base64, a copy outside the cluster",
+        readers=("minio",),
+        form="base64",
     )
 
 
@@ -96,6 +98,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     own_kinds=("/PersistentVolume", "storage.k8s.io/StorageClass"),
     hosts=hosts,
+    changes=CHANGES,
     notes="A plain StatefulSet for each pool of nodes, one pod on each node, the same number of drives on each. Half "
     "of every erasure set is parity: with two of four nodes lost nothing is lost and reads go on, but writes stop; no "
     "setting gives writes with two of four lost. Each volume is kept for one drive of one server. Servers are replaced "

@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from generator.components.component import Manifest, protect
 from generator.components.static import read_objects
-from generator.model.capacity import erasure_set
+from generator.model.capacity import erasure_set, objects_drives
 from generator.model.cluster import Cluster
-from generator.model.nodes import Disk, Machine
+from generator.model.nodes import Machine
 from generator.model.storage import Objects
 
 NAMESPACE = "minio"
@@ -43,21 +43,12 @@ def layout_of(cluster: Cluster) -> tuple[ServerPool, ...]:
 
 
 def _server_pool(cluster: Cluster, pool: str, name: str) -> ServerPool | None:
-    """Return a server pool. Every node gives as many drives as the one with the fewest: the endpoints are one pattern
-    for all.
-    """
-    machines = cluster.in_pools(pool)
-    drives = min((len(drives_of(machine)) for machine in machines), default=0)
-    found = erasure_set(len(machines), drives) if drives else None
+    machines, drives = cluster.in_pools(pool), objects_drives(cluster, pool)
+    found = erasure_set(len(machines), drives)
     if found is None:
         return None
-    smallest = min(disk.size for machine in machines for disk in drives_of(machine))
+    smallest = min(disk.size for machine in machines for disk in machine.disks_for("objects"))
     return ServerPool(name=name, machines=machines, drives=drives, parity=found.parity, size=str(smallest))
-
-
-def drives_of(machine: Machine) -> tuple[Disk, ...]:
-    """Return one entry for each drive, in the order in which they are mounted below `hostDir`."""
-    return tuple(disk for disk in machine.disks_for("objects") for _ in range(disk.count))
 
 
 def metadata(name: str, **more: Manifest) -> Manifest:
@@ -71,8 +62,10 @@ def storage_class() -> Manifest:
     return protect(made)
 
 
-def claim_name(drive: int) -> str:
-    """Return the name of a claim's template, which is also where the drive is mounted in the pod."""
+def claim_name(drive: int | str) -> str:
+    """Return the name of a claim's template, which is also where the drive is mounted in the pod; for several drives
+    with MinIO's pattern instead of a number.
+    """
     return f"export-{drive}"
 
 
@@ -81,18 +74,18 @@ def volumes(objects: Objects, pool: ServerPool) -> Iterator[Manifest]:
     MinIO refuses those that stand elsewhere: claims that are made again must find their own.
     """
     for ordinal, machine in enumerate(pool.machines):
-        for number, disk in enumerate(drives_of(machine)[: pool.drives]):
+        for number, disk in enumerate(machine.drives_for("objects")[: pool.drives]):
             claim = {
                 "apiVersion": "v1",
                 "kind": "PersistentVolumeClaim",
                 "namespace": NAMESPACE,
                 "name": f"{claim_name(number)}-{pool.name}-{ordinal}",
             }
-            yield volume(machine, number, str(disk.size), objects.host_dir, claim)
+            yield volume(machine, number, str(disk.size), objects.drive_folder(number), claim)
 
 
-def volume(machine: Machine, number: int, size: str, host_dir: str, claim: dict[str, str]) -> Manifest:
-    """Return drive `number` of a node, mounted at `<host_dir>/drive-<number>`, for one claim: never deleted."""
+def volume(machine: Machine, number: int, size: str, folder: str, claim: dict[str, str]) -> Manifest:
+    """Return drive `number` of a node, mounted at this folder, for one claim: never deleted."""
     hostname = {"key": "kubernetes.io/hostname", "operator": "In", "values": [machine.name]}
     return protect(
         {
@@ -106,7 +99,7 @@ def volume(machine: Machine, number: int, size: str, host_dir: str, claim: dict[
                 "persistentVolumeReclaimPolicy": "Retain",
                 "storageClassName": STORAGE_CLASS,
                 "claimRef": claim,
-                "local": {"path": f"{host_dir}/drive-{number}"},
+                "local": {"path": folder},
                 "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [hostname]}]}},
             },
         }

@@ -1,6 +1,6 @@
 """MinIO's servers: one pod on each NAS node."""
 
-from generator.components.common import OBJECTS
+from generator.components.common import OBJECTS, OWN_LABELS
 from generator.components.component import Manifest, protect
 from generator.components.minio.layout import (
     CONSOLE_PORT,
@@ -54,7 +54,7 @@ def stateful_set(cluster: Cluster, objects: Objects, pool: ServerPool, layout: t
 
 def pool_labels(pool: ServerPool) -> dict[str, str]:
     """Return what selects one server pool. The first one's can never change: a StatefulSet's selector is immutable."""
-    return LABELS if pool.name == "minio" else {**LABELS, "gen.internal/server-pool": pool.name}
+    return LABELS if pool.name == "minio" else {**LABELS, f"{OWN_LABELS}/server-pool": pool.name}
 
 
 def pod(cluster: Cluster, objects: Objects, pool: ServerPool, layout: tuple[ServerPool, ...]) -> Manifest:
@@ -82,8 +82,8 @@ def pod(cluster: Cluster, objects: Objects, pool: ServerPool, layout: tuple[Serv
 def endpoints(cluster: Cluster, pool: ServerPool) -> str:
     """Return a server pool's drives as MinIO's own pattern, with its three dots."""
     hosts = f"{pool.name}-{{0...{len(pool.machines) - 1}}}.minio-hl.{NAMESPACE}.svc.{cluster.kubernetes.dns_domain}"
-    drives = f"/export-{{0...{pool.drives - 1}}}" if pool.drives > 1 else "/export-0"
-    return f"https://{hosts}:{PORT}{drives}"
+    drives = claim_name(f"{{0...{pool.drives - 1}}}" if pool.drives > 1 else 0)
+    return f"https://{hosts}:{PORT}/{drives}"
 
 
 def container(cluster: Cluster, objects: Objects, pool: ServerPool, layout: tuple[ServerPool, ...]) -> Manifest:

@@ -6,8 +6,8 @@ Each is a ValidatingAdmissionPolicy, so that it holds while Kueue is down.
 
 from generator.components.component import Manifest
 from generator.components.jobs import JOB, SERVICES, Jobs, by_group, sorted_kinds
-from generator.components.kueue import PRIORITY, QUEUE
-from generator.components.tenants.pods import allowed, label, pod_variables, pods, templates
+from generator.components.kueue import PREFIX, PRIORITY, QUEUE
+from generator.components.tenants.pods import allowed, changes, label, pod_variables, pods, templates
 from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, binding, policy, resources
 from generator.components.volcano import GANG, JOB_GROUPS
 
@@ -31,6 +31,7 @@ def policies(jobs: Jobs) -> tuple[Manifest, ...]:
         owners(jobs),
         priorities(jobs),
         pods(),
+        changes(),
         templates("gen-pod-templates", by_group(BUILT_IN), "template"),
         templates("gen-cron-job-templates", [CRON_JOBS], "jobTemplate.spec.template"),
         gangs("gen-gangs", "jobs", "", jobs),
@@ -144,7 +145,7 @@ def gangs(name: str, kind: str, path: str, jobs: Jobs) -> Manifest:
             f"put the annotation {GANG} on the Job, with the number of its pods (its parallelism) in quotes: without "
             "it a part of them starts and holds its GPUs",
             "!variables.gpu || !variables.resized":
-            "leave kueue.x-k8s.io/job-min-parallelism and kueue.x-k8s.io/elastic-job out where GPUs are asked for: a "
+            f"leave {PREFIX}job-min-parallelism and {PREFIX}elastic-job out where GPUs are asked for: a "
             "gang keeps its number of pods",
         },
         variables={
@@ -154,7 +155,7 @@ def gangs(name: str, kind: str, path: str, jobs: Jobs) -> Manifest:
             "needed": f"{job}.spec.?completions.orValue(variables.parallel)",
             "pods": "variables.needed < variables.parallel ? variables.needed : variables.parallel",
             "resized": f"{job}.?metadata.?annotations.orValue({{}}).exists(key, key in"
-            " ['kueue.x-k8s.io/job-min-parallelism', 'kueue.x-k8s.io/elastic-job'])",
+            f" ['{PREFIX}job-min-parallelism', '{PREFIX}elastic-job'])",
         },
         conditions={"entering": ENTERING, "changed": f"request.operation == 'CREATE' || !({same})"},
     )  # fmt: skip

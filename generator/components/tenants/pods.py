@@ -2,16 +2,23 @@
 
 from collections.abc import Sequence
 
+from generator.components.common import OWN_LABELS, RESTRICTED_VOLUMES
 from generator.components.component import Manifest
-from generator.components.kueue import PRIORITY
+from generator.components.kueue import PREFIX, PRIORITY
 from generator.components.queues import BATCH
 from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, policy, resources
 from generator.components.volcano import SCHEDULER
+from generator.model.gpus import GPU, VENDOR
 
-GATE = "kueue.x-k8s.io/admission"
-PODSET = "kueue.x-k8s.io/podset"
-ALLOWED = "priority.gen.internal/"
+GATE = f"{PREFIX}admission"
+PODSET = f"{PREFIX}podset"
+ALLOWED = f"priority.{OWN_LABELS}/"
 """Begins a label of a team's namespace; a class of jobs follows that the team may use."""
+ANNOTATIONS = "?metadata.?annotations.orValue({})"
+DEVICES = "key.contains('cdi.k8s.io/')"
+NO_DEVICES = f"leave annotations of cdi.k8s.io out: who asks for {GPU} gets its devices without them"
+ASKED = "c.?resources.?requests[?r].or(c.?resources.?limits[?r]).orValue('0')"
+"""A limit alone becomes the request: in pods at once, in templates when pods are made of them."""
 
 
 def pods() -> Manifest:
@@ -34,6 +41,33 @@ def pods() -> Manifest:
     )  # fmt: skip
 
 
+def changes() -> Manifest:
+    """Leave to controllers what Kueue holds a pod by, its gates, and by what it counts it, its labels; and keep devices
+    out that were not counted. An account of the team's may change pods, as Ray's autoscaler does.
+    """
+    gates = "spec.?schedulingGates.orValue([])"
+    return policy(
+        "gen-pod-changes",
+        # Labels and annotations are stored with the status, too.
+        [resources("", ["pods", "pods/status"], "UPDATE")],
+        validations={
+            f"variables.controller || oldObject.{gates}.all(g, !g.name.startsWith('{PREFIX}')"
+            f" || object.{gates}.exists(kept, kept.name == g.name))":
+            f"leave gates that begin with {PREFIX} to Kueue: it takes them off when the quota has room for the pod",
+            "variables.controller || [variables.before, variables.after].all(some, some.all(key,"
+            f" !key.startsWith('{PREFIX}') || key in variables.before && key in variables.after"
+            " && variables.before[key] == variables.after[key]))":
+            f"leave labels that begin with {PREFIX} as they are: Kueue counts a pod by them",
+            f"object.{ANNOTATIONS}.all(key, !({DEVICES}) || key in oldObject.{ANNOTATIONS})": NO_DEVICES,
+        },
+        variables={
+            "controller": BY_CONTROLLER,
+            "before": "oldObject.metadata.?labels.orValue({})",
+            "after": "object.metadata.?labels.orValue({})",
+        },
+    )  # fmt: skip
+
+
 def templates(name: str, kinds: Sequence[tuple[str, list[str]]], path: str) -> Manifest:
     """Demand the same of templates, at `path` below `spec`: a mistake is told when the job is made, not when it has
     waited its turn. What controllers do to a job that is there is theirs: Kueue starts those from before the rules.
@@ -52,7 +86,9 @@ def templates(name: str, kinds: Sequence[tuple[str, list[str]]], path: str) -> M
 
 def pod_rules() -> dict[str, str]:
     """Return the rules that pods and their templates share, each with what to do."""
-    counted = "r in c.?resources.?requests.orValue({}) || r in c.?resources.?limits.orValue({})"
+    more = f"quantity(string({ASKED})).isGreaterThan(quantity('0'))"
+    # Pod Security judges paths of the node: a privileged team may mount them.
+    taken = " || ".join(f"has(v.{kind})" for kind in (*RESTRICTED_VOLUMES, "hostPath"))
     return {
         f"variables.scheduler in ['default-scheduler', '{SCHEDULER}']":
         f"schedulerName may be {SCHEDULER} or left out",
@@ -64,12 +100,13 @@ def pod_rules() -> dict[str, str]:
         "priorityClassName is of a class that this team may not use: its administrator gives classes to teams",
         allowed("variables.class"):
         f"the label {PRIORITY} names a class that this team may not use: its administrator gives classes to teams",
-        f"variables.containers.all(c, ['cpu', 'memory'].all(r, {counted}))":
-        "give every container requests for cpu and memory: quotas count requests",
+        f"variables.containers.all(c, ['cpu', 'memory'].all(r, {more}))":
+        "give every container requests for cpu and memory, of more than 0: quotas count requests",
+        f"variables.volumes.all(v, {taken})":
+        "mount claims, not servers (nfs, iscsi and the like): the node would connect to them with its own address",
         "variables.runtime == ''":
-        "leave runtimeClassName out: a pod that asks for nvidia.com/gpu gets its GPUs without it",
-        "!variables.annotations.exists(key, key.contains('cdi.k8s.io/'))":
-        "leave annotations of cdi.k8s.io out: who asks for nvidia.com/gpu gets its devices without them",
+        f"leave runtimeClassName out: a pod that asks for {GPU} gets its GPUs without it",
+        f"!variables.annotations.exists(key, {DEVICES})": NO_DEVICES,
         "variables.controller || variables.podset in ['', variables.before]":
         f"leave the label {PODSET} out of pods and templates: Kueue writes it where it has let a job in",
     }  # fmt: skip
@@ -82,12 +119,13 @@ def pod_variables(pod: str) -> dict[str, str]:
         "containers": f"{spec}.containers + {spec}.?initContainers.orValue([])",
         # The API server demands limits for extended resources.
         "gpu": "variables.containers.exists(c, has(c.resources) && has(c.resources.limits)"
-        " && c.resources.limits.exists(r, r.startsWith('nvidia.com/')))",
+        f" && c.resources.limits.exists(r, r.startsWith('{VENDOR}')))",
+        "volumes": f"{spec}.?volumes.orValue([])",
         "scheduler": f"{spec}.?schedulerName.orValue('default-scheduler')",
         "priority": f"{spec}.?priorityClassName.orValue('')",
         "runtime": f"{spec}.?runtimeClassName.orValue('')",
         "class": label(pod, PRIORITY),
-        "annotations": f"{pod}.?metadata.?annotations.orValue({{}})",
+        "annotations": f"{pod}.{ANNOTATIONS}",
         "controller": BY_CONTROLLER,
         "podset": label(pod, PODSET),
     }

@@ -135,10 +135,14 @@ def maximum(pattern: str) -> Manifest:
     return prometheus(pattern, "max")
 
 
+def calculated(key: str, name: str, formula: str, **more: Any) -> Manifest:
+    """Return an item that the server calculates."""
+    return {"type": "CALCULATED", "key": key, "name": name, "value_type": "FLOAT", "params": formula, **more}
+
+
 def share(key: str, name: str, formula: str, **more: Any) -> Manifest:
     """Return a percentage calculated from other items."""
-    made = {"type": "CALCULATED", "key": key, "name": name, "value_type": "FLOAT", "units": "%", "params": formula}
-    return {**made, **more}
+    return calculated(key, name, formula, units="%", **more)
 
 
 def trigger(name: str, expression: str, priority: str, **more: Any) -> Manifest:

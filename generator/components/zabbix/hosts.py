@@ -34,6 +34,11 @@ def whole(cluster: Cluster) -> str:
     return f"{cluster.name}-cluster"
 
 
+def watcher(cluster: Cluster) -> str:
+    """Return the host that stands for Zabbix itself."""
+    return f"{cluster.name}-monitoring"
+
+
 def hosts(cluster: Cluster) -> dict[str, str]:
     """Return the hosts as export files, one each, so that two added nodes merge."""
     made = {machine.name: node(cluster, machine) for machine in cluster.machines}
@@ -89,7 +94,7 @@ def backup_ages(cluster: Cluster) -> dict[str, int]:
 
 def monitoring(cluster: Cluster) -> Manifest:
     """Return the host that the server watches itself: when the proxy is away, no other host has problems."""
-    made = host(cluster, f"{cluster.name}-monitoring", [MONITORING], {"{$PROXY}": proxy(cluster)})
+    made = host(cluster, watcher(cluster), [MONITORING], {"{$PROXY}": proxy(cluster)})
     return {key: value for key, value in made.items() if key != "proxy"}
 
 

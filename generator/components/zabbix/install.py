@@ -6,12 +6,31 @@ from generator.components.issuers import signed
 from generator.components.static import read_objects
 from generator.components.zabbix import DEFINITION
 from generator.components.zabbix.agents import agent_map, agents
-from generator.components.zabbix.database import DATABASE, stateful_set, storage_class
-from generator.components.zabbix.names import AGENTS, NAMESPACE, TOKEN
+from generator.components.zabbix.database import stateful_set, storage_class
+from generator.components.zabbix.names import (
+    ADMIN,
+    AGENTS,
+    COMPLETE,
+    CONFIGURE,
+    DATABASE,
+    HEARTBEAT,
+    NAMESPACE,
+    PASSWORD,
+    SERVER,
+    TLS,
+    TOKEN,
+    bot_secret,
+)
 from generator.components.zabbix.network import policies
-from generator.components.zabbix.server import ingress, proxy_set, server, web
+from generator.components.zabbix.server import WEB, ingress, proxy_set, server, web
 from generator.components.zabbix.settings import host_maps, script_map, settings_map, template_map, used_media
-from generator.components.zabbix.setup import configure_job, heartbeat, password_job
+from generator.components.zabbix.setup import (
+    complete_job,
+    configure_job,
+    heartbeat,
+    password_job,
+    tokens,
+)
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
@@ -58,6 +77,7 @@ def manifests(cluster: Cluster, settings: Zabbix) -> tuple[Manifest, ...]:
         password_job(cluster),
         *((heartbeat(cluster, settings.heartbeat),) if settings.heartbeat else ()),
         configure_job(cluster, settings, [made["metadata"]["name"] for made in maps]),
+        *((complete_job(cluster, settings),) if tokens(settings) else ()),
     )
 
 
@@ -70,18 +90,19 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             keys=("username", "password"),
             source="generated",
             loss="outage",
-            rotate="ALTER USER in the database first, then replace it and restart zabbix-server and zabbix-web",
-            readers=(DATABASE, "zabbix-server", "zabbix-web"),
+            rotate=f"ALTER USER in the database first, then replace it and restart {SERVER} and {WEB}",
+            readers=(DATABASE, SERVER, WEB),
         ),
         Secret(
-            name="zabbix-admin",
+            name=ADMIN,
             namespace=NAMESPACE,
             keys=("password",),
             source="generated",
             loss="harmless",
             rotate="change the password of the user Admin in Zabbix first, then replace it",
-            readers=("zabbix-password", "zabbix-configure", *(("zabbix-heartbeat",) if settings.heartbeat else ())),
+            readers=(PASSWORD, CONFIGURE),
         ),
+        *((reader(),) if settings.heartbeat else ()),
         Secret(
             name=TOKEN,
             namespace=NAMESPACE,
@@ -90,21 +111,34 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             by="zabbix",
             loss="harmless",
             rotate="delete it: Kubernetes makes another; then sync `zabbix`",
-            readers=("zabbix-configure",),
+            readers=(CONFIGURE,),
         ),
         *(given(name) for name in used_media(settings)),
-        *((signed("zabbix-tls", NAMESPACE, "zabbix-web"),) if exposed(cluster, settings.host) else ()),
+        *((signed(TLS, NAMESPACE, WEB),) if exposed(cluster, settings.host) else ()),
+    )
+
+
+def reader() -> Secret:
+    """Return the password of the user that the heartbeat reads Zabbix as."""
+    return Secret(
+        name=HEARTBEAT,
+        namespace=NAMESPACE,
+        keys=("password",),
+        source="generated",
+        loss="harmless",
+        rotate="replace it, then sync `zabbix`: the heartbeat fails in between",
+        readers=(CONFIGURE, COMPLETE, HEARTBEAT),
     )
 
 
 def given(name: str) -> Secret:
     """Return the token of a bot that sends alerts."""
     return Secret(
-        name=f"zabbix-{name}",
+        name=bot_secret(name),
         namespace=NAMESPACE,
         keys=("token",),
         source="given",
         loss="outage",
         rotate="replace it, then sync `zabbix`. Without it nobody is told of anything",
-        readers=("zabbix-configure",),
+        readers=(CONFIGURE, COMPLETE),
     )

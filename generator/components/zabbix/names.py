@@ -2,14 +2,29 @@
 
 from typing import Any
 
+from generator.components.common import SYNC_WAVE
 from generator.components.component import Manifest
 from generator.components.parts import UNPRIVILEGED, pod_security
 
 NAMESPACE = "zabbix"
+DATABASE = "zabbix-database"
+SERVER = "zabbix-server"
 # Agents need the host: alone in a namespace, so that the others need not be privileged.
 AGENTS = "zabbix-agent"
 # The Secret that Kubernetes fills with a token to read the state of the cluster.
 TOKEN = "zabbix-reader-token"  # noqa: S105  # a name
+
+# The administrator's Secret, whose key is the password.
+ADMIN = "zabbix-admin"
+# The Jobs' parts and what they read.
+CONFIGURE = "zabbix-configure"
+PASSWORD = "zabbix-password"  # noqa: S105  # a name
+COMPLETE = "zabbix-complete"
+HEARTBEAT = "zabbix-heartbeat"
+SCRIPT = "zabbix-configure-script"
+TEMPLATES = "zabbix-templates"
+# The frontend's certificate.
+TLS = "zabbix-tls"
 
 # The order of a sync after servers and database are healthy. Nobody may come in while the default password holds, and
 # a node that is down, whose agent never becomes ready, must hold nothing else.
@@ -19,6 +34,11 @@ PASSWORD_SET, OPEN, CONFIGURED, WITH_AGENTS = range(1, 5)
 POD_SECURITY = pod_security(1997, runAsGroup=1995, fsGroup=1995)
 # Zabbix's images write their configuration files when they start.
 WRITABLE_CONTAINER = {key: value for key, value in UNPRIVILEGED.items() if key != "readOnlyRootFilesystem"}
+
+
+def bot_secret(media: str) -> str:
+    """Return the name of the Secret with the token of the bot that sends alerts this way."""
+    return f"zabbix-{media}"
 
 
 def labels(part: str) -> dict[str, str]:
@@ -33,7 +53,7 @@ def metadata(part: str, name: str = "", namespace: str = NAMESPACE, **more: Mani
 
 def wave(number: int, **annotations: str) -> dict[str, str]:
     """Return the annotations of what Argo CD makes only when all of lower waves is there and healthy."""
-    return {"argocd.argoproj.io/sync-wave": str(number), **annotations}
+    return {SYNC_WAVE: str(number), **annotations}
 
 
 def workload(kind: str, part: str, spec: Manifest, **more: Any) -> Manifest:

@@ -12,10 +12,8 @@ from generator.components.parts import at_node, in_namespace, tcp
 from generator.components.rook_ceph import METRICS_PORT as CEPH_PORT
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
-from generator.components.zabbix.database import DATABASE
-from generator.components.zabbix.names import labels, metadata
-from generator.components.zabbix.server import PROXY, SERVER, WEB
-from generator.components.zabbix.setup import HEARTBEAT
+from generator.components.zabbix.names import DATABASE, HEARTBEAT, SERVER, labels, metadata
+from generator.components.zabbix.server import PROXY, WEB
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix, http_port
 
@@ -28,8 +26,8 @@ def policies(cluster: Cluster, settings: Zabbix) -> Iterator[Manifest]:
     calls = [{"to": pods(DATABASE), "ports": [tcp(5432)]}, *outside(cluster, media_ports(settings))]
     yield part(SERVER, ingress=[{"from": pods(PROXY, WEB), "ports": [tcp(10051)]}], egress=calls)
     if settings.heartbeat:
-        watcher = outside(cluster, [http_port(settings.heartbeat) or 443])
-        yield part(HEARTBEAT, egress=[{"to": pods(WEB), "ports": [tcp(8080)]}, *watcher])
+        beat = outside(cluster, [http_port(settings.heartbeat) or 443])
+        yield part(HEARTBEAT, egress=[{"to": pods(WEB), "ports": [tcp(8080)]}, *beat])
     if cluster.networks.cni == "cilium":
         yield part(PROXY, egress=services())
         yield from read_objects("zabbix/cilium-policy.yaml")

@@ -7,28 +7,28 @@ import msgspec
 from generator.components.component import Manifest
 from generator.components.static import read_text
 from generator.components.zabbix.hosts import group, hosts, proxy, whole
-from generator.components.zabbix.names import metadata
+from generator.components.zabbix.names import CONFIGURE, NAMESPACE, SCRIPT, TEMPLATES, metadata
+from generator.components.zabbix.server import WEB
 from generator.components.zabbix.templates import templates
 from generator.model.cluster import Cluster
-from generator.model.monitoring import Alert, Zabbix
+from generator.model.monitoring import Alert, Zabbix, seconds
 
 # Hosts in one ConfigMap: some 700 bytes each, and no ConfigMap may pass 1 MiB.
 HOSTS = 400
 SEVERITIES = ("not classified", "information", "warning", "average", "high", "disaster")
 MEDIA = {"slack": "Slack", "mattermost": "Mattermost"}
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 MINUTE = 60
 WEEK = 7 * 86400
 
 
 def script_map() -> Manifest:
     """Return the script, the same on every cluster."""
-    return config_map("zabbix-configure-script", {"configure.py": read_text("zabbix/configure.py.txt")})
+    return config_map(SCRIPT, {"configure.py": read_text("zabbix/configure.py.txt")})
 
 
 def template_map() -> Manifest:
     """Return the templates, the same on every cluster."""
-    return config_map("zabbix-templates", templates())
+    return config_map(TEMPLATES, templates())
 
 
 def host_maps(cluster: Cluster) -> list[Manifest]:
@@ -42,18 +42,18 @@ def settings_map(cluster: Cluster, settings: Zabbix) -> Manifest:
     """Return the rest."""
     # The json module itself is slow with an indent.
     text = msgspec.json.format(json.dumps(document(cluster, settings)), indent=2)
-    return config_map("zabbix-configure", {"settings.json": f"{text}\n"})
+    return config_map(CONFIGURE, {"settings.json": f"{text}\n"})
 
 
 def config_map(name: str, data: dict[str, str]) -> Manifest:
     """Return a ConfigMap of the script's."""
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata("zabbix-configure", name), "data": data}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(CONFIGURE, name), "data": data}
 
 
 def document(cluster: Cluster, settings: Zabbix) -> Manifest:
     """Return what the script reads."""
     media = used_media(settings)
-    url = f"https://{settings.host}" if settings.host else "http://zabbix-web.zabbix.svc:8080"
+    url = f"https://{settings.host}" if settings.host else f"http://{WEB}.{NAMESPACE}.svc:8080"
     secrets = {f"{{${name.upper()}.TOKEN}}": name for name in media}
     return {
         "group": group(cluster),
@@ -65,6 +65,7 @@ def document(cluster: Cluster, settings: Zabbix) -> Manifest:
         "media": {MEDIA[name]: parameters(name, settings) for name in media},
         "alerts": [alert(one) for one in settings.alerts],
         "dashboards": [overview(cluster)],
+        "heartbeat": settings.heartbeat is not None,
     }
 
 
@@ -94,8 +95,7 @@ def alert(one: Alert) -> Manifest:
 
 def escalation(duration: str) -> str:
     """Return how long an escalation waits: Zabbix takes a minute to a week."""
-    seconds = int(duration[:-1]) * SECONDS[duration[-1]]
-    return f"{min(max(seconds, MINUTE), WEEK)}s"
+    return f"{min(max(seconds(duration), MINUTE), WEEK)}s"
 
 
 def overview(cluster: Cluster) -> Manifest:

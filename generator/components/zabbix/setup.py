@@ -1,48 +1,71 @@
-"""The Jobs that bring Zabbix to what the cluster file says: first the password, then everything else."""
+"""The Jobs that bring Zabbix to what the cluster file says: first the password, then everything else, and at last the
+verdict on what nothing waited for.
+"""
 
 from generator.components.component import Manifest
 from generator.components.parts import UNPRIVILEGED, pod_security
-from generator.components.zabbix.names import CONFIGURED, PASSWORD_SET, TOKEN, labels, metadata, pod, wave
+from generator.components.zabbix.hosts import watcher
+from generator.components.zabbix.names import (
+    ADMIN,
+    COMPLETE,
+    CONFIGURE,
+    CONFIGURED,
+    HEARTBEAT,
+    PASSWORD,
+    PASSWORD_SET,
+    SCRIPT,
+    TEMPLATES,
+    TOKEN,
+    WITH_AGENTS,
+    bot_secret,
+    labels,
+    metadata,
+    pod,
+    wave,
+)
 from generator.components.zabbix.server import WEB
 from generator.components.zabbix.settings import used_media
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 
-CONFIGURE = "zabbix-configure"
-PASSWORD = "zabbix-password"  # noqa: S105  # a name
-HEARTBEAT = "zabbix-heartbeat"
 CONFIGURATION = "/etc/zabbix-configure"
 SECRETS = "/run/zabbix-configure"
 USER = 65534
+# How Argo CD makes a Job anew in each sync: what comes later waits for the success of a hook. It stays, for its log,
+# until the next sync.
+HOOK = {"argocd.argoproj.io/hook": "Sync", "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation"}
+REPLACED = {"argocd.argoproj.io/sync-options": "Force=true,Replace=true"}
 
 
 def configure_job(cluster: Cluster, settings: Zabbix, hosts: list[str]) -> Manifest:
     """Return the Job that sets everything. `hosts` are the ConfigMaps with hosts."""
-    return job(CONFIGURE, CONFIGURED, script(cluster, folders_of(settings, hosts)))
+    return job(CONFIGURE, CONFIGURED, script(cluster, folders_of(settings, hosts)), HOOK)
 
 
 def password_job(cluster: Cluster) -> Manifest:
     """Return the Job that replaces the default password: it needs nothing but its own Secret."""
-    folders = {
-        "script": [_map("zabbix-configure-script")],
-        "secrets": [_secret("zabbix-admin", "password", "password")],
-    }
-    return job(PASSWORD, PASSWORD_SET, script(cluster, folders, "password"))
+    return job(PASSWORD, PASSWORD_SET, script(cluster, _signing_in(), "password"), HOOK)
 
 
-def job(name: str, number: int, spec: Manifest) -> Manifest:
-    """Return a Job that Argo CD runs in each sync, in its turn. The last one stays, for its log, until the next sync.
-    Both are one part to network policies: they talk to the frontend.
+def complete_job(cluster: Cluster, settings: Zabbix) -> Manifest:
+    """Return the Job that fails where a Secret is missing, with the agents: before them it would leave every node
+    without. It is no hook: with one among the agents a sync would wait for the agent of a node that is down.
     """
-    hook = {
-        "argocd.argoproj.io/hook": "Sync",
-        "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation",
+    folders = {
+        "script": [_map(SCRIPT)],
+        "settings": [_map(CONFIGURE)],
+        "secrets": tokens(settings),
     }
+    return job(COMPLETE, WITH_AGENTS, script(cluster, folders, "complete"), REPLACED)
+
+
+def job(name: str, number: int, spec: Manifest, again: dict[str, str]) -> Manifest:
+    """Return a Job. All are one part to network policies: they talk to the frontend."""
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": metadata(CONFIGURE, name, annotations=wave(number, **hook)),
+        "metadata": metadata(CONFIGURE, name, annotations=wave(number, **again)),
         "spec": {
             "backoffLimit": 3,
             "activeDeadlineSeconds": 3600,
@@ -53,10 +76,8 @@ def job(name: str, number: int, spec: Manifest) -> Manifest:
 
 def heartbeat(cluster: Cluster, address: str) -> Manifest:
     """Return the CronJob that asks the address outside as long as Zabbix answers and has new data."""
-    secret = _secret("zabbix-admin", "password", "password")
-    folders = {"script": [_map("zabbix-configure-script")], "secrets": [secret]}
-    seen = f"{cluster.name}-monitoring"
-    spec = script(cluster, folders, "heartbeat", seen, address)
+    folders = {"script": [_map(SCRIPT)], "secrets": [_secret(HEARTBEAT, "password", "heartbeat")]}
+    spec = script(cluster, folders, "heartbeat", watcher(cluster), address)
     template = {"metadata": {"labels": labels(HEARTBEAT)}, "spec": spec}
     return {
         "apiVersion": "batch/v1",
@@ -96,20 +117,32 @@ def script(cluster: Cluster, folders: dict[str, list[Manifest]], *words: str) ->
     return pod(container, pod_security(USER, runAsGroup=USER, fsGroup=USER), volumes, restartPolicy="Never")
 
 
+def _signing_in() -> dict[str, list[Manifest]]:
+    """Return the folders of what only signs in."""
+    return {"script": [_map(SCRIPT)], "secrets": [_secret(ADMIN, "password", "password")]}
+
+
 def folders_of(settings: Zabbix, hosts: list[str]) -> dict[str, list[Manifest]]:
     """Return the folders that the script reads, each with the objects it is made of."""
     return {
-        "script": [_map("zabbix-configure-script")],
-        "settings": [_map("zabbix-configure")],
-        "templates": [_map("zabbix-templates")],
+        "script": [_map(SCRIPT)],
+        "settings": [_map(CONFIGURE)],
+        "templates": [_map(TEMPLATES)],
         "hosts": [_map(name) for name in hosts],
         "secrets": [
-            _secret("zabbix-admin", "password", "password"),
+            *_signing_in()["secrets"],
             _secret(TOKEN, "token", "kubernetes"),
-            # One that is not there yet must not keep all the rest from being set; the script tells of it.
-            *(_secret(f"zabbix-{name}", "token", name, optional=True) for name in used_media(settings)),
+            *tokens(settings),
         ],
     }
+
+
+def tokens(settings: Zabbix) -> list[Manifest]:
+    """Return the secrets of which one that is not there yet must not keep all the rest from being set."""
+    return [
+        *(_secret(bot_secret(name), "token", name, optional=True) for name in used_media(settings)),
+        *([_secret(HEARTBEAT, "password", "heartbeat", optional=True)] if settings.heartbeat else ()),
+    ]
 
 
 def _map(name: str) -> Manifest:

@@ -1,25 +1,13 @@
 """What holds for objects of every kind."""
 
 from generator.model.change import ANY, ChangeRule, Effect, FieldChange, ObjectChange
-from generator.model.fields import dig
+from generator.model.compared import OPTIONS, is_protected, options
 from generator.review.defaults import changes_nothing
 
 SOURCE = "https://github.com/kubernetes/kubernetes/blob/v1.35.3/pkg/apis"
 """Where the validation of each group lies."""
 
-OPTIONS = "argocd.argoproj.io/sync-options"
 BACKGROUND = ("metadata.ownerReferences", "metadata.finalizers", "metadata.generateName")
-
-
-def options(manifest: object) -> set[str]:
-    """Return the options of Argo CD that an object is annotated with."""
-    found: object = dig(manifest, "metadata", "annotations", OPTIONS)
-    return {one.strip() for one in str(found or "").split(",")}
-
-
-def is_protected(change: ObjectChange, _field: FieldChange) -> bool:
-    """Tell whether Argo CD was told to leave the object when it leaves Git."""
-    return "Prune=false" in options(change.old)
 
 
 def is_made_anew(change: ObjectChange, _field: FieldChange) -> bool:
@@ -58,7 +46,7 @@ GENERAL = (
         instead="`kubectl annotate KIND NAME argocd.argoproj.io/tracking-id-` after the merge; then sync",
         link="https://github.com/argoproj/argo-cd/blob/v3.5.1/controller/sync.go",
         when=is_protected,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-003",
@@ -69,7 +57,7 @@ GENERAL = (
         instead="`kubectl delete` it, if it is to go",
         link="https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/#no-prune-resources",
         when=is_protected,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-004",
@@ -78,7 +66,7 @@ GENERAL = (
         reason="the API server fills in the same where nothing is written",
         link=f"{SOURCE}/core/v1/defaults.go",
         when=changes_nothing,
-        settles=True,
+        settles=2,
     ),
     ChangeRule(
         code="GEN-CHG-005",
@@ -87,7 +75,7 @@ GENERAL = (
         reason="Argo CD deletes it and makes it again (`Force=true,Replace=true`), and what belongs to it goes with it",
         link="https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/#replace-resource-instead-of-applying-changes",
         when=is_made_anew,
-        settles=True,
+        settles=2,
     ),
     ChangeRule(
         code="GEN-CHG-006",

@@ -33,7 +33,7 @@ INGRESSES = (
         effect=Effect.NONE,
         reason="it comes beside what is there",
         when=keeps_items,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-077",

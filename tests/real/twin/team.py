@@ -1,7 +1,6 @@
 """What a team's member does, and what became of it.
 
-What a test only prepares or waits for fails by `pytest.fail`, so that a test of a known fault, which may fail by
-`assert` alone, does not take something else for the fault.
+What a test only prepares or waits for fails by `pytest.fail`, with what is known of it: what it proves is its `assert`.
 """
 
 import time

@@ -51,16 +51,39 @@ fi
 
 echo "5. services"
 # The format of the file and its drop-ins depends on containerd's version: what it makes of them must be what is meant.
-for wanted in pause: /etc/containerd/certs.d 'SystemdCgroup = true'; do
-  containerd config dump | grep -q "$wanted" && continue
-  echo "prepare.sh: containerd does not take over \`$wanted\` from /etc/containerd/config.toml: look for a drop-in of" \
+dump=$(containerd config dump | tr -d "'\"" | sed 's/^[[:space:]]*//')
+sandbox=$(tr -d "'\"" <"$root/etc/containerd/config.toml" | sed -n 's/^[[:space:]]*sandbox_image = //p')
+runc=$(echo "$dump" | awk '/^\[/ { inside = /runtimes\.runc\.options\]$/ } inside')
+taken() { # text, then each line by which it may say what is meant
+  text=$1 && shift
+  for line; do
+    if echo "$text" | grep -Fqx "$line"; then return; fi
+  done
+  echo "prepare.sh: containerd does not take over \`$line\` from /etc/containerd/config.toml: look for a drop-in of" \
     "another format in /etc/containerd/conf.d, or a version other than 1.7, 2.2 or newer. It was not restarted." >&2
   exit 1
-done
+}
+taken "$dump" "sandbox = $sandbox" "sandbox_image = $sandbox"
+taken "$dump" 'config_path = /etc/containerd/certs.d'
+taken "$runc" 'SystemdCgroup = true'
 systemctl daemon-reload
 systemctl enable --now containerd
 systemctl restart containerd
 systemctl enable kubelet
-if [ -d "$root/etc/chrony/sources.d" ] && command -v chronyc >/dev/null 2>&1; then chronyc reload sources; fi
+
+if [ -f "$root/etc/chrony/sources.d/site.sources" ]; then
+  echo "6. clock"
+  for file in "$root/etc/chrony.conf" "$root/etc/chrony/chrony.conf"; do
+    [ -f "$file" ] || continue
+    # Debian's file names the folder already, that of the RHEL family does not.
+    grep -Eq '^[[:space:]]*sourcedir[[:space:]]+/etc/chrony/sources\.d/?[[:space:]]*$' "$file" && continue
+    printf '\n# gen: servers of the site\nsourcedir /etc/chrony/sources.d\n' >>"$file"
+  done
+  # Debian's service has the other name as an alias, which cannot be enabled.
+  clock=chronyd
+  if systemctl cat chrony.service >/dev/null 2>&1; then clock=chrony; fi
+  systemctl enable "$clock"
+  systemctl restart "$clock"
+fi
 
 echo "ready: $(hostname) as a node of pool $pool"

@@ -29,8 +29,10 @@ FOUND = (step("PROMETHEUS_TO_JSON", "DCGM_FI_DEV_GPU_TEMP"), step("JAVASCRIPT", 
 LENGTH = step("JSONPATH", "$.length()")
 # XIDs that speak of the device, not of the program on it (NVIDIA's catalogue of XID errors).
 DEVICE_XIDS = (48, 62, 63, 64, 74, 79, 92, 95, 119, 120)
+# What happens while a former problem is open is told as well: so such an expression is true for one value only.
+EACH = {"type": "MULTIPLE", "manual_close": "YES"}
 # What happened does not end by itself: a person looks at it, and closes it.
-CLOSED = {"recovery_mode": "NONE", "manual_close": "YES"}
+CLOSED = {**EACH, "recovery_mode": "NONE"}
 COUNTERS = {
     "symbol_error": "symbol errors",
     "link_error_recovery": "recoveries of the link",
@@ -108,7 +110,7 @@ def gpu_faults() -> list[Manifest]:
     new = f"(change({item})<>0 or count({item},1h)=1)"
     xids = [
         trigger("GPU {#GPU}: fault of the device (XID {ITEM.LASTVALUE1})", f"({device}) and {new}", "HIGH", **CLOSED),
-        trigger("GPU {#GPU}: XID {ITEM.LASTVALUE1}", f"last({item})>0 and {new}", "INFO", manual_close="YES"),
+        trigger("GPU {#GPU}: XID {ITEM.LASTVALUE1}", f"last({item})>0 and {new}", "INFO", **EACH),
     ]
     more, failed = "change(/@/gpu.rows.uncorrectable[{#GPU}])>0", "last(/@/gpu.rows.failure[{#GPU}])>0"
     lost = [trigger("GPU {#GPU}: uncorrectable memory error", more, "AVERAGE", **CLOSED)]

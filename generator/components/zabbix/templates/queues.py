@@ -32,8 +32,12 @@ def queues() -> Manifest:
 
 
 def found() -> Manifest:
-    """Find the queues."""
-    stuck = "min(/@/kube.queue.pending[{#QUEUE}],1d)>0 and max(/@/kube.queue.admitted[{#QUEUE}],1d)=0"
+    """Find the queues. `min` and `max` take what values there are: that a day has passed shows in the first hour of it,
+    whatever was missed since.
+    """
+    waiting = "/@/kube.queue.pending[{#QUEUE}]"
+    known = f"count({waiting},1h:now-23h)>0"
+    stuck = f"{known} and min({waiting},1d)>0 and max(/@/kube.queue.admitted[{{#QUEUE}}],1d)=0"
     still = trigger("Queue {#QUEUE}: jobs have waited for a day and none runs", stuck, "WARNING")
     return discovery(
         "kube.queues.discovery",

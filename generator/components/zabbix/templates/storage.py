@@ -34,7 +34,7 @@ def ceph() -> Manifest:
         "Ceph, as its manager's prometheus module tells of it",
         macros={"{$CEPH.URL}": "", "{$CEPH.NEARFULL}": "85", "{$CEPH.FULL}": "95"},
         items=[http("ceph.metrics", "Ceph's manager", "{$CEPH.URL}"), *ceph_health(), *ceph_space(), *ceph_traffic()],
-        discovery_rules=[pools()],
+        discovery_rules=[classes(), pools()],
         dashboards=[dashboard("Ceph", "Pool {#NAME}: throughput", "Pool {#NAME}: space")],
         triggers=[
             trigger("OSDs are down", "min(/@/ceph.osd.total,5m)>max(/@/ceph.osd.up,5m)", "AVERAGE"),
@@ -61,17 +61,41 @@ def ceph_health() -> list[Manifest]:
 
 
 def ceph_space() -> list[Manifest]:
-    """Return capacity. At 85 % Ceph itself warns, at 95 % writes stop."""
-    full = [
-        trigger("Ceph is nearly full", "last(/@/ceph.used.share)>{$CEPH.NEARFULL}", "AVERAGE"),
-        trigger("Ceph is full", "last(/@/ceph.used.share)>{$CEPH.FULL}", "DISASTER"),
-    ]
+    """Return capacity over all disks. It says nothing of being full: NVMe may be, while big disks are empty."""
     formula = "100*last(//ceph.used)/last(//ceph.total)"
     return [
         of_ceph("ceph.total", "Capacity", "ceph_cluster_total_bytes", units="B"),
         of_ceph("ceph.used", "Capacity used", "ceph_cluster_total_used_bytes", units="B"),
-        share("ceph.used.share", "Capacity used, share", formula, triggers=full),
+        share("ceph.used.share", "Capacity used, share", formula),
     ]
+
+
+def classes() -> Manifest:
+    """Find the device classes, which the manager tells apart (ceph/ceph#47163). At 85 % of an OSD Ceph itself warns, at
+    95 % writes stop.
+    """
+    total, used = "ceph.class.total[{#CLASS}]", "ceph.class.used[{#CLASS}]"
+    full = "100*last(/@/{})>{}*last(/@/{})"
+    return discovery(
+        "ceph.classes",
+        "Device classes",
+        master="ceph.metrics",
+        steps=[step("PROMETHEUS_TO_JSON", "ceph_cluster_by_class_total_bytes")],
+        lld_macro_paths=lld(CLASS="$.labels.device_class"),
+        item_prototypes=[
+            of_ceph(total, "Capacity of {#CLASS}", of_class("total_bytes"), units="B"),
+            of_ceph(used, "Capacity of {#CLASS} used", of_class("total_used_raw_bytes"), units="B"),
+        ],
+        trigger_prototypes=[
+            trigger("Ceph's {#CLASS} is nearly full", full.format(used, "{$CEPH.NEARFULL}", total), "AVERAGE"),
+            trigger("Ceph's {#CLASS} is full", full.format(used, "{$CEPH.FULL}", total), "DISASTER"),
+        ],
+    )
+
+
+def of_class(field: str) -> str:
+    """Return the pattern of a sample of one device class."""
+    return f'ceph_cluster_by_class_{field}{{device_class="{{#CLASS}}"}}'
 
 
 # Pools' counters, and what each is called.
@@ -92,8 +116,12 @@ def ceph_traffic() -> list[Manifest]:
 
 
 def pools() -> Manifest:
-    """Find the pools."""
+    """Find the pools. `percent_used` is of what the disks of the pool have left and knows of no quota (Ceph, PGMap.cc);
+    at its quota a pool's writes pause, however empty the disks are.
+    """
     full = trigger("Pool {#NAME} is nearly full", "last(/@/ceph.pool.used[{#NAME}])>{$CEPH.NEARFULL}", "AVERAGE")
+    stored, quota = "last(/@/ceph.pool.stored[{#NAME}])", "last(/@/ceph.pool.quota[{#NAME}])"
+    near = f"{quota}>0 and 100*{stored}>{{$CEPH.NEARFULL}}*{quota}"
     percent = step("MULTIPLIER", "100")
     used = of_pool("used", "space used", "percent_used", percent, units="%", trigger_prototypes=[full])
     flows = [of_pool(field, name, field, SPEED, units=units) for field, (name, units) in TRAFFIC.items()]
@@ -103,7 +131,13 @@ def pools() -> Manifest:
         master="ceph.metrics",
         steps=[step("PROMETHEUS_TO_JSON", "ceph_pool_metadata")],
         lld_macro_paths=lld(ID="$.labels.pool_id", NAME="$.labels.name"),
-        item_prototypes=[used, *flows],
+        item_prototypes=[
+            used,
+            of_pool("stored", "data stored", "stored", units="B"),
+            of_pool("quota", "quota (0: none)", "quota_bytes", units="B"),
+            *flows,
+        ],
+        trigger_prototypes=[trigger("Pool {#NAME} is nearly at its quota: writes pause there", near, "HIGH")],
         graph_prototypes=[
             graph("Pool {#NAME}: throughput", "ceph.pool.rd_bytes[{#NAME}]", "ceph.pool.wr_bytes[{#NAME}]"),
             graph("Pool {#NAME}: space", "ceph.pool.used[{#NAME}]"),

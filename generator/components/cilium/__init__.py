@@ -1,5 +1,6 @@
 """Cilium: the pod network, service load balancing without kube-proxy, network policies and, if wanted, Ingress."""
 
+from generator.components.cilium.changes import CHANGES, JUMPS
 from generator.components.common import CLUSTER_ROLES, UNWATCHED, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import ALL_NODES, Definition, Version, Versions
@@ -172,7 +173,9 @@ def workloads(cluster: Cluster) -> Manifest:
 
 def hubble() -> Manifest:
     """Certificates are made in the cluster by a CronJob: the chart's default writes private keys into its
-    output, new ones each time, and cert-manager is not there yet when the network comes up.
+    output, new ones each time, and cert-manager is not there yet when the network comes up. The first ones are made by
+    a Job. Up to 1.18 that was a Helm hook, which is left out; since 1.19 it is an object like any other, named by a
+    checksum of its content, and stays when it is done: Argo CD never misses it, nor tries to change it.
     """
     return {
         "enabled": True,
@@ -210,15 +213,18 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.networks.cni == "cilium",
     absence="cni is calico",
     versions=VERSIONS,
+    jumps=JUMPS,
     namespaces=(NAMESPACE, SECRETS_NAMESPACE),
     chart_kinds=(*CLUSTER_ROLES, INGRESSES),
     # facts: network-gpu, Cilium.
     apis=(Api(group="cilium.io", by_operator=True),),
     brings=(Made("IngressClass", INGRESS_CLASS),),
     daemons_on=ALL_NODES,
+    changes=CHANGES,
     notes="Replaces kube-proxy; traffic between nodes is tunnelled (VXLAN). It binds to the interfaces of the node "
     "and storage networks by name, because it does not work on IP over InfiniBand. On one flat network native "
     "routing saves the tunnel: set `routingMode: native`, `autoDirectNodeRoutes: true` and "
     "`nativeRoutingCIDRFromClusterPool: true` in the component's values. It is installed before Argo CD, from "
-    "the same overlay.",
+    "the same overlay. Hubble's first certificates come from the Job `hubble-generate-certs-<checksum>`, which stays "
+    "when it is done (another version's replaces it), and new ones every four months from a CronJob.",
 )

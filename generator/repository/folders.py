@@ -1,0 +1,31 @@
+"""What stands in the repository's folders. One that is closed is told: taken for empty, it would hide what is in it."""
+
+import os
+from pathlib import Path
+
+from generator.errors import UsageError
+
+
+def inside(root: Path, folder: str) -> list[str]:
+    """Return the names of what is in a folder of the repository, in order; none where there is no such folder. Raises
+    UsageError for one that cannot be read.
+    """
+    try:
+        return sorted(path.name for path in (root / folder).iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be read: {error.strerror}") from None
+
+
+def stands(root: Path, path: str) -> bool:
+    """Tell whether there is anything at a path of the repository, be it a link to nothing. Raises UsageError where a
+    closed folder does not let anybody tell.
+    """
+    try:
+        os.lstat(root / path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+    return True

@@ -1,0 +1,94 @@
+"""What is read without Kustomize is what Kustomize builds."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from generator.build import applications, building
+from generator.build.kustomize import program, run_kustomize
+from generator.build.plain import plain_objects
+from generator.components.component import Manifest
+from generator.repository.cluster_files import load
+
+ROOT = Path(__file__).parents[2]
+OBJECT = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {a: 'yes', b: '1'}}\n"
+
+
+def by_name(found: list[tuple[Manifest, str]]) -> list[tuple[str, Manifest]]:
+    return sorted(((file, one) for one, file in found), key=lambda one: (one[0], str(one[1]["metadata"])))
+
+
+def test_the_reference_clusters_read_as_they_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = 0
+
+    def compared(
+        command: list[str], folder: Path, _read: object, place: str, component: str = ""
+    ) -> list[tuple[Manifest, str]]:
+        nonlocal read
+        found, made = plain_objects(folder), run_kustomize(command, folder, place, component)
+        if found is not None:
+            read += 1
+            assert by_name(found) == by_name(made), place
+        return made
+
+    monkeypatch.setattr(applications, "build_folder", compared)
+    for one in load(ROOT):
+        assert one.cluster
+        applications.build(ROOT, one.cluster, tolerant=True)
+    assert read > 30
+
+
+KUSTOMIZATIONS = {
+    "a label for all": "labels: [{pairs: {a: b}}]\nresources: [a.yaml]\n",
+    "a name before all": "namePrefix: x-\nresources: [a.yaml]\n",
+    "an image": "images: [{name: a, newTag: '2'}]\nresources: [a.yaml]\n",
+    "a patch": "resources: [a.yaml]\npatches: [{target: {kind: ConfigMap}, patch: '{data: {b: null}}'}]\n",
+    "a generator": "resources: [a.yaml]\nconfigMapGenerator: [{name: c, literals: [a=b]}]\n",
+    "the same twice": "resources: [a.yaml, a.yaml]\n",
+    "a file that is not there": "resources: [absent.yaml]\n",
+}
+OBJECTS = {
+    "a List": "{apiVersion: v1, kind: List, items: []}",
+    "an object that stays at home": OBJECT.replace(
+        "b}", "b, annotations: {config.kubernetes.io/local-config: 'true'}}"
+    ),
+    "nothing for labels": OBJECT.replace("b}", "b, labels: null}"),
+    "only the beginning of a name": OBJECT.replace("{name:", "{generateName:"),
+    "no object": "{a: 1}",
+    "a key that one takes for a text": OBJECT.replace("a: 'yes'", "on: 'yes'"),
+    "a number for a key": OBJECT.replace("a: 'yes'", "1: 'yes'"),
+    "a key twice": OBJECT.replace("data:", "kind: Secret, data:"),
+}
+
+
+@pytest.mark.parametrize("name", KUSTOMIZATIONS)
+def test_what_kustomize_would_change_or_refuse_is_left_to_it(name: str, tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text(KUSTOMIZATIONS[name])
+    (tmp_path / "a.yaml").write_text(OBJECT)
+    assert plain_objects(tmp_path) is None
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_objects_that_kustomize_would_change_or_refuse_are_left_to_it(name: str, tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text("resources: [a.yaml]\n")
+    (tmp_path / "a.yaml").write_text(OBJECTS[name])
+    assert plain_objects(tmp_path) is None
+
+
+def test_a_list_of_files_needs_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "kustomization.yaml").write_text("resources: [below]\n")
+    (tmp_path / "below/kustomization.yaml").write_text("resources: [a.yaml]\n")
+    (tmp_path / "below/a.yaml").write_text(OBJECT)
+    monkeypatch.setattr(building, "remembered", lambda _of, make, _kind: make())
+    gone = shutil.which("true") or ""
+    ((found, file),) = building.build_folder([gone], tmp_path, [tmp_path], "a")
+    assert file == "below/a.yaml"
+    assert [(found, file)] == [(one, place.removeprefix("")) for one, place in run_kustomize_of(tmp_path)]
+
+
+def run_kustomize_of(folder: Path) -> list[tuple[Manifest, str]]:
+    top = folder / "kustomization.yaml"
+    top.write_text(f"{top.read_text()}buildMetadata: [originAnnotations]\n")
+    return run_kustomize(program(), folder, "a")

@@ -1,0 +1,215 @@
+"""`gen diff` as a user calls it, in repositories with a history."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator.cli import run
+
+ROOT = Path(__file__).parents[2]
+FILE = "clusters/a30-bench/cluster.yaml"
+
+
+class Repository:
+    """A repository with the small reference cluster, rendered and committed."""
+
+    def __init__(self, root: Path, captured: pytest.CaptureFixture[str]) -> None:
+        self.root = root
+        self._captured = captured
+
+    def git(self, *words: str) -> str:
+        """Run Git."""
+        who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org")
+        done = subprocess.run(["git", *who, *words], cwd=self.root, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def commit(self, message: str = "more") -> str:
+        """Commit all there is."""
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+        return self.git("rev-parse", "HEAD")
+
+    def edit(self, old: str, new: str, file: str = FILE) -> None:
+        """Change a file as a person does."""
+        text = (self.root / file).read_text()
+        assert old in text
+        (self.root / file).write_text(text.replace(old, new, 1))
+
+    def gen(self, *words: str, expect: int = 0) -> str:
+        """Run a verb and return all it said."""
+        code = run([words[0], "-C", str(self.root), *words[1:]])
+        said = "".join(self._captured.readouterr())
+        assert code == expect, said
+        return said
+
+    def diff(self, *words: str, expect: int = 0) -> dict[str, Any]:
+        """Return what `gen diff` says as JSON, of the one cluster there is."""
+        found = json.loads(self.gen("diff", *words, "--output", "json", expect=expect))
+        assert isinstance(found, dict)
+        return found
+
+
+@pytest.fixture
+def repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Repository]:
+    for folder in ("clusters/a30-bench", "overlays/a30-bench", "base", "workflows", "schemas"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    shutil.copy(ROOT / "gen.lock", tmp_path)
+    found = Repository(tmp_path, capsys)
+    found.git("init", "-q", "-b", "main")
+    found.gen("render")
+    found.commit("first")
+    yield found
+    assert found.git("status", "--porcelain", "base", "overlays") == "", "a comparison writes nothing"
+
+
+def kinds(found: dict[str, Any]) -> set[tuple[str, str, str]]:
+    return {(each["on"], each["kind"], each["name"]) for one in found["clusters"] for each in one["changes"]}
+
+
+def test_a_state_is_not_different_from_itself(repository: Repository) -> None:
+    assert "nothing differs in what is applied" in repository.gen("diff")
+    assert repository.diff("HEAD", "HEAD")["clusters"] == []
+
+
+def test_a_comment_and_the_order_of_keys_change_nothing(repository: Repository) -> None:
+    repository.edit("  kubernetes:", "  # A remark.\n  kubernetes:")
+    assert "nothing differs in what is applied" in repository.gen("diff")
+
+
+def test_what_was_not_rendered_yet_is_compared_as_it_would_be(repository: Repository) -> None:
+    repository.edit("gpus: 2", "gpus: 1")
+    before = repository.diff()
+    assert ("changed", "kueue.x-k8s.io/ClusterQueue", "mlperf") in kinds(before)
+    assert before["head"] == "the working tree"
+
+
+def test_a_branch_is_compared_with_where_it_left_the_main_one(repository: Repository) -> None:
+    repository.git("checkout", "-qb", "less")
+    repository.edit("gpus: 2", "gpus: 1")
+    repository.gen("render")
+    repository.commit()
+    branch = repository.diff()
+    assert branch["base"].startswith("main (")
+    repository.git("checkout", "-q", "main")
+    repository.edit("podCIDR: 10.244.0.0/16", "podCIDR: 10.245.0.0/16")
+    repository.gen("render")
+    repository.commit()
+    repository.git("checkout", "-q", "less")
+    assert kinds(repository.diff()) == kinds(branch)
+    # Another pod network is refused.
+    both = repository.diff("main", "less", expect=3)
+    assert kinds(both) > kinds(branch)
+    assert kinds(repository.diff("less", "main", expect=3)) == kinds(both)
+
+
+def test_a_cluster_that_is_gone_is_one_row(repository: Repository) -> None:
+    (repository.root / FILE).unlink()
+    found = repository.diff()
+    assert kinds(found) == {("removed", "gen/Cluster", "a30-bench")}
+    assert found["clusters"][0]["changes"][0]["effect"] == "by hand"
+    repository.git("checkout", "-q", ".")
+    repository.git("rm", "-rq", "clusters/a30-bench", "overlays/a30-bench")
+    (repository.root / "clusters").mkdir()
+    repository.commit()
+    assert kinds(repository.diff("HEAD~1", "HEAD")) == {("removed", "gen/Cluster", "a30-bench")}
+    assert kinds(repository.diff("HEAD", "HEAD~1")) == {("added", "gen/Cluster", "a30-bench")}
+
+
+def test_a_cluster_that_is_renamed_is_compared_with_what_it_was(repository: Repository) -> None:
+    repository.edit("name: a30-bench", "name: bench")
+    for folder in ("clusters", "overlays"):
+        repository.git("mv", f"{folder}/a30-bench", f"{folder}/bench")
+    repository.gen("render")
+    repository.commit()
+    found = repository.diff("HEAD~1", "HEAD")
+    assert [one["cluster"] for one in found["clusters"]] == ["bench"]
+    seen = kinds(found)
+    assert ("renamed", "gen/Cluster", "a30-bench") in seen
+    assert ("changed", "kubeadm.k8s.io/ClusterConfiguration", "kubeadm/init.yaml") in seen
+    assert not [each for each in seen if each[0] in {"added", "removed"} and each[1] != "/ConfigMap"]
+
+
+def test_what_is_refused_needs_an_approval_of_just_that(repository: Repository) -> None:
+    place = "overlays/a30-bench/zz"
+    stateful = (
+        "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: web, namespace: shop}\n"
+        "spec: {serviceName: NAME, selector: {}, template: {}}\n"
+    )
+    application = (repository.root / "clusters/a30-bench/argocd/application-scratch.yaml").read_text()
+    (repository.root / place).mkdir()
+    (repository.root / f"{place}/kustomization.yaml").write_text("resources: [web.yaml]\n")
+    (repository.root / f"{place}/web.yaml").write_text(stateful.replace("NAME", "one"))
+    custom = repository.root / "clusters/a30-bench/argocd/custom"
+    (custom / "zz.yaml").write_text(
+        application.replace("overlays/a30-bench/scratch", place).replace("name: scratch", "name: zz")
+    )
+    (custom / "kustomization.yaml").write_text(
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [zz.yaml]\n"
+    )
+    base = repository.commit()
+    (repository.root / f"{place}/web.yaml").write_text(stateful.replace("NAME", "two"))
+    needed = "GEN-CHG-010:a30-bench/StatefulSet/shop/web"
+    said = repository.gen("diff", base, expect=3)
+    assert f"needs approval: {needed}" in said
+    assert "spec.serviceName: one -> two" in said
+    assert repository.diff(base, expect=3)["unapproved"] == [needed]
+    repository.gen("diff", base, "--allow", needed)
+    other = "GEN-CHG-010:a30-bench/StatefulSet/shop/other"
+    assert f"approved and not there: {other}" in repository.gen("diff", base, "--allow", other, expect=3)
+    repository.commit(f"Another service\n\nGen-Allow: {needed} nobody uses it yet")
+    repository.gen("diff", base, "HEAD")
+    repository.gen("diff", base)
+    repository.git("commit", "-q", "--amend", "-m", f"Another service\n\nGen-Allow: {needed}")
+    assert "say why" in repository.gen("diff", base, "HEAD", expect=2)
+
+
+def test_a_wrong_file_is_told_before_anything_is_compared(repository: Repository) -> None:
+    repository.edit("cni: calico", "cni: calicoo")
+    said = repository.gen("diff", expect=1)
+    assert "did you mean `calico`?" in said
+    assert "nothing was compared" in said
+
+
+WRONG = {
+    "an unknown commit": (("diff", "absent"), "absent: Git knows no such commit here; `git fetch origin absent` may"),
+    "an option for a commit": (("diff", "--", "--all"), "--all: Git knows no such commit"),
+    "an approval of another form": (("diff", "--allow", "minio"), "write it as gen diff shows it"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_use_is_one_sentence(repository: Repository, name: str) -> None:
+    words, text = WRONG[name]
+    said = repository.gen(*words, expect=2)
+    assert text in said
+    assert len(said.splitlines()) <= 2
+
+
+def test_without_git_or_commits_there_is_nothing_to_compare(repository: Repository) -> None:
+    shutil.rmtree(repository.root / ".git")
+    assert "this is not a Git repository" in repository.gen("diff", expect=2)
+    repository.git("init", "-q", "-b", "main")
+    assert "nothing was committed yet" in repository.gen("diff", expect=2)
+    repository.commit()
+
+
+def test_a_shallow_clone_says_what_it_lacks(repository: Repository, tmp_path_factory: pytest.TempPathFactory) -> None:
+    first = repository.git("rev-parse", "HEAD")
+    repository.commit("second")
+    clone = tmp_path_factory.mktemp("clone") / "it"
+    subprocess.run(["git", "clone", "-q", "--depth=1", f"file://{repository.root}", clone], check=True)
+    shallow = Repository(clone, repository._captured)
+    assert "`git fetch --unshallow`" in shallow.gen("diff", first, expect=2)
+    assert "nothing differs" in shallow.gen("diff")
+
+
+def test_a_comment_for_a_pull_request_is_markdown(repository: Repository) -> None:
+    repository.edit("gpus: 2", "gpus: 1")
+    said = repository.gen("diff", "--output", "markdown")
+    assert said.startswith("<!-- gen diff -->\n### ")
+    assert "`ClusterQueue mlperf` changed" in said
