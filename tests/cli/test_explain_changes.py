@@ -37,4 +37,4 @@ def test_a_rule_says_what_it_must(code: str) -> None:
     rule = known_rules()[code]
     assert rule.reason
     assert rule.reason[-1] not in ".;,"
-    assert rule.instead or not rule.effect.needs_approval, "what is refused or lost has a way around it"
+    assert rule.instead or rule.link or not rule.effect.needs_approval, "what is refused or lost says more"
