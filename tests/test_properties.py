@@ -32,7 +32,7 @@ from generator.model.finding import Path as Steps
 from generator.model.finding import Severity
 from generator.model.teams import Quota, Team
 from generator.spec.decode import decode
-from generator.spec.edit import insert_item, remove_item, set_value
+from generator.spec.edit import insert_items, remove_items, set_value
 from generator.spec.reader import read
 
 NODES = ("spec", "nodes")
@@ -203,12 +203,12 @@ NODE = {"name": "gpu-99", "pool": "gpu-training", "address": "10.10.0.199", "rac
 @settings(FEW, max_examples=20)
 @given(st.integers(0, 49))
 def test_a_node_that_comes_and_goes_leaves_nothing_behind(after: int) -> None:
-    longer = insert_item(ml50_text(), NODES, NODE, after=after)
+    longer = insert_items(ml50_text(), NODES, [NODE], after=after)
     assert lines_changed(ml50_text(), longer) == (0, 1)
     tree = lay_out(decoded(longer))
     assert any("gpu-99" in path for path in tree.files)
     assert not [path for path in ml50_tree().files if path not in tree.files]
-    shorter = remove_item(longer, NODES, after + 1)
+    shorter = remove_items(longer, NODES, [after + 1])
     assert shorter == ml50_text()
     assert differing(lay_out(decoded(shorter)), ml50_tree()) == []
 
@@ -219,10 +219,10 @@ def test_so_it_does_in_every_cluster(value: dict[str, Any], data: st.DataObject)
     text = emit(value)
     at = data.draw(st.integers(0, len(value["spec"]["nodes"]) - 1))
     added = {**value["spec"]["nodes"][at], "name": "another", "address": "10.10.0.99"}
-    longer = insert_item(text, NODES, added, after=at)
+    longer = insert_items(text, NODES, [added], after=at)
     assert lines_changed(text, longer)[0] == 0
     assert [node.name for node in decoded(longer).nodes][at + 1] == "another"
-    assert remove_item(longer, NODES, at + 1) == text
+    assert remove_items(longer, NODES, [at + 1]) == text
 
 
 def lines_changed(old: str, new: str) -> tuple[int, int]:

@@ -112,7 +112,10 @@ def hca_cabled(cluster: Cluster) -> Iterator[Finding]:
         # and on a node
         fabric: {mlx5_0: ib-leaf-1/1, mlx5_1: ib-leaf-2/1}
     """
-    found = [(machine, _loose(machine)) for machine in cluster.machines if cluster.fabric and _loose(machine)]
+    units = cluster.fabric.units if cluster.fabric else {}
+    # A port in a unit that is not described, or in none, is told of elsewhere.
+    led = [machine for machine in cluster.machines if cluster.fabric and (not machine.port or machine.unit in units)]
+    found = [(machine, _loose(machine)) for machine in led if _loose(machine)]
     ports, leafs = FreePorts(cluster), {hca: leaf for leaf, hca in rails(cluster).items()} if found else {}
     for machine, loose in found:
         at: Path = ("nodes", machine.index, "fabric")
@@ -162,7 +165,7 @@ def rails_straight(cluster: Cluster) -> Iterator[Finding]:
             message = f"{cable.hca} of {cable.node} is on {cable.port.switch}, which serves {rail}"
             free = ports.on(own)
             fix = f"{cable.hca} belongs to {own}" + (f", where {free} is free" if free else "")
-            yield Finding(at=cable.at, message=message, fix=fix, edits=put(cable.at, free) if free else ())
+            yield Finding(at=cable.at, message=message, fix=fix, edits=put(cable.own, free) if free else ())
 
 
 @warning("GEN-FAB-014", "HCAs can be told from Ethernet cards")

@@ -76,15 +76,24 @@ def endpoint_no_node(clusters: Clusters) -> Iterator[Finding]:
         # clusters/a/cluster.yaml
         endpoint: {address: "10.10.0.10:6443", by: kube-vip}
     """
-    owners = {str(node.address): (name, node.name) for name, cluster in clusters.items() for node in cluster.nodes}
+    owners = {
+        str(node.address): (name, index)
+        for name, cluster in clusters.items()
+        for index, node in enumerate(cluster.nodes)
+    }
+    order = {name: number for number, name in enumerate(clusters)}
     for name, cluster in clusters.items():
         host = cluster.kubernetes.endpoint.host
-        other, node = owners.get(host, (name, ""))
-        if other != name:
-            message = f"the endpoint {host} is {node} in cluster {other}"
-            yield Finding(
-                file=cluster_file(name), at=ENDPOINT, message=message, fix="give the cluster an address of its own"
-            )
+        other, index = owners.get(host, (name, 0))
+        if other == name:
+            continue
+        node = clusters[other].nodes[index].name
+        if order[name] > order[other]:
+            message, fix = f"the endpoint {host} is {node} in cluster {other}", "give the cluster an address of its own"
+            yield Finding(file=cluster_file(name), at=ENDPOINT, message=message, fix=fix)
+        else:
+            message, fix = f"{node} has the address {host}, the endpoint of cluster {name}", "give the node another"
+            yield Finding(file=cluster_file(other), at=("nodes", index, "address"), message=message, fix=fix)
 
 
 @rule("GEN-FLEET-004", "a host name leads to one cluster")

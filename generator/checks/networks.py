@@ -19,7 +19,7 @@ from generator.checks.places import (
 )
 from generator.components.calico import BLOCK as CALICO_BLOCK
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, put
+from generator.model.finding import Finding, Path, put, remove
 from generator.model.rule import rule
 
 _BESIDES = "; the addresses in it change with it"
@@ -244,3 +244,23 @@ def servers_outside(cluster: Cluster) -> Iterator[Finding]:
                 name = "the endpoint" if at == ENDPOINT else "name server"
                 message = f"{name} {address} lies in {block.name} {block.cidr}"
                 yield Finding(at=at, also=block.at, message=message, fix="name an address outside the cluster")
+
+
+@rule("GEN-NET-013", "networks that follow the node network are others")
+def follows_another(cluster: Cluster) -> Iterator[Finding]:
+    """`follow: node` gives a node the host number of its address in the node network. In that network itself it would
+    be the same address twice.
+
+    Wrong:
+        node: {cidr: 10.10.0.0/22}
+        bmc: {cidr: 10.10.0.0/22, follow: node}
+    Right:
+        node: {cidr: 10.10.0.0/22}
+        bmc: {cidr: 10.40.0.0/22, follow: node}
+    """
+    home = cluster.networks.node
+    for name, network in cluster.networks.declared.items():
+        if network.follow and network.cidr == home.cidr:
+            at: Path = ("networks", name, "follow")
+            message = f"the {name} network is the node network, and cannot follow it"
+            yield Finding(at=at, message=message, edits=remove(at))

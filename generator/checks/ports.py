@@ -9,34 +9,62 @@ from typing import NamedTuple
 from generator.checks.places import entries, repeats
 from generator.model.cluster import Cluster
 from generator.model.finding import Edit, Finding, Path, in_words, put
-from generator.model.nodes import Switch
+from generator.model.nodes import Machine, Switch
 from generator.model.rule import rule
 from generator.model.text import Port
 from generator.spec.near import did_you_mean, near
 
 
 class Cable(NamedTuple):
-    """An HCA that is plugged into a switch."""
+    """An HCA that is plugged into a switch: `at` is where the file says so, the node's port or its own cable, and `own`
+    where the node can say otherwise.
+    """
 
     node: str
     hca: str
     port: Port
     at: Path
+    own: Path
 
 
 def cables(cluster: Cluster) -> list[Cable]:
     """Return all cables, in the order of the file."""
+    said: dict[Path, dict[str, Port]] = {("nodes", each.index): unit_cables(cluster, each) for each in cluster.machines}
     return [
-        Cable(node.name, hca, port, (*at, "fabric", hca))
+        _cable(node.name, hca, port, at, follows=said.get(at, {}).get(hca) == port)
         for at, node in entries(cluster.nodes, "nodes")
         for hca, port in node.fabric.items()
     ]
+
+
+def _cable(node: str, hca: str, port: Port, at: Path, *, follows: bool) -> Cable:
+    own = (*at, "fabric", hca)
+    return Cable(node, hca, port, (*at, "port") if follows else own, own)
+
+
+def unit_cables(cluster: Cluster, machine: Machine) -> dict[str, Port]:
+    """Return the cables that a node's port in its unit stands for."""
+    rails = cluster.fabric.units.get(machine.unit or "", {}) if cluster.fabric else {}
+    return {hca: Port(leaf, machine.port) for hca, leaf in rails.items()} if machine.port else {}
 
 
 def switches(cluster: Cluster) -> dict[str, tuple[Path, Switch]]:
     """Return the switches by name, each with its place; of two with one name the first."""
     found = entries(cluster.fabric.switches if cluster.fabric else (), "fabric", "switches")
     return {switch.name: (at, switch) for at, switch in reversed(found)}
+
+
+def free_numbers(cluster: Cluster) -> dict[str, list[int]]:
+    """Return the ports of each switch without a cable: as many as are left beside its uplinks and cables."""
+    used = defaultdict[str, set[int]](set)
+    for cable in cables(cluster):
+        used[cable.port.switch].add(cable.port.number)
+    return {name: _free(switch, used[name]) for name, (_, switch) in switches(cluster).items()}
+
+
+def _free(switch: Switch, used: set[int]) -> list[int]:
+    room = switch.ports - switch.uplinks - sum(1 for each in used if each <= switch.ports)
+    return [number for number in range(1, switch.ports + 1) if number not in used][: max(0, room)]
 
 
 class FreePorts:
@@ -113,7 +141,7 @@ def known_switch(cluster: Cluster) -> Iterator[Finding]:
     """
     known, ports = switches(cluster), FreePorts(cluster)
     for cable in cables(cluster) if cluster.fabric else ():
-        if cable.port.switch not in known:
+        if cable.port.switch not in known and cable.at == cable.own:
             message = f"{cable.hca} of {cable.node} leads to {cable.port.switch}, which is not described"
             fix = "add the switch to fabric.switches"
             edits: tuple[Edit, ...] = ()
@@ -144,7 +172,7 @@ def port_exists(cluster: Cluster) -> Iterator[Finding]:
             free = ports.on(switch.name)
             message = f"{switch.name} has {switch.ports} ports, and {cable.node} is on port {cable.port.number}"
             fix = f"{free} is free" if free else f"{switch.name} has no free port"
-            edits = put(cable.at, free) if free else ()
+            edits = put(cable.own, free) if free else ()
             yield Finding(at=cable.at, also=(*at, "ports"), message=message, fix=fix, edits=edits)
 
 
@@ -159,13 +187,13 @@ def port_once(cluster: Cluster) -> Iterator[Finding]:
         - {name: n1, ..., fabric: {mlx5_0: ib-leaf-1/1}}
         - {name: n2, ..., fabric: {mlx5_0: ib-leaf-1/2}}
     """
-    ports, owners = FreePorts(cluster), {cable.at: cable for cable in cables(cluster)}
-    for port, at, first in repeats((cable.port, cable.at) for cable in owners.values()):
+    ports, owners = FreePorts(cluster), {cable.own: cable for cable in cables(cluster)}
+    for port, at, first in repeats((cable.port, cable.own) for cable in owners.values()):
         one, other = owners[at], owners[first]
         free = ports.on(port.switch)
         message = f"{one.hca} of {one.node} is on {port}, where {other.hca} of {other.node} is"
         fix, edits = (f"{free} is free", put(at, free)) if free else ("no port of it is free", ())
-        yield Finding(at=at, also=first, message=message, fix=fix, edits=edits)
+        yield Finding(at=one.at, also=other.at, message=message, fix=fix, edits=edits)
 
 
 def node_ports(cluster: Cluster) -> Counter[str]:

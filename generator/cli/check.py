@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, root_of
+from generator.cli.options import CLUSTER, ROOT, SINCE, narrowed, root_of
 from generator.cli.output import OUTPUT, show_findings, summary
 from generator.cli.terminal import say
 from generator.errors import UsageError
@@ -22,14 +22,22 @@ _FOLDER = click.Path(path_type=Path, allow_dash=True)
 @CLUSTER
 @OUTPUT
 @ROOT
+@SINCE
 @click.option("--strict", is_flag=True, help="Let warnings fail as errors do.")
 @click.option("--rendered", is_flag=True, help="Build the objects with Kustomize and judge them.")
 @click.option("--server", is_flag=True, help="Ask an API server as well: a throw-away one, or that of --kubeconfig.")
 @click.option("--schemas", metavar="DIR", multiple=True, type=_FOLDER, help="CRDs that are not among the objects.")
 @click.option("--kubeconfig", metavar="FILE", type=_FOLDER, help="With --server: the cluster to ask.")
 @click.option("--context", metavar="NAME", help="With --kubeconfig: a context other than its current one.")
-def command(
-    clusters: tuple[str, ...], output: str, directory: Path, *, rendered: bool, server: bool, **more: Any
+def command(  # noqa: PLR0913 - the options of the verb
+    clusters: tuple[str, ...],
+    output: str,
+    directory: Path,
+    *,
+    since: str | None,
+    rendered: bool,
+    server: bool,
+    **more: Any,
 ) -> int:
     """Check cluster files and report everything that is wrong with them, all at once: those of the repository, or each
     PATH, which may also lie outside a repository.
@@ -42,6 +50,14 @@ def command(
     Works offline, unless --kubeconfig names a cluster. Exit code 1 when there is an error; with --strict also when
     there is a warning that no waiver accepts.
     """
+    if since is not None:
+        if more["paths"]:
+            raise UsageError("give PATH or --since: both say which cluster files are checked")
+        found = narrowed(root_of(directory), clusters, since)
+        if found is None:
+            show_findings((), output)
+            return _untouched(since, output)
+        clusters = found
     if rendered or server:
         from generator.cli.rendered import CheckOptions, check_rendered  # noqa: PLC0415 - heavy, and for this way only
 
@@ -61,6 +77,12 @@ def command(
     if output == "text":
         _end(loaded, waived, failed=failed, rendering=not paths)
     return int(failed)
+
+
+def _untouched(since: str, output: str) -> int:
+    if output == "text":
+        say(f"no cluster differs since {since}")
+    return 0
 
 
 def _given(paths: Iterable[Path]) -> list[Loaded]:

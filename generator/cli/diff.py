@@ -6,7 +6,9 @@ import click
 
 from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings
-from generator.cli.terminal import say, say_json
+from generator.cli.terminal import say, say_json, styled
+from generator.errors import UsageError
+from generator.model.change import Effect
 from generator.repository.cluster_files import load
 from generator.review.report import Report, report
 from generator.review.sides import Wanted, both_sides
@@ -21,11 +23,24 @@ APPROVAL = 3
 @CLUSTER
 @ROOT
 @click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
+    "--output",
+    type=click.Choice(["text", "json", "markdown", "html"]),
+    default="text",
+    show_default=True,
+    help="How to tell it.",
+)
+@click.option(
+    "--since", metavar="BASE", help="Compare what is committed with where it left BASE, as a pull request does."
 )
 @click.option("--allow", metavar="CODE:OBJECT", multiple=True, help="Approve one effect on one object.")
 def command(  # noqa: PLR0913, PLR0917 - the options of the verb
-    base: str | None, head: str | None, clusters: tuple[str, ...], directory: Path, output: str, allow: tuple[str, ...]
+    base: str | None,
+    head: str | None,
+    clusters: tuple[str, ...],
+    directory: Path,
+    output: str,
+    since: str | None,
+    allow: tuple[str, ...],
 ) -> int:
     """Tell what a change does to the running clusters.
 
@@ -34,7 +49,9 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     3, unless it is approved: with --allow, or by a trailer in a commit, `Gen-Allow: CODE:OBJECT reason`.
     """
     root = root_of(directory)
-    wanted = Wanted(base=base, head=head, clusters=clusters)
+    if since is not None and base is not None:
+        raise UsageError("give BASE or --since BASE: both say what is compared with")
+    wanted = Wanted(base=since or base, head="HEAD" if since else head, clusters=clusters, left=since is not None)
     with both_sides(root, wanted, lambda names: load(root, names)) as sides:
         if sides.wrong:
             show_findings(list(sides.wrong), "text")
@@ -49,5 +66,21 @@ def _show(found: Report, output: str) -> None:
     if output == "json":
         say_json(found.data())
         return
-    for line in lines(found):
+    if output == "markdown":
+        from generator.review.markdown import markdown  # noqa: PLC0415 - only when it is asked for
+
+        say(markdown(found), nl=False)
+        return
+    if output == "html":
+        from generator.review.html_diff import diff_page  # noqa: PLC0415 - only when it is asked for
+
+        say(diff_page(found), nl=False)
+        return
+    for line in lines(found, _painted):
         say(line)
+
+
+def _painted(effect: Effect, word: str) -> str:
+    if effect.loudness > Effect.UNKNOWN.loudness:
+        return styled(word, "red")
+    return styled(word, "yellow") if effect is not Effect.NONE else word

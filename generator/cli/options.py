@@ -23,6 +23,25 @@ ROOT = click.option(
 )
 
 
+SINCE = click.option(
+    "--since", metavar="BASE", help="Only the clusters that what was committed since this commit reaches."
+)
+
+
+def narrowed(root: Path, clusters: tuple[str, ...], since: str | None) -> tuple[str, ...] | None:
+    """Return the clusters that somebody asks about, none for all of them; None where nothing of theirs differs since
+    a commit. Raises UsageError.
+    """
+    if since is None:
+        return clusters
+    from generator.repository.since import affected  # noqa: PLC0415 - it imports Git
+
+    found = affected(root, since)
+    if found is None:
+        return clusters
+    return tuple(name for name in found if not clusters or name in clusters) or None
+
+
 def root_of(directory: Path) -> Path:
     """Return the root of the repository that holds `directory`."""
     return find_root(directory.absolute())

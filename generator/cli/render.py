@@ -4,17 +4,22 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, after_writing, discarded, root_of
+from generator.cli.options import CLUSTER, ROOT, SINCE, after_writing, discarded, narrowed, root_of
 from generator.cli.output import OUTPUT, show_findings, summary, without_accepted
 from generator.cli.terminal import annotate, bold, say, say_json
+from generator.errors import UsageError
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.hand_edits import refusals
 from generator.repository.render import Outcome, render
 from generator.repository.vendored import OwnFileError
+
+if TYPE_CHECKING:
+    from generator.review.report import ClusterReport
 
 LISTED = 20
 
@@ -23,6 +28,7 @@ LISTED = 20
 @CLUSTER
 @OUTPUT
 @ROOT
+@SINCE
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit code 1 when something would change.")
 @click.option("--dry-run", is_flag=True, help="Write nothing, tell what would change.")
 @click.option(
@@ -33,6 +39,7 @@ def command(  # noqa: PLR0913 - the verb's options
     output: str,
     directory: Path,
     *,
+    since: str | None,
     only_check: bool,
     dry_run: bool,
     discard: tuple[str, ...],
@@ -44,7 +51,13 @@ def command(  # noqa: PLR0913 - the verb's options
     """
     begun = perf_counter()
     root = root_of(directory)
-    loaded = load(root, clusters)
+    if since is not None and not only_check:
+        raise UsageError("--since is for --check: what is written is written for all that the files say")
+    wanted = narrowed(root, clusters, since)
+    if wanted is None:
+        say(f"no cluster differs since {since}", err=output == "json")
+        return 0
+    loaded = load(root, wanted)
     if any(one.wrong for one in loaded):
         return _nothing_written(loaded, output)
     dropped = discarded(root, discard)
@@ -62,11 +75,32 @@ def command(  # noqa: PLR0913 - the verb's options
             annotate("error", str(error), file=error.path)
         raise
     written = not (dry_run or only_check)
+    told = [] if outcome.refused or only_check else _consequences(root, outcome)
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show([*map(without_accepted, loaded)], outcome, written=written, seconds=perf_counter() - begun)
+    if output == "text":
+        _tell(told)
     if written and outcome.plan.changes and not outcome.refused and output != "json":
         say(after_writing(root, outcome.plan.changes))
     return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
+
+
+def _consequences(root: Path, outcome: Outcome) -> list["ClusterReport"]:
+    """Return what it means for the running clusters that files are overwritten."""
+    if not any(change.old for change in outcome.plan.changes):
+        return []
+    from generator.review.overwritten import consequences  # noqa: PLC0415 - only where something is overwritten
+
+    return consequences(root, outcome.plan.changes)
+
+
+def _tell(reports: list["ClusterReport"]) -> None:
+    """Say what is felt, the loudest first; `gen diff` says the rest."""
+    if reports:
+        from generator.review.text import brief  # noqa: PLC0415 - as above
+
+        for text in brief(reports):
+            say(text)
 
 
 def _nothing_written(loaded: list[Loaded], output: str) -> int:

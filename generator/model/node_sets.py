@@ -4,6 +4,11 @@ import re
 from collections.abc import Iterable
 
 _NUMBERED = re.compile(r"(.*?)(\d+)")
+_PART = re.compile(r"(?:[^\[\],\s]|\[[^\[\]]*\])+")
+_RANGE = re.compile(r"\[([^\[\]]*)\]")
+_RUN = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+MOST = 5000
+"""Names of one set: Kubernetes is made for so many nodes (its page on large clusters)."""
 
 
 def node_set(names: Iterable[str]) -> str:
@@ -18,6 +23,43 @@ def node_set(names: Iterable[str]) -> str:
         else:
             runs.append((base, [number]))
     return ", ".join(_folded(base, numbers) for base, numbers in runs)
+
+
+def names_of(text: str) -> list[str]:
+    """Return the names that a set stands for, in its order, as ClusterShell and Slurm unfold it: `gpu-[01-03,07]`,
+    `r[1-2]n[1-4]`, several with commas between. The zeros of a run's first number say how many digits all have. Raises
+    ValueError, which says what is wrong.
+    """
+    parts = _PART.findall(text)
+    if not parts or text.count("[") > 100 or re.sub(r"[,\s]", "", text) != re.sub(r"[,\s]", "", "".join(parts)):
+        raise ValueError(f"`{text}` is no set of nodes such as gpu-[01-15]")
+    names: list[str] = []
+    for part in parts:
+        names += _unfolded(part)
+        if len(names) > MOST:
+            raise ValueError(f"`{text}` is more than {MOST} nodes")
+    return names
+
+
+def _unfolded(part: str) -> list[str]:
+    found = _RANGE.search(part)
+    if not found:
+        return [part]
+    numbers = [number for run in found[1].split(",") for number in _numbers(run.strip(), part)]
+    rest = _unfolded(part[found.end() :])
+    if len(numbers) * len(rest) > MOST:
+        raise ValueError(f"`{part}` is more than {MOST} nodes")
+    return [f"{part[: found.start()]}{number}{after}" for number in numbers for after in rest]
+
+
+def _numbers(run: str, part: str) -> list[str]:
+    found = _RUN.fullmatch(run)
+    first, last = (found[1], found[2] or found[1]) if found else ("", "")
+    if not found or int(last) < int(first):
+        raise ValueError(f"`[{run}]` of `{part}` is no run of numbers such as [01-15]")
+    if int(last) - int(first) >= MOST:
+        raise ValueError(f"`{part}` is more than {MOST} nodes")
+    return [f"{number:0{len(first)}}" for number in range(int(first), int(last) + 1)]
 
 
 def _apart(name: str) -> tuple[str, str]:

@@ -25,11 +25,14 @@ class NetworkOverride(Section, frozen=True, kw_only=True):
 
 class Network(NetworkOverride, frozen=True, kw_only=True):
     """One Ethernet (or IPoIB) network. `interface` is the name on the nodes; with `bond` it is the bond of
-    those devices, with `vlan` the tagged interface on top. `mtu` is in bytes.
+    those devices, with `vlan` the tagged interface on top. `mtu` is in bytes. With `follow: node` a node has the host
+    number here that its address has in the node network, unless its line says another one; over InfiniBand only nodes
+    with HCAs have one.
     """
 
     cidr: IPv4Network
     cidr6: IPv6Network | None = None
+    follow: Literal["node"] | None = None
 
 
 class BgpPeer(Section, frozen=True, kw_only=True):
@@ -114,12 +117,14 @@ class Rdma(Section, frozen=True, kw_only=True):
 
 class Fabric(Section, frozen=True, kw_only=True):
     """The InfiniBand fabric. `oversubscription` is the highest accepted ratio of node ports to uplinks of a
-    leaf (1 is non-blocking).
+    leaf (1 is non-blocking). A unit is a set of leaves that nodes are plugged into alike: it says which leaf serves
+    the rail of each HCA, and a node only says its `port`, the same one on all of them.
     """
 
     type: Literal["infiniband"] = "infiniband"
     speed: Positive = 400
     switches: tuple[Switch, ...]
+    units: dict[Name, dict[Line, Name]] = field(default_factory=dict)
     oversubscription: Annotated[float, Meta(ge=1)] = 1.0
     subnet_manager: Literal["switch", "ufm", "host"] = "switch"
     rdma: Rdma = field(default_factory=Rdma)
@@ -199,6 +204,7 @@ class Overridable(Section, frozen=True, kw_only=True):
     labels: dict[Line, Label] = field(default_factory=dict)
     taints: tuple[Taint, ...] | None = None
     networks: dict[Literal["node", "storage", "ipoib", "bmc"], NetworkOverride] = field(default_factory=dict)
+    unit: Name | None = None
     kernel: Kernel | None = None
 
 
@@ -214,8 +220,8 @@ class Pool(Overridable, frozen=True, kw_only=False):
 
 class Node(Overridable, frozen=True, kw_only=False):
     """One node: `address` is its Ethernet address in the node network, `addresses` those in other networks,
-    `fabric` which switch port each HCA is plugged into. The other keys override those of the pool; labels are
-    merged, taints replaced.
+    `port` the port of its HCAs on the leaves of its `unit`, `fabric` the switch port of an HCA that is plugged in
+    otherwise. The other keys override those of the pool; labels are merged, taints replaced.
     """
 
     name: Name
@@ -225,6 +231,7 @@ class Node(Overridable, frozen=True, kw_only=False):
     addresses: dict[Literal["storage", "ipoib", "bmc"], IPv4Address] = field(default_factory=dict)
     mac: Annotated[str, Meta(pattern=r"^([0-9a-f]{2}:){5}[0-9a-f]{2}$(?!\n)")] | None = None
     rack: Name | None = None
+    port: Annotated[int, Meta(ge=1, le=99999)] | None = None
     fabric: dict[Line, Port] = field(default_factory=dict)
     hardware: HardwareOverride | None = None
 

@@ -1,11 +1,13 @@
 """From what the file says to what each node is: pool keys filled in, overrides applied."""
 
+from ipaddress import IPv4Address
 from typing import TypeVar
 
 from msgspec import structs
 
 from generator.model.cluster import Cluster, ClusterFile, Spec
 from generator.model.nodes import (
+    Fabric,
     Hardware,
     HardwareOverride,
     Machine,
@@ -16,7 +18,7 @@ from generator.model.nodes import (
     Overridable,
     Pool,
 )
-from generator.model.text import Taint
+from generator.model.text import Port, Taint
 
 T = TypeVar("T")
 
@@ -30,13 +32,43 @@ DEFAULT_TAINTS = {
 def resolve(file: ClusterFile) -> Cluster:
     """Return the cluster with its nodes. A node of an unknown pool is left out: a rule reports it."""
     spec = file.spec
+    nodes = tuple(_with_places(node, spec) for node in spec.nodes)
     machines = tuple(
         machine(index, node, spec.pools[node.pool], spec.networks)
-        for index, node in enumerate(spec.nodes)
+        for index, node in enumerate(nodes)
         if node.pool in spec.pools
     )
-    fields = {name: getattr(spec, name) for name in Spec.__struct_fields__}
+    fields = {name: getattr(spec, name) for name in Spec.__struct_fields__} | {"nodes": nodes}
     return Cluster(name=file.metadata.name, machines=machines, labels=dict(file.metadata.labels), **fields)
+
+
+def _with_places(node: Node, spec: Spec) -> Node:
+    """Fill in the addresses and cables that a node's line leaves to its networks and its unit; its own count."""
+    pool = spec.pools.get(node.pool)
+    if pool is None:
+        return node
+    hcas = _hardware(pool.hardware, node.hardware).hcas
+    followed = following(spec.networks, node.address, with_hcas=bool(hcas))
+    cables = _cables(spec.fabric, first(node.unit, pool.unit), node.port, hcas)
+    return structs.replace(node, addresses=followed | node.addresses, fabric=cables | node.fabric)
+
+
+def following(networks: Networks, address: IPv4Address, *, with_hcas: bool) -> dict[str, IPv4Address]:
+    """Return the addresses that a node with this one in the node network has in those that follow it. One that lies
+    beyond its network is reported by a rule, and so is one outside the node network, which nothing follows.
+    """
+    home = networks.node.cidr
+    number = int(address) - int(home.network_address)
+    return {
+        name: IPv4Address((int(network.cidr.network_address) + number) % 2**32)
+        for name, network in networks.declared.items()
+        if network.follow and network.cidr != home and address in home and (with_hcas or name != "ipoib")
+    }
+
+
+def _cables(fabric: Fabric | None, unit: str | None, port: int | None, hcas: tuple[str, ...]) -> dict[str, Port]:
+    rails = fabric.units.get(unit, {}) if fabric and unit else {}
+    return {hca: Port(rails[hca], port) for hca in hcas if hca in rails} if port else {}
 
 
 def machine(index: int, node: Node, pool: Pool, networks: Networks) -> Machine:

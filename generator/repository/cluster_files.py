@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import eq
 from pathlib import Path
 
@@ -66,8 +66,8 @@ class Loaded(Struct, frozen=True):
 def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:
     """Read, decode and check the clusters named, or all of them.
 
-    Rules over several clusters always see the whole repository; their findings are given for the clusters
-    wanted. Raises UsageError for a name without a file and for a file that cannot be read.
+    Rules over several clusters see whatever else of the repository the wanted ones may be at odds with; what is found
+    is told of these. Raises UsageError for a name without a file, and for a file that cannot be read.
     """
     known = names(root)
     for name in wanted:
@@ -76,9 +76,22 @@ def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:
             raise UsageError(f"{cluster_file(name)}: there is no such file; clusters here: {listed}")
     if not known:
         raise UsageError(f"{root / 'clusters'}: no cluster.yaml below it; `gen init NAME` makes the first one")
-    loaded = spread(_load, [(root, name) for name in known])
-    together = [*check_together({one.name: one.cluster for one in loaded if one.cluster})]
-    return [one.adding(together) for one in loaded if not wanted or one.name in wanted]
+    loaded = spread(_load, [(root, name) for name in known if not wanted or name in wanted])
+    clusters = {one.name: one.cluster for one in loaded if one.cluster}
+    others = _others(root, [name for name in known if wanted and name not in wanted], clusters)
+    # Of two that are at odds the later one is told of it: here one of those that somebody asks about.
+    together = [*check_together({**others, **clusters})]
+    return [one.adding(together) for one in loaded]
+
+
+def _others(root: Path, names: Sequence[str], clusters: Mapping[str, Cluster]) -> dict[str, Cluster]:
+    """Return those of the other clusters that may be at odds with `clusters`."""
+    if not names:
+        return {}
+    from generator.repository.neighbours import neighbours  # noqa: PLC0415 - only where some are named
+
+    near = neighbours(clusters.values(), names, lambda name: _content(root, cluster_file(name)))
+    return {one.name: one.cluster for one in spread(_load, [(root, name) for name in near]) if one.cluster}
 
 
 def _load(job: tuple[Path, str]) -> Loaded:

@@ -72,6 +72,15 @@ class History:
         rows = (row.partition("\t") for row in listing.split("\0") if row)
         return {path.removeprefix(prefix): about.split()[2] for about, _, path in rows}
 
+    def differing(self, one: str, other: str, places: Iterable[str]) -> set[str]:
+        """Return the files that are not the same at two commits, below some files and folders. What folders have in
+        common is not even looked at.
+        """
+        prefix = self._place.prefix
+        words = ("-r", "-z", "--no-renames", "--name-only", one, other)
+        listing = self._git("diff-tree", *words, "--", *(f"{prefix}{place}" for place in places))
+        return {name.removeprefix(prefix) for name in listing.split("\0") if name}
+
     def changed_since(self, commit: str) -> set[str]:
         """Return the files of the working tree that are not as at `commit`, those that Git does not know yet too, but
         for what it is told to ignore.

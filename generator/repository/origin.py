@@ -148,6 +148,10 @@ def _places(cluster: Cluster, steps: Steps) -> Iterator[Steps]:
         yield ("pools", cluster.machines[int(number)].pool, *rest)
         if rest[0] == "networks":
             yield tuple(rest)
+        if rest[0] == "addresses" and len(rest) > 1:
+            yield ("networks", rest[1], "follow")
+        if rest[0] == "fabric":
+            yield (*steps[:2], "port")
 
 
 def _given_at(loaded: Loaded, cluster: Cluster, steps: Steps) -> Steps | None:

@@ -1,76 +1,134 @@
 """The states of a repository that can be compared: a commit, or the working tree as `gen render` would leave it."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha1
 from pathlib import Path
 
-from msgspec import Struct
-
+from generator.layout.lock import LOCK
 from generator.model.cluster import cluster_file
 from generator.repository.history import History
 from generator.repository.lines import with_line_feeds
 from generator.repository.plan import Change
 
 FOLDERS = ("clusters", "overlays", "base", "workflows")
-LOCK = "gen.lock"
+PLACES = (*FOLDERS, LOCK)
+"""What decides what is applied, and by hand done."""
+
+List = Callable[[Iterable[str]], Mapping[str, str]]
+Read = Callable[[str], bytes]
 
 
-class Side(Struct, frozen=True):
-    """One state: the identity of each file that decides what is applied, by path, and how to read one. Files with equal
-    identities are equal, on whichever side.
+class Side:
+    """One state: files below folders, and what they say. A file's identity is the name that Git gives to its content:
+    equal ones are equal, on whichever side. Nothing is listed before somebody asks: a repository may hold a million
+    files, of which a change needs a few hundred.
     """
 
-    label: str
-    files: Mapping[str, str]
-    read: Callable[[str], bytes]
+    def __init__(self, label: str, listed: List, content: Read) -> None:
+        self.label = label
+        self._list = listed
+        self._content = content
+        self._known: dict[str, dict[str, str]] = {}
 
-    def differing(self, other: "Side") -> set[str]:
-        """Return the paths whose files are not the same on both sides."""
-        return {path for path, _ in self.files.items() ^ other.files.items()}
+    def gather(self, *places: str) -> None:
+        """List some files and folders at once: each time takes as long as many."""
+        if missing := [place for place in places if self._holding(place) is None]:
+            found = self._list(missing)
+            for place in missing:
+                prefix = f"{place}/"
+                self._known[place] = {
+                    path: one for path, one in found.items() if path == place or path.startswith(prefix)
+                }
+
+    def below(self, place: str) -> dict[str, str]:
+        """Return the identities of the files at or below a place, by path."""
+        self.gather(place)
+        holding = self._holding(place) or place
+        if holding == place:
+            return self._known[place]
+        prefix = f"{place}/"
+        found = {path: one for path, one in self._known[holding].items() if path == place or path.startswith(prefix)}
+        self._known[place] = found
+        return found
+
+    def has(self, path: str) -> bool:
+        """Tell whether there is such a file."""
+        return path in self.below(path)
+
+    def identity(self, path: str) -> str | None:
+        """Return a file's identity, None where there is none."""
+        return self.below(path).get(path)
+
+    def read(self, path: str) -> bytes:
+        """Return what a file says, nothing where there is none."""
+        return self._content(path)
+
+    def _holding(self, place: str) -> str | None:
+        """Return the place that was listed and holds this one."""
+        while place:
+            if place in self._known:
+                return place
+            place = place.rpartition("/")[0]
+        return None
 
 
 def commit_side(history: History, commit: str, label: str, at_hand: Side | None = None) -> Side:
-    """Return a commit's state; files that are the same `at_hand` are read there. Raises UsageError where Git cannot
-    read it.
+    """Return a commit's state; files that are the same `at_hand` are read there. Its methods raise UsageError where
+    Git cannot read it.
     """
-    files = history.identities(commit, (*FOLDERS, LOCK))
 
-    def read(path: str) -> bytes:
-        if at_hand is not None and at_hand.files.get(path) == files[path]:
+    def content(path: str) -> bytes:
+        if at_hand is not None and (one := at_hand.identity(path)) and one == side.identity(path):
             return at_hand.read(path)
         return history.read(commit, path) or b""
 
-    return Side(label, files, read)
+    side = Side(label, lambda places: history.identities(commit, places), content)
+    return side
 
 
 def working_side(root: Path, history: History, touched: Iterable[str], changes: Iterable[Change]) -> Side:
     """Return the state of the working tree: HEAD, the files `touched` since, and over that the `changes` of a render
-    that is not written. Raises UsageError where Git cannot read it.
+    that is not written. Its methods raise UsageError where Git cannot read it.
     """
     head = history.head or ""
-    files = dict(history.identities(head, (*FOLDERS, LOCK))) if head else {}
-    contents: dict[str, bytes | None] = {path: _content(root / path) for path in touched}
-    contents |= {change.path: change.new for change in changes}
-    for path, content in contents.items():
-        if content is None:
-            files.pop(path, None)
-        elif path.split("/")[0] in (*FOLDERS, LOCK):
-            files[path] = identity(content)
-    files = {path: name for path, name in files.items() if not _of_a_cluster_that_is_gone(path, files)}
+    contents = overlay(root, touched, changes)
+    gone = {path.split("/")[1] for path, content in contents.items() if content is None and _is_cluster(path)}
 
-    def read(path: str) -> bytes:
-        content = contents.get(path)
+    def listed(places: Iterable[str]) -> Mapping[str, str]:
+        places = tuple(places)
+        found = history.identities(head, places)
+        prefixes = tuple(f"{place}/" for place in places)
+        for path, content in contents.items():
+            if content is None:
+                found.pop(path, None)
+            elif path in places or path.startswith(prefixes):
+                found[path] = identity(content)
+        return {path: one for path, one in found.items() if not _goes_with(gone, path)}
+
+    def content(path: str) -> bytes:
+        there = contents.get(path)
         # What was not touched stands on the disk as it is at HEAD, but for what Git converts.
-        return content if content is not None else _content(root / path) or b""
+        return there if there is not None else _content(root / path) or b""
 
-    return Side("the working tree", files, read)
+    return Side("the working tree", listed, content)
 
 
-def _of_a_cluster_that_is_gone(path: str, files: Collection[str]) -> bool:
-    """Tell whether the next render removes a file: its cluster's own file stands no longer."""
+def overlay(root: Path, touched: Iterable[str], changes: Iterable[Change]) -> dict[str, bytes | None]:
+    """Return what files of the working tree say, None for those that are gone, or would be after a render."""
+    found = {path: _content(root / path) for path in touched if path.split("/")[0] in PLACES}
+    return found | {change.path: change.new for change in changes if change.path.split("/")[0] in PLACES}
+
+
+def _is_cluster(path: str) -> bool:
+    parts = path.split("/")
+    return len(parts) == 3 and path == cluster_file(parts[1])
+
+
+def _goes_with(gone: set[str], path: str) -> bool:
+    """Tell whether the next render removes a file: the file of its cluster stands no longer."""
     top, name, rest = (*path.split("/", 2), "", "")[:3]
     mine = top == "overlays" or (top == "clusters" and rest.startswith(("argocd/", "bootstrap/")))
-    return mine and cluster_file(name) not in files
+    return mine and name in gone
 
 
 def _content(file: Path) -> bytes | None:

@@ -39,14 +39,15 @@ class ClusterChanges(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-def compare(old: Side, new: Side, clusters: Collection[str] = ()) -> list[ClusterChanges]:
-    """Return what differs from `old` to `new`, cluster by cluster, for those that differ. Only Applications whose files
-    differ are built. Raises UsageError.
+def compare(old: Side, new: Side, paths: Collection[str], clusters: Collection[str] = ()) -> list[ClusterChanges]:
+    """Return what differs from `old` to `new`, cluster by cluster, for those that differ; `paths` are the files that
+    do. Only Applications whose files differ are built. Raises UsageError.
     """
-    paths = old.differing(new)
     folders = {*_own(paths), *_sharing(old, paths), *_sharing(new, paths)}
     names = {path.split("/")[1] for path in (*folders, *paths) if path.split("/")[0] in {"clusters", "overlays"}}
-    before, after = _clusters(old), _clusters(new)
+    for side in (old, new):
+        side.gather(*(f"{top}/{name}" for name in names for top in ("clusters", "overlays")), "base", "workflows")
+    before, after = ({name for name in names if side.below(f"clusters/{name}/argocd")} for side in (old, new))
     called = _called_otherwise(old, new, before, after)
     found: list[ClusterChanges] = []
     for name in sorted(names - {*called.values()}):
@@ -58,11 +59,6 @@ def compare(old: Side, new: Side, clusters: Collection[str] = ()) -> list[Cluste
         elif former != name or _differs(name, paths, folders):
             found.append(_cluster(Standing(old, former), Standing(new, name), folders))
     return found
-
-
-def _clusters(side: Side) -> set[str]:
-    """Return the clusters that Argo CD can read on a side."""
-    return {path.split("/")[1] for path in side.files if re.match("clusters/[^/]+/argocd/", path)}
 
 
 def _called_otherwise(old: Side, new: Side, before: set[str], after: set[str]) -> dict[str, str]:
@@ -80,9 +76,10 @@ def _called_otherwise(old: Side, new: Side, before: set[str], after: set[str]) -
 
 def _whole(old: Side, new: Side, name: str) -> ClusterChanges:
     """Return the one row of a cluster that came or went."""
-    on, side = ("added", new) if name in _clusters(new) else ("removed", old)
-    change = _cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())})
-    return ClusterChanges(cluster=name, changes=(change,))
+    on, side = ("added", new) if new.below(f"clusters/{name}/argocd") else ("removed", old)
+    return ClusterChanges(
+        cluster=name, changes=(_cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())}),)
+    )
 
 
 def _cluster_change(on: Any, name: str, known: dict[str, Any], to: str = "") -> ObjectChange:
@@ -111,7 +108,7 @@ def _sharing(side: Side, paths: Collection[str]) -> Iterator[str]:
     if not shared:
         return
     reach = _Reach(side)
-    for folder in sorted({*_own(side.files)}):
+    for folder in sorted({*_own(side.below("overlays"))}):
         places = reach.of(folder)
         if any(path == place or path.startswith(f"{place}/") for path in shared for place in places):
             yield folder
@@ -122,15 +119,7 @@ class _Reach:
 
     def __init__(self, side: Side) -> None:
         self._side = side
-        self._named: dict[str, list[str]] = {}
-        for path in side.files:
-            if posixpath.basename(path) in NAMES:
-                self._named.setdefault(posixpath.dirname(path), []).append(path)
         self._texts: dict[str, list[str]] = {}
-        self._below: dict[str, list[str]] = {}
-        for folder in self._named:
-            for parent in _parents(folder):
-                self._below.setdefault(parent, []).append(folder)
 
     def of(self, folder: str) -> set[str]:
         """Return them; the folder itself is one."""
@@ -143,22 +132,15 @@ class _Reach:
         return found
 
     def _leading_out(self, place: str) -> Iterator[str]:
-        for folder in self._below.get(place, ()):
-            for path in self._named[folder]:
-                for text in self._texts_of(path):
-                    yield posixpath.normpath(posixpath.join(folder, text))
+        for path, key in self._side.below(place).items():
+            if posixpath.basename(path) in NAMES:
+                for text in self._texts_of(path, key):
+                    yield posixpath.normpath(posixpath.join(posixpath.dirname(path), text))
 
-    def _texts_of(self, path: str) -> list[str]:
-        key = self._side.files[path]
+    def _texts_of(self, path: str, key: str) -> list[str]:
         if key not in self._texts:
             self._texts[key] = _LEADING_OUT.findall(self._side.read(path).decode(errors="replace"))
         return self._texts[key]
-
-
-def _parents(folder: str) -> Iterator[str]:
-    while folder:
-        yield folder
-        folder = posixpath.dirname(folder)
 
 
 def _cluster(old: Standing, new: Standing, folders: Collection[str]) -> ClusterChanges:
@@ -197,19 +179,17 @@ def _seen(changes: Iterable[ObjectChange], before: Built, after: Built) -> Itera
 
 def _build(side: Side, name: str, some: Collection[str] | None) -> Built:
     """Build some Applications of one side, or all, from a copy of the files that they are made of."""
-    wanted = {*_own(path for path in side.files if path.startswith(f"overlays/{name}/"))} if some is None else some
+    wanted = {*_own(side.below(f"overlays/{name}"))} if some is None else some
     argocd = f"clusters/{name}/argocd"
-    if not any(path.startswith(f"{argocd}/") for path in side.files):
+    if not side.below(argocd):
         return Built(name=name, cluster=None, objects=())
     reach = _Reach(side)
-    places = tuple(sorted({place for folder in (argocd, *wanted) for place in reach.of(folder)}))
-    prefixes = tuple(f"{place}/" for place in places)
+    places = {place for folder in (argocd, *wanted) for place in reach.of(folder)}
     with temporary_folder() as copy:
         for folder in (*FOLDERS, f"overlays/{name}"):
             (copy / folder).mkdir(exist_ok=True)
-        for path in side.files:
-            if path.startswith(prefixes) or path in places:
-                _write(copy / path, side.read(path))
+        for path in {path for place in places for path in side.below(place)}:
+            _write(copy / path, side.read(path))
         return build_some(copy, name, wanted)
 
 

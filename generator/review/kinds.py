@@ -3,15 +3,10 @@
 What may not change was read in the validation of kube-apiserver 1.35.3 (`pkg/apis/<group>/validation`).
 """
 
-from generator.model.change import ANY, ChangeRule, Effect, FieldChange, ObjectChange, value_at
+from generator.model.change import ANY, ChangeRule, Effect
+from generator.model.compared import is_protected
 
 SOURCE = "https://github.com/kubernetes/kubernetes/blob/v1.35.3/pkg/apis"
-PROTECTED = "metadata.annotations[argocd.argoproj.io/sync-options]"
-
-
-def is_protected(change: ObjectChange, _field: FieldChange) -> bool:
-    """Tell whether Argo CD was told to leave the object when it leaves Git."""
-    return "Prune=false" in str(value_at(change.old, PROTECTED) or "")
 
 
 GENERAL = (

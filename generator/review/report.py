@@ -15,6 +15,7 @@ from generator.review.general import RULES as GENERAL
 from generator.review.judging import JudgedChange, judge
 from generator.review.kinds import RULES
 from generator.review.sides import Sides
+from generator.review.values import masked
 
 BOOTSTRAP = (*changes.RULES, *node_changes.RULES, *version_changes.RULES)
 
@@ -58,7 +59,7 @@ def report(sides: Sides, allowed: Iterable[str]) -> Report:
     every = rules()
     clusters = tuple(
         ClusterReport(found, tuple(judge(found.changes, every)))
-        for found in compare(sides.old, sides.new, sides.clusters)
+        for found in compare(sides.old, sides.new, _really_differing(sides), sides.clusters)
     )
     given = approvals(allowed, sides.messages)
     needed = [text for one in clusters for text in _needed(one)]
@@ -70,6 +71,14 @@ def report(sides: Sides, allowed: Iterable[str]) -> Report:
         unapproved=tuple(text for text in needed if text not in granted),
         unused=tuple(one for one in given if one.text not in needed),
     )
+
+
+def _really_differing(sides: Sides) -> set[str]:
+    """Return the files that differ: one that was touched may be as it was, after all."""
+    places = {path.rpartition("/")[0] or path for path in sides.differing}
+    sides.old.gather(*places)
+    sides.new.gather(*places)
+    return {path for path in sides.differing if sides.old.identity(path) != sides.new.identity(path)}
 
 
 def _needed(one: ClusterReport) -> Iterator[str]:
@@ -126,7 +135,7 @@ def _change_data(one: ClusterReport, judged: JudgedChange) -> dict[str, Any]:
                 "reason": meaning.rule.reason if meaning.rule else None,
                 "instead": meaning.rule.instead if meaning.rule else None,
                 "link": meaning.rule.link if meaning.rule else None,
-                "fields": [_field_data(field) for field in meaning.fields if field.path],
+                "fields": [_field_data(masked(change, field)) for field in meaning.fields if field.path],
             }
             for meaning in judged.meanings
         ],

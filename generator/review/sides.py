@@ -1,6 +1,6 @@
 """Which two states of a repository are compared: commits, or the working tree."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from generator.repository.cluster_files import Loaded
 from generator.repository.git_folder import locate
 from generator.repository.history import History
 from generator.repository.render import changes
-from generator.repository.sides import Side, commit_side, working_side
+from generator.repository.sides import PLACES, Side, commit_side, overlay, working_side
 
 Load = Callable[[Sequence[str]], list[Loaded]]
 
@@ -25,15 +25,18 @@ class Wanted(Struct, frozen=True, kw_only=True):
     base: str | None = None
     head: str | None = None
     clusters: tuple[str, ...] = ()
+    left: bool = False
+    """Whether to compare with the commit at which the other side left `base`, and not with `base` itself."""
 
 
 class Sides(Struct, frozen=True, kw_only=True):
-    """Both states, the messages of the commits between them, and cluster files that are wrong: with them nothing can be
-    compared.
+    """Both states, the files that may differ, the messages of the commits between them, and cluster files that are
+    wrong: with them nothing can be compared.
     """
 
     old: Side
     new: Side
+    differing: frozenset[str]
     clusters: tuple[str, ...] = ()
     messages: str = ""
     wrong: tuple[Loaded, ...] = ()
@@ -49,22 +52,30 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
     with History(place) as history:
         if history.head is None:
             raise UsageError(f"{root}: nothing was committed yet, so there is nothing to compare with; commit first")
+        head = history.head if wanted.head is None else history.commit(wanted.head)
         base, label = _base(history, wanted.base)
+        if wanted.left:
+            base = history.merge_base(base, head) or base
+        differing = history.differing(base, head, PLACES)
+        wrong: tuple[Loaded, ...] = ()
         if wanted.head is not None:
-            head = history.commit(wanted.head)
             new = commit_side(history, head, f"{wanted.head} ({head[:9]})")
         else:
-            head = history.head
-            new = working_side(root, history, touched := history.changed_since("HEAD"), ())
-        old = commit_side(history, base, label, at_hand=new)
-        wrong: tuple[Loaded, ...] = ()
-        if wanted.head is None:
-            names = _unrendered(old, new, wanted.clusters)
+            touched = history.changed_since(head)
+            names = _unrendered(root, {*differing, *touched}, wanted.clusters)
             loaded = load(names) if names else []
             wrong = tuple(one for one in loaded if one.wrong)
-            if loaded and not wrong:
-                new = working_side(root, history, touched, changes(root, loaded))
-        yield Sides(old=old, new=new, clusters=wanted.clusters, messages=history.messages(base, head), wrong=wrong)
+            rendered = changes(root, loaded) if loaded and not wrong else ()
+            new = working_side(root, history, touched, rendered)
+            differing |= {*overlay(root, touched, rendered)}
+        yield Sides(
+            old=commit_side(history, base, label, at_hand=new),
+            new=new,
+            differing=frozenset(differing),
+            clusters=wanted.clusters,
+            messages=history.messages(base, head),
+            wrong=wrong,
+        )
 
 
 def _base(history: History, name: str | None) -> tuple[str, str]:
@@ -83,9 +94,8 @@ def _base(history: History, name: str | None) -> tuple[str, str]:
     return common, f"{main} ({common[:9]})"
 
 
-def _unrendered(old: Side, new: Side, wanted: Sequence[str]) -> list[str]:
+def _unrendered(root: Path, differing: Collection[str], wanted: Sequence[str]) -> list[str]:
     """Return the clusters whose files differ: what is written of them may be older than what they say."""
-    differing = old.differing(new)
-    names = (path.split("/")[1] for path in sorted(differing) if path.startswith("clusters/") and path in new.files)
-    changed = dict.fromkeys(name for name in names if cluster_file(name) in differing & new.files.keys())
-    return [name for name in changed if not wanted or name in wanted]
+    names = sorted(path.split("/")[1] for path in differing if path.startswith("clusters/"))
+    changed = [name for name in dict.fromkeys(names) if cluster_file(name) in differing]
+    return [name for name in changed if (root / cluster_file(name)).is_file() and (not wanted or name in wanted)]

@@ -34,11 +34,11 @@ class Standing(Struct, frozen=True):
     def below(self, folder: str) -> dict[str, str]:
         """Return the identities of the files below a folder, by their paths in it."""
         prefix = f"{folder}/"
-        return {path.removeprefix(prefix): one for path, one in self.side.files.items() if path.startswith(prefix)}
+        return {path.removeprefix(prefix): one for path, one in self.side.below(folder).items()}
 
     def text(self, path: str) -> str | None:
         """Return what a file says, None where there is none."""
-        return self.side.read(path).decode(errors="replace") if path in self.side.files else None
+        return self.side.read(path).decode(errors="replace") if self.side.has(path) else None
 
     def yaml(self, path: str) -> list[Any]:
         """Return the documents of a file, none where it is not there or cannot be read."""

@@ -1,89 +1,196 @@
-"""A change as a terminal shows it: what it does first, then what differs."""
+"""A change as a terminal shows it: what it does, then what differs, then what must be approved."""
 
-import json
-from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+import shlex
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeAlias
 
-from generator.model.change import ABSENT, Effect
-from generator.model.finding import dotted
+from generator.model.change import FILE, Effect, FieldChange
 from generator.model.plural import plural
 from generator.review.judging import JudgedChange, Meaning
-from generator.review.report import ClusterReport, Report, loud, shown
+from generator.review.report import ClusterReport, Report, shown
+from generator.review.rows import Row, by_place, counts, listed, rows
+from generator.review.values import both, one_line, way
 
-FEW = 4
-"""Fields of one object that are shown."""
+ROOM = 32
+"""Lines of one cluster above which less is shown of each object: with what must be approved a screen."""
 
-LONG = 60
+LONG = 40
 """Characters of a value that are shown."""
 
+SHORT = 24
+"""The same where it stands on the line of its object."""
 
-def lines(found: Report) -> Iterator[str]:
+LOUD = 6
+"""Rows that `gen render` shows."""
+
+ALL = 10**6
+Found: TypeAlias = tuple[JudgedChange, FieldChange]
+UNWRITTEN = "nobody has written down what this does: read it as if it mattered"
+UNFELT = "nothing that runs feels it"
+
+
+class _Detail(NamedTuple):
+    """How much is shown: fields of a row, 0 for one on the line of the row; rows of an Application."""
+
+    fields: int
+    rows: int
+
+
+LEVELS = (_Detail(4, ALL), _Detail(2, ALL), _Detail(0, ALL), _Detail(0, 3))
+
+
+Paint: TypeAlias = Callable[[Effect, str], str]
+"""Gives a word that says an effect its colour."""
+
+
+def lines(found: Report, paint: Paint = lambda _, word: word) -> Iterator[str]:
     """Yield the lines of a report."""
     if not found.clusters:
         yield f"{found.old} to {found.new}: nothing differs in what is applied"
-    for one in found.clusters:
-        yield from _cluster(one)
-    yield from _end(found)
+        yield from _end(found, [], paint)
+        return
+    yield f"{found.old} to {found.new}"
+    told = [rows(one) for one in found.clusters]
+    for one, its in zip(found.clusters, told, strict=True):
+        yield from _cluster(one, its, paint)
+    yield from _end(found, [row for its in told for row in its], paint)
 
 
-def _cluster(one: ClusterReport) -> Iterator[str]:
-    counted = Counter(each.change.on for each in one.judged)
-    words = ", ".join(f"{number} {on}" for on, number in counted.items())
-    yield f"{one.found.cluster}: {words or 'nothing that is applied differs'}"
-    for each in loud(one):
-        yield from _loud(each)
-    quiet = sum(each.effect is Effect.NONE for each in one.judged)
-    if quiet:
-        yield f"  {Effect.NONE.value:<11} {plural(quiet, 'more change')} that nothing running feels"
+def brief(found: list[ClusterReport]) -> Iterator[str]:
+    """Yield the loudest of what a change does, in few lines, for those who have not asked."""
+    told = [(one.found.cluster, row) for one in found for row in rows(one)]
+    felt = [(cluster, row) for cluster, row in told if row.effect not in {Effect.NONE, Effect.UNKNOWN}]
+    counted = counts(row for _, row in told)
+    if not told:
+        return
+    words = ", ".join(f"{counted[effect]} {effect.value}" for effect in reversed(Effect) if counted[effect])
+    yield f"what it does: {words}; `gen diff` tells more"
+    for cluster, row in sorted(felt, key=lambda each: -each[1].effect.loudness)[:LOUD]:
+        yield f"  {row.effect.value:<11} {cluster}: {row.title} {row.done}"
+    if len(felt) > LOUD:
+        yield f"  ... and {len(felt) - LOUD} more"
+
+
+def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
+    yield ""
+    yield f"{one.found.cluster}: {objects(one)}"
+    head = list(_meant(its, paint))
+    yield from head
     if one.found.unseen:
         yield f"  not seen: {', '.join(one.found.unseen)}: not vendored, so nobody can tell what of them differs"
     for finding in one.found.findings:
         yield f"  not built: {finding.file}: {finding.message}"
+    for detail in LEVELS:
+        places = list(_places(its, detail, paint))
+        if len(head) + len(places) <= ROOM or detail is LEVELS[-1]:
+            yield from places
+            return
 
 
-def _loud(each: JudgedChange) -> Iterator[str]:
-    change = each.change
-    to = f" to {change.to}" if change.to else ""
-    place = f" ({change.application})" if change.application else ""
-    yield f"  {each.effect.value:<11} {shown(each)} {change.on}{to}{place}"
-    for meaning in each.meanings:
-        yield from _meaning(each, meaning)
+def objects(one: ClusterReport) -> str:
+    """Return how many objects came, went and changed: `2 added, 1 changed`."""
+    found = [each.change.on for each in one.judged]
+    words = ", ".join(f"{found.count(on)} {on}" for on in dict.fromkeys(found))
+    return words or "nothing that is applied differs"
 
 
-def _meaning(each: JudgedChange, meaning: Meaning) -> Iterator[str]:
-    for field in meaning.fields[:FEW]:
-        if field.path:
-            yield f"      {dotted(field.path)}: {_value(field.old)} -> {_value(field.new)}"
-    if len(meaning.fields) > FEW:
-        yield f"      and {len(meaning.fields) - FEW} more fields"
-    rule = meaning.rule
-    if rule is None:
-        if meaning.effect is Effect.UNKNOWN:
-            yield "    nobody has written down what this does: read it as if it mattered"
-        return
-    if rule.effect is not Effect.NONE or len(each.meanings) == 1:
-        yield f"    {rule.code}: {rule.reason}"
-        if rule.instead:
-            yield f"    instead: {rule.instead}"
+def meant(its: list[Row]) -> dict[str, tuple[Meaning, list[Row]]]:
+    """Return the rows by what they mean, the loudest first; each row with all that is meant by it, but for what is
+    quieter than the loudest of it and needs no words.
+    """
+    found: dict[str, tuple[Meaning, list[Row]]] = {}
+    for row in its:
+        for meaning in row.first.meanings:
+            if meaning is row.first.meanings[0] or (meaning.rule and meaning.effect is not Effect.NONE):
+                key = meaning.rule.code if meaning.rule and meaning.effect is not Effect.NONE else meaning.effect.value
+                found.setdefault(key, (meaning, []))[1].append(row)
+    return dict(sorted(found.items(), key=lambda item: -item[1][0].effect.loudness))
 
 
-def _value(value: Any) -> str:
-    if value is ABSENT:
-        return "nothing"
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = text.replace("\n", "\\n")
-    return text if len(text) <= LONG else f"{text[:LONG]}..."
+def why(meaning: Meaning) -> str:
+    """Return what a meaning says, with the code of its rule."""
+    if meaning.effect is Effect.NONE:
+        return UNFELT
+    if meaning.rule is None:
+        return UNWRITTEN
+    later = "not now, but with the next restart, drain or deletion: " if meaning.rule.armed else ""
+    return f"{later}{meaning.rule.reason} ({meaning.rule.code})"
 
 
-def _end(found: Report) -> Iterator[str]:
-    counted = Counter(each.effect for one in found.clusters for each in one.judged)
+def _meant(its: list[Row], paint: Paint) -> Iterator[str]:
+    for meaning, mine in meant(its).values():
+        names = [row.title for row in mine]
+        number = sum(len(row.changes) for row in mine)
+        many = f"{plural(number, 'object')}: " if number > 3 or meaning.rule is None else ""
+        yield f"  {_word(meaning.effect, paint)} {many}{listed(names)}"
+        yield f"  {'':<11} {why(meaning)}"
+        if meaning.rule and meaning.rule.instead:
+            yield f"  {'':<11} instead: {meaning.rule.instead}"
+
+
+def _places(its: list[Row], detail: _Detail, paint: Paint) -> Iterator[str]:
+    for where, mine in by_place(its).items():
+        yield f"  {where}"
+        for row in mine[: detail.rows]:
+            found = [each for meaning in row.first.meanings for each in row.fields(meaning)]
+            short = _inline(row, found) if found and not detail.fields else ""
+            yield f"    {_word(row.effect, paint)} {row.title} {row.done}{short}"
+            yield from _fields(row, found, detail.fields)
+        if len(mine) > detail.rows:
+            yield f"    and {len(mine) - detail.rows} more: --output html shows all"
+
+
+def _inline(row: Row, found: list[Found]) -> str:
+    more = f", and {plural(len(found) - 1, 'more field')}" if found[1:] else ""
+    return f": {_field(row, *found[0], short=True)}{more}"
+
+
+def _fields(row: Row, found: list[Found], most: int) -> Iterator[str]:
+    for each in found[:most]:
+        yield f"    {'':<11}   {_field(row, *each)}"
+    if most and len(found) > most:
+        yield f"    {'':<11}   and {plural(len(found) - most, 'more field')}"
+
+
+def _field(row: Row, whose: JudgedChange, field: FieldChange, *, short: bool = False) -> str:
+    old, new = both(whose.change, field, SHORT if short else LONG)
+    name = f"{one_line(shown(whose))}: " if whose is not row.first else ""
+    at = "" if whose.change.kind == FILE else f"{way(field.path)}: "
+    if short and len(at) > LONG:
+        at = f"...{at[-LONG:]}"
+    return f"{name}{at}{old} -> {new}"
+
+
+def _word(effect: Effect, paint: Paint) -> str:
+    return paint(effect, f"{effect.value:<11}")
+
+
+def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
+    counted = counts(told)
     if counted:
-        words = [f"{counted[effect]} {effect.value}" for effect in reversed(Effect) if counted[effect]]
-        yield ", ".join(words)
-    for text in found.unapproved:
-        yield f"needs approval: {text}"
+        yield ""
+    for effect in reversed(Effect):
+        if counted[effect]:
+            yield _counted(
+                paint(effect, f"{counted[effect]} {effect.value}"),
+                effect,
+                [row.title for row in told if row.effect is effect],
+            )
     for one in found.unused:
         yield f"approved and not there: {one.text} ({one.where})"
+    for text in found.unapproved:
+        yield f"needs approval: {text}"
     if found.unapproved:
-        yield "approve: a line `Gen-Allow: CODE:OBJECT reason` in the commit's message, or --allow CODE:OBJECT"
+        yield "approve it, with your reason for WHY:"
+        yield f"  {approving(found)}"
+
+
+def _counted(words: str, effect: Effect, names: list[str]) -> str:
+    loud = effect.loudness > Effect.UNKNOWN.loudness
+    return words + (f": {listed(names)}" if loud else "")
+
+
+def approving(found: Report) -> str:
+    """Return the command that approves all that waits for it: a commit of its own, so that the message says why."""
+    trailers = " ".join(f"--trailer {shlex.quote(f'Gen-Allow: {one_line(text)} WHY')}" for text in found.unapproved)
+    return f"git commit --allow-empty -m 'Approve what gen diff shows' {trailers}"

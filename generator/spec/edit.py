@@ -4,7 +4,7 @@ Paths are relative to the file. Every function returns the new text, in which no
 or raises UsageError that names the line to edit by hand.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from typing import Any, NoReturn
 
@@ -19,51 +19,54 @@ from generator.spec.scalars import Scalar, inline
 _MARK = "\ufeff"
 
 
-def insert_item(text: str, path: Path, item: Mapping[str, Any], *, after: int | None = None) -> str:
-    """Add an item to the list behind the item `after`, or at its end, written as that neighbour is."""
-    document = _document(text)
-    items = _items(document, path)
-    index = len(items) - 1 if after is None else after
-    if not 0 <= index < len(items):
-        _refuse(document, path, f"there is no item {index}")
-    added = msgspec.to_builtins(item)
-    lines = _lines_like(document.text, _node(document, path), items[index], added)
+def insert_items(text: str, path: Path, items: Sequence[Any], *, after: int | None = None) -> str:
+    """Add items to the list behind the item `after`, or at its end, written as that neighbour is."""
+    document = opened(text)
+    found = _items(document, path)
+    index = len(found) - 1 if after is None else after
+    if not 0 <= index < len(found):
+        refuse(document, path, f"there is no item {index}")
+    added = msgspec.to_builtins(items)
+    like = node_at(document, path), found[index]
+    lines = [line for item in added for line in _lines_like(document.text, *like, item)]
     value = deepcopy(document.value)
-    _at(value, path).insert(index + 1, added)
-    return _proven(
-        document, path, _with_lines(document.text, _line_after(document.text, items[index]), lines), value, text
-    )
+    value_at(value, path)[index + 1 : index + 1] = added
+    at = line_after(document.text, found[index])
+    return proven(document, path, with_lines(document.text, at, lines), value, text)
 
 
-def remove_item(text: str, path: Path, index: int) -> str:
-    """Take an item out of the list, with its lines and the comments between them."""
-    document = _document(text)
+def remove_items(text: str, path: Path, indexes: Iterable[int]) -> str:
+    """Take items out of the list, each with its lines and the comments between them."""
+    document, gone = opened(text), sorted(set(indexes))
     items = _items(document, path)
-    if not 0 <= index < len(items):
-        _refuse(document, path, f"there is no item {index}")
-    if len(items) == 1:
-        _refuse(document, path, "it is the only item of the list")
-    value = deepcopy(document.value)
-    del _at(value, path)[index]
-    start = line_start(document.text, _dash(document.text, _node(document, path), items[index]))
-    end = _line_after(document.text, items[index])
-    return _proven(document, path, _without(document.text, start, end), value, text)
+    for index in gone:
+        if not 0 <= index < len(items):
+            refuse(document, path, f"there is no item {index}")
+    if len(items) == len(gone):
+        refuse(document, path, f"it is the {'only item' if len(gone) == 1 else 'whole'} of the list")
+    value, edited = deepcopy(document.value), document.text
+    for index in reversed(gone):
+        del value_at(value, path)[index]
+    for start, end in reversed(_spans(document, node_at(document, path), [items[index] for index in gone])):
+        edited = _without(edited, start, end)
+    return proven(document, path, edited, value, text)
 
 
 def set_value(text: str, path: Path, new: Scalar) -> str:
     """Put another scalar in the place of one that stands on one line."""
-    document = _document(text)
-    node = _node(document, path)
+    document = opened(text)
+    node = node_at(document, path)
     old = document.text[node.start : node.end]
     if not path or node.children is not None or "\n" in old:
-        _refuse(document, path, "the value is more than one line or one scalar")
+        refuse(document, path, "the value is more than one line or one scalar")
     value = deepcopy(document.value)
-    _at(value, path[:-1])[path[-1]] = msgspec.to_builtins(new)
-    written = _like(old, new) if old else f" {inline(new)}"
-    return _proven(document, path, document.text[: node.start] + written + document.text[node.end :], value, text)
+    value_at(value, path[:-1])[path[-1]] = msgspec.to_builtins(new)
+    written = alike(old, new) if old else f" {inline(new)}"
+    return proven(document, path, document.text[: node.start] + written + document.text[node.end :], value, text)
 
 
-def _document(text: str) -> Document:
+def opened(text: str) -> Document:
+    """Read a text that is to be edited; raises UsageError where it cannot be read."""
     document = read(text, "the cluster file")
     if document.findings:
         first = document.findings[0]
@@ -72,46 +75,65 @@ def _document(text: str) -> Document:
     return document
 
 
-def _refuse(document: Document, path: Path, why: str) -> NoReturn:
+def refuse(document: Document, path: Path, why: str) -> NoReturn:
+    """Raise UsageError: this cannot be edited exactly, and why."""
     line = document.position(path).line
     name = ".".join(map(str, path)) or "the file"
     raise UsageError(f"line {line}: {name} cannot be edited exactly: {why}; edit it there by hand")
 
 
-def _proven(document: Document, path: Path, edited: str, value: Any, text: str) -> str:
+def proven(document: Document, path: Path, edited: str, value: Any, text: str) -> str:
     """Return the edited text if it reads as `value`, type by type and in the same order."""
     again = read(edited, document.file)
     if again.findings or repr(again.value) != repr(value):
-        _refuse(document, path, "its layout is too unusual for a change of single lines")
+        refuse(document, path, "its layout is too unusual for a change of single lines")
     return _MARK + edited if text.startswith(_MARK) else edited
 
 
-def _node(document: Document, path: Path) -> YamlNode:
+def node_at(document: Document, path: Path) -> YamlNode:
+    """Return where a value stands; raises UsageError."""
     node = document.root
     for step in path:
         child = node.child(step)
         if child is None:
-            _refuse(document, path, "there is no such value")
+            refuse(document, path, "there is no such value")
         node = child
     return node
 
 
 def _items(document: Document, path: Path) -> list[YamlNode]:
-    node = _node(document, path)
+    node = node_at(document, path)
     if not isinstance(node.children, list):
-        _refuse(document, path, "it is not a list")
+        refuse(document, path, "it is not a list")
     if node.flow:
-        _refuse(document, path, "the list is written in brackets, not with a `-` for each item")
+        refuse(document, path, "the list is written in brackets, not with a `-` for each item")
     return node.children
 
 
-def _at(value: Any, path: Path) -> Any:
+def value_at(value: Any, path: Path) -> Any:
+    """Return what is at the path in plain data."""
     for step in path:
         value = value[step]
     return value
 
 
-def _line_after(text: str, node: YamlNode) -> int:
+def padding_of(text: str, node: YamlNode) -> str:
+    """Return what stands behind the opening brace of a mapping."""
+    return " " if text[node.start : node.start + 2] == "{ " else ""
+
+
+def _spans(document: Document, items: YamlNode, gone: Iterable[YamlNode]) -> list[tuple[int, int]]:
+    """Return where the lines of items begin and end, those that follow on each other as one."""
+    spans: list[tuple[int, int]] = []
+    for item in gone:
+        start = line_start(document.text, _dash(document.text, items, item))
+        end = line_after(document.text, item)
+        first = spans.pop()[0] if spans and spans[-1][1] == start else start
+        spans.append((first, end))
+    return spans
+
+
+def line_after(text: str, node: YamlNode) -> int:
     """Return where the line behind a value begins. The `end` of a block collection would be too late."""
     while node.block and node.children:
         node = [*node.children.values()][-1] if isinstance(node.children, dict) else node.children[-1]
@@ -130,19 +152,19 @@ def _dash(text: str, items: YamlNode, item: YamlNode) -> int:
     return line + column
 
 
-def _lines_like(text: str, items: YamlNode, neighbour: YamlNode, item: dict[str, Any]) -> list[str]:
+def _lines_like(text: str, items: YamlNode, neighbour: YamlNode, item: Any) -> list[str]:
     dash = _dash(text, items, neighbour)
     gap = text[dash + 1 : neighbour.start]
     gap = gap if gap and not gap.strip(" ") else " "
     indent = " " * (dash - line_start(text, dash))
-    if neighbour.flow or not neighbour.block or not item:
-        padding = " " if text[neighbour.start : neighbour.start + 2] == "{ " else ""
-        return [f"{indent}-{gap}{inline(item, padding=padding)}"]
+    if neighbour.flow or not neighbour.block or not isinstance(item, dict) or not item:
+        return [f"{indent}-{gap}{inline(item, padding=padding_of(text, neighbour))}"]
     pairs = [f"{inline(key)}: {inline(each)}" for key, each in item.items()]
     return [f"{indent}-{gap}{pairs[0]}", *(f"{indent} {' ' * len(gap)}{pair}" for pair in pairs[1:])]
 
 
-def _with_lines(text: str, at: int, lines: list[str]) -> str:
+def with_lines(text: str, at: int, lines: list[str]) -> str:
+    """Put lines in where a line begins, with the line ends of the text."""
     end = "\r\n" if "\r\n" in text else "\n"
     if text.endswith("\n") or at < len(text):
         return text[:at] + "".join(line + end for line in lines) + text[at:]
@@ -156,7 +178,7 @@ def _without(text: str, start: int, end: int) -> str:
     return text[:start].removesuffix("\n").removesuffix("\r")
 
 
-def _like(old: str, new: Scalar) -> str:
+def alike(old: str, new: Scalar) -> str:
     """Write a text in the quotes of the old one where it needs no escapes."""
     if isinstance(new, str) and old[0] in "'\"" and new.isprintable() and not set(new) & {"'", '"', "\\"}:
         return f"{old[0]}{new}{old[0]}"

@@ -24,7 +24,9 @@ _PREFIXED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER_STARTS = frozenset("0123456789+-.")
 
 # Compiled when a value is written, which reading and rendering do not.
-_PLAIN = r"[A-Za-z/][A-Za-z0-9_./-]*|[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2})?"
+_ADDRESS = r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9]{1,2})?"
+_AMOUNT = r"[0-9]{1,9}(?:\.[0-9]{1,9})?[KMGTP]i?"
+_PLAIN = rf"[A-Za-z/][A-Za-z0-9_./-]*|{_ADDRESS}|{_AMOUNT}"
 _RESERVED = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
 _UNSAFE = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 

@@ -190,9 +190,7 @@ def test_a_wrong_use_is_one_sentence(repository: Repository, name: str) -> None:
     assert len(said.splitlines()) <= 2
 
 
-def test_without_git_or_commits_there_is_nothing_to_compare(
-    repository: Repository, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_without_git_or_commits_there_is_nothing_to_compare(repository: Repository) -> None:
     shutil.rmtree(repository.root / ".git")
     assert "this is not a Git repository" in repository.gen("diff", expect=2)
     repository.git("init", "-q", "-b", "main")
@@ -208,3 +206,10 @@ def test_a_shallow_clone_says_what_it_lacks(repository: Repository, tmp_path_fac
     shallow = Repository(clone, repository._captured)
     assert "`git fetch --unshallow`" in shallow.gen("diff", first, expect=2)
     assert "nothing differs" in shallow.gen("diff")
+
+
+def test_a_comment_for_a_pull_request_is_markdown(repository: Repository) -> None:
+    repository.edit("gpus: 2", "gpus: 1")
+    said = repository.gen("diff", "--output", "markdown")
+    assert said.startswith("<!-- gen diff -->\n### ")
+    assert "`ClusterQueue mlperf` changed" in said

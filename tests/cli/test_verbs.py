@@ -665,7 +665,9 @@ def test_files_of_two_repositories_are_not_taken_for_one_another(
 
 
 @pytest.mark.parametrize("output", ["text", "github"])
-@pytest.mark.parametrize(("git", "words"), [(True, "git diff, then commit"), (False, "git init, then commit")])
+@pytest.mark.parametrize(
+    ("git", "words"), [(True, "git diff, then commit"), (False, "git init, git add --all, then commit")]
+)
 def test_vendor_says_what_comes_after_it_wrote(  # noqa: PLR0913 - two cases of two things
     repository: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -677,7 +679,7 @@ def test_vendor_says_what_comes_after_it_wrote(  # noqa: PLR0913 - two cases of 
 ) -> None:
     if not git:
         shutil.rmtree(repository / ".git")
-    wrote = Outcome(plan=Plan(changes=(Change("a", None, b""),), unchanged=0), components={}, states={}, seconds={})
+    wrote = Outcome(plan=Plan(changes=(Change("a", b"a", b"b"),), unchanged=0), components={}, states={}, seconds={})
     report = Report(did=(), untouched=0, findings=(), notes=(), outcome=wrote)
     monkeypatch.setattr("generator.cli.vendor.vendor", lambda *_: report)
     assert run(["vendor", "-C", str(repository), "--output", output]) == 0

@@ -138,6 +138,9 @@ def test_every_command_and_option_exists(page: Path) -> None:
     assert {words[0] for words in commands(text)} <= {*VERBS, *known, "--help"}
     for verb, *rest in commands(text):
         command = cli.get_command(click.Context(cli), verb)
+        if isinstance(command, click.Group) and rest:
+            assert rest[0] in command.commands, (verb, rest)
+            command = command.commands[rest[0]]
         options = {option for parameter in command.params for option in parameter.opts} if command else set()
         assert not command or {word for word in rest if word.startswith("-")} <= {*options, "--help"}, (verb, rest)
 

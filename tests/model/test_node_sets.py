@@ -1,12 +1,10 @@
 """Many nodes in few words."""
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.model.node_sets import node_set
+from generator.model.node_sets import names_of, node_set
 
 
 @pytest.mark.parametrize(
@@ -27,17 +25,40 @@ def test_runs_are_folded(names: list[str], text: str) -> None:
     assert node_set(names) == text
 
 
-def unfolded(text: str) -> list[str]:
-    found = []
-    for part in text.split(", ") if text else []:
-        run = re.fullmatch(r"(.*)\[(\d+)-(\d+)\]", part)
-        if run:
-            found += [f"{run[1]}{n:0{len(run[2])}}" for n in range(int(run[2]), int(run[3]) + 1)]
-        else:
-            found.append(part)
-    return found
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("gpu-[016-018]", ["gpu-016", "gpu-017", "gpu-018"]),
+        ("a[8-11]", ["a8", "a9", "a10", "a11"]),
+        ("login, b[1-2,5]", ["login", "b1", "b2", "b5"]),
+        ("r[1-2]n[08-09]", ["r1n08", "r1n09", "r2n08", "r2n09"]),
+        ("a a", ["a", "a"]),
+    ],
+)
+def test_sets_are_unfolded_in_their_order(text: str, names: list[str]) -> None:
+    assert names_of(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "`` is no set of nodes such as gpu-"),
+        ("a[1-2", "is no set of nodes"),
+        ("a]b", "is no set of nodes"),
+        ("a[3-1]", "`.3-1.` of `a.3-1.` is no run of numbers"),
+        ("a[x]", "is no run of numbers"),
+        ("[1-100000]", "more than 5000 nodes"),
+        ("a[1-100]b[1-100]", "more than 5000 nodes"),
+        ("a[1-4000],b[1-4000]", "more than 5000 nodes"),
+        ("[1]" * 2000, "is no set of nodes"),
+    ],
+)
+def test_what_is_no_set_is_refused_in_words(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        names_of(text)
 
 
 @given(st.sets(st.from_regex(r"[ab](-?[0-9]{1,3})?", fullmatch=True)))
 def test_nothing_is_lost_or_added(names: set[str]) -> None:
-    assert sorted(unfolded(node_set(names))) == sorted(names)
+    folded = node_set(names)
+    assert sorted(names_of(folded) if folded else []) == sorted(names)

@@ -25,7 +25,9 @@ POOL = {
 NODE = {"name": "n1", "pool": "gpu", "address": "10.10.0.11"}
 
 
-def machines(*nodes: dict[str, Any], **pools: dict[str, Any]) -> tuple[Machine, ...]:
+def machines(
+    *nodes: dict[str, Any], networks: Any = None, fabric: Any = None, **pools: dict[str, Any]
+) -> tuple[Machine, ...]:
     value = {
         "apiVersion": "gen/v1alpha1",
         "kind": "Cluster",
@@ -39,11 +41,13 @@ def machines(*nodes: dict[str, Any], **pools: dict[str, Any]) -> tuple[Machine, 
                 "podCIDR": "10.244.0.0/16",
                 "serviceCIDR": "10.96.0.0/16",
             },
-            "networks": {
+            "networks": networks
+            or {
                 "cni": "cilium",
                 "node": {"cidr": "10.10.0.0/24", "interface": "eno1", "mtu": 9000},
                 "storage": {"cidr": "10.20.0.0/24", "interface": "eno2"},
             },
+            **({"fabric": fabric} if fabric else {}),
             "pools": {"gpu": POOL, **pools},
             "nodes": list(nodes),
         },
@@ -114,3 +118,57 @@ def test_workers_without_taints_have_none() -> None:
 
 def test_a_node_of_an_unknown_pool_is_left_out_and_others_keep_their_place() -> None:
     assert [each.index for each in machines({**NODE, "pool": "x"}, {**NODE, "name": "n2"})] == [1]
+
+
+# What a line leaves to networks and to a unit
+
+
+UNIT = {"hardware": {"cpu": 8, "memory": "32Gi", "hcas": ["mlx5_0", "mlx5_1", "mlx5_9"]}, "unit": "su-1"}
+FOLLOWING = {"storage": {"cidr": "10.20.0.0/16", "follow": "node"}, "ipoib": {"cidr": "10.30.0.0/24", "follow": "node"}}
+UNITS = {"su-1": {"mlx5_0": "leaf-1", "mlx5_1": "leaf-2"}, "su-2": {"mlx5_0": "leaf-3"}}
+
+
+def placed(node: dict[str, Any], **networks: Any) -> Machine:
+    (found,) = machines(
+        {"name": "n1", "pool": "unit", "address": "10.10.0.11", **node},
+        networks={"cni": "cilium", "node": {"cidr": "10.10.0.0/24"}, **FOLLOWING, **networks},
+        fabric={"switches": [], "units": UNITS},
+        unit=UNIT,
+        plain={"hardware": {"cpu": 8, "memory": "32Gi"}},
+    )
+    return found
+
+
+def addresses(node: dict[str, Any], **networks: Any) -> dict[str, str]:
+    return {str(network): str(address) for network, address in placed(node, **networks).addresses.items()}
+
+
+def cables(node: dict[str, Any]) -> dict[str, str]:
+    return {hca: str(port) for hca, port in placed(node).fabric.items()}
+
+
+def test_a_network_that_follows_has_the_nodes_number_unless_the_line_says_another() -> None:
+    assert addresses({}) == {"storage": "10.20.0.11", "ipoib": "10.30.0.11"}
+    assert addresses({"addresses": {"ipoib": "10.30.0.99"}}) == {"storage": "10.20.0.11", "ipoib": "10.30.0.99"}
+    assert addresses({}, bmc={"cidr": "10.40.0.0/24"}) == addresses({})
+    half = addresses({"address": "10.10.0.200"}, storage={"cidr": "10.20.1.128/25", "follow": "node"})
+    assert half["storage"] == "10.20.2.72"
+
+
+def test_only_nodes_with_hcas_have_an_address_over_infiniband() -> None:
+    assert addresses({"pool": "plain"}) == {"storage": "10.20.0.11"}
+
+
+def test_nothing_follows_an_address_that_is_not_the_node_networks_and_no_network_itself() -> None:
+    assert addresses({"address": "10.11.0.11"}) == {}
+    assert "bmc" not in addresses({}, bmc={"cidr": "10.10.0.0/24", "follow": "node"})
+    assert addresses({}, bmc={"cidr": "255.255.255.248/29", "follow": "node"})["bmc"] == "0.0.0.3"
+
+
+def test_a_port_is_that_of_every_rail_of_the_unit_unless_the_line_says_another() -> None:
+    assert cables({}) == {}
+    assert cables({"port": 7}) == {"mlx5_0": "leaf-1/7", "mlx5_1": "leaf-2/7"}
+    assert cables({"port": 7, "unit": "su-2"}) == {"mlx5_0": "leaf-3/7"}
+    assert cables({"port": 7, "fabric": {"mlx5_1": "leaf-9/1"}}) == {"mlx5_0": "leaf-1/7", "mlx5_1": "leaf-9/1"}
+    assert cables({"port": 7, "unit": "unknown"}) == {}
+    assert cables({"port": 7, "pool": "plain"}) == {}

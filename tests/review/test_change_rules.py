@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 import yaml
+from made_sides import side
 
 from generator.build.difference import differences
 from generator.build.objects import Object
 from generator.model.change import ObjectChange
-from generator.repository.sides import Side, identity
 from generator.review.bootstrap import bootstrap_changes
 from generator.review.charts import chart_changes
 from generator.review.compare import compare
@@ -36,18 +36,6 @@ def objects(given: Any) -> list[Object]:
     """Return the objects of one side: one manifest, a list of them, or nothing."""
     listed = given if isinstance(given, list) else [given] if given else []
     return [Object(one, one.pop("application", "some"), "some.yaml") for one in listed]
-
-
-def side(files: Mapping[str, Any]) -> Side:
-    """Return a side of these files, whose content is a text, a document, or a list of documents."""
-    texts = {path: content if isinstance(content, str) else dumped(content) for path, content in files.items()}
-    contents = {path: text.encode() for path, text in texts.items()}
-    return Side("a side", {path: identity(content) for path, content in contents.items()}, contents.__getitem__)
-
-
-def dumped(content: Any) -> str:
-    """Write documents as YAML."""
-    return yaml.safe_dump_all(content if isinstance(content, list) else [content])
 
 
 def release(given: Any) -> dict[str, Any]:
@@ -109,7 +97,8 @@ def changes(case: Mapping[str, Any]) -> list[ObjectChange]:
     if form is None:
         return differences(objects(case.get("old")), objects(case.get("new")))
     if form == "cluster":
-        both = compare(side(clusters(case.get("old", {}))), side(clusters(case.get("new", {}))))
+        sides = [clusters(case.get(which, {})) for which in ("old", "new")]
+        both = compare(side(sides[0]), side(sides[1]), {*sides[0], *sides[1]})
         return [change for one in both for change in one.changes]
     old, new = (Standing(side(FORMS[form](case.get(which))), "one") for which in ("old", "new"))
     return [*version_changes(old, new), *chart_changes(old, new), *bootstrap_changes(old, new)]

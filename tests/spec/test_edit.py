@@ -8,7 +8,7 @@ from ruamel.yaml import YAML
 from yaml_styles import ITEMS, NAMES, SCALARS, Styled, styled
 
 from generator.errors import UsageError
-from generator.spec.edit import insert_item, remove_item, set_value
+from generator.spec.edit import insert_items, remove_items, set_value
 from generator.spec.reader import read
 
 NODES = ("spec", "nodes")
@@ -45,14 +45,14 @@ def changed(old: str, new: str) -> tuple[list[str], list[str]]:
 
 
 def test_an_item_is_written_as_its_flow_neighbour_is() -> None:
-    new = insert_item(CLUSTER, NODES, {"name": "gpu-09", "rack": "r1"}, after=0)
+    new = insert_items(CLUSTER, NODES, [{"name": "gpu-09", "rack": "r1"}], after=0)
     assert changed(CLUSTER, new) == ([], ["    - {name: gpu-09, rack: r1}\n"])
-    new = insert_item(CLUSTER, NODES, {"name": "gpu-09", "fabric": {"mlx5_0": "ib-leaf-1/1"}}, after=1)
+    new = insert_items(CLUSTER, NODES, [{"name": "gpu-09", "fabric": {"mlx5_0": "ib-leaf-1/1"}}], after=1)
     assert changed(CLUSTER, new) == ([], ["    - { name: gpu-09, fabric: { mlx5_0: ib-leaf-1/1 } }\n"])
 
 
 def test_an_item_is_written_as_its_block_neighbour_is_and_goes_to_the_end_by_default() -> None:
-    new = insert_item(CLUSTER, NODES, {"name": "gpu-04", "fabric": {"mlx5_0": "ib-leaf-1/1"}, "hcas": ["a", "b"]})
+    new = insert_items(CLUSTER, NODES, [{"name": "gpu-04", "fabric": {"mlx5_0": "ib-leaf-1/1"}, "hcas": ["a", "b"]}])
     lines = ["    - name: gpu-04\n", "      fabric: {mlx5_0: ib-leaf-1/1}\n", "      hcas: [a, b]\n"]
     assert changed(CLUSTER, new) == ([], lines)
     assert new.index("gpu-03") < new.index("gpu-04") < new.index("# the end")
@@ -67,7 +67,7 @@ def test_an_item_is_written_as_its_block_neighbour_is_and_goes_to_the_end_by_def
     ],
 )
 def test_removing_takes_only_the_lines_of_the_item(index: int, lines: list[str]) -> None:
-    assert changed(CLUSTER, remove_item(CLUSTER, NODES, index)) == (lines, [])
+    assert changed(CLUSTER, remove_items(CLUSTER, NODES, [index])) == (lines, [])
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_setting_changes_only_the_value(path: tuple[str | int, ...], value: Any,
 
 def test_a_text_without_a_final_line_end_stays_one() -> None:
     text = "spec:\r\n  nodes:\r\n  - name: a"
-    longer = insert_item(text, NODES, {"name": "b"})
+    longer = insert_items(text, NODES, [{"name": "b"}])
     assert longer == text + "\r\n  - name: b"
-    assert remove_item(longer, NODES, 1) == text
+    assert remove_items(longer, NODES, [1]) == text
 
 
 REFUSED = {
@@ -106,14 +106,14 @@ REFUSED = {
 def test_what_is_not_understood_is_refused_with_its_line(case: str) -> None:
     text, words = REFUSED[case]
     with pytest.raises(UsageError, match=words):
-        insert_item(text, NODES, {"name": "b"}, after=7)
+        insert_items(text, NODES, [{"name": "b"}], after=7)
     with pytest.raises(UsageError, match=words):
-        remove_item(text, NODES, 7)
+        remove_items(text, NODES, [7])
 
 
 def test_the_only_item_is_not_removed() -> None:
     with pytest.raises(UsageError, match=r"line 2: spec\.nodes .* only item"):
-        remove_item("spec:\n  nodes:\n  - a: 1\n", NODES, 0)
+        remove_items("spec:\n  nodes:\n  - a: 1\n", NODES, [0])
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_a_value_that_is_not_one_scalar_on_one_line_is_not_set(text: str, path: 
 def test_an_edit_that_would_change_another_value_is_refused() -> None:
     text = "spec:\n  nodes:\n  - a: |\n      text"
     with pytest.raises(UsageError, match="too unusual"):
-        insert_item(text, NODES, {"name": "b"})
+        insert_items(text, NODES, [{"name": "b"}])
     with pytest.raises(UsageError, match="too unusual"):
-        remove_item("spec:\n  nodes:\n  - - a\n    - b\n", ("spec", "nodes", 0), 0)
+        remove_items("spec:\n  nodes:\n  - - a\n    - b\n", ("spec", "nodes", 0), [0])
 
 
 @settings(max_examples=2000, deadline=None)
@@ -147,7 +147,7 @@ def test_inserting_adds_lines_only_and_removing_is_its_inverse(source: Styled, i
     at %= source.size
     assert not read(source.text, "f").findings
     try:
-        longer = insert_item(source.text, NODES, item, after=at)
+        longer = insert_items(source.text, NODES, [item], after=at)
     except UsageError:
         event("refused")
         return
@@ -156,7 +156,7 @@ def test_inserting_adds_lines_only_and_removing_is_its_inverse(source: Styled, i
     assert repr(independent(longer)) == repr(expected)
     if source.text.endswith("\n"):
         assert changed(source.text, longer)[0] == []
-    assert remove_item(longer, NODES, at + 1) == source.text
+    assert remove_items(longer, NODES, [at + 1]) == source.text
 
 
 @settings(max_examples=500, deadline=None)
@@ -164,7 +164,7 @@ def test_inserting_adds_lines_only_and_removing_is_its_inverse(source: Styled, i
 def test_removing_takes_whole_lines_and_nothing_else(source: Styled, at: int) -> None:
     at %= source.size
     try:
-        shorter = remove_item(source.text, NODES, at)
+        shorter = remove_items(source.text, NODES, [at])
     except UsageError:
         event("refused")
         return

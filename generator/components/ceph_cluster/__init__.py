@@ -3,9 +3,13 @@
 from collections.abc import Iterator
 
 from generator.components.ceph_cluster.buckets import backup_reader, bucket_claims, certificates, readers
+from generator.components.ceph_cluster.changes import CLUSTER_CHANGES
 from generator.components.ceph_cluster.classes import snapshot_classes, storage_classes
 from generator.components.ceph_cluster.daemons import ceph_cluster_object, toolbox
+from generator.components.ceph_cluster.disk_changes import DISK_CHANGES
+from generator.components.ceph_cluster.pool_changes import POOL_CHANGES
 from generator.components.ceph_cluster.pools import block_pools, filesystems, mgr_pool, object_stores, rgw_secret
+from generator.components.ceph_cluster.store_changes import STORE_CHANGES
 from generator.components.ceph_cluster.versions import JUMPS, VERSIONS
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Health, Ignore, Manifest, Secret, Tier
@@ -131,6 +135,7 @@ DEFINITION = Definition(
     # Rook's documentation, ceph-cluster-crd.md: general tags like `v20` follow the newest build.
     short_tags=("quay.io/ceph/ceph",),
     own_kinds=("snapshot.storage.k8s.io/VolumeSnapshotClass", "storage.k8s.io/StorageClass"),
+    changes=(*CLUSTER_CHANGES, *DISK_CHANGES, *POOL_CHANGES, *STORE_CHANGES),
     notes="Written as Rook's objects, not through the chart, which adds nothing to them. Its version is Ceph's. "
     'Disks are chosen by stable names, never "all devices". Objects that hold data are protected. HEALTH_WARN '
     "counts as healthy with a message, because a new cluster warns for minutes and would stop every later "

@@ -1,7 +1,6 @@
 """NVIDIA's GPU Operator: drivers, container toolkit, device plugin, MIG and GPU metrics."""
 
 from collections.abc import Iterator
-from hashlib import sha256
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, proxy_variables
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
@@ -152,6 +151,8 @@ def time_slicing(cluster: Cluster) -> Manifest:
         names = sorted({name for machine in machines for name in devices(cluster.gpus, machine.hardware.gpu)})
         resources = "".join(f"      - {{name: {name}, replicas: {slices}}}\n" for name in names)
         data[turns(slices)] = f"{head}sharing:\n  timeSlicing:\n    resources:\n{resources}"
+    from hashlib import sha256  # noqa: PLC0415 - it loads OpenSSL, which most clusters need not wait for
+
     name = f"time-slicing-{sha256(repr(data).encode()).hexdigest()[:8]}"
     return {"devicePlugin": {"config": {"create": True, "name": name, "default": UNSHARED, "data": data}}}
 

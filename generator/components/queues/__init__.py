@@ -7,6 +7,7 @@ from generator.components.component import Component, Health, Manifest, Tier
 from generator.components.definition import Definition
 from generator.components.kueue import VERSIONS as KUEUE_VERSIONS
 from generator.components.parts import taint_entry, toleration
+from generator.components.queues.changes import CHANGES
 from generator.components.static import read_text
 from generator.model.capacity import Share, flavor_capacity, quota_share
 from generator.model.cluster import Cluster
@@ -246,6 +247,7 @@ DEFINITION = Definition(
         "kueue.x-k8s.io/WorkloadPriorityClass",
         "scheduling.k8s.io/PriorityClass",
     ),
+    changes=CHANGES,
     notes="A flavor for each pool that some team has a quota on, a ClusterQueue for each team, one cohort. What no "
     "team owns is the cohort's, so that everybody may borrow it. On GPU pools CPU and memory follow the GPUs "
     "in proportion.",

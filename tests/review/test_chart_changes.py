@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
+from made_sides import side
 
 from generator.model.change import ABSENT
-from generator.repository.sides import Side, identity
 from generator.review.charts import chart_changes
 from generator.review.component_versions import version_changes
 from generator.review.standing import Standing
@@ -14,12 +13,9 @@ from generator.review.standing import Standing
 CHART = {"name": "cilium", "repo": "https://a", "version": "1.20.0", "releaseName": "net", "namespace": "kube-system"}
 
 
-def standing(files: Mapping[str, Any], name: str = "one") -> Standing:
+def standing(files: Mapping[str, Any]) -> Standing:
     """Return a cluster with these Applications' files."""
-    contents = {path: yaml.safe_dump(one).encode() for path, one in files.items()}
-    return Standing(
-        Side("a side", {path: identity(text) for path, text in contents.items()}, contents.__getitem__), name
-    )
+    return Standing(side(files), "one")
 
 
 def unvendored(values: Mapping[str, Any], **chart: Any) -> dict[str, Any]:

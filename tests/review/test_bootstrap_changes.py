@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-import yaml
+from made_sides import side
 
 from generator.model.change import ABSENT, ObjectChange
-from generator.repository.sides import Side, identity
 from generator.review.bootstrap import bootstrap_changes
 from generator.review.standing import Standing
 
@@ -18,11 +17,7 @@ KUBELET = "etc/kubernetes/patches/kubeletconfiguration0+merge.yaml"
 
 def standing(files: Mapping[str, Any]) -> Standing:
     """Return a cluster whose folder bootstrap holds these files."""
-    texts = {path: one if isinstance(one, str) else yaml.safe_dump(one) for path, one in files.items()}
-    contents = {f"clusters/one/bootstrap/{path}": text.encode() for path, text in texts.items()}
-    return Standing(
-        Side("a side", {path: identity(text) for path, text in contents.items()}, contents.__getitem__), "one"
-    )
+    return Standing(side({f"clusters/one/bootstrap/{path}": one for path, one in files.items()}), "one")
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[ObjectChange]:

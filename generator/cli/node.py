@@ -1,0 +1,96 @@
+"""`gen node`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from generator.cli.editing import CLUSTER, DESPITE, DRY_RUN, HARDWARE, Address, Names, hardware, make
+from generator.cli.options import ROOT, root_of
+from generator.edits.hardware import Change, disk, set_nodes
+from generator.edits.nodes import Replacement, Wanted, add_nodes, remove_nodes, replace_node
+from generator.errors import UsageError
+
+
+@click.group("node")
+def command() -> None:
+    """Add, remove, replace or change nodes in a cluster file: its other lines stay as they are, comments too.
+
+    Shown is what the cluster gains or loses. Nothing is written when the file would break a check (exit code 1).
+    """
+
+
+@command.command("add")
+@click.argument("names", type=Names())
+@click.option("--like", metavar="NODE", help="The node that they are like: its pool, its leaves.")
+@click.option("--address", type=Address(), help="Address of the first. Default: the next that is free.")
+@click.option("--rack", "racks", type=Names(), help="Where they stand, or a set of racks that they take in turn.")
+@click.option("--mac", metavar="MAC", help="Address of the network card, of one node.")
+@CLUSTER
+@ROOT
+@DRY_RUN
+@DESPITE
+def add(names: list[str], directory: Path, like: str | None, **more: Any) -> int:
+    """Add NAMES (gpu-016, gpu-[016-120]) behind the node that they are like, with the next free addresses, and ports
+    on the leaves of the right rails.
+    """
+    if like is None:
+        raise UsageError(f"say which node they are like: gen node add {names[0]} --like NODE")
+    wanted = Wanted(names=names, racks=more.pop("racks") or (), address=more.pop("address"), mac=more.pop("mac"))
+    return make(root_of(directory), lambda source: add_nodes(source, like, wanted), holds=like, **more)
+
+
+@command.command("remove")
+@click.argument("names", type=Names())
+@CLUSTER
+@ROOT
+@DRY_RUN
+@DESPITE
+def remove(names: list[str], directory: Path, **more: Any) -> int:
+    """Take the lines of NAMES (gpu-016, gpu-[016-120]) out of the file.
+
+    What runs on the nodes is not touched: first read "Taking a node out" in docs/operations.md.
+    """
+    return make(root_of(directory), lambda source: remove_nodes(source, names), holds=names[0], **more)
+
+
+@command.command("replace")
+@click.argument("old", metavar="NODE")
+@click.argument("new", required=False)
+@click.option("--mac", metavar="MAC", help="Address of the new network card.")
+@click.option("--bmc", type=Address(), help="Address of the new management controller.")
+@click.option("--disk", "disks", metavar="OLD=NEW", multiple=True, help="Id of a disk and of the one in its place.")
+@CLUSTER
+@ROOT
+@DRY_RUN
+@DESPITE
+def replace(old: str, new: str | None, directory: Path, disks: tuple[str, ...], **more: Any) -> int:
+    """Put another machine in the place of NODE, with its addresses and ports: under the name NEW, or with the same name
+    and another card, controller or disks.
+    """
+    wanted = Replacement(name=new, mac=more.pop("mac"), bmc=more.pop("bmc"), disks=dict(map(_pair, disks)))
+    return make(root_of(directory), lambda source: replace_node(source, old, wanted), holds=old, **more)
+
+
+@command.command("set")
+@click.argument("names", type=Names())
+@hardware
+@click.option("--rack", metavar="RACK", help="Where they stand.")
+@CLUSTER
+@ROOT
+@DRY_RUN
+@DESPITE
+def change(names: list[str], directory: Path, rack: str | None, disks: tuple[str, ...], **more: Any) -> int:
+    """Write other hardware, or another rack, into the lines of NAMES (gpu-07, gpu-[01-12]).
+
+    What all nodes of a pool have is better changed at the pool, by hand.
+    """
+    other = Change(disks=tuple(map(disk, disks)), **{key: more.pop(key) for key in HARDWARE})
+    return make(root_of(directory), lambda source: set_nodes(source, names, other, rack), holds=names[0], **more)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not (old and equals and new):
+        raise UsageError(f"--disk {text}: write OLD=NEW, ids as in /dev/disk/by-id")
+    return old, new

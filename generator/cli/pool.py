@@ -1,0 +1,49 @@
+"""`gen pool`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from generator.cli.editing import CLUSTER, DESPITE, DRY_RUN, HARDWARE, Names, hardware, make
+from generator.cli.options import ROOT, root_of
+from generator.edits.hardware import Change, disk
+from generator.edits.nodes import Wanted
+from generator.edits.pools import add_pool
+from generator.errors import UsageError
+
+
+@click.group("pool")
+def command() -> None:
+    """Add pools to a cluster file: its other lines stay as they are, comments too."""
+
+
+@command.command("add")
+@click.argument("name")
+@click.option("--like", metavar="POOL", help="The pool that it is like.")
+@click.option("--nodes", type=Names(), help="Its nodes, as in gpu-[16-31].")
+@click.option("--rack", "racks", type=Names(), help="Where they stand, or a set of racks that they take in turn.")
+@hardware
+@CLUSTER
+@ROOT
+@DRY_RUN
+@DESPITE
+def add(  # noqa: PLR0913 - the verb's options
+    name: str,
+    *,
+    like: str | None,
+    nodes: list[str] | None,
+    racks: list[str] | None,
+    directory: Path,
+    disks: tuple[str, ...],
+    **more: Any,
+) -> int:
+    """Add the pool NAME behind the one that it is like, and its nodes, with the next free addresses and ports.
+
+    Where Ceph or MinIO is on that pool, it is on this one as well: so MinIO grows. Quotas of teams are left to you.
+    """
+    if like is None or not nodes:
+        raise UsageError(f"say what it is like and which nodes it has: gen pool add {name} --like POOL --nodes NAMES")
+    other = Change(disks=tuple(map(disk, disks)), **{key: more.pop(key) for key in HARDWARE})
+    wanted = Wanted(names=nodes, racks=racks or ())
+    return make(root_of(directory), lambda source: add_pool(source, name, like, wanted, other), holds=like, **more)

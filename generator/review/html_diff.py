@@ -1,0 +1,133 @@
+"""A change as one page."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from generator.model.change import ABSENT, FILE, Effect, FieldChange
+from generator.model.plural import plural
+from generator.review.judging import JudgedChange, Meaning
+from generator.review.markup import EMPTY, Html, Part, tag
+from generator.review.page import badge, page, section, shade
+from generator.review.pictures.waves import Step, waves
+from generator.review.report import ClusterReport, Report, shown
+from generator.review.rows import Row, by_place, counts, listed, rows
+from generator.review.text import approving, meant, objects, why
+from generator.review.values import both, masked, one_line, way
+
+LONG = 2000
+"""Characters of a value that are shown."""
+
+NAMES = 20
+"""Names of objects in one place that are shown."""
+
+FIELDS = 60
+"""Fields of one object that are shown."""
+
+
+def diff_page(found: Report) -> str:
+    """Return the page of a report."""
+    told = [(one, rows(one)) for one in found.clusters]
+    every = [row for _, its in told for row in its]
+    return page(
+        f"gen diff: {one_line(found.old)} to {one_line(found.new)}",
+        tag("h1", "What this change does to the running clusters"),
+        tag("p", tag("code", found.old), " to ", tag("code", found.new), class_="note"),
+        _counted(counts(every)) if told else tag("p", "Nothing differs in what is applied."),
+        section("To approve", _approvals(found), note="Nothing else stops the merge."),
+        section("Approvals that match nothing", tag("ul", [_unused(one.text, one.where) for one in found.unused]))
+        if found.unused
+        else EMPTY,
+        [_cluster(one, its) for one, its in told],
+    )
+
+
+def _unused(text: str, where: str) -> Html:
+    return tag("li", tag("code", text), f" ({where})")
+
+
+def _counted(counted: Counter[Effect]) -> Html:
+    items = [tag("li", badge(effect), f" {counted[effect]}") for effect in reversed(Effect) if counted[effect]]
+    return tag("ul", items, class_="counts")
+
+
+def _approvals(found: Report) -> Part:
+    if not found.unapproved:
+        return EMPTY
+    listed = tag("ul", [tag("li", tag("code", text)) for text in found.unapproved])
+    return listed, tag("p", "With your reason for WHY:"), tag("pre", approving(found))
+
+
+def _cluster(one: ClusterReport, its: list[Row]) -> Html:
+    parts: list[Part] = [tag("div", [_meaning(meaning, mine) for meaning, mine in meant(its).values()], class_="cards")]
+    if one.found.unseen:
+        names = ", ".join(one.found.unseen)
+        parts.append(tag("p", f"Not seen: {names}: not vendored, so nobody can tell what of them differs."))
+    parts += [tag("p", "Not built: ", tag("code", each.file), f": {each.message}") for each in one.found.findings]
+    steps = _steps(its)
+    if steps:
+        picture = waves(steps, {}, f"{one.found.cluster}: what is applied, wave by wave")
+        caption = tag("figcaption", "In the order in which Argo CD applies it, each with its loudest effect.")
+        parts += [tag("h3", "Waves"), tag("figure", picture, caption, class_="tall")]
+    parts += [tag("h3", "In full")] if its else []
+    parts += [_place(where, mine) for where, mine in by_place(its).items()]
+    return section(f"{one.found.cluster}: {objects(one)}", parts)
+
+
+def _steps(its: list[Row]) -> list[Step]:
+    loudest: dict[str, Row] = {}
+    for row in its:
+        if row.wave is not None and row.effect.loudness >= loudest.get(row.application, row).effect.loudness:
+            loudest[row.application] = row
+    return [
+        Step(name=name, wave=row.wave or 0, kind=f"fill-{shade(row.effect)}", note=row.effect.value)
+        for name, row in loudest.items()
+    ]
+
+
+def _meaning(meaning: Meaning, mine: list[Row]) -> Html:
+    number = sum(len(row.changes) for row in mine)
+    parts: list[Part] = [
+        tag("p", badge(meaning.effect), f" {plural(number, 'object')}"),
+        tag("p", listed([row.title for row in mine], NAMES)),
+        tag("p", f"{why(meaning)}.", class_="note"),
+    ]
+    if meaning.rule and meaning.rule.instead:
+        parts.append(tag("p", f"Instead: {meaning.rule.instead}."))
+    if meaning.rule and meaning.rule.link.startswith("https://"):
+        parts.append(tag("p", tag("a", "where upstream says so", href=meaning.rule.link)))
+    return tag("div", parts, class_="card")
+
+
+def _place(where: str, mine: list[Row]) -> Html:
+    counted = counts(mine)
+    loud = any(row.effect.loudness > Effect.UNKNOWN.loudness for row in mine)
+    words = [(" ", badge(effect), f" {counted[effect]}") for effect in reversed(Effect) if counted[effect]]
+    lines = tag("ul", [_row(row) for row in mine], class_="rows")
+    return tag("details", tag("summary", where, words), lines, open="open" if loud else None)
+
+
+def _row(row: Row) -> Html:
+    found = [each for meaning in row.first.meanings for each in row.fields(meaning)]
+    fields: list[Part] = [_field(row, *each) for each in found[:FIELDS]]
+    if len(found) > FIELDS:
+        fields.append(tag("p", f"and {plural(len(found) - FIELDS, 'more field')}"))
+    return tag("li", badge(row.effect), " ", tag("strong", row.title), f" {row.done}", _members(row), fields)
+
+
+def _members(row: Row) -> Html:
+    """Return the names that a title has no room for."""
+    found = [*(row.changes if len(row.changes) > 1 else ()), *row.inside]
+    return tag("p", listed([shown(one) for one in found], NAMES), class_="note") if found else EMPTY
+
+
+def _field(row: Row, whose: JudgedChange, field: FieldChange) -> Html:
+    name = f"{shown(whose)}: " if whose is not row.first else ""
+    at = "" if whose.change.kind == FILE else way(field.path)
+    return tag("div", tag("code", f"{name}{at}"), list(_values(whose, field)), class_="field")
+
+
+def _values(whose: JudgedChange, field: FieldChange) -> Iterator[Html]:
+    found = masked(whose.change, field)
+    for kind, value, text in zip(("old", "new"), (found.old, found.new), both(whose.change, field, LONG), strict=True):
+        if value is not ABSENT:
+            yield tag("span", text.replace("\\n", "\n"), class_=f"value {kind}")

@@ -1,0 +1,43 @@
+"""What pictures share."""
+
+from typing import NamedTuple
+
+from generator.review.markup import Html, Part, tag
+
+WIDTH = 340
+"""The widest that a picture may be, in pixels: it fits a page of 400 without being made smaller."""
+
+LETTER = 7.6
+"""The most that a letter of 11 pixels takes on average, in pixels, so that a text's room can be told beforehand."""
+
+
+def picture(width: float, height: float, title: str, *parts: Part) -> Html:
+    """Return a picture of so many pixels. `title` says to those who cannot see it what it shows."""
+    box = f"0 0 {width:g} {height:g}"
+    return tag("svg", tag("title", title), *parts, viewBox=box, width=width, height=height, role="img")
+
+
+class At(NamedTuple):
+    """Where something is drawn: its left upper corner, for text the left end of its line; and its size."""
+
+    x: float
+    y: float
+    width: float
+    height: float = 0
+
+
+def words(at: At, text: str, kind: str | None = None) -> Html:
+    """Return one line of text, cut so that it takes no more than its width."""
+    return tag("text", cut(text, at.width), x=at.x, y=at.y, class_=kind)
+
+
+def cut(text: str, room: float) -> str:
+    """Return text that takes so many pixels at most: the end makes way, with two dots."""
+    most = max(1, int(room / LETTER))
+    return text if len(text) <= most else f"{text[: max(1, most - 2)]}.."
+
+
+def box(at: At, kind: str, about: str = "") -> Html:
+    """Return a rectangle; `about` is shown where the pointer rests on it."""
+    shape = tag("rect", x=at.x, y=at.y, width=at.width, height=at.height, rx=2, class_=kind)
+    return tag("g", tag("title", about), shape) if about else shape

@@ -1,0 +1,155 @@
+"""`gen node` and `gen pool` as a user calls them."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from generator.cli import run
+
+ROOT = Path(__file__).parent.parent.parent
+FILE = "clusters/ml50/cluster.yaml"
+LINE = "    - {name: gpu-16, pool: gpu-inference, address: 10.10.0.116, rack: r3, port: 16}\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A repository with both reference clusters' files."""
+    for name in ("ml50", "a30-bench"):
+        (tmp_path / "clusters" / name).mkdir(parents=True)
+        shutil.copy(ROOT / f"clusters/{name}/cluster.yaml", tmp_path / f"clusters/{name}/cluster.yaml")
+    return tmp_path
+
+
+def gen(place: Path, *words: str) -> int:
+    return run([*words[:2], "-C", str(place), *words[2:]])
+
+
+def text(place: Path) -> str:
+    return (place / FILE).read_bytes().decode()
+
+
+def test_a_node_comes_and_goes_and_the_gain_is_shown(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = text(place)
+    assert gen(place, "node", "add", "gpu-16", "--like", "gpu-15") == 0
+    out = capsys.readouterr().out
+    assert text(place) == before.replace(
+        "    # CPU nodes with Ceph disks\n", f"{LINE}    # CPU nodes with Ceph disks\n"
+    )
+    assert f"129 + {LINE.strip()}\n" in out
+    assert "  GPUs                                        120 -> 128\n" in out
+    assert out.endswith(f"wrote {FILE}\nnext: gen render --cluster ml50\n")
+    assert gen(place, "node", "remove", "gpu-16") == 0
+    assert f"129 - {LINE.strip()}\n" in capsys.readouterr().out
+    assert text(place) == before
+
+
+def test_a_dry_run_writes_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = text(place)
+    assert gen(place, "node", "add", "gpu-[16-18]", "--like", "gpu-15", "--dry-run") == 1
+    assert gen(place, "node", "add", "gpu-16", "--like", "gpu-15", "--dry-run") == 0
+    assert f"would write {FILE}" in capsys.readouterr().out
+    assert text(place) == before
+
+
+def test_what_breaks_a_check_is_shown_and_not_written(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = text(place)
+    assert gen(place, "node", "add", "x", "--like", "gpu-15", "--address", "10.10.0.131", "--despite-warnings") == 1
+    told = capsys.readouterr()
+    assert "error GEN-NODE-005: cpu-01 has the address 10.10.0.131 of x" in told.out
+    assert "would have 3 errors, 0 warnings more: nothing was written\n" in told.err
+    assert gen(place, "node", "remove", "cp-3") == 1
+    told = capsys.readouterr()
+    assert "warning GEN-K8S-002" in told.out
+    assert "nothing was written; --despite-warnings writes it all the same" in told.err
+    assert text(place) == before
+    assert gen(place, "node", "remove", "cp-3", "--despite-warnings") == 0
+    assert "name: cp-3" not in text(place)
+
+
+def test_what_is_wrong_already_is_no_reason(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = place / FILE
+    file.write_text(file.read_text().replace("podCIDR: 10.244.0.0/16", "podCIDR: 10.10.0.0/16"))
+    assert gen(place, "node", "add", "gpu-16", "--like", "gpu-15") == 0
+    assert "GEN-NET-004" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("node", "add", "gpu-16"), "say which node they are like: gen node add gpu-16 --like NODE"),
+        (("node", "add", "gpu-[16", "--like", "gpu-15"), "`gpu-[16` is no set of nodes such as gpu-[01-15]"),
+        (("node", "add", "gpu-16", "--like", "gpu-51"), "no cluster here has a node or pool gpu-51; did you mean gpu-"),
+        (("node", "add", "gpu-16", "--like", "gpu-15", "--address", "x"), "`x` is no address such as 10.10.0.116"),
+        (("node", "add", "a", "--like", "gpu-15", "--cluster", "ml5"), "clusters here: a30-bench, ml50"),
+        (("node", "remove", "gpu-1"), "did you mean gpu-"),
+        (
+            ("node", "replace", "gpu-01"),
+            "say what is new: gen node replace gpu-01 NEW, or --mac, --bmc, --disk OLD=NEW",
+        ),
+        (("node", "replace", "gpu-01", "--disk", "a"), "--disk a: write OLD=NEW"),
+        (("node", "set", "gpu-01", "--rack", "r1"), "says so already: nothing was written"),
+        (("node", "set", "gpu-01"), "say what is other: gen node set gpu-01 --gpus 8"),
+        (("node", "set", "gpu-01", "--disk", "a"), "--disk a: write it as in the file"),
+        (("pool", "add", "gpu-2"), "say what it is like and which nodes it has: gen pool add gpu-2 --like POOL"),
+        (("pool", "add", "a", "--like", "gpus", "--nodes", "b"), "no cluster here has a node or pool gpus"),
+    ],
+)
+def test_wrong_uses_are_one_sentence(
+    words: tuple[str, ...], told: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = text(place)
+    assert gen(place, *words) == 2
+    error = capsys.readouterr().err.strip().split("\n")[-1]
+    assert told in error
+    assert text(place) == before
+
+
+def test_a_name_in_several_clusters_asks_which(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(place / "clusters/ml50", place / "clusters/other")
+    assert gen(place, "node", "remove", "gpu-15") == 2
+    assert "say which is meant, --cluster ml50 or --cluster other" in capsys.readouterr().err
+
+
+def test_addresses_of_other_clusters_are_taken(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(place / "clusters/ml50", place / "clusters/other")
+    other = place / "clusters/other/cluster.yaml"
+    other.write_text(other.read_text().replace("10.10.0.101,", "10.10.0.116,").replace("10.10.0.10:", "10.10.0.117:"))
+    assert gen(place, "node", "add", "gpu-16", "--like", "gpu-15", "--cluster", "ml50") == 0
+    assert "name: gpu-16, pool: gpu-inference, address: 10.10.0.118" in capsys.readouterr().out
+
+
+def test_a_file_that_cannot_be_read_is_not_edited(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = place / FILE
+    file.write_text(file.read_text() + "}")
+    assert gen(place, "node", "remove", "gpu-15", "--cluster", "ml50") == 2
+    assert "cannot be edited while it is wrong: `gen check --cluster ml50`" in capsys.readouterr().err
+
+
+def test_a_pool_is_shown_as_the_later_of_two_alike(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = ("--nodes", "nas-[5-8]", "--rack", "r[11-14]")
+    assert gen(place, "pool", "add", "nas-2", "--like", "nas", *nodes) == 0
+    out = capsys.readouterr().out
+    assert "84 + nas-2:\n" in out
+    assert "+   expansions: [nas-2]\n" in out
+    assert "room in MinIO" in out
+
+
+def test_a_cluster_begins_with_a_table(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = place / "nodes.csv"
+    table.write_text("name,pool,address\ncp-1,system,10.5.0.11\ncp-1,system,10.5.0.12\n")
+    words = ["init", "lab", "-C", str(place), "--from", str(table)]
+    assert run(words) == 1
+    told = capsys.readouterr()
+    assert "error GEN-NODE-001: two nodes are named cp-1" in told.out
+    assert f"nothing was written; mend {table}" in told.err
+    assert not (place / "clusters/lab").exists()
+    table.write_bytes(b"\xff\xfe")
+    assert run(words) == 2
+    assert "is not UTF-8" in capsys.readouterr().err
+    table.unlink()
+    assert run(words) == 2
+    assert "nodes.csv: cannot be read: No such file" in capsys.readouterr().err
+    table.write_text("name,pool,address\ncp-1,system,10.5.0.11\n")
+    assert run(words) == 0
+    assert "- {name: cp-1, pool: system, address: 10.5.0.11}" in (place / "clusters/lab/cluster.yaml").read_text()

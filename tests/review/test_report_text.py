@@ -1,0 +1,74 @@
+"""The first screen of `gen diff`."""
+
+from typing import Any
+
+from reviewed import cluster, made, unbuilt, whole
+
+from generator.review.text import ROOM, lines
+
+
+def settings(value: str, many: int = 1, fields: int = 1) -> list[dict[str, Any]]:
+    """Return ConfigMaps which differ each in their own way."""
+    return [
+        made("v1/ConfigMap", f"c{i}", "shop", data={f"k{i}-{each}": value for each in range(fields)})
+        for i in range(many)
+    ]
+
+
+def claim() -> dict[str, Any]:
+    return made("v1/PersistentVolumeClaim", "data", "shop")
+
+
+def test_what_it_does_comes_first_and_what_must_be_approved_last() -> None:
+    needed = "GEN-CHG-030:lab/PersistentVolumeClaim/shop/data"
+    found = list(lines(whole(cluster([claim(), *settings("1")], settings("2")), unapproved=(needed,))))
+    assert found == [
+        "main (abc) to the working tree",
+        "",
+        "lab: 1 removed, 1 changed",
+        "  data-loss   PersistentVolumeClaim shop/data",
+        "              with it goes what is stored in it (GEN-CHG-030)",
+        "  unknown     1 object: ConfigMap shop/c0",
+        "              nobody has written down what this does: read it as if it mattered",
+        "  wave 3, app",
+        "    data-loss   PersistentVolumeClaim shop/data removed",
+        "    unknown     ConfigMap shop/c0 changed",
+        "                  data.k0-0: 1 -> 2",
+        "",
+        "1 data-loss: PersistentVolumeClaim shop/data",
+        "1 unknown",
+        f"needs approval: {needed}",
+        "approve it, with your reason for WHY:",
+        f"  git commit --allow-empty -m 'Approve what gen diff shows' --trailer 'Gen-Allow: {needed} WHY'",
+    ]
+
+
+def test_a_command_that_approves_takes_no_orders_from_a_name() -> None:
+    found = list(lines(whole(cluster([claim()], []), unapproved=("GEN-CHG-030:lab/Kind/a'; rm -rf /;'",))))
+    assert """'Gen-Allow: GEN-CHG-030:lab/Kind/a'"'"'; rm -rf /;'"'"' WHY'""" in found[-1]
+
+
+def test_the_more_differs_the_less_is_shown_of_each() -> None:
+    for many in (1, 3, 8, 20):
+        found = list(lines(whole(cluster(settings("1", many, 9), settings("2", many, 9)))))
+        assert len(found) <= ROOM + 8, many
+        assert sum("c0 changed" in line for line in found) == 1
+        assert "more fields" in "".join(found)
+
+
+def test_what_has_no_room_is_counted() -> None:
+    found = list(lines(whole(cluster(settings("1", 60), settings("2", 60)))))
+    assert "    and 57 more: --output html shows all" in found
+    assert found[-1] == "60 unknown"
+
+
+def test_what_could_not_be_seen_is_told() -> None:
+    found = list(lines(whole(cluster([], [], unseen=("rook",), findings=(unbuilt(),)))))
+    assert "lab: nothing that is applied differs" in found
+    assert "  not seen: rook: not vendored, so nobody can tell what of them differs" in found
+    assert "  not built: overlays/lab/app: nothing of it can be read" in found
+
+
+def test_words_of_effects_are_painted() -> None:
+    found = list(lines(whole(cluster([claim()], [])), lambda effect, word: f"<{effect}>{word}"))
+    assert sum("<data-loss>" in line for line in found) == 3
