@@ -13,7 +13,8 @@ from generator.build.difference import differences
 from generator.build.kustomize import NAMES
 from generator.build.objects import ROOT, Built
 from generator.build.stage import temporary_folder
-from generator.model.change import ABSENT, CLUSTER, FieldChange, ObjectChange
+from generator.components.component import Manifest
+from generator.model.change import ABSENT, CLUSTER, NOTHING, Beside, FieldChange, ObjectChange
 from generator.model.finding import Finding
 from generator.repository.sides import FOLDERS, Side
 from generator.review.bootstrap import bootstrap_changes
@@ -28,7 +29,7 @@ _LEADING_OUT = re.compile(r"(?:\.\./)+[\w@:.+/-]*")
 class ClusterChanges(Struct, frozen=True, kw_only=True):
     """What differs on one cluster. `waves` are those of Applications, on the new side where they are on both. `unseen`
     names Applications of which something is not vendored: nobody can tell what of them differs. `findings` tell what
-    could not be built, on either side.
+    could not be built, on either side. `beside` is all that was built.
     """
 
     cluster: str
@@ -37,6 +38,7 @@ class ClusterChanges(Struct, frozen=True, kw_only=True):
     unseen: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    beside: Beside = NOTHING
 
 
 def compare(old: Side, new: Side, paths: Collection[str], clusters: Collection[str] = ()) -> list[ClusterChanges]:
@@ -162,6 +164,7 @@ def _cluster(old: Standing, new: Standing, folders: Collection[str]) -> ClusterC
         unseen=tuple(sorted({*before.unvendored, *after.unvendored})),
         notes=tuple(dict.fromkeys((*before.notes, *after.notes))),
         findings=(*before.findings, *after.findings),
+        beside=Beside(_by_kind(before), _by_kind(after)),
     )
 
 
@@ -175,6 +178,13 @@ def _seen(changes: Iterable[ObjectChange], before: Built, after: Built) -> Itera
     for change in changes:
         if not (change.application in unseen.get(change.on, ()) and "/upstream/" in change.file):
             yield change
+
+
+def _by_kind(built: Built) -> dict[str, list[Manifest]]:
+    found: dict[str, list[Manifest]] = {}
+    for one in built.objects:
+        found.setdefault(f"{one.group}/{one.kind}", []).append(one.manifest)
+    return found
 
 
 def _build(side: Side, name: str, some: Collection[str] | None) -> Built:

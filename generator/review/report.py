@@ -11,10 +11,12 @@ from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange
 from generator.model.finding import dotted, full_name
 from generator.review.approvals import Approval, approvals
 from generator.review.compare import ClusterChanges, compare
+from generator.review.definitions import definitions
 from generator.review.general import RULES as GENERAL
 from generator.review.judging import JudgedChange, judge
 from generator.review.kinds import RULES
 from generator.review.sides import Sides
+from generator.review.transitions import transition_rules
 from generator.review.values import masked
 
 BOOTSTRAP = (*changes.RULES, *node_changes.RULES, *version_changes.RULES)
@@ -56,11 +58,10 @@ def rules() -> tuple[ChangeRule, ...]:
 
 def report(sides: Sides, allowed: Iterable[str]) -> Report:
     """Compare both sides and say what the change means. Raises UsageError."""
-    every = rules()
-    clusters = tuple(
-        ClusterReport(found, tuple(judge(found.changes, every)))
-        for found in compare(sides.old, sides.new, _really_differing(sides), sides.clusters)
-    )
+    compared = compare(sides.old, sides.new, _really_differing(sides), sides.clusters)
+    changes = [change for one in compared for change in one.changes]
+    every = (*rules(), *transition_rules(definitions(sides.old, sides.new, changes)))
+    clusters = tuple(ClusterReport(one, tuple(judge(one.changes, every, one.beside))) for one in compared)
     given = approvals(allowed, sides.messages)
     needed = [text for one in clusters for text in _needed(one)]
     granted = {one.text for one in given}
