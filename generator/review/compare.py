@@ -28,8 +28,8 @@ _LEADING_OUT = re.compile(r"(?:\.\./)+[\w@:.+/-]*")
 
 class ClusterChanges(Struct, frozen=True, kw_only=True):
     """What differs on one cluster. `waves` are those of Applications, on the new side where they are on both. `unseen`
-    names Applications of which something is not vendored: nobody can tell what of them differs. `findings` tell what
-    could not be built, on either side. `beside` is all that was built.
+    names Applications of which something is not vendored: versions and values of charts are all that is compared of it.
+    `findings` tell what could not be built, on either side. `beside` is all that was built.
     """
 
     cluster: str
