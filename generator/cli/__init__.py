@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BUG = 70
 VERBS = {
     "check": "Check cluster files and report everything that is wrong with them.",
+    "commit": "Render, check and commit a change, with a message that says what it does; push it.",
     "completion": "Print the completion script for a shell.",
     "diff": "Tell what a change does to the running clusters.",
     "doctor": "Tell what gen needs on this machine and in this repository, and what is missing.",
@@ -31,6 +32,7 @@ VERBS = {
     "node": "Add, remove, replace or change nodes in a cluster file, line by line.",
     "pool": "Add a pool and its nodes to a cluster file, line by line.",
     "render": "Write the repository that Argo CD syncs from the cluster files.",
+    "report": "Show a cluster as it is: racks, switches, storage, quotas, waves, images.",
     "schema": "Print the JSON Schema of the cluster file.",
     "vendor": "Inflate charts and upstream manifests into the repository, with digests locked.",
 }

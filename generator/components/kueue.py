@@ -15,6 +15,7 @@ from generator.components.common import (
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Version, Versions
 from generator.components.jobs import JOB, SERVICES, Jobs
+from generator.components.kueue_changes import CHANGES
 from generator.components.operated import OWN, Api, Named, Names, OperatedKind
 from generator.components.parts import injected_ca, spread
 from generator.model.change import VERSION, ChangeRule, Effect
@@ -272,6 +273,7 @@ DEFINITION = Definition(
         ("LocalQueue", QUEUE, OWN),
         ("WorkloadPriorityClass", PRIORITY),
     ),
+    changes=CHANGES,
     notes="Decides which job starts, on whose quota, and which one stops for it. Only whole jobs are stopped. An "
     "admitted job that does not start within `scheduling.startMinutes` gives its quota back.",
 )

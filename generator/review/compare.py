@@ -79,9 +79,8 @@ def _called_otherwise(old: Side, new: Side, before: set[str], after: set[str]) -
 def _whole(old: Side, new: Side, name: str) -> ClusterChanges:
     """Return the one row of a cluster that came or went."""
     on, side = ("added", new) if new.below(f"clusters/{name}/argocd") else ("removed", old)
-    return ClusterChanges(
-        cluster=name, changes=(_cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())}),)
-    )
+    change = _cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())})
+    return ClusterChanges(cluster=name, changes=(change,))
 
 
 def _cluster_change(on: Any, name: str, known: dict[str, Any], to: str = "") -> ObjectChange:

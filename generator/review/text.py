@@ -74,6 +74,8 @@ def brief(found: list[ClusterReport]) -> Iterator[str]:
 def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
     yield ""
     yield f"{one.found.cluster}: {objects(one)}"
+    if differing := [row.text for row in one.capacity if row.old != row.new]:
+        yield f"  capacity: {'; '.join(differing)}"
     head = list(_meant(its, paint))
     yield from head
     if one.found.unseen:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from made_sides import side
+import yaml
+from sides import side
 
 from generator.model.change import ABSENT
 from generator.review.charts import chart_changes
@@ -13,9 +14,9 @@ from generator.review.standing import Standing
 CHART = {"name": "cilium", "repo": "https://a", "version": "1.20.0", "releaseName": "net", "namespace": "kube-system"}
 
 
-def standing(files: Mapping[str, Any]) -> Standing:
+def standing(files: Mapping[str, Any], name: str = "one") -> Standing:
     """Return a cluster with these Applications' files."""
-    return Standing(side(files), "one")
+    return Standing(side({path: yaml.safe_dump(one) for path, one in files.items()}), name)
 
 
 def unvendored(values: Mapping[str, Any], **chart: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from generator.components.definition import Definition, Version, Versions
 from generator.components.operated import Made, OperatedKind
 from generator.components.parts import deployment
 from generator.components.static import read_text
+from generator.components.volcano.changes import CHANGES
 from generator.model.change import VERSION, ChangeRule, Effect
 from generator.model.cluster import Cluster
 from generator.model.versions import goes_to_another_minor, of
@@ -158,6 +159,7 @@ DEFINITION = Definition(
     brings=(Made("Queue", "default"),),
     # Volcano's own Job: Kubernetes' has neither.
     kinds=(OperatedKind(kind="Job", names=(("Queue", "spec.queue"), ("PriorityClass", "spec.priorityClassName"))),),
+    changes=CHANGES,
     notes="Places gangs and does nothing else. Its own queues, preemption and jobs are off: each would be a second "
     "queue beside Kueue's, in which a stopped job keeps its place and the next one waits for ever.",
 )

@@ -6,6 +6,7 @@ from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Tier
 from generator.components.definition import ALL_NODES, Definition
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
+from generator.components.zabbix.changes import CHANGES
 from generator.components.zabbix.names import AGENTS, NAMESPACE
 from generator.components.zabbix.versions import JUMPS, VERSIONS
 from generator.model.cluster import Cluster
@@ -39,4 +40,5 @@ DEFINITION = Definition(
     own_kinds=CLUSTER_ROLES,
     hosts=hosts,
     daemons_on=ALL_NODES,
+    changes=CHANGES,
 )

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from made_sides import side
+import yaml
+from sides import side
 
 from generator.model.change import ABSENT, ObjectChange
 from generator.review.bootstrap import bootstrap_changes
@@ -17,7 +18,8 @@ KUBELET = "etc/kubernetes/patches/kubeletconfiguration0+merge.yaml"
 
 def standing(files: Mapping[str, Any]) -> Standing:
     """Return a cluster whose folder bootstrap holds these files."""
-    return Standing(side({f"clusters/one/bootstrap/{path}": one for path, one in files.items()}), "one")
+    texts = {path: one if isinstance(one, str) else yaml.safe_dump(one) for path, one in files.items()}
+    return Standing(side({f"clusters/one/bootstrap/{path}": text for path, text in texts.items()}), "one")
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[ObjectChange]:
