@@ -23,6 +23,7 @@ from generator.review.component_versions import version_changes
 from generator.review.standing import BOOTSTRAP, Standing
 
 WAVE = "argocd.argoproj.io/sync-wave"
+_VENDORED = re.compile(r"^overlays/[^/]+/[^/]+/upstream/|^base/[^/]+/[^/]+/crds/")
 _LEADING_OUT = re.compile(r"(?:\.\./)+[\w@:.+/-]*")
 
 
@@ -175,7 +176,7 @@ def _seen(changes: Iterable[ObjectChange], before: Built, after: Built) -> Itera
     """Yield the changes, but for objects of upstream that only one side has vendored: they did not come or go."""
     unseen = {"added": {*before.unvendored}, "removed": {*after.unvendored}}
     for change in changes:
-        if not (change.application in unseen.get(change.on, ()) and "/upstream/" in change.file):
+        if change.application not in unseen.get(change.on, ()) or not _VENDORED.search(change.file):
             yield change
 
 
