@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from generator.checks.ports import free_numbers
+from generator.checks.ports import FreePorts
 from generator.components.queues import flavors, remainder
 from generator.model.capacity import ceph_usable, objects_usable
 from generator.model.cluster import Cluster
@@ -94,7 +94,7 @@ def _ports(cluster: Cluster) -> Amounts:
     used = sum(len(machine.fabric) for machine in cluster.machines)
     return {
         "InfiniBand ports in use": used,
-        "InfiniBand ports free": sum(map(len, free_numbers(cluster).values())),
+        "InfiniBand ports free": sum(FreePorts(cluster).rooms().values()),
     }
 
 
