@@ -61,7 +61,7 @@ def _cluster(one: ClusterReport, its: list[Row]) -> Html:
     parts: list[Part] = [tag("div", [_meaning(meaning, mine) for meaning, mine in meant(its).values()], class_="cards")]
     if one.found.unseen:
         names = ", ".join(one.found.unseen)
-        parts.append(tag("p", f"Not seen: {names}: not vendored, so nobody can tell what of them differs."))
+        parts.append(tag("p", f"Not seen: {names}: not vendored, only values of charts are compared."))
     parts += [tag("p", "Not built: ", tag("code", each.file), f": {each.message}") for each in one.found.findings]
     steps = _steps(its)
     if steps:
