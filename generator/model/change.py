@@ -92,6 +92,10 @@ class ObjectChange(Struct, frozen=True, kw_only=True):
 On: TypeAlias = Literal["added", "removed", "changed", "moved", "renamed"]
 FILE = "file"
 """A file of bootstrap that says no kind: its fields are lines that differ, each with the steps of the file's path."""
+NODE_LABELS = "bootstrap/labels"
+"""The list of the labels and taints of nodes that have joined: each by the nodes on which it differs alike."""
+SECRETS = "bootstrap/secrets"
+"""The list of the Secrets that must exist, by namespace and name."""
 NODE = "gen/Node"
 """Nodes of one pool that come or go; `old` or `new` is what kubeadm reads to make the first of them a node."""
 CLUSTER = "gen/Cluster"
@@ -126,8 +130,10 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
     written in brackets, as `metadata.annotations[argocd.argoproj.io/sync-options]`, an item of a list likewise. `but`
     are fields that are not meant. Of several rules that match a field the most specific counts; with equal ones the
     loudest. `when` looks closer, at the change of the object and of the field: the rule counts where it returns
-    something true; `beside` as well, at what else there is. With `settles` no other rule is asked where it counts.
-    What is said of `removed` holds for what moved or was renamed too, unless a rule speaks of that itself.
+    something true; `beside` as well, at what else there is. What a component says of its objects counts before what
+    their kind says, but for what is refused. With `settles` 1 no other rule of a kind is asked where this one counts,
+    with 2 none at all. What is said of `removed` holds for what moved or was renamed too, unless a rule speaks of that
+    itself.
     `armed`: nothing happens now; the effect comes with a later deletion, restart or drain.
     `reason` says what happens and why, `instead` the gentle way, `link` where that is written; `words` are what stands
     in braces in the first two.
@@ -145,8 +151,10 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
     armed: bool = False
     when: Callable[[ObjectChange, FieldChange], object] | None = None
     beside: Callable[[ObjectChange, FieldChange, Beside], object] | None = None
-    settles: bool = False
+    settles: int = 0
     words: Callable[[ObjectChange, FieldChange], Mapping[str, str]] | None = None
+    by: str = ""
+    """The component that says so, filled in for it: it knows its objects better than their kinds do."""
 
     def said_of(self, change: ObjectChange, field: FieldChange) -> "ChangeRule":
         """Return the rule as it speaks of this very change."""
@@ -175,10 +183,21 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
             return None
         looks = (self.when is not None) + (self.beside is not None)
         own = 4 * (ANY not in self.kinds) + 2 * min(looks, 1)
-        return 1000 * self.settles + 10 * max(lengths) + own + (self.on == change.on)
+        return 1000 * min(self.settles, 1) + 10 * max(lengths) + own + (self.on == change.on)
 
 
 ANY = "*"
+
+
+def named(*names: str) -> Callable[[ObjectChange, FieldChange], bool]:
+    """Return a closer look that lets only objects of these names count."""
+    return lambda change, _field: change.name in names
+
+
+def lower(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a number, or a text of digits, comes down."""
+    old, new = (int(value) if str(value).isdigit() else None for value in (field.old, field.new))
+    return old is not None and new is not None and new < old
 
 
 def reaches(pattern: str, path: Steps) -> int | None:

@@ -47,17 +47,18 @@ def compare(old: Side, new: Side, paths: Collection[str], clusters: Collection[s
     """
     folders = {*_own(paths), *_sharing(old, paths), *_sharing(new, paths)}
     names = {path.split("/")[1] for path in (*folders, *paths) if path.split("/")[0] in {"clusters", "overlays"}}
-    wanted = sorted(name for name in names if not clusters or name in clusters)
     for side in (old, new):
-        side.gather(*(f"{top}/{name}" for name in wanted for top in ("clusters", "overlays")), "base", "workflows")
+        side.gather(*(f"{top}/{name}" for name in names for top in ("clusters", "overlays")), "base", "workflows")
     before, after = ({name for name in names if side.below(f"clusters/{name}/argocd")} for side in (old, new))
     called = _called_otherwise(old, new, before, after)
     found: list[ClusterChanges] = []
-    for name in wanted:
+    for name in sorted(names - {*called.values()}):
         former = called.get(name, name)
+        if clusters and name not in clusters and former not in clusters:
+            continue
         if (name in after) != (former in before):
             found.append(_whole(old, new, name))
-        elif name not in called.values() and (former != name or _differs(name, paths, folders)):
+        elif former != name or _differs(name, paths, folders):
             found.append(_cluster(Standing(old, former), Standing(new, name), folders))
     return found
 
@@ -78,9 +79,8 @@ def _called_otherwise(old: Side, new: Side, before: set[str], after: set[str]) -
 def _whole(old: Side, new: Side, name: str) -> ClusterChanges:
     """Return the one row of a cluster that came or went."""
     on, side = ("added", new) if new.below(f"clusters/{name}/argocd") else ("removed", old)
-    return ClusterChanges(
-        cluster=name, changes=(_cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())}),)
-    )
+    change = _cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())})
+    return ClusterChanges(cluster=name, changes=(change,))
 
 
 def _cluster_change(on: Any, name: str, known: dict[str, Any], to: str = "") -> ObjectChange:

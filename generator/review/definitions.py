@@ -21,11 +21,8 @@ def definitions(old: Side, new: Side, changes: Collection[ObjectChange]) -> list
     if not wanted:
         return []
     groups = {group for group, _ in wanted}
-    folders = {
-        "base",
-        *("/".join(path.split("/")[:2]) for one in changes if (path := one.file).startswith("overlays/")),
-    }
-    files = [(side, path) for side in (old, new) for folder in sorted(folders) for path in side.below(folder)]
+    mine = {"/".join(one.file.split("/")[:2]) for one in changes if one.file.startswith("overlays/")}
+    files = [(side, path) for side in (old, new) for folder in ("base", *sorted(mine)) for path in side.below(folder)]
     found = (each for side, path in files if _may_define(path, groups) for each in _in(side.read(path), wanted))
     return list({str(one["metadata"]["name"]): one for one in found}.values())
 

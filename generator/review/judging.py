@@ -61,14 +61,25 @@ def _rule(change: ObjectChange, field: FieldChange, rules: Sequence[ChangeRule],
     settling = [rule for rule in rules if rule.settles and rule.specificity(change, field, beside) is not None]
     # What is settled of a whole section is not asked of its parts.
     for one in (field,) if settling else _parts(field):
-        fits = [
-            (fit, rule.effect.loudness, rule)
-            for rule in rules
-            if (fit := rule.specificity(change, one, beside)) is not None
-        ]
-        fit, loudness, rule = max(fits, key=lambda fit: fit[:2]) if fits else (0, _unknown(change).loudness, None)
+        fits = [(fit, rule) for rule in rules if (fit := rule.specificity(change, one, beside)) is not None]
+        fit, rule = _closest(fits)
+        loudness = (rule.effect if rule else _unknown(change)).loudness
         found.append((loudness, not (rule and rule.settles), fit, rule))
     return max(found, key=lambda each: each[:3])[3]
+
+
+def _closest(fits: Sequence[tuple[int, ChangeRule]]) -> tuple[int, ChangeRule | None]:
+    """Return the rule that counts, and how closely it fits: the most specific one, of equal ones the loudest. What a
+    component says counts before what the kind of its objects says, but for what is settled or refused.
+    """
+    general, own = (
+        max(some, key=lambda fit: (fit[0], fit[1].effect.loudness), default=(0, None))
+        for some in ([fit for fit in fits if not fit[1].by], [fit for fit in fits if fit[1].by])
+    )
+    if own[1] is None or general[1] is None:
+        return own if general[1] is None else general
+    refused = general[1].effect is Effect.IMPOSSIBLE and own[1].effect.loudness < Effect.IMPOSSIBLE.loudness
+    return general if refused or general[1].settles > 1 else own
 
 
 def _parts(field: FieldChange) -> Iterator[FieldChange]:

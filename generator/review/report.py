@@ -1,12 +1,13 @@
 """Everything that is said of a change: by cluster, the loudest first."""
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.components import CATALOGUE
-from generator.components.kubeadm.secret_changes import RULES as SECRETS
+from generator.components.kubeadm import changes, node_changes, secret_changes, version_changes
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange
 from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import dotted, full_name
@@ -15,6 +16,7 @@ from generator.review.approvals import Approval, approvals
 from generator.review.capacity import CapacityRow, capacity
 from generator.review.compare import ClusterChanges, compare
 from generator.review.definitions import definitions
+from generator.review.general import RULES as GENERAL
 from generator.review.judging import JudgedChange, judge
 from generator.review.kinds import RULES
 from generator.review.sides import Sides
@@ -22,6 +24,8 @@ from generator.review.transitions import transition_rules
 from generator.review.values import masked
 from generator.spec.decode import decode
 from generator.spec.reader import read
+
+BOOTSTRAP = (*changes.RULES, *node_changes.RULES, *secret_changes.RULES, *version_changes.RULES)
 
 
 class ClusterReport(Struct, frozen=True):
@@ -54,9 +58,11 @@ class Report(Struct, frozen=True, kw_only=True):
         }
 
 
+@cache
 def rules() -> tuple[ChangeRule, ...]:
-    """Return every rule there is: of Kubernetes' kinds, of components, and of Secrets that people make."""
-    return (*RULES, *SECRETS, *(rule for one in CATALOGUE.values() for rule in one.changes))
+    """Return every rule there is: of Kubernetes' kinds, of bootstrap, and of components."""
+    own = ((one.name, rule) for one in CATALOGUE.values() for rule in (*one.changes, *one.jumps))
+    return (*RULES, *GENERAL, *BOOTSTRAP, *(structs.replace(rule, by=name) for name, rule in own))
 
 
 def report(sides: Sides, allowed: Iterable[str]) -> Report:

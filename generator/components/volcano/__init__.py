@@ -9,7 +9,9 @@ from generator.components.operated import Made, OperatedKind
 from generator.components.parts import deployment
 from generator.components.static import read_text
 from generator.components.volcano.changes import CHANGES
+from generator.model.change import VERSION, ChangeRule, Effect
 from generator.model.cluster import Cluster
+from generator.model.versions import goes_to_another_minor, of
 
 VERSIONS = Versions(
     "volcano",
@@ -21,6 +23,19 @@ VERSIONS = Versions(
             proven="v1.14.1",
             kubernetes=(28, 35),
         ),
+    ),
+)
+
+JUMPS = (
+    ChangeRule(
+        code="GEN-CHG-346",
+        kinds=(VERSION,),
+        paths=("version",),
+        effect=Effect.UNKNOWN,
+        reason="after such moves jobs and PodGroups that the older version had made have waited for ever",
+        instead="no pending jobs when it moves: hold the queues first, and let what runs end",
+        link="https://github.com/volcano-sh/volcano/issues/2962",
+        when=of("volcano", goes_to_another_minor),
     ),
 )
 
@@ -138,6 +153,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     versions=VERSIONS,
+    jumps=JUMPS,
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     brings=(Made("Queue", "default"),),

@@ -109,7 +109,7 @@ CONFIGURATION = (
         instead="make one of a new name, and have pods name it",
         link=CORE,
         when=is_fixed,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-101",
@@ -154,7 +154,7 @@ CONFIGURATION = (
         effect=Effect.ROLLING,
         reason="what reads it changes with it, so its pods are replaced and read the new",
         beside=restarted_with_it,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-106",

@@ -96,7 +96,7 @@ DEFINITIONS = (
         "objects can be read in the others",
         link=VERSIONING,
         when=goes,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-149",
@@ -107,7 +107,7 @@ DEFINITIONS = (
         instead="store in another version, write all objects anew, and take it from `status.storedVersions` first",
         link=f"{VERSIONING}/#upgrade-existing-objects-to-a-new-stored-version",
         when=drops_stored,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-150",
@@ -117,7 +117,7 @@ DEFINITIONS = (
         reason="what objects have in this field is gone from every read, and from what is stored when they are written",
         link="https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning",
         when=drops_field,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-151",
@@ -136,7 +136,7 @@ DEFINITIONS = (
         effect=Effect.NONE,
         reason="objects may be written in it from now on",
         when=comes,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-152",

@@ -45,7 +45,7 @@ GENERAL = (
         instead="`kubectl delete` it, if it is to go",
         link="https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/#no-prune-resources",
         when=is_protected,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-004",
@@ -54,7 +54,7 @@ GENERAL = (
         reason="the API server fills in the same where nothing is written",
         link=f"{SOURCE}/core/v1/defaults.go",
         when=changes_nothing,
-        settles=True,
+        settles=2,
     ),
     ChangeRule(
         code="GEN-CHG-005",
@@ -63,7 +63,7 @@ GENERAL = (
         reason="Argo CD deletes it and makes it again (`Force=true,Replace=true`), and what belongs to it goes with it",
         link="https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/#replace-resource-instead-of-applying-changes",
         when=is_made_anew,
-        settles=True,
+        settles=2,
     ),
     ChangeRule(
         code="GEN-CHG-006",

@@ -50,7 +50,7 @@ JOBS = (
         reason="it is a hook: Argo CD deletes it and makes it again with each sync anyway",
         link="https://argo-cd.readthedocs.io/en/stable/user-guide/sync-waves/",
         when=is_hook,
-        settles=True,
+        settles=2,
     ),
     ChangeRule(
         code="GEN-CHG-051",
@@ -78,7 +78,7 @@ JOBS = (
         reason="it is taken only while the Job is suspended and has never started, as one that waits in a queue",
         link=UPDATES,
         when=was_suspended,
-        settles=True,
+        settles=2,
     ),
     ChangeRule(
         code="GEN-CHG-053",

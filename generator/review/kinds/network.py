@@ -178,7 +178,7 @@ NETWORK = (
         reason="no pod has these labels: nothing answers any more",
         instead="labels of the pods' template",
         beside=selects_nothing,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-068",
@@ -195,7 +195,7 @@ NETWORK = (
         effect=Effect.NONE,
         reason="the ports that were there stay as they are",
         when=lambda change, field: only_added(change, field) or only_named(change, field),
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-070",
@@ -251,7 +251,7 @@ NETWORK = (
         effect=Effect.NONE,
         reason="it comes beside what is there",
         when=keeps_items,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-077",

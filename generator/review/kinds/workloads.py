@@ -158,7 +158,7 @@ WORKLOADS = (
         effect=Effect.NONE,
         reason="no pod of it runs",
         when=none_runs,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-017",
@@ -183,7 +183,7 @@ WORKLOADS = (
         effect=Effect.OUTAGE,
         reason="no pod of it is left",
         when=to_none,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-020",
@@ -194,7 +194,7 @@ WORKLOADS = (
         instead="set `whenScaled: Retain` in a commit before",
         link="https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention",
         when=loses_claims,
-        settles=True,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-021",
@@ -277,6 +277,6 @@ WORKLOADS = (
         reason="it is one of the few fields of a pod that may change so",
         link=f"{SOURCE}/core/validation/validation.go",
         when=may_change,
-        settles=True,
+        settles=1,
     ),
 )

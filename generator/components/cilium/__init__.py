@@ -1,5 +1,6 @@
 """Cilium: the pod network, service load balancing without kube-proxy, network policies and, if wanted, Ingress."""
 
+from generator.components.cilium.changes import CHANGES, JUMPS
 from generator.components.common import CLUSTER_ROLES, UNWATCHED, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import ALL_NODES, Definition, Version, Versions
@@ -212,12 +213,14 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.networks.cni == "cilium",
     absence="cni is calico",
     versions=VERSIONS,
+    jumps=JUMPS,
     namespaces=(NAMESPACE, SECRETS_NAMESPACE),
     chart_kinds=(*CLUSTER_ROLES, INGRESSES),
     # facts: network-gpu, Cilium.
     apis=(Api(group="cilium.io", by_operator=True),),
     brings=(Made("IngressClass", INGRESS_CLASS),),
     daemons_on=ALL_NODES,
+    changes=CHANGES,
     notes="Replaces kube-proxy; traffic between nodes is tunnelled (VXLAN). It binds to the interfaces of the node "
     "and storage networks by name, because it does not work on IP over InfiniBand. On one flat network native "
     "routing saves the tunnel: set `routingMode: native`, `autoDirectNodeRoutes: true` and "
