@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BUG = 70
 VERBS = {
     "check": "Check cluster files and report everything that is wrong with them.",
+    "commit": "Render, check and commit a change, with a message that says what it does; push it.",
     "completion": "Print the completion script for a shell.",
     "diff": "Tell what a change does to the running clusters.",
     "doctor": "Tell what gen needs on this machine and in this repository, and what is missing.",

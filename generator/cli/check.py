@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from generator.cli.options import CLUSTER, ROOT, SINCE, narrowed, root_of
-from generator.cli.output import OUTPUT, show_findings, summary
+from generator.cli.output import REPORTED, show_findings, summary
 from generator.cli.terminal import say
 from generator.errors import UsageError
 from generator.model.cluster import Waiver
@@ -20,7 +20,7 @@ _FOLDER = click.Path(path_type=Path, allow_dash=True)
 @click.command("check")
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=_FOLDER)
 @CLUSTER
-@OUTPUT
+@REPORTED
 @ROOT
 @SINCE
 @click.option("--strict", is_flag=True, help="Let warnings fail as errors do.")

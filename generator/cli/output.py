@@ -21,6 +21,13 @@ OUTPUT = click.option(
     show_default=True,
     help="How findings are printed.",
 )
+REPORTED = click.option(
+    "--output",
+    type=click.Choice(["text", "json", "github", "gitlab"]),
+    default="text",
+    show_default=True,
+    help="How findings are printed; gitlab: as a code quality report.",
+)
 MOST = 1000
 """Findings that are printed; beyond that only JSON has them."""
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
@@ -31,6 +38,10 @@ def show_findings(loaded: Sequence[Loaded], output: str) -> None:
     found = located(loaded)
     if output == "json":
         say_json({"findings": [data(one) for one in found]})
+    elif output == "gitlab":
+        from generator.cli.gitlab import entries, show_report  # noqa: PLC0415 - only when it is asked for
+
+        show_report(entries(found))
     else:
         show(found, output)
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from generator.cli.options import CLUSTER, ROOT, SINCE, after_writing, discarded, narrowed, root_of
-from generator.cli.output import OUTPUT, show_findings, summary, without_accepted
+from generator.cli.output import REPORTED, located, show_findings, summary, without_accepted
 from generator.cli.terminal import annotate, bold, say, say_json
 from generator.errors import UsageError
+from generator.model.finding import Severity
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.hand_edits import refusals
@@ -26,7 +27,7 @@ LISTED = 20
 
 @click.command("render")
 @CLUSTER
-@OUTPUT
+@REPORTED
 @ROOT
 @SINCE
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit code 1 when something would change.")
@@ -76,11 +77,11 @@ def command(  # noqa: PLR0913 - the verb's options
         raise
     written = not (dry_run or only_check)
     told = [] if outcome.refused or only_check else _consequences(root, outcome)
-    show = {"json": _show_json, "github": _show_github, "text": _show}[output]
+    show = {"json": _show_json, "github": _show_github, "gitlab": _show_gitlab, "text": _show}[output]
     show([*map(without_accepted, loaded)], outcome, written=written, seconds=perf_counter() - begun)
     if output == "text":
         _tell(told)
-    if written and outcome.plan.changes and not outcome.refused and output != "json":
+    if written and outcome.plan.changes and not outcome.refused and output not in {"json", "gitlab"}:
         say(after_writing(root, outcome.plan.changes))
     return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
 
@@ -164,15 +165,36 @@ def _show_github(loaded: list[Loaded], outcome: Outcome, *, written: bool, secon
         annotate("error", text, file=change.path)
     for edit in outcome.edits:
         annotate("error", "edited by hand: gen would overwrite it", file=edit.path, line=edit.line)
+    for place, text in _unvendored(outcome):
+        annotate("error", text, file=place)
+    for note in outcome.notes:
+        annotate("notice", note)
+    say(_summary(outcome, written=written, seconds=seconds))
+
+
+def _unvendored(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """Yield the files of vendored components that are not as they should be, and what to do."""
     wrong = [(name, "stale: inflated from other inputs") for name in outcome.stale]
     wrong += [(name, "not as `gen vendor` wrote it") for name in outcome.damaged]
     for name, what in wrong:
         cluster, component = name.split("/")
         place = f"overlays/{cluster}/{component}/upstream/inputs.yaml"
-        annotate("error", f"{what}; run `gen vendor` and commit what it writes", file=place)
+        yield place, f"{what}; run `gen vendor` and commit what it writes"
+
+
+def _show_gitlab(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
+    from generator.cli.gitlab import Entry, entries, show_report  # noqa: PLC0415 - only when it is asked for
+
+    stale = [] if written else outcome.plan.changes
+    told = [(change.path, f"stale ({change.kind}): run `gen render` and commit what it writes") for change in stale]
+    told += _unvendored(outcome)
+    wrong = [Entry("stale", text, Severity.ERROR, path) for path, text in told]
+    by_hand = "edited by hand: gen would overwrite it"
+    wrong += [Entry("edited-by-hand", by_hand, Severity.ERROR, edit.path, edit.line) for edit in outcome.edits]
+    show_report([*entries(located(loaded)), *wrong])
     for note in outcome.notes:
-        annotate("notice", note)
-    say(_summary(outcome, written=written, seconds=seconds))
+        say(f"note: {note}", err=True)
+    say(_summary(outcome, written=written, seconds=seconds), err=True)
 
 
 def _counted(outcome: Outcome) -> dict[tuple[str, ...], Counter[str]]:

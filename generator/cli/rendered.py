@@ -156,4 +156,13 @@ def _waived(waiver: Waiver, number: int) -> str:
     return f"{number} waived until {waiver.expires} by {waiver.owner}: {waiver.code}, {waiver.reason}"
 
 
-_SHOW = {"text": _show_text, "github": _show_github, "json": _show_json}
+def _show_gitlab(found: list[Located], judged: list[Judged]) -> None:
+    from generator.cli.gitlab import entries, show_report  # noqa: PLC0415 - only when it is asked for
+
+    show_report(entries(found))
+    for one in judged:
+        for text in one.unjudged:
+            say(f"{one.name}: not judged: {text}", err=True)
+
+
+_SHOW = {"text": _show_text, "github": _show_github, "json": _show_json, "gitlab": _show_gitlab}

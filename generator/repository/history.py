@@ -33,7 +33,7 @@ class History:
 
     def __init__(self, place: GitFolder) -> None:
         self._place = place
-        self._repo = _open(place)
+        self._repo = open_repository(place)
         try:
             self.head = self._head()
         except BaseException:
@@ -191,7 +191,8 @@ class Snapshot:
         return self._history.files(self.commit, folder)
 
 
-def _open(place: GitFolder) -> "Repo":
+def open_repository(place: GitFolder) -> "Repo":
+    """Open a repository. Raises UsageError where there is no Git, or nothing that it can read."""
     try:
         from git import Repo  # noqa: PLC0415 - slow to import
         from git.exc import InvalidGitRepositoryError  # noqa: PLC0415

@@ -8,7 +8,7 @@ from generator.model.plural import plural
 from generator.model.quantity import Quantity
 from generator.review.markup import EMPTY, Html, Part, tag
 from generator.review.page import page, section, table
-from generator.review.pictures.bars import Bar, bar
+from generator.review.pictures.bars import Bar, bar, parts
 from generator.review.pictures.leaves import leaf
 from generator.review.pictures.racks import kind, rack
 from generator.review.pictures.waves import Step, waves
@@ -108,8 +108,8 @@ def _storage(found: State) -> Html:
 
 
 def _store(one: Store) -> Html:
-    parts = tuple((room.name.rpartition(" ")[2], room.taken) for room in one.rooms if room.taken)
-    return bar(Bar(name=one.name, caption=f"{room_of(one)} ({one.about})", whole=one.fillable, parts=parts))
+    taken = tuple((room.name.rpartition(" ")[2], room.taken) for room in one.rooms if room.taken)
+    return bar(Bar(name=one.name, caption=f"{room_of(one)} ({one.about})", whole=one.fillable, parts=taken))
 
 
 def room_of(one: Store) -> str:
@@ -131,19 +131,18 @@ def _quotas(found: State) -> Html:
         for one in found.shared
         for team in one.teams
     ]
-    return section("Quotas of teams", _figures(map(_bar, found.shared)), table(heads, rows))
+    return section("Quotas of teams", _figures(bar(_quota(one)) for one in found.shared), table(heads, rows))
 
 
-def _bar(one: Shared) -> Html:
+def _quota(one: Shared) -> Bar:
+    owners = tuple((team.team, team.amount) for team in one.teams)
     caption = f"{one.capacity} {one.what}, {one.free} of them nobody's own"
-    return bar(
-        Bar(
-            name=one.pool,
-            caption=caption,
-            whole=one.capacity,
-            parts=tuple((team.team, team.amount) for team in one.teams),
-        )
-    )
+    return Bar(name=one.pool, caption=caption, whole=one.capacity, parts=owners)
+
+
+def quota_bar(one: Shared) -> Html:
+    """Draw how much of a pool each team owns."""
+    return parts(_quota(one))
 
 
 def borrows(team: Owned) -> str:
@@ -157,16 +156,20 @@ def lends(team: Owned) -> str:
 
 
 def _order(found: State) -> Html:
-    steps = [Step(name=name, wave=wave, note=f"wave {wave}") for name, wave in found.waves.items()]
-    picture = waves(steps, found.needs, f"{found.cluster.name}: what is installed, wave by wave")
     heads = ("wave", "component", "version", "waits for", "what it is")
     ordered = sorted(found.components, key=lambda one: (found.waves[one.name], one.name))
     rows: list[tuple[Part, ...]] = [
         (str(found.waves[one.name]), one.name, one.version, ", ".join(found.needs[one.name]), one.summary)
         for one in ordered
     ]
-    drawn = tag("figure", picture, class_="tall")
+    drawn = tag("figure", waves_of(found), class_="tall")
     return section("Waves", tag("div", drawn, tag("div", table(heads, rows)), class_="two"))
+
+
+def waves_of(found: State) -> Html:
+    """Draw what is installed, wave by wave."""
+    steps = [Step(name=name, wave=wave, note=f"wave {wave}") for name, wave in found.waves.items()]
+    return waves(steps, found.needs, f"{found.cluster.name}: what is installed, wave by wave")
 
 
 def _secrets(found: State) -> Html:

@@ -3,17 +3,17 @@
 import ssl
 from base64 import b64encode
 from pathlib import Path
-from urllib.request import HTTPSHandler, OpenerDirector, build_opener, getproxies, proxy_bypass
+from urllib.request import BaseHandler, HTTPSHandler, OpenerDirector, build_opener, getproxies, proxy_bypass
 
 
-def opener(ca: Path | str | None) -> OpenerDirector:
-    """Return what sends requests; a site's own CA is trusted beside those of the system. Raises OSError for a file that
-    holds no certificates.
+def opener(ca: Path | str | None, *more: BaseHandler) -> OpenerDirector:
+    """Return what sends requests; a site's own CA is trusted beside those of the system; `more` handles answers in
+    another way. Raises OSError for a file that holds no certificates.
     """
     context = ssl.create_default_context()
     if ca:
         context.load_verify_locations(ca)
-    return build_opener(HTTPSHandler(context=context))
+    return build_opener(HTTPSHandler(context=context), *more)
 
 
 def basic(user: str, password: str) -> str:

@@ -5,6 +5,7 @@ vendored; `versions`, of Kubernetes and of components; `bootstrap`, files for no
 """
 
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ LABELS = "clusters/one/bootstrap/nodes/labels.list"
 
 def objects(given: Any) -> list[Object]:
     """Return the objects of one side: one manifest, a list of them, or nothing."""
-    listed = given if isinstance(given, list) else [given] if given else []
+    listed = deepcopy(given if isinstance(given, list) else [given] if given else [])
     return [Object(one, one.pop("application", "some"), "some.yaml") for one in listed]
 
 

@@ -13,7 +13,7 @@ STATEFUL = """\
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {{name: web, namespace: shop}}
-spec: {{serviceName: {name}, template: {{spec: {{containers: [{{name: web, image: "web:{tag}"}}]}}}}}}
+spec: {{replicas: 3, serviceName: {name}, template: {{spec: {{containers: [{{name: web, image: "web:{tag}"}}]}}}}}}
 """
 
 

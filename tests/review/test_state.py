@@ -109,6 +109,11 @@ def test_waves_are_drawn_from_above_with_a_line_for_each_need() -> None:
     assert drawn.index(">a<") < drawn.index(">b<") < drawn.index(">d<")
 
 
+def test_what_a_whole_wave_needs_is_told_by_its_place() -> None:
+    steps = [Step(name=name, wave=wave) for name, wave in (("a", 1), ("b", 2), ("c", 2), ("d", 3))]
+    assert waves(steps, {"b": ["a"], "c": ["a"], "d": ["a"]}, "waves").count("<path") == 0
+
+
 def test_a_bar_with_more_than_there_is_says_where_the_whole_ends() -> None:
     one = Bar(name="x", caption="y", whole=10, parts=(("a", 8), ("b", 8)))
     assert "all there is" in bar(one)

@@ -23,6 +23,12 @@ class Bar(Struct, frozen=True, kw_only=True):
 
 
 def bar(one: Bar) -> Html:
+    """Return one bar in words and as a picture."""
+    caption = tag("figcaption", tag("strong", one.name), f" {one.caption}")
+    return tag("figure", caption, parts(one), class_="bar")
+
+
+def parts(one: Bar) -> Html:
     """Draw one bar."""
     total = max(one.whole, sum(amount for _, amount in one.parts), 1)
     shapes = [box(At(0, 0, WIDTH, _HIGH), "fill-free")]
@@ -35,5 +41,4 @@ def bar(one: Bar) -> Html:
         left += width
     if total > one.whole:
         shapes.append(box(At(WIDTH * one.whole / total - 1, 0, 2, _HIGH), "fill-loss", "all there is"))
-    drawn = picture(WIDTH, _HIGH, f"{one.name}: {one.caption}", shapes)
-    return tag("figure", tag("figcaption", tag("strong", one.name), f" {one.caption}"), drawn, class_="bar")
+    return picture(WIDTH, _HIGH, f"{one.name}: {one.caption}", shapes)

@@ -8,15 +8,19 @@ _ACROSS, _SIDE, _STEP = 20, 14, 17
 
 
 def leaf(one: Leaf) -> Html:
+    """Return one switch in words and as a picture."""
+    return tag("figure", tag("figcaption", tag("strong", one.name), f" {caption(one)}"), ports(one))
+
+
+def ports(one: Leaf) -> Html:
     """Draw the ports of one switch: with a cable, uplinks, free. Which ports the uplinks take nobody has said: they are
     drawn as the last ones.
     """
     idle = [number for number in range(1, one.ports + 1) if number not in one.used]
     uplinks = {*idle[max(0, len(idle) - one.uplinks) :]} if one.uplinks else set()
-    ports = [_port(one, number, number in uplinks) for number in range(1, one.ports + 1)]
+    drawn = [_port(one, number, number in uplinks) for number in range(1, one.ports + 1)]
     height = (one.ports + _ACROSS - 1) // _ACROSS * _STEP
-    drawn = picture(WIDTH, height, f"{one.name}: {len(one.used)} ports used, {one.free} free", ports)
-    return tag("figure", tag("figcaption", tag("strong", one.name), f" {caption(one)}"), drawn)
+    return picture(WIDTH, height, f"{one.name}: {len(one.used)} ports used, {one.free} free", drawn)
 
 
 def caption(one: Leaf) -> str:

@@ -11,13 +11,17 @@ _HIGH = 18
 
 
 def rack(one: Rack) -> Html:
-    """Draw one rack: each node with what it is for."""
-    nodes = [_node(machine, 2 + number * (_HIGH + 2)) for number, machine in enumerate(one.machines)]
-    height = 2 + len(nodes) * (_HIGH + 2)
-    drawn = picture(WIDTH, height, f"{one.name}: {', '.join(machine.name for machine in one.machines)}", nodes)
+    """Return one rack with what is in it, in words and as a picture."""
     gpus = sum(machine.gpus for machine in one.machines)
     counted = plural(len(one.machines), "node") + (f", {plural(gpus, 'GPU')}" if gpus else "")
-    return tag("figure", tag("figcaption", tag("strong", one.name), f" {counted}"), drawn, class_="rack")
+    return tag("figure", tag("figcaption", tag("strong", one.name), f" {counted}"), nodes(one), class_="rack")
+
+
+def nodes(one: Rack) -> Html:
+    """Draw the nodes of a rack, each with what it is for."""
+    drawn = [_node(machine, 2 + number * (_HIGH + 2)) for number, machine in enumerate(one.machines)]
+    names = ", ".join(machine.name for machine in one.machines)
+    return picture(WIDTH, 2 + len(drawn) * (_HIGH + 2), f"{one.name}: {names}", drawn)
 
 
 def kind(machine: Machine) -> str:

@@ -1,0 +1,103 @@
+"""`gen commit`."""
+
+import os
+from pathlib import Path
+
+import click
+
+from generator.cli.options import ROOT, root_of
+from generator.cli.output import show_findings
+from generator.cli.render import vendoring
+from generator.cli.terminal import bold, say
+from generator.model.plural import plural
+from generator.publish.committing import Asked, Result, StoppedError, commit_change
+from generator.publish.linking import Link, link
+from generator.publish.prepare import Prepared
+from generator.repository.hand_edits import refusals, several
+from generator.review.text import lines
+
+APPROVAL = 3
+
+
+@click.command("commit")
+@ROOT
+@click.option("--branch", metavar="NAME", help="The branch to commit on: a new one, or the one that is checked out.")
+@click.option("-m", "--message", "said", metavar="TEXT", default="", help="Your words; the first line is the subject.")
+@click.option(
+    "--allow", metavar="'CODE:OBJECT reason'", multiple=True, help="Approve one effect on one object, and say why."
+)
+@click.option("--push", is_flag=True, help="Push the branch; with a token in the environment open a pull request.")
+def command(directory: Path, branch: str | None, said: str, allow: tuple[str, ...], *, push: bool) -> int:
+    """Render, check and commit a change, with a message that says what it does to the running clusters.
+
+    Commits cluster files, what is generated of them, and custom/ folders; other changed files stay as they are. Without
+    --branch the commit is made on the branch that is checked out; on the main branch a new one is made. What loses data
+    or is refused needs --allow: exit code 3 before anything is written.
+
+    With --push, commits of others are fetched, this one is put on top of them, rendered and checked again.
+    """
+    root = root_of(directory)
+    asked = Asked(branch=branch, allow=allow, said=said, push=push)
+    try:
+        result = commit_change(root, asked, _tell)
+    except StoppedError as error:
+        code = _stopped(error.prepared)
+        say("nothing was pushed: on top of others' commits this is so; your commit stays here as it was", err=True)
+        return code
+    if result.prepared.stopped:
+        return _stopped(result.prepared)
+    _show(result)
+    return _show_link(link(root, result, os.environ)) if result.pushed else 0
+
+
+def _tell(text: str) -> None:
+    say(text, err=True)
+
+
+def _stopped(prepared: Prepared) -> int:
+    show_findings(prepared.loaded, "text")
+    outcome = prepared.outcome
+    for text in (*refusals(outcome.edits), *vendoring(outcome)) if outcome else ():
+        say(text, err=True)
+    found = prepared.report
+    if found is None or not found.unapproved:
+        say("nothing was committed", err=True)
+        return 1
+    for line in lines(found):
+        say(line)
+    say(f"nothing was committed; approve: gen commit --allow '{found.unapproved[0]} the reason'", err=True)
+    return APPROVAL
+
+
+def _show(result: Result) -> None:
+    if result.prepared.outcome:
+        for note in result.prepared.outcome.notes:
+            say(f"note: {note}", err=True)
+    if result.others:
+        count = plural(len(result.others), "file")
+        say(f"left alone: {count} that gen does not own: {several(result.others)}", err=True)
+    made = result.commit
+    if made is None:
+        say("nothing to commit: the repository is what its cluster files say")
+    elif result.message:
+        say(f"{bold(made.name[:9])} on {'the new branch ' if made.new_branch else ''}{made.branch}")
+        for line in result.message.text.rstrip().split("\n"):
+            say(f"  {line}".rstrip())
+    if made and not result.pushed:
+        say(f"next: git push --set-upstream {result.remote or 'origin'} {made.branch}")
+    if result.pushed:
+        where = f"{result.remote}/{result.pushed.branch}"
+        over = f", on top of {result.pushed.over[:9]}" if result.pushed.over else ""
+        say(f"pushed {result.pushed.commit[:9]} to {where}{over}")
+
+
+def _show_link(found: Link) -> int:
+    if found.compare:
+        say(f"compare: {found.compare}")
+    if found.request:
+        say(f"opened: {found.request}")
+    for text in found.notes:
+        say(text, err=True)
+    if found.error:
+        say(f"no pull request was opened: {found.error}", err=True)
+    return int(bool(found.error))

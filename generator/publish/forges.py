@@ -1,0 +1,111 @@
+"""Where a repository is hosted: GitHub, GitLab or Gitea, and the addresses there."""
+
+import re
+from collections.abc import Mapping
+from typing import Literal, TypeAlias, get_args
+from urllib.parse import quote, urlsplit
+
+from msgspec import Struct
+
+from generator.errors import UsageError
+
+Kind: TypeAlias = Literal["github", "gitlab", "gitea"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+SETTING = "gen.forge"
+_SCP = re.compile(r"(?:[^@/\s]+@)?([\w.-]+):(?!/)(.+)")
+_KNOWN: dict[str, Kind] = {"github.com": "github", "gitlab.com": "gitlab", "codeberg.org": "gitea"}
+_NAMES: dict[str, Kind] = {"github": "github", "gitlab": "gitlab", "gitea": "gitea", "forgejo": "gitea"}
+# In the order in which each one's own program looks.
+_TOKENS: dict[Kind, tuple[str, ...]] = {
+    "github": ("GH_TOKEN", "GITHUB_TOKEN"),
+    "gitlab": ("GITLAB_TOKEN",),
+    "gitea": ("GITEA_TOKEN",),
+}
+
+
+class Forge(Struct, frozen=True):
+    """One repository where people review changes: its kind, `web`, the address of the server, and `path`, which is
+    OWNER/REPOSITORY there. `trusted`: it is known what server this is, by more than its name, so that a token may be
+    sent there.
+    """
+
+    kind: Kind
+    web: str
+    path: str
+    trusted: bool
+
+    @property
+    def api(self) -> str:
+        """The address of its API."""
+        if self.web == "https://github.com":
+            return "https://api.github.com"
+        return f"{self.web}/api/{ {'github': 'v3', 'gitlab': 'v4', 'gitea': 'v1'}[self.kind] }"
+
+    def compare(self, base: str, branch: str) -> str:
+        """Return the address of the page that shows what a branch changes, and offers a pull request for it."""
+        between = f"compare/{quote(base, safe='/')}...{quote(branch, safe='/')}"
+        return f"{self.web}/{self.path}/{'-/' if self.kind == 'gitlab' else ''}{between}"
+
+
+def forge(address: str, setting: str, env: Mapping[str, str]) -> Forge | None:
+    """Return where a remote's address leads, None for a folder, or where nobody knows. `setting` is Git's `gen.forge`:
+    a kind, and the server's address where the remote's does not tell it, as in `gitea https://git.example.org:3000`.
+    Raises UsageError for a setting that is not so.
+    """
+    found = _parts(address)
+    if found is None:
+        return None
+    web, path = found
+    kind, _, told = setting.partition(" ")
+    if setting:
+        if kind not in KINDS or (told and urlsplit(told).scheme not in {"http", "https"}):
+            raise UsageError(
+                f"{SETTING}: `{setting}` is none of {', '.join(KINDS)}, with the server's address behind it where that "
+                f"is needed; `git config {SETTING} 'gitea https://git.example.org'`"
+            )
+        web = told.strip().rstrip("/") or web
+        below = urlsplit(web).path.strip("/")
+        return Forge(next(each for each in KINDS if each == kind), web, path.removeprefix(f"{below}/"), trusted=True)
+    return _by_host(web, path, env)
+
+
+def _by_host(web: str, path: str, env: Mapping[str, str]) -> Forge | None:
+    host = urlsplit(web).hostname or ""
+    if (known := _KNOWN.get(host)) or (known := _own_ci(web, env)):
+        return Forge(known, web, path, trusted=True)
+    named = next((kind for name, kind in _NAMES.items() if name in host), None)
+    return Forge(named, web, path, trusted=False) if named else None
+
+
+def _own_ci(web: str, env: Mapping[str, str]) -> Kind | None:
+    """Return what the server is whose job this is, where the remote is that server."""
+    if env.get("CI_SERVER_URL", "").rstrip("/") == web:
+        return "gitlab"
+    if env.get("GITHUB_SERVER_URL", "").rstrip("/") == web:
+        return "gitea" if env.get("GITEA_ACTIONS") else "github"
+    return None
+
+
+def _parts(address: str) -> tuple[str, str] | None:
+    """Return a server's web address and the path of the repository there, without user, password and `.git`."""
+    parts = urlsplit(address)
+    if parts.scheme in {"http", "https", "ssh", "git"} and parts.hostname:
+        port = f":{parts.port}" if parts.port and parts.scheme in {"http", "https"} else ""
+        scheme = "http" if parts.scheme == "http" else "https"
+        web, path = f"{scheme}://{parts.hostname}{port}", parts.path
+    elif not parts.netloc and (found := _SCP.fullmatch(address)) and parts.scheme != "file":
+        web, path = f"https://{found[1]}", found[2]
+    else:
+        return None
+    path = path.strip("/").removesuffix(".git")
+    return (web, path) if "/" in path else None
+
+
+def token(kind: Kind, env: Mapping[str, str]) -> tuple[str, str]:
+    """Return the name of the variable with a token for such a server, and the token; "" twice where there is none."""
+    return next(((name, env[name].strip()) for name in _TOKENS[kind] if env.get(name, "").strip()), ("", ""))
+
+
+def token_names(kind: Kind) -> str:
+    """Return the variables that may hold a token."""
+    return " or ".join(_TOKENS[kind])

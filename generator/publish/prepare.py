@@ -1,0 +1,94 @@
+"""What a commit would hold, and what it means, before anything is written."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from generator.repository.cluster_files import Loaded, load
+from generator.repository.git_commands import GitCommands, GitRefusalError
+from generator.repository.hand_edits import several
+from generator.repository.history import History
+from generator.repository.plan import Change
+from generator.repository.render import Outcome, render
+from generator.repository.sides import PLACES, commit_side, overlay, working_side
+from generator.repository.working_tree import ignored, status
+from generator.review.report import Report, report
+from generator.review.sides import Sides
+
+Tell = Callable[[str], None]
+
+
+class Prepared(Struct, frozen=True, kw_only=True):
+    """A change that may be committed: cluster files as they are `loaded`, what a render would do (`outcome`: None where
+    a file is wrong), and what the change means (`report`: None where nothing differs, or a render is refused).
+    `clusters` are those whose files differ.
+    """
+
+    loaded: tuple[Loaded, ...]
+    outcome: Outcome | None = None
+    report: Report | None = None
+    clusters: tuple[str, ...] = ()
+
+    @property
+    def wrong(self) -> bool:
+        """Whether a cluster file is wrong."""
+        return any(one.wrong for one in self.loaded)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing may be committed."""
+        outcome = self.outcome
+        unfit = outcome is None or outcome.refused or bool(outcome.stale or outcome.damaged)
+        return unfit or bool(self.report and self.report.unapproved)
+
+
+def prepare(git: GitCommands, base: str, approved: Iterable[str], waiting: Tell) -> Prepared:
+    """Check and render without writing, and compare with the commit `base`. Raises UsageError."""
+    root = root_of(git)
+    loaded = load(root, ())
+    if any(one.wrong for one in loaded):
+        return Prepared(loaded=tuple(loaded))
+    outcome = render(root, loaded, dry_run=True, waiting=waiting, verify=True)
+    touched = status(git).mine
+    paths = {*touched, *(change.path for change in outcome.plan.changes)}
+    if outcome.refused or (not paths and base == "HEAD"):
+        return Prepared(loaded=tuple(loaded), outcome=outcome)
+    found = _report(git, base, (touched, outcome.plan.changes), approved)
+    return Prepared(loaded=tuple(loaded), outcome=outcome, report=found, clusters=_clusters(paths))
+
+
+def _report(
+    git: GitCommands, base: str, differing: tuple[Sequence[str], Sequence[Change]], approved: Iterable[str]
+) -> Report:
+    touched, changes = differing
+    with History(git.place) as history:
+        new = working_side(root_of(git), history, touched, changes)
+        commit = history.commit(base)
+        old = commit_side(history, commit, f"{base} ({commit[:9]})", at_hand=new)
+        between = history.differing(commit, history.head or commit, PLACES)
+        paths = frozenset({*between, *overlay(root_of(git), touched, changes)})
+        return report(Sides(old=old, new=new, differing=paths), approved)
+
+
+def _clusters(paths: Collection[str]) -> tuple[str, ...]:
+    parts = (path.split("/") for path in sorted(paths))
+    return tuple(dict.fromkeys(part[1] for part in parts if part[0] in {"clusters", "overlays"} and len(part) > 2))
+
+
+def write_change(git: GitCommands, prepared: Prepared, waiting: Tell) -> list[str]:
+    """Render for good, and return the paths to commit. Raises UsageError where that fails, or where Git is told to
+    ignore what Argo CD needs.
+    """
+    render(root_of(git), prepared.loaded, dry_run=False, waiting=waiting)
+    if unseen := ignored(git):
+        raise GitRefusalError(
+            f"{several(unseen)}: Git is told to ignore it, and Argo CD would miss it; "
+            f"`git check-ignore -v {unseen[0]}` names the line that does"
+        )
+    return status(git).mine
+
+
+def root_of(git: GitCommands) -> Path:
+    """Return the repository's root, as gen means it: a folder of the working tree."""
+    return git.place.top / git.place.prefix

@@ -1,0 +1,91 @@
+"""Git commands that change something, in one working tree."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from generator.errors import UsageError
+from generator.repository.git_folder import GitFolder
+from generator.repository.history import open_repository
+
+_PASSWORD = re.compile(r"://[^/@\s]+@")
+
+
+class Answer(NamedTuple):
+    """What a Git command ended with: its status, its output and its words."""
+
+    status: int
+    output: str
+    words: str
+
+
+class GitRefusalError(UsageError):
+    """Git, or a hook of the user's, refused; the text ends with its own words."""
+
+    exit_code = 1
+
+
+class GitCommands:
+    """Runs Git in the working tree that `place` tells. Used with `with`."""
+
+    def __init__(self, place: GitFolder) -> None:
+        self.place = place
+        self._repo = open_repository(place)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._repo.close()
+
+    def ask(self, *words: str) -> Answer:
+        """Run a command, whatever it ends with. No editor opens: nobody waits for one."""
+        status, output, said = self._repo.git.execute(
+            ["git", *words],
+            with_extended_output=True,
+            with_exceptions=False,
+            strip_newline_in_stdout=False,
+            env={"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true"},
+        )
+        return Answer(status, str(output), without_passwords(str(said)))
+
+    def run(self, why: str, *words: str) -> str:
+        """Return what a command says, without the last line end. Raises GitRefusalError: `why`, and Git's words."""
+        answer = self.ask(*words)
+        if answer.status:
+            raise GitRefusalError(f"{why}:\n{answer.words.strip() or answer.output.strip() or '(Git said nothing)'}")
+        return answer.output.rstrip("\n")
+
+    def value(self, *words: str) -> str:
+        """Return what a command says; "" where there is nothing to say."""
+        answer = self.ask(*words)
+        return "" if answer.status else answer.output.strip()
+
+
+def without_passwords(text: str) -> str:
+    """Return text of Git's without what stands before the host in addresses: it may be a password or token."""
+    return _PASSWORD.sub("://", text)
+
+
+@contextmanager
+def listed(paths: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the words by which a command takes many paths, each as it is written."""
+    with NamedTemporaryFile(prefix="gen-", suffix=".paths") as file:
+        file.write(b"\0".join(path.encode(errors="surrogateescape") for path in paths))
+        file.flush()
+        yield f"--pathspec-from-file={file.name}", "--pathspec-file-nul"
+
+
+@contextmanager
+def written(text: str) -> Iterator[str]:
+    """Yield the name of a file that says `text`."""
+    with NamedTemporaryFile("w", prefix="gen-", suffix=".txt", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        yield str(Path(file.name))

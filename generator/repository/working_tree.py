@@ -1,0 +1,142 @@
+"""What state a working tree is in, and whether something can be committed there."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from generator.errors import UsageError
+from generator.repository.git_commands import GitCommands
+from generator.repository.hand_edits import several
+from generator.repository.scaffold import SCHEMA, scaffold
+
+_ENTRY = re.compile(r"(.)(.) (.*)", re.DOTALL)
+_UNMERGED = {"DD", "AU", "UD", "UA", "DU", "AA", "UU"}
+# What Git keeps in its folder while it does something in steps -> what it does, how to end it, how to leave it.
+_UNDER_WAY = {
+    "MERGE_HEAD": ("a merge", "git commit", "git merge --abort"),
+    "rebase-merge": ("a rebase", "git rebase --continue", "git rebase --abort"),
+    "rebase-apply": ("a rebase", "git rebase --continue", "git rebase --abort"),
+    "CHERRY_PICK_HEAD": ("a cherry-pick", "git cherry-pick --continue", "git cherry-pick --abort"),
+    "REVERT_HEAD": ("a revert", "git revert --continue", "git revert --abort"),
+    "BISECT_LOG": ("a bisection", "git bisect reset", "git bisect reset"),
+}
+_MINE = re.compile(
+    r"(?:base|overlays|workflows)/.+|clusters/[^/]+/(?:cluster\.yaml|(?:argocd|bootstrap)/.+)"
+    rf"|gen\.lock|{re.escape(SCHEMA)}"
+)
+
+
+class Status(Struct, frozen=True):
+    """What differs from HEAD, as paths from the repository's root: what is `staged`, what has an unsettled conflict
+    (`unmerged`), and what the working tree holds otherwise (`changed`); those of `changed` that Git does not know yet
+    are `new`.
+    """
+
+    staged: tuple[str, ...]
+    unmerged: tuple[str, ...]
+    changed: tuple[str, ...]
+    new: frozenset[str]
+
+    @property
+    def mine(self) -> list[str]:
+        """What belongs into a commit of gen's."""
+        return [path for path in self.changed if belongs(path, new=path in self.new)]
+
+    @property
+    def others(self) -> list[str]:
+        """What stays as it is."""
+        return [path for path in self.changed if not belongs(path, new=path in self.new)]
+
+
+def belongs(path: str, *, new: bool) -> bool:
+    """Tell whether a changed file belongs into a commit of gen's: cluster files, what is generated of them with what
+    users keep in `custom/` there, and files that gen makes once, when it has just made them.
+    """
+    return _MINE.fullmatch(path) is not None or (new and path in scaffold())
+
+
+def status(git: GitCommands) -> Status:
+    """Compare the working tree with HEAD. Raises UsageError where Git cannot."""
+    found = [*_entries(git, git.place.prefix)]
+    return Status(
+        staged=tuple(path for both, path in found if both not in _UNMERGED and (both[0] not in " ?" or both[1] == "A")),
+        unmerged=tuple(path for both, path in found if both in _UNMERGED),
+        changed=tuple(path for both, path in found if both[1] != " "),
+        new=frozenset(path for both, path in found if both == "??"),
+    )
+
+
+def dirty(git: GitCommands) -> set[str]:
+    """Return all that differs from HEAD, as paths from the working tree's top."""
+    return {path for _, path in _entries(git, "")}
+
+
+def _entries(git: GitCommands, prefix: str) -> Iterator[tuple[str, str]]:
+    words = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
+    for entry in filter(None, git.run("Git cannot tell what was changed", *words).split("\0")):
+        if (found := _ENTRY.fullmatch(entry)) and found[3].startswith(prefix):
+            yield found[1] + found[2], found[3].removeprefix(prefix)
+
+
+def refuse_unready(git: GitCommands) -> None:
+    """Raise UsageError where nothing can be committed as it stands: something is under way or staged, no branch is
+    checked out, or nobody is named as the author.
+    """
+    now = status(git)
+    _refuse_under_way(git.place.git_dir, now)
+    if not branch(git):
+        raise UsageError(
+            "HEAD is detached: a commit would be on no branch; `git switch -c NAME` makes a branch of what is checked "
+            "out, `git switch main` goes back to one"
+        )
+    if not head(git):
+        raise UsageError("nothing was committed yet; make the first commit yourself: `git add --all && git commit`")
+    if now.staged:
+        raise UsageError(
+            f"{several(now.staged)}: staged, and gen commit makes a commit of its own; `git commit` commits what is "
+            "staged, `git restore --staged .` takes it back, files stay as they are"
+        )
+    _refuse_nobody(git)
+
+
+def _refuse_under_way(git_dir: Path, now: Status) -> None:
+    found = next((words for sign, words in _UNDER_WAY.items() if (git_dir / sign).exists()), None)
+    if now.unmerged:
+        end = f"then `{found[1]}`; `{found[2]}` leaves it" if found else "then run again"
+        raise UsageError(
+            f"{several(now.unmerged)}: has a conflict that is not settled; settle it, `git add` the file, {end}"
+        )
+    if found:
+        raise UsageError(f"{found[0]} is in progress; end it with `{found[1]}` or leave it with `{found[2]}`")
+
+
+def _refuse_nobody(git: GitCommands) -> None:
+    for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+        # Git would guess a name from the machine's: nobody could be asked later.
+        if git.ask("-c", "user.useConfigOnly=true", "var", who).status:
+            raise UsageError(
+                "Git does not know who commits here; tell it: `git config --global user.name 'Your Name'` and "
+                "`git config --global user.email you@example.org`"
+            )
+
+
+def branch(git: GitCommands) -> str:
+    """Return the branch that is checked out, "" with a detached HEAD."""
+    return git.value("symbolic-ref", "--quiet", "--short", "HEAD")
+
+
+def head(git: GitCommands) -> str:
+    """Return the full name of HEAD's commit, "" before the first."""
+    return git.value("rev-parse", "--verify", "--quiet", "HEAD")
+
+
+def ignored(git: GitCommands) -> list[str]:
+    """Return the generated files that stand and that Git is told to ignore: Argo CD would miss them."""
+    top = f":(top,literal){git.place.prefix}"
+    words = ("ls-files", "--others", "--ignored", "--exclude-standard", "--full-name", "-z", "--")
+    places = [f"{top}{name}" for name in ("base", "overlays", "clusters", "workflows", "gen.lock")]
+    listing = git.run("Git cannot tell what it ignores", *words, *places)
+    paths = (path.removeprefix(git.place.prefix) for path in listing.split("\0") if path)
+    return [path for path in paths if belongs(path, new=True) and "/custom/" not in path]
