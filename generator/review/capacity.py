@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from generator.checks.ports import FreePorts
 from generator.components.queues import flavors, remainder
 from generator.model.capacity import ceph_usable, objects_usable
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.model.storage import CephPool
-from generator.review.state import leaves
 
 
 class CapacityRow(Struct, frozen=True, kw_only=True):
@@ -89,11 +89,13 @@ def _objects(cluster: Cluster) -> Amounts:
 
 
 def _ports(cluster: Cluster) -> Amounts:
-    found = leaves(cluster)
-    if not found:
+    if not cluster.fabric:
         return {}
-    used, free = sum(len(leaf.used) for leaf in found), sum(leaf.free for leaf in found)
-    return {"InfiniBand ports in use": used, "InfiniBand ports free": free}
+    used = sum(len(machine.fabric) for machine in cluster.machines)
+    return {
+        "InfiniBand ports in use": used,
+        "InfiniBand ports free": sum(FreePorts(cluster).rooms().values()),
+    }
 
 
 def _headroom(cluster: Cluster) -> Amounts:
