@@ -6,66 +6,76 @@ from pathlib import Path
 
 import click
 
-from generator.cli.output import show_findings, summary
 from generator.cli.terminal import say
 from generator.errors import UsageError
 from generator.model.base import DNS_LABEL
 from generator.model.cluster import cluster_file
-from generator.repository.cluster_files import examine
 from generator.repository.plan import Owned, plan
 from generator.repository.scaffold import SCHEMA, published_schema, scaffold, starter
 from generator.repository.write_lock import exclusive
 from generator.repository.writer import write
 from generator.spec.reader import SIZE
 
+_CI = ("github", "gitlab", "gitea")
+
 
 @click.command("init")
-@click.argument("name")
+@click.argument("name", required=False)
 @click.option(
     "-C", "--directory", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path(),
     help="The repository to begin or to add to. Default: here.",
 )  # fmt: skip
-@click.option("--from", "table", metavar="FILE", type=click.Path(path_type=Path), help="A table of nodes (CSV).")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
-def command(name: str, directory: Path, table: Path | None, *, dry_run: bool) -> int:
-    """Begin a repository with a first cluster NAME, or add a cluster to it.
+@click.option("--ci", type=click.Choice(_CI), help="Write CI jobs and CODEOWNERS for this kind of server.")
+@click.option(
+    "--owner", "owned", metavar="TIER=@OWNER", multiple=True,
+    help="With --ci: who approves a tier, as in storage=@lab/storage; default=@OWNER for all the rest.",
+)  # fmt: skip
+@click.option("--gen", "requirement", metavar="REQUIREMENT", help="With --ci: what pip installs there to have gen.")
+def command(  # noqa: PLR0913 - the options of the verb
+    name: str | None,
+    directory: Path,
+    *,
+    dry_run: bool,
+    ci: str | None,
+    owned: tuple[str, ...],
+    requirement: str | None,
+) -> None:
+    """Begin a repository with a first cluster NAME, or add a cluster to it; with --ci also, or only, what its CI needs.
 
     Writes a commented cluster file that is valid as it stands, and files that keep formatters and line endings
-    away from what gen generates. Files that are there already are left alone. With --from the file has the nodes of a
-    table, whose first line names its columns: name, pool, address, and if you like role, rack, mac, storage, bmc, cpu,
-    memory, gpus, gpu_model, gpu_memory.
+    away from what gen generates. Files that are there already are left alone.
     """
-    if not re.search(DNS_LABEL, name) or len(name) > 32:
-        raise UsageError(f"`{name}` cannot be a cluster's name: up to 32 small letters, digits and hyphens, as in ml50")
-    file = cluster_file(name)
-    if (directory / file).exists():
-        raise UsageError(f"{file}: exists already; edit it, or choose another name")
-    text = starter(name, _others(directory))
-    if table and (wrong := examine(text := _from(text, table), file, name)).wrong:
-        show_findings([wrong], "text")
-        say(f"{file} would have {summary([wrong])}: nothing was written; mend {table}", err=True)
-        return 1
-    once = {file: text, SCHEMA: published_schema(), **scaffold()}
+    if not (name or ci):
+        raise UsageError("name the cluster: gen init NAME; or the kind of CI: gen init --ci github")
+    if (owned or requirement) and not ci:
+        raise UsageError("--owner and --gen need --ci: they are about what CI does")
+    once = _cluster(name, directory) if name else {}
+    more: dict[str, bytes] = {}
+    if ci:
+        from generator.cli.init_ci import jobs  # noqa: PLC0415 - needs the catalogue, and for this way only
+
+        more = jobs(directory, ci, owned, requirement)
     with exclusive(directory, lambda text: say(text, err=True)) as lock:
-        found = plan(lock.root, {}, once, Owned())
+        found = plan(lock.root, {}, {**once, **more}, Owned())
         if not dry_run:
             write(lock, found)
     for change in found.changes:
         say(f"{'would write' if dry_run else 'wrote'} {change.path}")
-    say(f"next: edit {file}, then gen check")
-    return 0
+    if ci:
+        from generator.cli.init_ci import tell  # noqa: PLC0415 - as above
+
+        tell(directory, more, {change.path for change in found.changes}, (owned, bool(requirement)))
+    if name:
+        say(f"next: edit {cluster_file(name)}, then gen check")
 
 
-def _from(begun: bytes, table: Path) -> bytes:
-    from generator.edits.inventory import cluster_file_from, rows_of  # noqa: PLC0415 - for this way only
-
-    try:
-        text = table.read_bytes().decode()
-    except OSError as error:
-        raise UsageError(f"{table}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{table}: is not UTF-8; save it as CSV in UTF-8") from None
-    return cluster_file_from(begun.decode(), rows_of(text, str(table))).encode()
+def _cluster(name: str, directory: Path) -> dict[str, bytes]:
+    if not re.search(DNS_LABEL, name) or len(name) > 32:
+        raise UsageError(f"`{name}` cannot be a cluster's name: up to 32 small letters, digits and hyphens, as in ml50")
+    if (directory / cluster_file(name)).exists():
+        raise UsageError(f"{cluster_file(name)}: exists already; edit it, or choose another name")
+    return {cluster_file(name): starter(name, _others(directory)), SCHEMA: published_schema(), **scaffold()}
 
 
 def _others(directory: Path) -> str:
