@@ -47,6 +47,8 @@ class Plan:
         self.oidc = draw(st.booleans())
         self.scratch = draw(st.booleans()) and self.gpus > 0
         self.storage_network = self.ceph or draw(st.booleans())
+        # Lines that leave addresses to networks and cables to a unit.
+        self.short = draw(st.booleans())
         self.system, self.cpu, self.gpu, self.nas = names(draw, 4, ["system", "cpu", "gpu", "nas"])
         self.racks = names(draw, 8, [f"r{number}" for number in range(8)])
         self.kernel = draw(st.sampled_from(["6.8", "5.15", "6.12.3"]))
@@ -125,11 +127,12 @@ def networks(plan: Plan) -> Value:
         "cni": "cilium" if plan.cilium else "calico",
         "node": {"cidr": "10.10.0.0/24", **bond, **six, **optional(plan.draw, "mtu", 9000)},
     }
+    follow = {"follow": "node"} if plan.short else {}
     if plan.storage_network:
         links: list[Value] = [{"interface": "eno3"}, {"interface": "eno3.20", "vlan": 20}]
-        found["storage"] = {"cidr": "10.20.0.0/24", **plan.draw(st.sampled_from(links))}
+        found["storage"] = {"cidr": "10.20.0.0/24", **plan.draw(st.sampled_from(links)), **follow}
     if plan.hcas:
-        found["ipoib"] = {"cidr": "10.30.0.0/24", "interface": "ibs1"}
+        found["ipoib"] = {"cidr": "10.30.0.0/24", "interface": "ibs1", **follow}
     if plan.cilium:
         found |= optional(plan.draw, "loadBalancer", {"range": "10.10.0.224/28"})
     return found
@@ -161,6 +164,7 @@ def pools(plan: Plan) -> Value:
         hardware = {"cpu": 64, "memory": "512Gi", "gpu": gpu, **({"hcas": ["mlx5_0", "mlx5_1"]} if plan.hcas else {})}
         hardware |= {"disks": disks("scratch")} if plan.scratch else {}
         found[plan.gpu] = {"hardware": hardware, "taints": ["nvidia.com/gpu=present:NoSchedule"], "kernel": plan.kernel}
+        found[plan.gpu] |= {"unit": "su-1"} if plan.hcas and plan.short else {}
     if plan.objects:
         taints = optional(draw, "taints", ["gen.internal/objects=present:NoSchedule"])
         found[plan.nas] = {"hardware": {"cpu": 32, "memory": "128Gi", "disks": disks("objects")}, **taints}
@@ -183,6 +187,8 @@ def node(plan: Plan, name: str, pool: str, host: int, number: int) -> Value:
     if plan.hcas and pool == plan.gpu:
         addresses["ipoib"] = f"10.30.0.{host}"
         cables = {"fabric": {f"mlx5_{rail}": f"leaf-{rail}/{number + 1}" for rail in range(2)}}
+    if plan.short:
+        addresses, cables = {}, {"port": number + 1} if cables else {}
     return {
         "name": name,
         "pool": pool,
@@ -198,7 +204,8 @@ def node(plan: Plan, name: str, pool: str, host: int, number: int) -> Value:
 
 def fabric(plan: Plan) -> Value:
     switches = [{"name": f"leaf-{rail}", "ports": 40, "uplinks": 8} for rail in range(2)]
-    return {"switches": switches, **optional(plan.draw, "rdma", {"resource": "x", "maxPods": 8})}
+    units = {"units": {"su-1": {f"mlx5_{rail}": f"leaf-{rail}" for rail in range(2)}}} if plan.short else {}
+    return {"switches": switches, **units, **optional(plan.draw, "rdma", {"resource": "x", "maxPods": 8})}
 
 
 def storage(plan: Plan) -> Value:

@@ -4,10 +4,62 @@ from typing import Any
 
 from generator.build.difference import differences
 from generator.build.objects import Object
+from generator.model.change import ANY, ChangeRule, Effect, ObjectChange
 from generator.model.finding import Finding
 from generator.review.compare import ClusterChanges
 from generator.review.judging import judge
-from generator.review.report import ClusterReport, Report, rules
+from generator.review.report import ClusterReport, Report
+
+
+def _is_protected(change: ObjectChange, _field: object) -> bool:
+    return "Prune=false" in str(change.old["metadata"].get("annotations"))
+
+
+RULES = (
+    ChangeRule(
+        code="GEN-CHG-001",
+        kinds=(ANY,),
+        paths=("metadata.labels", "metadata.annotations"),
+        effect=Effect.NONE,
+        reason="labels and annotations of the object itself start nothing",
+    ),
+    ChangeRule(code="GEN-CHG-002", kinds=(ANY,), on="moved", effect=Effect.MOVES, reason="it is made again"),
+    ChangeRule(
+        code="GEN-CHG-003", kinds=(ANY,), on="removed", effect=Effect.NONE, reason="it stays", when=_is_protected
+    ),
+    ChangeRule(
+        code="GEN-CHG-010",
+        kinds=("apps/StatefulSet",),
+        paths=("spec",),
+        but=("spec.replicas", "spec.template"),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses any other change of a StatefulSet; its Application stops there",
+        instead="`kubectl delete statefulset NAME --cascade=orphan`, then sync: pods and claims stay",
+        link="https://example.org",
+    ),
+    ChangeRule(
+        code="GEN-CHG-011",
+        kinds=("apps/Deployment", "apps/DaemonSet", "apps/StatefulSet"),
+        paths=("spec.template",),
+        effect=Effect.ROLLING,
+        reason="its pods are replaced one after the other",
+    ),
+    ChangeRule(
+        code="GEN-CHG-012",
+        kinds=("apps/Deployment", "apps/DaemonSet", "apps/StatefulSet"),
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="its pods go, and nothing starts them again",
+    ),
+    ChangeRule(
+        code="GEN-CHG-030",
+        kinds=("/PersistentVolumeClaim", "/Namespace"),
+        on="removed",
+        effect=Effect.DATA_LOSS,
+        reason="with it goes what is stored in it",
+    ),
+)
+"""A few that stay as they are here, whatever the program's own say."""
 
 
 def made(kind: str, name: str, namespace: str = "", **content: Any) -> dict[str, Any]:
@@ -22,7 +74,7 @@ def cluster(
 ) -> ClusterReport:
     """Return what differs between two lists of manifests, all of one Application in wave 3."""
     before, after = ([Object(each, application, "file.yaml") for each in side] for side in (old, new))
-    judged = tuple(judge(differences(before, after), rules()))
+    judged = tuple(judge(differences(before, after), RULES))
     changes = tuple(each.change for each in judged)
     return ClusterReport(ClusterChanges(cluster=name, changes=changes, waves={application: 3}, **more), judged)
 

@@ -23,6 +23,11 @@ from generator.model import backup, cluster, monitoring, nodes, storage, teams
 from generator.model.plural import plural
 from generator.model.rule import Explained
 from generator.repository.cluster_files import load
+from generator.review.html_report import quota_bar, waves_of
+from generator.review.page import alone
+from generator.review.pictures.leaves import ports
+from generator.review.pictures.racks import nodes as rack_nodes
+from generator.review.state import State
 from generator.spec.schema import schema
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -286,10 +291,28 @@ def _secret(it: Secret) -> str:
     return f"| `{it.namespace}/{it.name}` | {keys} | {it.source} | {it.loss} |"
 
 
+# Pictures
+
+
+def pictures() -> dict[Path, str]:
+    """Return pictures of a reference cluster, as `gen report` draws them."""
+    (state,) = (
+        State(cluster=one.cluster, components=compose(one.cluster)) for one in load(ROOT, ["ml50"]) if one.cluster
+    )
+    drawn = {
+        "rack": rack_nodes(state.racks[0]),
+        "leaf": ports(state.leaves[0]),
+        "quota": quota_bar(state.shared[0]),
+        "waves": waves_of(state),
+    }
+    return {ROOT / f"docs/pictures/{name}.svg": alone(each) for name, each in drawn.items()}
+
+
 def main() -> None:
-    """Write the pages that are not as they should be."""
-    for path, text in pages().items():
-        if path.read_text(encoding="utf-8") != text:
+    """Write the pages and pictures that are not as they should be."""
+    for path, text in (pages() | pictures()).items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
             sys.stdout.write(f"wrote {path.relative_to(ROOT)}\n")
 

@@ -1,5 +1,6 @@
 """What differs between two sets of objects: pure, and blind to order and form."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -26,6 +27,9 @@ custom resources use alike."""
 LIKENESS = 0.6
 """The share of equal fields from which on an object that came and one that went are one that was renamed."""
 
+ORDER = "(order)"
+"""The step below a list that stands for the order of its named items; no name of an item is written so."""
+
 MANY = 200
 """Of more objects of one kind that came or went, none is taken for a renamed one: each would be compared with each."""
 
@@ -44,14 +48,21 @@ def differences(old: Iterable[Object], new: Iterable[Object]) -> list[ObjectChan
     return sorted(found, key=lambda one: (one.application, one.kind, one.namespace, one.name, one.on))
 
 
-def _by_identity(objects: Iterable[Object]) -> dict[tuple[str, ...], Object]:
-    return {one.identity or (one.group, one.kind, one.namespace, one.name, one.file): one for one in objects}
+def _by_identity(objects: Iterable[Object]) -> dict[tuple[str | int, ...], Object]:
+    found: dict[tuple[str | int, ...], Object] = {}
+    nameless: Counter[str] = Counter()
+    for one in objects:
+        nameless[one.file] += not one.identity
+        # Of what has the beginning of a name only, each is one of its own, told by its place in the file.
+        key = one.identity or (one.group, one.kind, one.namespace, one.name, one.file, nameless[one.file])
+        found[key] = one
+    return found
 
 
 def _changed(old: Object, new: Object) -> Iterator[ObjectChange]:
     if old.component != new.component:
         yield _change("moved", old, new)
-    if old.manifest != new.manifest and (fields := tuple(field_changes(old.manifest, new.manifest))):
+    if fields := tuple(field_changes(old.manifest, new.manifest)):
         yield _change("changed", old, new, fields)
 
 
@@ -122,13 +133,22 @@ def field_changes(old: Any, new: Any, path: Steps = ()) -> Iterator[FieldChange]
     """
     if isinstance(old, dict) and isinstance(new, dict):
         for key in (*old, *(key for key in new if key not in old)):
-            one, other = old.get(key, ABSENT), new.get(key, ABSENT)
-            if one != other:
-                yield from field_changes(one, other, (*path, key))
+            yield from field_changes(old.get(key, ABSENT), new.get(key, ABSENT), (*path, key))
     elif isinstance(old, list) and isinstance(new, list):
         yield from _items(old, new, path)
-    elif old != new:
+    elif not same(old, new):
         yield FieldChange(path, old, new)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two values are one to a server: unlike Python, 1 is not true, and what is no number is itself."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return bool(one == other or (one != one and other != other))  # noqa: PLR0124 - only .nan is not equal to itself
 
 
 def _items(old: list[Any], new: list[Any], path: Steps) -> Iterator[FieldChange]:
@@ -137,11 +157,11 @@ def _items(old: list[Any], new: list[Any], path: Steps) -> Iterator[FieldChange]
         yield from field_changes(before, after, path)
         kept = [[name for name in one if name in other] for one, other in ((before, after), (after, before))]
         if kept[0] != kept[1]:
-            yield FieldChange((*path, "[order]"), kept[0], kept[1])
+            yield FieldChange((*path, ORDER), kept[0], kept[1])
     elif len(old) == len(new) and all(isinstance(one, dict) for one in (*old, *new)):
         for index, (one, other) in enumerate(zip(old, new, strict=True)):
             yield from field_changes(one, other, (*path, index))
-    elif old != new:
+    elif not same(old, new):
         yield FieldChange(path, old, new)
 
 
@@ -159,8 +179,12 @@ def _told_apart_by(*lists: list[Any]) -> tuple[tuple[str, ...], ...] | None:
 def _tells_apart(items: list[Any], by: tuple[tuple[str, ...], ...]) -> bool:
     first = [dig(item, *by[0]) for item in items]
     names = [_name(item, by) for item in items]
-    return all(isinstance(value, str | int) for value in first) and len(set(names)) == len(names)
+    plain = all(isinstance(value, str | int) and not isinstance(value, bool) for value in first)
+    return plain and len(set(names)) == len(names)
 
 
 def _name(item: Any, by: tuple[tuple[str, ...], ...]) -> str:
-    return f"[{'/'.join(str(value) for way in by if (value := dig(item, *way)) is not None)}]"
+    values = {way: dig(item, *way) for way in by}
+    # A port without a protocol is one of TCP.
+    told = [str(value) for way, value in values.items() if value is not None and (way, value) != (("protocol",), "TCP")]
+    return f"[{'/'.join(told)}]"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from generator.checks.places import by_place, entries, given_twice, hardware_path, meant
 from generator.checks.ports import FreePorts, cables, rails, switches
 from generator.model.cluster import Cluster
-from generator.model.finding import Finding, Path, in_words, put
+from generator.model.finding import Edit, Finding, Path, in_words, put
 from generator.model.nodes import Machine
 from generator.model.rule import rule, warning
 from generator.spec.near import misnamed, suggest
@@ -118,13 +118,25 @@ def hca_cabled(cluster: Cluster) -> Iterator[Finding]:
     found = [(machine, _loose(machine)) for machine in led if _loose(machine)]
     ports, leafs = FreePorts(cluster), {hca: leaf for leaf, hca in rails(cluster).items()} if found else {}
     for machine, loose in found:
-        at: Path = ("nodes", machine.index, "fabric")
-        free = {hca: ports.anywhere(leafs.get(hca)) for hca in loose}
-        whole = all(free.values())
-        edits = tuple(edit for hca, port in free.items() for edit in put((*at, hca), port)) if whole else ()
+        at: Path = ("nodes", machine.index)
+        own = units.get(machine.unit or "", {}) if machine.port is None else {}
+        edits = _unit_port(at, {own.get(hca, "") for hca in loose}, ports) or _cables(at, loose, leafs, ports)
         fix = f"{in_words(edits)} would be free" if edits else "the switches have no free port left"
         message = f"{machine.name} has no switch port for {', '.join(loose)}"
-        yield Finding(at=at if machine.fabric else at[:-1], message=message, fix=fix, edits=edits)
+        yield Finding(at=(*at, "fabric") if machine.fabric else at, message=message, fix=fix, edits=edits)
+
+
+def _unit_port(at: Path, leafs: set[str], ports: FreePorts) -> tuple[Edit, ...]:
+    """Return the change that gives a node a port on all these leaves."""
+    number = ports.alike(leafs)
+    return put((*at, "port"), number) if number else ()
+
+
+def _cables(at: Path, hcas: list[str], leafs: dict[str, str], ports: FreePorts) -> tuple[Edit, ...]:
+    """Return the changes that give each HCA a port, on the leaf of its rail if it can be; none where one gets none."""
+    free = {hca: ports.anywhere(leafs.get(hca)) for hca in hcas}
+    whole = all(free.values())
+    return tuple(edit for hca, port in free.items() for edit in put((*at, "fabric", hca), port)) if whole else ()
 
 
 def _loose(machine: Machine) -> list[str]:

@@ -1,8 +1,9 @@
 """Rules about the ports of fabric switches."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
+from itertools import chain
 from math import ceil
 from typing import NamedTuple
 
@@ -54,19 +55,6 @@ def switches(cluster: Cluster) -> dict[str, tuple[Path, Switch]]:
     return {switch.name: (at, switch) for at, switch in reversed(found)}
 
 
-def free_numbers(cluster: Cluster) -> dict[str, list[int]]:
-    """Return the ports of each switch without a cable: as many as are left beside its uplinks and cables."""
-    used = defaultdict[str, set[int]](set)
-    for cable in cables(cluster):
-        used[cable.port.switch].add(cable.port.number)
-    return {name: _free(switch, used[name]) for name, (_, switch) in switches(cluster).items()}
-
-
-def _free(switch: Switch, used: set[int]) -> list[int]:
-    room = switch.ports - switch.uplinks - sum(1 for each in used if each <= switch.ports)
-    return [number for number in range(1, switch.ports + 1) if number not in used][: max(0, room)]
-
-
 class FreePorts:
     """Offers ports without a cable, beside the uplinks of their switch, and each of them once."""
 
@@ -95,26 +83,47 @@ class FreePorts:
         found = map(self.on, (*((switch,) if switch else ()), *self._free))
         return next(filter(None, found), "")
 
+    def alike(self, leafs: Collection[str], after: int = 0) -> int | None:
+        """Return a number that is free on all these switches, behind `after` if it can be; None where there is none."""
+        found = [self._free[leaf] for leaf in leafs if leaf in self._free]
+        if not found or len(found) < len(leafs) or not all(each.room for each in found):
+            return None
+        last = min(each.ports for each in found)
+        numbers = chain(range(after + 1, last + 1), range(1, min(after, last) + 1))
+        number = next((number for number in numbers if all(each.is_free(number) for each in found)), None)
+        for each in found if number else ():
+            each.take(number or 0)
+        return number
+
+    def rooms(self) -> dict[str, int]:
+        """Return how many ports each switch has left, in the order of the file."""
+        return {name: free.room for name, free in reversed(self._free.items())}
+
 
 class _SwitchPorts:
     """The ports of one switch: `used` are those that have a cable."""
 
     def __init__(self, switch: Switch, used: set[int]) -> None:
-        self._switch, self._used = switch, used
-        self._room = switch.ports - switch.uplinks - sum(1 for each in used if each <= switch.ports)
+        self.ports = switch.ports
+        self._name, self._used = switch.name, used
+        self.room = max(0, switch.ports - switch.uplinks - sum(1 for each in used if each <= switch.ports))
         self._numbers = iter(range(1, switch.ports + 1))
+
+    def is_free(self, number: int) -> bool:
+        """Tell whether nobody has this port, or was offered it, and there is room for a cable."""
+        return self.room > 0 and number not in self._used and number <= self.ports
 
     def take(self, number: int) -> str:
         """Return this port, which nobody is offered again; empty where somebody has it or no port is left."""
-        if self._room <= 0 or number in self._used or number > self._switch.ports:
+        if not self.is_free(number):
             return ""
-        self._room -= 1
+        self.room -= 1
         self._used.add(number)
-        return f"{self._switch.name}/{number}"
+        return f"{self._name}/{number}"
 
     def next(self) -> str:
         """Return the first port that nobody has, empty where there is none left."""
-        return next(filter(None, map(self.take, self._numbers)), "") if self._room > 0 else ""
+        return next(filter(None, map(self.take, self._numbers)), "") if self.room else ""
 
 
 def rails(cluster: Cluster) -> dict[str, str]:

@@ -33,6 +33,7 @@ VERBS = {
     "node": "Add, remove, replace or change nodes in a cluster file, line by line.",
     "pool": "Add a pool and its nodes to a cluster file, line by line.",
     "render": "Write the repository that Argo CD syncs from the cluster files.",
+    "report": "Show a cluster as it is: racks, switches, storage, quotas, waves, images.",
     "schema": "Print the JSON Schema of the cluster file.",
     "vendor": "Inflate charts and upstream manifests into the repository, with digests locked.",
 }

@@ -29,13 +29,23 @@ def stand_in(verb: str, typed: list[str]) -> click.Command | None:
         return _Values(verb, names(root))
     if before in (["-C"], ["--directory"]):
         return None
+    if before == ["--like"]:
+        return _Values(verb, _named(root, f"{verb}s"))
     words = [word for index, word in enumerate(typed) if not _of_option(typed, index)]
+    values = _words(verb, words, root)
+    return None if values is None else _Values(verb, values)
+
+
+def _words(verb: str, words: list[str], root: Path) -> "Iterable[str] | _Places | None":
+    """Return what can stand behind these words, None where this module does not know."""
+    if verb == "node" and len(words) == 1 and words[0] in {"remove", "replace", "set"}:
+        return _named(root, "nodes")
     if verb == "vendor":
-        return _Values(verb, _components(root))
+        return _components(root)
     if verb == "explain" and not words:
-        return _Values(verb, (*names(root), *_codes()))
+        return (*names(root), *_codes())
     if verb == "explain" and len(words) == 1:
-        return _Values(verb, _Places(root / "clusters" / words[0] / "cluster.yaml"))
+        return _Places(root / "clusters" / words[0] / "cluster.yaml")
     return None
 
 
@@ -102,8 +112,18 @@ def _directories(typed: list[str]) -> Iterator[str]:
 
 def _of_option(typed: list[str], index: int) -> bool:
     """Tell whether a word is an option or the value of one; those without a value are flags."""
-    valued = {"-C", "--directory", "--cluster", "--output", "--discard"}
+    valued = {"-C", "--like", "--rack", "--address", "--directory", "--cluster", "--output", "--discard"}
     return typed[index].startswith("-") or (index > 0 and typed[index - 1] in valued)
+
+
+def _named(root: Path, section: str) -> Iterator[str]:
+    """Yield the names in `nodes`, or in `pools`, of all clusters."""
+    from generator.spec.reader import read  # noqa: PLC0415 - as above
+
+    for name in names(root):
+        file = root / "clusters" / name / "cluster.yaml"
+        value = read(file.read_bytes(), str(file)).value if file.is_file() else {}
+        yield from map(str, _children(_children(value.get("spec")).get(section)))
 
 
 def _components(root: Path) -> list[str]:

@@ -16,7 +16,7 @@ from generator.model.node_sets import names_of
 from generator.repository.edited import Outcome, edited, write_edit
 from generator.repository.write_lock import exclusive
 
-CLUSTER = click.option("--cluster", metavar="NAME", help="The cluster. Default: the one that has the node.")
+CLUSTER = click.option("--cluster", metavar="NAME", help="The cluster. Default: the one that has it.")
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
 DESPITE = click.option("--despite-warnings", is_flag=True, help="Write it also where it brings a warning.")
 HARDWARE = ("cpu", "memory", "gpus", "gpu_model", "gpu_memory")

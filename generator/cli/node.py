@@ -20,7 +20,7 @@ def command() -> None:
     """
 
 
-@command.command("add")
+@command.command("add", short_help="Add nodes like another one.")
 @click.argument("names", type=Names())
 @click.option("--like", metavar="NODE", help="The node that they are like: its pool, its leaves.")
 @click.option("--address", type=Address(), help="Address of the first. Default: the next that is free.")
@@ -40,7 +40,7 @@ def add(names: list[str], directory: Path, like: str | None, **more: Any) -> int
     return make(root_of(directory), lambda source: add_nodes(source, like, wanted), holds=like, **more)
 
 
-@command.command("remove")
+@command.command("remove", short_help="Take nodes out of the file.")
 @click.argument("names", type=Names())
 @CLUSTER
 @ROOT
@@ -54,7 +54,7 @@ def remove(names: list[str], directory: Path, **more: Any) -> int:
     return make(root_of(directory), lambda source: remove_nodes(source, names), holds=names[0], **more)
 
 
-@command.command("replace")
+@command.command("replace", short_help="Put another machine in a node's place.")
 @click.argument("old", metavar="NODE")
 @click.argument("new", required=False)
 @click.option("--mac", metavar="MAC", help="Address of the new network card.")
@@ -72,7 +72,7 @@ def replace(old: str, new: str | None, directory: Path, disks: tuple[str, ...], 
     return make(root_of(directory), lambda source: replace_node(source, old, wanted), holds=old, **more)
 
 
-@command.command("set")
+@command.command("set", short_help="Write other hardware into nodes.")
 @click.argument("names", type=Names())
 @hardware
 @click.option("--rack", metavar="RACK", help="Where they stand.")

@@ -18,7 +18,7 @@ def command() -> None:
     """Add pools to a cluster file: its other lines stay as they are, comments too."""
 
 
-@command.command("add")
+@command.command("add", short_help="Add a pool like another one, and its nodes.")
 @click.argument("name")
 @click.option("--like", metavar="POOL", help="The pool that it is like.")
 @click.option("--nodes", type=Names(), help="Its nodes, as in gpu-[16-31].")

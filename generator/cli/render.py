@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +18,9 @@ from generator.repository.cluster_files import Loaded, load
 from generator.repository.hand_edits import refusals
 from generator.repository.render import Outcome, render
 from generator.repository.vendored import OwnFileError
+
+if TYPE_CHECKING:
+    from generator.review.report import ClusterReport
 
 LISTED = 20
 
@@ -72,11 +76,32 @@ def command(  # noqa: PLR0913 - the verb's options
             annotate("error", str(error), file=error.path)
         raise
     written = not (dry_run or only_check)
+    told = [] if outcome.refused or only_check else _consequences(root, outcome)
     show = {"json": _show_json, "github": _show_github, "gitlab": _show_gitlab, "text": _show}[output]
     show([*map(without_accepted, loaded)], outcome, written=written, seconds=perf_counter() - begun)
+    if output == "text":
+        _tell(told)
     if written and outcome.plan.changes and not outcome.refused and output not in {"json", "gitlab"}:
         say(after_writing(root, outcome.plan.changes))
     return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
+
+
+def _consequences(root: Path, outcome: Outcome) -> list["ClusterReport"]:
+    """Return what it means for the running clusters that files are overwritten."""
+    if not any(change.old for change in outcome.plan.changes):
+        return []
+    from generator.review.overwritten import consequences  # noqa: PLC0415 - only where something is overwritten
+
+    return consequences(root, outcome.plan.changes)
+
+
+def _tell(reports: list["ClusterReport"]) -> None:
+    """Say what is felt, the loudest first; `gen diff` says the rest."""
+    if reports:
+        from generator.review.text import brief  # noqa: PLC0415 - as above
+
+        for text in brief(reports):
+            say(text)
 
 
 def _nothing_written(loaded: list[Loaded], output: str) -> int:

@@ -120,6 +120,8 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """... and then the reason in a few words."""
     versions: Versions | None = None
     """None for what is made of our own objects and has another component's version."""
+    jumps: tuple[ChangeRule, ...] = ()
+    """What it means when its version moves: which upstream forbids, which have no way back."""
     namespaces: tuple[str, ...] = ()
     """Every namespace that it may live in, so that no team takes it."""
     reach: tuple[str, ...] = ()

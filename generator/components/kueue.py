@@ -15,10 +15,13 @@ from generator.components.common import (
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Version, Versions
 from generator.components.jobs import JOB, SERVICES, Jobs
+from generator.components.kueue_changes import CHANGES
 from generator.components.operated import OWN, Api, Named, Names, OperatedKind
 from generator.components.parts import injected_ca, spread
+from generator.model.change import VERSION, ChangeRule, Effect
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, sequence, spots
+from generator.model.versions import goes_to_the_next_minor, next_minor, of, skips_a_minor
 
 VERSIONS = Versions(
     "kueue",
@@ -29,6 +32,33 @@ VERSIONS = Versions(
             schemas=("kueue/v0.18.3",),
             proven="v0.18.3",
         ),
+    ),
+)
+
+JUMPS = (
+    ChangeRule(
+        code="GEN-CHG-344",
+        kinds=(VERSION,),
+        paths=("version",),
+        effect=Effect.UNKNOWN,
+        reason="between {old} and {new} lie notes on urgent upgrades that speak of one minor version each; while the "
+        "manager restarts, its webhooks refuse new jobs",
+        instead="{old} to the newest of {next} first, wait until all of it runs, and so on",
+        link="https://github.com/kubernetes-sigs/kueue/tree/main/CHANGELOG",
+        when=of("kueue", skips_a_minor),
+        words=next_minor,
+    ),
+    ChangeRule(
+        code="GEN-CHG-345",
+        kinds=(VERSION,),
+        paths=("version",),
+        effect=Effect.OUTAGE,
+        reason="the manager restarts; until it answers, its webhooks refuse new Jobs, and Pods of the namespaces that "
+        "it manages",
+        instead="read upstream's urgent upgrade notes of {new} first, and give no large job in meanwhile",
+        link="https://github.com/kubernetes-sigs/kueue/tree/main/CHANGELOG",
+        when=of("kueue", goes_to_the_next_minor),
+        words=next_minor,
     ),
 )
 
@@ -223,6 +253,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     versions=VERSIONS,
+    jumps=JUMPS,
     namespaces=(NAMESPACE,),
     reach=("kube-system",),
     chart_kinds=(
@@ -242,6 +273,7 @@ DEFINITION = Definition(
         ("LocalQueue", QUEUE, OWN),
         ("WorkloadPriorityClass", PRIORITY),
     ),
+    changes=CHANGES,
     notes="Decides which job starts, on whose quota, and which one stops for it. Only whole jobs are stopped. An "
     "admitted job that does not start within `scheduling.startMinutes` gives its quota back.",
 )

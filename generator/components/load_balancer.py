@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from ipaddress import IPv4Network
+from contextlib import suppress
+from ipaddress import IPv4Network, ip_address, ip_network
 
 from generator.components.calico import BLOCK as CALICO_BLOCK
 from generator.components.calico import VERSIONS as CALICO_VERSIONS
@@ -10,7 +11,9 @@ from generator.components.cilium import VERSIONS as CILIUM_VERSIONS
 from generator.components.common import ethernet
 from generator.components.component import Component, Manifest, Tier
 from generator.components.definition import Definition
+from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange, value_at
 from generator.model.cluster import Cluster
+from generator.model.fields import mapping, sequence
 from generator.model.nodes import Bgp, LoadBalancer
 from generator.model.text import AddressRange
 
@@ -117,6 +120,65 @@ def calico_object(kind: str, name: str, spec: Manifest) -> Manifest:
     return {"apiVersion": "projectcalico.org/v3", "kind": kind, "metadata": metadata, "spec": spec}
 
 
+def keeps(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether every address that a pool had is still in one of its blocks."""
+    old, new = ([*_spans(side)] for side in (change.old, change.new))
+    return all(any(start <= first and last <= stop for start, stop in new) for first, last in old)
+
+
+def _spans(pool: Manifest) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last address of each block that can be read, as numbers."""
+    for block in map(mapping, sequence(value_at(pool, "spec.blocks"))):
+        with suppress(ValueError):
+            if "cidr" in block:
+                network = ip_network(str(block["cidr"]), strict=False)
+                yield int(network[0]), int(network[-1])
+            else:
+                first = str(block.get("start"))
+                yield int(ip_address(first)), int(ip_address(str(block.get("stop", first))))
+
+
+CHANGES = (
+    ChangeRule(
+        code="GEN-CHG-272",
+        kinds=("cilium.io/CiliumLoadBalancerIPPool",),
+        paths=("spec.blocks",),
+        effect=Effect.OUTAGE,
+        reason="a Service whose address leaves the pool gets another one at once, and nobody finds it under its name",
+        instead="keep the old block beside the new one until names and clients have followed",
+    ),
+    ChangeRule(
+        code="GEN-CHG-273",
+        kinds=("cilium.io/CiliumLoadBalancerIPPool",),
+        paths=("spec.blocks",),
+        effect=Effect.NONE,
+        reason="Services keep their addresses; new ones take from what was added as well",
+        when=keeps,
+    ),
+    ChangeRule(
+        code="GEN-CHG-274",
+        kinds=("cilium.io/CiliumLoadBalancerIPPool", "projectcalico.org/IPPool"),
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="Services with an address of the pool lose it",
+        instead="add the new pool first, and let names and clients follow before the old one goes",
+    ),
+    ChangeRule(
+        code="GEN-CHG-275",
+        kinds=("cilium.io/CiliumL2AnnouncementPolicy",),
+        paths=("spec",),
+        effect=Effect.OUTAGE,
+        reason="addresses of Services are announced anew, for some seconds by nobody; on an interface that left, never",
+    ),
+    ChangeRule(
+        code="GEN-CHG-276",
+        kinds=("cilium.io/CiliumL2AnnouncementPolicy", "projectcalico.org/BGPPeer"),
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="nobody outside learns any more where the addresses of Services are",
+        instead="let the other way announce them first",
+    ),
+)
 DEFINITION = Definition(
     name=NAME,
     tier=Tier.NETWORK,
@@ -130,5 +192,6 @@ DEFINITION = Definition(
         "projectcalico.org/BGPPeer",
         "projectcalico.org/IPPool",
     ),
+    changes=CHANGES,
     notes="Cilium hands the addresses out and answers ARP for them; Calico hands them out and tells routers by BGP.",
 )

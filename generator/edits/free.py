@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv6Address
 from itertools import chain
-from typing import Any
 
 from generator.checks.places import claims, is_host
-from generator.checks.ports import free_numbers, rails, switches
+from generator.checks.ports import FreePorts, rails, switches
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
+from generator.model.resolve import following
 from generator.model.text import Port
 
 _STEPS = 2**16
@@ -22,13 +22,13 @@ class Free:
         self._cluster = cluster
         self._taken = {*(claim.address for claim in claims(cluster)), *elsewhere}
         self._taken6 = {node.address6 for node in cluster.nodes if node.address6}
-        self._ports = free_numbers(cluster)
+        self._ports = FreePorts(cluster)
 
     def addresses(self, like: Machine, after: IPv4Address, name: str) -> dict[str, IPv4Address]:
         """Return an address in each network that `like` has one in: the first behind `after` in the node network that
         leaves, in every network, the address free that is as far from it as those of `like` are.
         """
-        steps = {network: int(address) - int(like.address) for network, address in like.addresses.items()}
+        steps = self._steps(like)
         for address in self._hosts(after):
             found = {"node": address, **_moved(address, steps)}
             if len(found) > len(steps) and all(self._is_free(network, each) for network, each in found.items()):
@@ -42,10 +42,21 @@ class Free:
 
     def given(self, like: Machine, address: IPv4Address) -> dict[str, IPv4Address]:
         """Return the addresses that belong to one that the user gives; whether they are free the rules tell."""
-        steps = {network: int(each) - int(like.address) for network, each in like.addresses.items()}
+        steps = self._steps(like)
         found = {"node": address, **_moved(address, steps)}
+        if len(found) <= len(steps):
+            raise UsageError(f"no node can have {address}: take one of {self._cluster.networks.node.cidr}")
         self._taken.update(found.values())
         return found
+
+    def _steps(self, like: Machine) -> dict[str, int]:
+        """Return how far the addresses of a node are from the one in the node network; in a network that follows it is
+        the network that says so, whatever the node's own line does.
+        """
+        networks = self._cluster.networks
+        followed = following(networks, like.address, with_hcas=bool(like.hardware.hcas))
+        own = {str(network): address for network, address in like.addresses.items()}
+        return {network: int(address) - int(like.address) for network, address in (own | followed).items()}
 
     def address6(self, after: IPv6Address, name: str) -> IPv6Address:
         """Return the next address of the second family."""
@@ -67,34 +78,33 @@ class Free:
         first = order.index(like.unit) if like.unit in order else 0
         for unit in (*order[first:], *order[:first]):
             leafs = {units[unit][hca] for hca in like.hardware.hcas if hca in units[unit]}
-            start = like.port or 0 if unit == like.unit else 0
-            for number in _behind(self._common(leafs), start) if leafs else ():
-                self._take(Port(leaf, number) for leaf in leafs)
+            number = self._ports.alike(leafs, like.port or 0 if unit == like.unit else 0)
+            if number is not None:
                 return unit, number
         leafs = {leaf for unit in units.values() for leaf in unit.values()}
         raise self._no_port(leafs, name, "describe another unit of leaves in fabric.units and fabric.switches")
 
-    def cables(self, cables: dict[str, Port], name: str) -> dict[str, Port]:
+    def served(self, like: Machine) -> set[str]:
+        """Return the HCAs whose rails the unit of a node serves."""
+        units = self._cluster.fabric.units if self._cluster.fabric else {}
+        return set(units.get(like.unit or "", {}))
+
+    def cables(self, cables: dict[str, Port], name: str) -> dict[str, str]:
         """Return a port for each cable of a node like the one that has these: the same number on all leaves if it can
         be, else a port of the same leaf, else of another one that serves the same rail.
         """
         leafs = {port.switch for port in cables.values()}
         start = max((port.number for port in cables.values()), default=0)
-        common = _behind(self._common(leafs), start) if len(leafs) == len(cables) else iter(())
-        number = next(common, None)
+        number = self._ports.alike(leafs, start) if len(leafs) == len(cables) else None
         if number is not None:
-            found = {hca: Port(port.switch, number) for hca, port in cables.items()}
-            self._take(found.values())
-            return found
+            return {hca: f"{port.switch}/{number}" for hca, port in cables.items()}
         return {hca: self._cable(hca, port, name) for hca, port in cables.items()}
 
-    def _cable(self, hca: str, like: Port, name: str) -> Port:
+    def _cable(self, hca: str, like: Port, name: str) -> str:
         others = [leaf for leaf, rail in rails(self._cluster).items() if rail == hca and leaf != like.switch]
         for leaf in (like.switch, *others):
-            for number in _behind(self._ports.get(leaf, []), like.number if leaf == like.switch else 0):
-                found = Port(leaf, number)
-                self._take([found])
-                return found
+            if number := self._ports.alike({leaf}, like.number if leaf == like.switch else 0):
+                return f"{leaf}/{number}"
         raise self._no_port((like.switch, *others), name, "describe another leaf switch in fabric.switches")
 
     def _no_port(self, leafs: Iterable[str], name: str, fix: str) -> UsageError:
@@ -103,14 +113,6 @@ class Free:
         return UsageError(
             f"there is no port left for {name}, beside uplinks and cables, on {', '.join(full) or 'the fabric'}: {fix}"
         )
-
-    def _common(self, leafs: Iterable[str]) -> list[int]:
-        numbers = [self._ports.get(leaf, []) for leaf in sorted(leafs)]
-        return [each for each in numbers[0] if all(each in others for others in numbers)] if numbers else []
-
-    def _take(self, ports: Iterable[Port]) -> None:
-        for port in ports:
-            self._ports[port.switch].remove(port.number)
 
     def _hosts(self, after: IPv4Address) -> Iterator[IPv4Address]:
         cidr = self._cluster.networks.node.cidr
@@ -126,12 +128,6 @@ class Free:
         return inside and address not in self._taken and not (reserved and address in reserved.range)
 
 
-def _behind(numbers: list[int], start: int) -> Iterator[int]:
-    """Yield those behind `start`, then the others."""
-    yield from (number for number in [*numbers] if number > start)
-    yield from (number for number in [*numbers] if number <= start)
-
-
-def _moved(address: IPv4Address, steps: Mapping[Any, int]) -> dict[str, IPv4Address]:
+def _moved(address: IPv4Address, steps: Mapping[str, int]) -> dict[str, IPv4Address]:
     found = {network: int(address) + step for network, step in steps.items()}
     return {network: IPv4Address(number) for network, number in found.items() if 0 <= number < 2**32}

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from generator.checks.networks import slice_count
 from generator.checks.places import human
-from generator.checks.ports import free_numbers
+from generator.checks.ports import FreePorts
 from generator.checks.tiers import ceph_pools
 from generator.model.capacity import ceph_usable, flavor_capacity, objects_usable, osds
 from generator.model.cluster import Cluster
@@ -64,7 +64,7 @@ def _of_pool(cluster: Cluster, pool: str) -> Iterator[tuple[str, str]]:
 
 
 def _ports(cluster: Cluster) -> Iterator[tuple[str, str]]:
-    free = {leaf: len(numbers) for leaf, numbers in reversed(free_numbers(cluster).items())}
+    free = FreePorts(cluster).rooms()
     if len(free) > _LEAFS:
         yield "free ports of all leaf switches", str(sum(free.values()))
     else:

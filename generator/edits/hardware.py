@@ -31,7 +31,7 @@ def disk(text: str) -> Plain:
     """Read a disk as the file has it; raises UsageError."""
     document = read(f"disk: {text}\n", "--disk")
     value = document.value.get("disk")
-    if document.findings or not isinstance(value, dict):
+    if document.findings or not isinstance(value, dict) or type(value.get("count", 1)) is not int:
         raise UsageError(
             f"--disk {text}: write it as in the file, '{{use: ceph, model: MODEL, count: 2, size: 7680G}}'"
         )

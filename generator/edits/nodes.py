@@ -53,10 +53,16 @@ def copies(source: Source, like: Machine, wanted: Wanted) -> list[dict[str, Any]
         last, last6 = found["node"], free.address6(last6, name) if last6 else None
         item = _copy(source.nodes[like.index], like, name, free)
         item |= {"address": str(last)} | ({"address6": str(last6)} if last6 else {})
-        if "addresses" in item:
-            item["addresses"] = {network: str(found[network]) for network in item["addresses"]}
-        items.append(item | _own(wanted, number))
+        items.append(_addressed(source.cluster, item, found) | _own(wanted, number))
     return items
+
+
+def _addressed(cluster: Cluster, item: dict[str, Any], found: Mapping[str, IPv4Address]) -> dict[str, Any]:
+    """Return a node's values with these addresses, without those in networks that follow."""
+    following = [name for name, network in cluster.networks.declared.items() if network.follow]
+    own = {network: str(found[network]) for network in item.get("addresses", {}) if network not in following}
+    rest = {key: value for key, value in item.items() if key != "addresses"}
+    return {key: own if key == "addresses" else value for key, value in item.items()} if own else rest
 
 
 def _own(wanted: Wanted, number: int) -> dict[str, Any]:
@@ -66,11 +72,13 @@ def _own(wanted: Wanted, number: int) -> dict[str, Any]:
 
 
 def _copy(raw: Mapping[str, Any], like: Machine, name: str, free: Free) -> dict[str, Any]:
-    """Return a node's values with another name and cables of its own."""
+    """Return a node's values with another name and cables of its own, but not those that are one machine's alone."""
     item = {key: value for key, value in raw.items() if key != "mac"} | {"name": name}
-    if "fabric" in raw:
-        own = {hca: like.fabric[hca] for hca in raw["fabric"]}
-        item["fabric"] = {hca: str(port) for hca, port in free.cables(own, name).items()}
+    served = free.served(like) if "port" in raw else set[str]()
+    if own := {hca: like.fabric[hca] for hca in raw.get("fabric", {}) if hca not in served}:
+        item["fabric"] = free.cables(own, name)
+    else:
+        item.pop("fabric", None)
     return _plugged(item, like, name, free) if "port" in raw else item
 
 

@@ -1,7 +1,7 @@
 """What a change of an object means for the running cluster: the words that components and kinds say it with."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from typing import Any, Literal, TypeAlias
@@ -92,6 +92,10 @@ class ObjectChange(Struct, frozen=True, kw_only=True):
 On: TypeAlias = Literal["added", "removed", "changed", "moved", "renamed"]
 FILE = "file"
 """A file of bootstrap that says no kind: its fields are lines that differ, each with the steps of the file's path."""
+NODE_LABELS = "bootstrap/labels"
+"""The list of the labels and taints of nodes that have joined: each by the nodes on which it differs alike."""
+SECRETS = "bootstrap/secrets"
+"""The list of the Secrets that must exist, by namespace and name."""
 NODE = "gen/Node"
 """Nodes of one pool that come or go; `old` or `new` is what kubeadm reads to make the first of them a node."""
 CLUSTER = "gen/Cluster"
@@ -101,7 +105,21 @@ CHART = "helm/Chart"
 VERSION = "gen/Version"
 """The version of a component: `version`. `components` of `old` and `new` holds the versions of all."""
 
-Look: TypeAlias = Callable[..., object]
+GONE = {"moved", "renamed"}
+"""What is removed in one place and added in another: what is said of a removal holds as well."""
+
+Manifests: TypeAlias = Mapping[str, Sequence[dict[str, Any]]]
+"""Whole manifests by kind, written as "group/Kind"."""
+
+
+class Beside(Struct, frozen=True):
+    """All that is built of both sides, as far as it was built: Applications in which nothing differs are not."""
+
+    old: Manifests = {}
+    new: Manifests = {}
+
+
+NOTHING = Beside()
 
 
 class ChangeRule(Struct, frozen=True, kw_only=True):
@@ -112,7 +130,10 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
     written in brackets, as `metadata.annotations[argocd.argoproj.io/sync-options]`, an item of a list likewise. `but`
     are fields that are not meant. Of several rules that match a field the most specific counts; with equal ones the
     loudest. `when` looks closer, at the change of the object and of the field: the rule counts where it returns
-    something true.
+    something true; `beside` as well, at what else there is. What a component says of its objects counts before what
+    their kind says, but for what is refused. With `settles` 1 no other rule of a kind is asked where this one counts,
+    with 2 none at all. What is said of `removed` holds for what moved or was renamed too, unless a rule speaks of that
+    itself.
     `armed`: nothing happens now; the effect comes with a later deletion, restart or drain.
     `reason` says what happens and why, `instead` the gentle way, `link` where that is written; `words` are what stands
     in braces in the first two.
@@ -129,7 +150,11 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
     link: str = ""
     armed: bool = False
     when: Callable[[ObjectChange, FieldChange], object] | None = None
+    beside: Callable[[ObjectChange, FieldChange, Beside], object] | None = None
+    settles: int = 0
     words: Callable[[ObjectChange, FieldChange], Mapping[str, str]] | None = None
+    by: str = ""
+    """The component that says so, filled in for it: it knows its objects better than their kinds do."""
 
     def said_of(self, change: ObjectChange, field: FieldChange) -> "ChangeRule":
         """Return the rule as it speaks of this very change."""
@@ -140,19 +165,39 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
             self, reason=self.reason.format_map(words), instead=self.instead.format_map(words), words=None
         )
 
-    def specificity(self, change: ObjectChange, field: FieldChange) -> int | None:
+    def speaks_of(self, change: ObjectChange) -> bool:
+        """Tell whether it is about such changes of such objects."""
+        meant = self.on == change.on or (self.on == "removed" and change.on in GONE)
+        return meant and (change.kind in self.kinds or ANY in self.kinds)
+
+    def specificity(self, change: ObjectChange, field: FieldChange, beside: Beside = NOTHING) -> int | None:
         """Return how closely this fits a field, more is closer; None where it does not."""
-        if self.on != change.on or not (change.kind in self.kinds or ANY in self.kinds):
+        if not self.speaks_of(change):
             return None
         lengths = [length for path in self.paths if (length := reaches(path, field.path)) is not None]
         if not lengths or any(reaches(path, field.path) is not None for path in self.but):
             return None
         if self.when is not None and not self.when(change, field):
             return None
-        return 10 * max(lengths) + 4 * (ANY not in self.kinds) + 2 * (self.when is not None)
+        if self.beside is not None and not self.beside(change, field, beside):
+            return None
+        looks = (self.when is not None) + (self.beside is not None)
+        own = 4 * (ANY not in self.kinds) + 2 * min(looks, 1)
+        return 1000 * min(self.settles, 1) + 10 * max(lengths) + own + 3 * (self.on == change.on)
 
 
 ANY = "*"
+
+
+def named(*names: str) -> Callable[[ObjectChange, FieldChange], bool]:
+    """Return a closer look that lets only objects of these names count."""
+    return lambda change, _field: change.name in names
+
+
+def lower(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a number, or a text of digits, comes down."""
+    old, new = (int(value) if str(value).isdigit() else None for value in (field.old, field.new))
+    return old is not None and new is not None and new < old
 
 
 def reaches(pattern: str, path: Steps) -> int | None:

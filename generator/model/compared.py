@@ -4,16 +4,23 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from generator.model.change import ABSENT, FieldChange, ObjectChange, value_at
+from generator.model.fields import dig
 from generator.model.quantity import Quantity
 
 Condition: TypeAlias = Callable[[ObjectChange, FieldChange], object]
 
-_SYNC_OPTIONS = "metadata.annotations[argocd.argoproj.io/sync-options]"
+OPTIONS = "argocd.argoproj.io/sync-options"
+
+
+def options(manifest: object) -> set[str]:
+    """Return the options of Argo CD that an object is annotated with."""
+    found: object = dig(manifest, "metadata", "annotations", OPTIONS)
+    return {one.strip() for one in str(found or "").split(",")}
 
 
 def is_protected(change: ObjectChange, _field: FieldChange) -> bool:
     """Tell whether Argo CD was told to leave the object when it leaves Git."""
-    return "Prune=false" in str(value_at(change.old, _SYNC_OPTIONS) or "")
+    return "Prune=false" in options(change.old)
 
 
 def came(_change: ObjectChange, field: FieldChange) -> bool:

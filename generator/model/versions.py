@@ -1,9 +1,17 @@
 """Versions as upstream numbers them, and what is said where one component's moves from one to another."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from generator.model.change import FieldChange, ObjectChange
+
+Look: TypeAlias = Callable[[ObjectChange, FieldChange], bool]
+
+
+def of(component: str, look: Look) -> Look:
+    """Return a closer look at the version of one component."""
+    return lambda change, field: change.name == component and look(change, field)
 
 
 def numbers(version: object) -> tuple[int, ...]:
@@ -18,6 +26,11 @@ def goes_back(_change: ObjectChange, field: FieldChange) -> bool:
     return bool(old and new) and new < old
 
 
+def goes_back_a_minor(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether the new version is older by more than its last number."""
+    return numbers(field.new)[:2] < numbers(field.old)[:2]
+
+
 def minors(field: FieldChange) -> int | None:
     """Return how many minor versions it goes up, less than 0 down; None over a major version, or without numbers."""
     old, new = numbers(field.old), numbers(field.new)
@@ -28,6 +41,16 @@ def majors(field: FieldChange) -> int:
     """Return how many major versions it goes up, less than 0 down."""
     old, new = numbers(field.old), numbers(field.new)
     return new[0] - old[0] if old and new else 0
+
+
+def goes_to_the_next_minor(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether it goes up by one minor version."""
+    return minors(field) == 1
+
+
+def goes_to_another_minor(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether more than the last number moves, up."""
+    return majors(field) > 0 or (minors(field) or 0) > 0
 
 
 def skips_a_minor(_change: ObjectChange, field: FieldChange) -> bool:

@@ -9,12 +9,12 @@ from msgspec import Struct, structs
 
 from generator.build.difference import field_changes
 from generator.components.common import POOL
-from generator.model.change import ABSENT, FILE, NODE, FieldChange, ObjectChange, On, Steps
+from generator.model.change import ABSENT, FILE, NODE, NODE_LABELS, SECRETS, FieldChange, ObjectChange, On, Steps
 from generator.model.fields import dig, mapping, sequence
 from generator.model.node_sets import node_set
 from generator.review.standing import BOOTSTRAP, LABELS, Standing
 
-SECRETS = "secrets.yaml"
+DECLARED = "secrets.yaml"
 KUBELET = "kubelet.config.k8s.io/KubeletConfiguration"
 _OF_NODES = re.compile(r"(kubeadm/join-|node/disks/|network/|endpoint/keepalived-)([^/]+?)(\.yaml|\.list|\.conf|/.+)")
 _OF_POOLS = re.compile(r"(node/pools/)([^/]+)(/.+)")
@@ -101,38 +101,36 @@ def _unbroken(text: str) -> str:
 
 
 def _changes(old: Standing, new: Standing, path: str, place: _Place) -> Iterator[ObjectChange]:
-    """Yield what differs in one file: field by field where it says its kind, otherwise by lines."""
+    """Yield what differs in one file: field by field where it says its kind, or lists what gen knows; otherwise by
+    lines. A file that comes or goes is as one that said nothing: the nodes stay.
+    """
     before, after = (_documents(one, path, place) for one in (old, new))
     if not (before or after):
-        one, other = (side.text(f"{side.bootstrap}/{path}") for side in (old, new))
-        if found := tuple(_written(old, new, path, _lines(one, other, place.steps))):
-            yield _change(_on(one, other), FILE, path, found)
+        kind, fields = _written(old, new, path, place)
+        if found := tuple(fields):
+            yield _change("changed", kind, path, found)
         return
     for kind in dict.fromkeys((*before, *after)):
-        one, other = before.get(kind), after.get(kind)
-        if found := tuple(field_changes(_or_absent(one), _or_absent(other))):
-            yield _change(_on(one, other), kind, path, found, (one, other))
+        one, other = before.get(kind, {}), after.get(kind, {})
+        if found := tuple(field_changes(one, other)):
+            yield _change("changed", kind, path, found, (one, other))
 
 
-def _written(old: Standing, new: Standing, path: str, lines: Iterator[FieldChange]) -> Iterator[FieldChange]:
-    """Yield what differs in a file that says no kind: by what it lists, where gen knows, otherwise its lines."""
-    return _labels(old, new) if path == LABELS else _secrets(old, new) if path == SECRETS else lines
-
-
-def _or_absent(value: Any) -> Any:
-    return ABSENT if value is None else value
-
-
-def _on(old: object, new: object) -> On:
-    return "added" if old is None else "removed" if new is None else "changed"
+def _written(old: Standing, new: Standing, path: str, place: _Place) -> tuple[str, Iterator[FieldChange]]:
+    """Return how a file that says no kind is called, and what differs in it."""
+    if path == LABELS:
+        return NODE_LABELS, _labels(old, new)
+    if path == DECLARED:
+        return SECRETS, field_changes(_declared(old), _declared(new))
+    before, after = (one.text(f"{one.bootstrap}/{path}") for one in (old, new))
+    return FILE, _lines(before, after, place.steps)
 
 
 def _change(
     on: On, kind: str, name: str, fields: tuple[FieldChange, ...], sides: tuple[Any, Any] = ({}, {})
 ) -> ObjectChange:
-    old, new = ({} if side is None else side for side in sides)
     return ObjectChange(
-        on=on, kind=kind, namespace="", name=name, application=BOOTSTRAP, fields=fields, old=old, new=new
+        on=on, kind=kind, namespace="", name=name, application=BOOTSTRAP, fields=fields, old=sides[0], new=sides[1]
     )
 
 
@@ -157,12 +155,13 @@ def _told_apart(document: dict[str, Any]) -> dict[str, Any]:
     listed = dig(document, "nodeRegistration", "kubeletExtraArgs")
     if not isinstance(listed, list):
         return document
-    said = [{**one, "value": _by_key(one["value"])} if one.get("name") == "node-labels" else one for one in listed]
+    said = [{**one, "value": _by_key(one)} if one.get("name") == "node-labels" else one for one in map(mapping, listed)]
     return {**document, "nodeRegistration": {**document["nodeRegistration"], "kubeletExtraArgs": said}}
 
 
-def _by_key(labels: str) -> dict[str, str]:
-    return {key: value for key, _, value in (label.partition("=") for label in labels.split(","))}
+def _by_key(argument: Mapping[str, Any]) -> dict[str, str]:
+    labels = (label.partition("=") for label in str(argument.get("value")).split(","))
+    return {key: value for key, _, value in labels}
 
 
 def _labels(old: Standing, new: Standing) -> Iterator[FieldChange]:
@@ -173,18 +172,14 @@ def _labels(old: Standing, new: Standing) -> Iterator[FieldChange]:
         for field in field_changes(nodes[name], others[name]):
             found.setdefault((*field.path, field.old, field.new), []).append(name)
     for (key, before, after), names in sorted(found.items(), key=lambda one: (node_set(one[1]), str(one[0][0]))):
-        yield FieldChange((*LABELS.split("/"), f"[{node_set(names)}]", key), before, after)
+        yield FieldChange((f"[{node_set(names)}]", key), before, after)
 
 
-def _secrets(old: Standing, new: Standing) -> Iterator[FieldChange]:
-    """Yield what differs of each Secret that must exist, by its namespace and name."""
-    before, after = ({f"[{one['namespace']}/{one['name']}]": one for one in _declared(side)} for side in (old, new))
-    return field_changes(before, after, (SECRETS,))
-
-
-def _declared(standing: Standing) -> Iterable[dict[str, Any]]:
-    found = standing.yaml(f"{standing.bootstrap}/{SECRETS}")
-    return [one for one in sequence(dig(found[0], "secrets") if found else None) if isinstance(one, dict)]
+def _declared(standing: Standing) -> dict[str, Any]:
+    """Return each Secret that must exist, by its namespace and name."""
+    found = standing.yaml(f"{standing.bootstrap}/{DECLARED}")
+    listed = map(mapping, sequence(dig(found[0], "secrets") if found else None))
+    return {f"[{one.get('namespace')}/{one.get('name')}]": one for one in listed}
 
 
 def _lines(old: str | None, new: str | None, steps: Steps) -> Iterator[FieldChange]:

@@ -13,7 +13,8 @@ from generator.build.difference import differences
 from generator.build.kustomize import NAMES
 from generator.build.objects import ROOT, Built
 from generator.build.stage import temporary_folder
-from generator.model.change import ABSENT, CLUSTER, FieldChange, ObjectChange
+from generator.components.component import Manifest
+from generator.model.change import ABSENT, CLUSTER, NOTHING, Beside, FieldChange, ObjectChange
 from generator.model.finding import Finding
 from generator.repository.sides import FOLDERS, Side
 from generator.review.bootstrap import bootstrap_changes
@@ -28,7 +29,7 @@ _LEADING_OUT = re.compile(r"(?:\.\./)+[\w@:.+/-]*")
 class ClusterChanges(Struct, frozen=True, kw_only=True):
     """What differs on one cluster. `waves` are those of Applications, on the new side where they are on both. `unseen`
     names Applications of which something is not vendored: nobody can tell what of them differs. `findings` tell what
-    could not be built, on either side.
+    could not be built, on either side. `beside` is all that was built.
     """
 
     cluster: str
@@ -37,6 +38,7 @@ class ClusterChanges(Struct, frozen=True, kw_only=True):
     unseen: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    beside: Beside = NOTHING
 
 
 def compare(old: Side, new: Side, paths: Collection[str], clusters: Collection[str] = ()) -> list[ClusterChanges]:
@@ -45,17 +47,18 @@ def compare(old: Side, new: Side, paths: Collection[str], clusters: Collection[s
     """
     folders = {*_own(paths), *_sharing(old, paths), *_sharing(new, paths)}
     names = {path.split("/")[1] for path in (*folders, *paths) if path.split("/")[0] in {"clusters", "overlays"}}
-    wanted = sorted(name for name in names if not clusters or name in clusters)
     for side in (old, new):
-        side.gather(*(f"{top}/{name}" for name in wanted for top in ("clusters", "overlays")), "base", "workflows")
+        side.gather(*(f"{top}/{name}" for name in names for top in ("clusters", "overlays")), "base", "workflows")
     before, after = ({name for name in names if side.below(f"clusters/{name}/argocd")} for side in (old, new))
     called = _called_otherwise(old, new, before, after)
     found: list[ClusterChanges] = []
-    for name in wanted:
+    for name in sorted(names - {*called.values()}):
         former = called.get(name, name)
+        if clusters and name not in clusters and former not in clusters:
+            continue
         if (name in after) != (former in before):
             found.append(_whole(old, new, name))
-        elif name not in called.values() and (former != name or _differs(name, paths, folders)):
+        elif former != name or _differs(name, paths, folders):
             found.append(_cluster(Standing(old, former), Standing(new, name), folders))
     return found
 
@@ -76,9 +79,8 @@ def _called_otherwise(old: Side, new: Side, before: set[str], after: set[str]) -
 def _whole(old: Side, new: Side, name: str) -> ClusterChanges:
     """Return the one row of a cluster that came or went."""
     on, side = ("added", new) if new.below(f"clusters/{name}/argocd") else ("removed", old)
-    return ClusterChanges(
-        cluster=name, changes=(_cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())}),)
-    )
+    change = _cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())})
+    return ClusterChanges(cluster=name, changes=(change,))
 
 
 def _cluster_change(on: Any, name: str, known: dict[str, Any], to: str = "") -> ObjectChange:
@@ -161,6 +163,7 @@ def _cluster(old: Standing, new: Standing, folders: Collection[str]) -> ClusterC
         unseen=tuple(sorted({*before.unvendored, *after.unvendored})),
         notes=tuple(dict.fromkeys((*before.notes, *after.notes))),
         findings=(*before.findings, *after.findings),
+        beside=Beside(_by_kind(before), _by_kind(after)),
     )
 
 
@@ -174,6 +177,13 @@ def _seen(changes: Iterable[ObjectChange], before: Built, after: Built) -> Itera
     for change in changes:
         if not (change.application in unseen.get(change.on, ()) and "/upstream/" in change.file):
             yield change
+
+
+def _by_kind(built: Built) -> dict[str, list[Manifest]]:
+    found: dict[str, list[Manifest]] = {}
+    for one in built.objects:
+        found.setdefault(f"{one.group}/{one.kind}", []).append(one.manifest)
+    return found
 
 
 def _build(side: Side, name: str, some: Collection[str] | None) -> Built:

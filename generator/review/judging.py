@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import ABSENT, NOTHING, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 
 
 class Meaning(Struct, frozen=True):
@@ -29,23 +29,24 @@ class JudgedChange(Struct, frozen=True):
         return self.meanings[0].effect
 
 
-def judge(changes: Iterable[ObjectChange], rules: Sequence[ChangeRule]) -> list[JudgedChange]:
+def judge(changes: Iterable[ObjectChange], rules: Sequence[ChangeRule], beside: Beside = NOTHING) -> list[JudgedChange]:
     """Return each change with what it means, the loudest first, then in their order."""
-    found = [JudgedChange(change, _meanings(change, rules)) for change in changes]
+    found = [JudgedChange(change, _meanings(change, rules, beside)) for change in changes]
     return sorted(found, key=lambda one: -one.effect.loudness)
 
 
-def _meanings(change: ObjectChange, rules: Sequence[ChangeRule]) -> tuple[Meaning, ...]:
-    fitting = [rule for rule in rules if rule.on == change.on and {change.kind, "*"} & {*rule.kinds}]
-    fields: dict[str, list[FieldChange]] = {}
-    known: dict[str, ChangeRule | None] = {}
+def _meanings(change: ObjectChange, rules: Sequence[ChangeRule], beside: Beside) -> tuple[Meaning, ...]:
+    fitting = [rule for rule in rules if rule.speaks_of(change)]
+    fields: dict[tuple[str, str], list[FieldChange]] = {}
+    known: dict[tuple[str, str], ChangeRule | None] = {}
     for field in change.fields:
-        rule = _rule(change, field, fitting)
-        code = rule.code if rule else ""
-        known.setdefault(code, rule.said_of(change, field) if rule else None)
-        fields.setdefault(code, []).append(field)
+        rule = _rule(change, field, fitting, beside)
+        # Rules that are read from definitions share a code, and each has a reason of its own.
+        key = (rule.code, rule.reason) if rule else ("", "")
+        known.setdefault(key, rule.said_of(change, field) if rule else None)
+        fields.setdefault(key, []).append(field)
     found = [
-        Meaning(rule.effect if rule else _unknown(change), rule, tuple(fields[code])) for code, rule in known.items()
+        Meaning(rule.effect if rule else _unknown(change), rule, tuple(fields[key])) for key, rule in known.items()
     ]
     return tuple(sorted(found, key=lambda one: -one.effect.loudness))
 
@@ -55,15 +56,30 @@ def _unknown(change: ObjectChange) -> Effect:
     return Effect.NONE if change.on == "added" else Effect.UNKNOWN
 
 
-def _rule(change: ObjectChange, field: FieldChange, rules: Sequence[ChangeRule]) -> ChangeRule | None:
-    found: list[tuple[int, int, ChangeRule]] = []
-    for one in _parts(field):
-        fits = [
-            (fit, rule.effect.loudness, rule) for rule in rules if (fit := rule.specificity(change, one)) is not None
-        ]
-        if fits:
-            found.append(max(fits, key=lambda fit: fit[:2]))
-    return max(found, key=lambda fit: (fit[1], fit[0]))[2] if found else None
+def _rule(change: ObjectChange, field: FieldChange, rules: Sequence[ChangeRule], beside: Beside) -> ChangeRule | None:
+    found: list[tuple[int, bool, int, ChangeRule | None]] = []
+    settling = [rule for rule in rules if rule.settles and rule.specificity(change, field, beside) is not None]
+    # What is settled of a whole section is not asked of its parts.
+    for one in (field,) if settling else _parts(field):
+        fits = [(fit, rule) for rule in rules if (fit := rule.specificity(change, one, beside)) is not None]
+        fit, rule = _closest(fits)
+        loudness = (rule.effect if rule else _unknown(change)).loudness
+        found.append((loudness, not (rule and rule.settles), fit, rule))
+    return max(found, key=lambda each: each[:3])[3]
+
+
+def _closest(fits: Sequence[tuple[int, ChangeRule]]) -> tuple[int, ChangeRule | None]:
+    """Return the rule that counts, and how closely it fits: the most specific one, of equal ones the loudest. What a
+    component says counts before what the kind of its objects says, but for what is settled or refused.
+    """
+    general, own = (
+        max(some, key=lambda fit: (fit[0], fit[1].effect.loudness), default=(0, None))
+        for some in ([fit for fit in fits if not fit[1].by], [fit for fit in fits if fit[1].by])
+    )
+    if own[1] is None or general[1] is None:
+        return own if general[1] is None else general
+    refused = general[1].effect is Effect.IMPOSSIBLE and own[1].effect.loudness < Effect.IMPOSSIBLE.loudness
+    return general if refused or general[1].settles > 1 else own
 
 
 def _parts(field: FieldChange) -> Iterator[FieldChange]:

@@ -20,9 +20,21 @@ def page(title: str, *parts: Part) -> str:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", title),
-        tag("style", Html(Path(__file__).with_name("page.css").read_text(encoding="utf-8"))),
+        tag("style", _style("colours", "pictures", "page")),
     )
     return f"<!doctype html>\n{tag('html', head, tag('body', tag('main', *parts)), lang='en')}\n"
+
+
+def _style(*names: str) -> Html:
+    folder = Path(__file__).parent
+    return Html("".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in names))
+
+
+def alone(drawn: Html) -> str:
+    """Return a picture as a file of its own."""
+    opened, found, rest = drawn.partition(">")
+    style = tag("style", _style("colours", "pictures"))
+    return f'{opened} xmlns="http://www.w3.org/2000/svg"{found}{style}{rest}\n'
 
 
 def badge(effect: Effect) -> Html:

@@ -1,26 +1,39 @@
 """Everything that is said of a change: by cluster, the loudest first."""
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.components import CATALOGUE
+from generator.components.kubeadm import changes, node_changes, secret_changes, version_changes
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange
+from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import dotted, full_name
+from generator.repository.sides import Side
 from generator.review.approvals import Approval, approvals
+from generator.review.capacity import CapacityRow, capacity
 from generator.review.compare import ClusterChanges, compare
+from generator.review.definitions import definitions
+from generator.review.general import RULES as GENERAL
 from generator.review.judging import JudgedChange, judge
 from generator.review.kinds import RULES
 from generator.review.sides import Sides
+from generator.review.transitions import transition_rules
 from generator.review.values import masked
+from generator.spec.decode import decode
+from generator.spec.reader import read
+
+BOOTSTRAP = (*changes.RULES, *node_changes.RULES, *secret_changes.RULES, *version_changes.RULES)
 
 
 class ClusterReport(Struct, frozen=True):
-    """One cluster: what differs, and what each change means."""
+    """One cluster: what differs, what each change means, and what there is room for on both sides."""
 
     found: ClusterChanges
     judged: tuple[JudgedChange, ...]
+    capacity: tuple[CapacityRow, ...] = ()
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -45,17 +58,21 @@ class Report(Struct, frozen=True, kw_only=True):
         }
 
 
+@cache
 def rules() -> tuple[ChangeRule, ...]:
-    """Return every rule there is: of Kubernetes' kinds, and of components."""
-    return (*RULES, *(rule for one in CATALOGUE.values() for rule in one.changes))
+    """Return every rule there is: of Kubernetes' kinds, of bootstrap, and of components."""
+    own = ((one.name, rule) for one in CATALOGUE.values() for rule in (*one.changes, *one.jumps))
+    return (*RULES, *GENERAL, *BOOTSTRAP, *(structs.replace(rule, by=name) for name, rule in own))
 
 
 def report(sides: Sides, allowed: Iterable[str]) -> Report:
     """Compare both sides and say what the change means. Raises UsageError."""
-    every = rules()
+    compared = compare(sides.old, sides.new, _really_differing(sides), sides.clusters)
+    changes = [change for one in compared for change in one.changes]
+    every = (*rules(), *transition_rules(definitions(sides.old, sides.new, changes)))
     clusters = tuple(
-        ClusterReport(found, tuple(judge(found.changes, every)))
-        for found in compare(sides.old, sides.new, _really_differing(sides), sides.clusters)
+        ClusterReport(one, tuple(judge(one.changes, every, one.beside)), room_on(sides, one.cluster))
+        for one in compared
     )
     given = approvals(allowed, sides.messages)
     needed = [text for one in clusters for text in _needed(one)]
@@ -67,6 +84,21 @@ def report(sides: Sides, allowed: Iterable[str]) -> Report:
         unapproved=tuple(text for text in needed if text not in granted),
         unused=tuple(one for one in given if one.text not in needed),
     )
+
+
+def room_on(sides: Sides, name: str) -> tuple[CapacityRow, ...]:
+    """Return what a cluster has room for; nothing where its file is the same, or cannot be read on both sides."""
+    path = cluster_file(name)
+    if sides.old.identity(path) == sides.new.identity(path):
+        return ()
+    old, new = _decoded(sides.old, path), _decoded(sides.new, path)
+    return tuple(capacity(old, new)) if old and new else ()
+
+
+def _decoded(side: Side, path: str) -> Cluster | None:
+    document = read(side.read(path), path)
+    found = decode(document) if document.value else None
+    return found if isinstance(found, Cluster) else None
 
 
 def _really_differing(sides: Sides) -> set[str]:
@@ -104,6 +136,7 @@ def loud(one: ClusterReport) -> Iterator[JudgedChange]:
 def _cluster_data(one: ClusterReport) -> dict[str, Any]:
     return {
         "cluster": one.found.cluster,
+        "capacity": [{"name": row.name, "unit": row.unit, "old": row.old, "new": row.new} for row in one.capacity],
         "changes": [_change_data(one, each) for each in one.judged],
         "unseen": list(one.found.unseen),
         "notes": list(one.found.notes),

@@ -20,6 +20,9 @@ LONG = 40
 SHORT = 24
 """The same where it stands on the line of its object."""
 
+LOUD = 6
+"""Rows that `gen render` shows."""
+
 ALL = 10**6
 Found: TypeAlias = tuple[JudgedChange, FieldChange]
 UNWRITTEN = "nobody has written down what this does: read it as if it mattered"
@@ -53,9 +56,26 @@ def lines(found: Report, paint: Paint = lambda _, word: word) -> Iterator[str]:
     yield from _end(found, [row for its in told for row in its], paint)
 
 
+def brief(found: list[ClusterReport]) -> Iterator[str]:
+    """Yield the loudest of what a change does, in few lines, for those who have not asked."""
+    told = [(one.found.cluster, row) for one in found for row in rows(one)]
+    felt = [(cluster, row) for cluster, row in told if row.effect not in {Effect.NONE, Effect.UNKNOWN}]
+    counted = counts(row for _, row in told)
+    if not told:
+        return
+    words = ", ".join(f"{counted[effect]} {effect.value}" for effect in reversed(Effect) if counted[effect])
+    yield f"what it does: {words}; `gen diff` tells more"
+    for cluster, row in sorted(felt, key=lambda each: -each[1].effect.loudness)[:LOUD]:
+        yield f"  {row.effect.value:<11} {cluster}: {row.title} {row.done}"
+    if len(felt) > LOUD:
+        yield f"  ... and {len(felt) - LOUD} more"
+
+
 def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
     yield ""
     yield f"{one.found.cluster}: {objects(one)}"
+    if differing := [row.text for row in one.capacity if row.old != row.new]:
+        yield f"  capacity: {'; '.join(differing)}"
     head = list(_meant(its, paint))
     yield from head
     if one.found.unseen:

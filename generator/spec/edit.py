@@ -47,8 +47,8 @@ def remove_items(text: str, path: Path, indexes: Iterable[int]) -> str:
     value, edited = deepcopy(document.value), document.text
     for index in reversed(gone):
         del value_at(value, path)[index]
-    for start, end in reversed(_spans(document, node_at(document, path), [items[index] for index in gone])):
-        edited = _without(edited, start, end)
+        start = line_start(document.text, _dash(document.text, node_at(document, path), items[index]))
+        edited = _without(edited, start, line_after(document.text, items[index]))
     return proven(document, path, edited, value, text)
 
 
@@ -120,17 +120,6 @@ def value_at(value: Any, path: Path) -> Any:
 def padding_of(text: str, node: YamlNode) -> str:
     """Return what stands behind the opening brace of a mapping."""
     return " " if text[node.start : node.start + 2] == "{ " else ""
-
-
-def _spans(document: Document, items: YamlNode, gone: Iterable[YamlNode]) -> list[tuple[int, int]]:
-    """Return where the lines of items begin and end, those that follow on each other as one."""
-    spans: list[tuple[int, int]] = []
-    for item in gone:
-        start = line_start(document.text, _dash(document.text, items, item))
-        end = line_after(document.text, item)
-        first = spans.pop()[0] if spans and spans[-1][1] == start else start
-        spans.append((first, end))
-    return spans
 
 
 def line_after(text: str, node: YamlNode) -> int:

@@ -51,6 +51,14 @@ def test_places_of_a_file_are_offered_step_by_step() -> None:
     assert offered("explain none", "nodes") == []
 
 
+def test_nodes_and_pools_are_offered() -> None:
+    assert offered("node remove", "gpu-1") == [f"gpu-1{number}" for number in range(6)]
+    assert offered("node add gpu-16 --like", "nas-") == ["nas-1", "nas-2", "nas-3", "nas-4"]
+    assert offered("pool add gpu-2 --like", "gpu") == ["gpu-training", "gpu-inference"]
+    assert offered("node", "re") == ["remove", "replace"]
+    assert "--rack" in offered("node add gpu-16", "--")
+
+
 def test_components_are_offered() -> None:
     assert offered("vendor", "roo") == ["rook-ceph"]
     assert offered("vendor kueue --offline", "roo") == ["rook-ceph"]

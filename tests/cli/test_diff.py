@@ -101,15 +101,37 @@ def test_a_branch_is_compared_with_where_it_left_the_main_one(repository: Reposi
     repository.commit()
     repository.git("checkout", "-q", "less")
     assert kinds(repository.diff()) == kinds(branch)
-    both = repository.diff("main", "less")
+    # Another pod network is refused.
+    both = repository.diff("main", "less", expect=3)
     assert kinds(both) > kinds(branch)
-    assert kinds(repository.diff("less", "main")) == kinds(both)
+    assert kinds(repository.diff("less", "main", expect=3)) == kinds(both)
 
 
 def test_a_cluster_that_is_gone_is_one_row(repository: Repository) -> None:
     (repository.root / FILE).unlink()
     found = repository.diff()
-    assert [(one["on"], one["name"]) for one in found["clusters"][0]["changes"]] == [("removed", "a30-bench")]
+    assert kinds(found) == {("removed", "gen/Cluster", "a30-bench")}
+    assert found["clusters"][0]["changes"][0]["effect"] == "by hand"
+    repository.git("checkout", "-q", ".")
+    repository.git("rm", "-rq", "clusters/a30-bench", "overlays/a30-bench")
+    (repository.root / "clusters").mkdir()
+    repository.commit()
+    assert kinds(repository.diff("HEAD~1", "HEAD")) == {("removed", "gen/Cluster", "a30-bench")}
+    assert kinds(repository.diff("HEAD", "HEAD~1")) == {("added", "gen/Cluster", "a30-bench")}
+
+
+def test_a_cluster_that_is_renamed_is_compared_with_what_it_was(repository: Repository) -> None:
+    repository.edit("name: a30-bench", "name: bench")
+    for folder in ("clusters", "overlays"):
+        repository.git("mv", f"{folder}/a30-bench", f"{folder}/bench")
+    repository.gen("render")
+    repository.commit()
+    found = repository.diff("HEAD~1", "HEAD")
+    assert [one["cluster"] for one in found["clusters"]] == ["bench"]
+    seen = kinds(found)
+    assert ("renamed", "gen/Cluster", "a30-bench") in seen
+    assert ("changed", "kubeadm.k8s.io/ClusterConfiguration", "kubeadm/init.yaml") in seen
+    assert not [each for each in seen if each[0] in {"added", "removed"} and each[1] != "/ConfigMap"]
 
 
 def test_what_is_refused_needs_an_approval_of_just_that(repository: Repository) -> None:

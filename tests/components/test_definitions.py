@@ -27,6 +27,7 @@ ABOUT_ONE = {
     "checks/tiers.py": {"ceph_cluster", "minio"},
     "layout/argocd.py": {"argo_cd"},
     "layout/projects.py": {"argo_cd"},
+    "review/capacity.py": {"queues"},
     "rules/argo_cd.py": {"argo_cd", "cilium", "load_balancer"},
     "rules/queues.py": {"kueue", "tenants", "volcano"},
 }

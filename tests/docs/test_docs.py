@@ -73,6 +73,11 @@ def test_generated_parts_are_up_to_date(name: str) -> None:
     assert page.read_text() == DOCS["pages"]()[page], "run `python tools/docs.py`"
 
 
+def test_pictures_are_up_to_date() -> None:
+    drawn = {path: path.read_text() for path in (ROOT / "docs/pictures").iterdir()}
+    assert drawn == DOCS["pictures"](), "run `python tools/docs.py`"
+
+
 def test_every_key_has_words_and_no_words_are_left_over() -> None:
     named = {section: set(keys) for section, keys in WORDS["keys"].items()}
     assert named == {section: set(about["properties"]) for section, about in SECTIONS.items()}

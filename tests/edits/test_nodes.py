@@ -1,6 +1,7 @@
 """Nodes that come, go and change."""
 
 from collections import Counter
+from ipaddress import IPv4Address
 
 import pytest
 from hypothesis import event, given, settings
@@ -44,10 +45,15 @@ def test_a_node_gets_the_next_address_and_port() -> None:
 
 
 def test_what_is_taken_is_left_out_in_every_network() -> None:
-    taken = LAB.replace("port: 1}", "port: 1, addresses: {bmc: 10.40.0.103}}")
-    taken = taken.replace("10.10.0.11,", "10.10.0.102,").replace("10.10.0.12,", "10.10.0.105,")
-    text = added(taken, "gpu-002")
-    assert "name: gpu-002, pool: gpu, address: 10.10.0.104, rack: r1, port: 2, addresses: {bmc: 10.40.0.106}" in text
+    taken = LAB.replace("rack: r2}", "rack: r2, addresses: {bmc: 10.40.0.102}}")
+    assert "name: gpu-002, pool: gpu, address: 10.10.0.103, rack: r1, port: 2}" in added(taken, "gpu-002")
+    apart = LAB.replace("bmc: {cidr: 10.40.0.0/22, follow: node}", "bmc: {cidr: 10.40.0.0/22}")
+    apart = apart.replace("port: 1}", "port: 1, addresses: {bmc: 10.40.0.103}}")
+    apart = apart.replace("rack: r2}", "rack: r2, addresses: {bmc: 10.40.0.104}}")
+    line = "name: gpu-002, pool: gpu, address: 10.10.0.103, rack: r1, port: 2, addresses: {bmc: 10.40.0.105}}"
+    assert line in added(apart, "gpu-002")
+    cabled = LAB.replace("rack: r2}", "rack: r2, fabric: {mlx5_9: leaf-01-2/2}}")
+    assert "name: gpu-002, pool: gpu, address: 10.10.0.102, rack: r1, port: 3}" in added(cabled, "gpu-002")
     follow = LAB.replace("address: 10.10.0.12,", "address: 10.10.0.12, addresses: {storage: 10.20.0.102},")
     assert "name: gpu-002, pool: gpu, address: 10.10.0.103" in added(follow, "gpu-002")
 
@@ -76,6 +82,8 @@ def test_cables_that_a_line_says_itself_go_to_the_leaf_of_their_rail() -> None:
 def test_what_is_one_machines_alone_is_not_copied() -> None:
     own = LAB.replace("rack: r1, port", "mac: 'aa:00:00:00:00:01', rack: r1, port")
     assert "mac" not in new_lines(own, added(own, "gpu-002"))[0]
+    odd = LAB.replace("port: 1}", "port: 1, fabric: {mlx5_1: leaf-02-2/9}, addresses: {bmc: 10.40.0.99}}")
+    assert new_lines(odd, added(odd, "gpu-002")) == new_lines(LAB, added(LAB, "gpu-002"))
     line = new_lines(own, added(own, "gpu-002", mac="aa:00:00:00:00:02", racks=["r7"]))[0]
     assert 'rack: r7, port: 2, mac: "aa:00:00:00:00:02"}' in line
 
@@ -102,6 +110,12 @@ def test_a_second_family_goes_on_too() -> None:
         ("gpu-[002-003],gpu-002", LIKE, {}, "gpu-002 is given twice"),
         ("GPU_2", LIKE, {}, "`GPU_2` cannot be a node's name"),
         ("gpu-002", "gpu-01", {}, "there is no node gpu-01 in clusters/lab/cluster.yaml; did you mean gpu-001"),
+        (
+            "gpu-002",
+            "cp-1",
+            {"address": IPv4Address("255.255.255.255")},
+            "no node can have .*: take one of 10.10.0.0/22",
+        ),
         ("gpu-[002-003]", LIKE, {"mac": "aa:00:00:00:00:02"}, "--mac is one node's: .*gen node replace NAME --mac"),
     ],
 )

@@ -101,7 +101,7 @@ def test_a_disk_is_read_as_the_file_has_it() -> None:
     assert disk("{use: ceph, model: M, count: 2, size: 7680G}") == {
         "use": "ceph", "model": "M", "count": 2, "size": "7680G"
     }  # fmt: skip
-    for text in ("ceph", "{use: ceph", "{a: 1}\nb: 2 3: 4", ""):
+    for text in ("{count: two}", "{count: true}", "ceph", "{use: ceph", "{a: 1}\nb: 2 3: 4", ""):
         with pytest.raises(UsageError, match="write it as in the file"):
             disk(text)
 

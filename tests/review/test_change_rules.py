@@ -1,38 +1,142 @@
-"""What each rule says of a change, and of a near miss: `tests/changes/<code>.yaml`."""
+"""What each rule says of a change, and of a near miss: `tests/changes/<code>.yaml`.
 
+A case says what stands before and after, `old` and `new`: objects, or in another `form`: `release`, a chart that is not
+vendored; `versions`, of Kubernetes and of components; `bootstrap`, files for nodes; `cluster`, the nodes of clusters.
+"""
+
+from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from sides import side
 
 from generator.build.difference import differences
 from generator.build.objects import Object
+from generator.model.change import Beside, ObjectChange
+from generator.repository.sides import Side
+from generator.review.bootstrap import bootstrap_changes
+from generator.review.charts import chart_changes
+from generator.review.compare import compare
+from generator.review.component_versions import version_changes
 from generator.review.judging import judge
 from generator.review.report import rules
+from generator.review.standing import Standing
+from generator.review.transitions import CODE, transition_rules
 
 FOLDER = Path(__file__).parents[1] / "changes"
-CASES = [
-    pytest.param(case, id=f"{file.stem}: {case['name']}")
-    for file in sorted(FOLDER.glob("*.yaml"))
-    for case in yaml.safe_load(file.read_text())
-]
+FILES = {file.stem: yaml.safe_load(file.read_text()) for file in sorted(FOLDER.glob("*.yaml"))}
+CASES = [pytest.param(case, id=f"{code}: {case['name']}") for code, cases in FILES.items() for case in cases]
+LABELS = "clusters/one/bootstrap/nodes/labels.list"
 
 
 def objects(given: Any) -> list[Object]:
     """Return the objects of one side: one manifest, a list of them, or nothing."""
-    listed = given if isinstance(given, list) else [given] if given else []
+    listed = deepcopy(given if isinstance(given, list) else [given] if given else [])
     return [Object(one, one.pop("application", "some"), "some.yaml") for one in listed]
+
+
+def by_kind(found: list[Object]) -> dict[str, list[Any]]:
+    kinds = {f"{one.group}/{one.kind}" for one in found}
+    return {kind: [one.manifest for one in found if f"{one.group}/{one.kind}" == kind] for kind in kinds}
+
+
+def made(files: Mapping[str, Any]) -> Side:
+    """Return a side of these files, whose content is a text, a document, or a list of documents."""
+    return side({path: content if isinstance(content, str) else dumped(content) for path, content in files.items()})
+
+
+def dumped(content: Any) -> str:
+    """Write documents as YAML."""
+    return yaml.safe_dump_all(content if isinstance(content, list) else [content])
+
+
+def release(given: Any) -> dict[str, Any]:
+    """Return the files of an Application with one chart, none where there is none."""
+    if given is None:
+        return {}
+    place = f"overlays/one/{given['name']}"
+    chart = {
+        "name": given["name"],
+        "repo": "https://charts.example.org",
+        "version": "1.0.0",
+        "namespace": "some",
+        **given,
+    }
+    values = chart.pop("values", {})
+    return {
+        f"{place}/kustomization.yaml": {"resources": ["releases"]},
+        f"{place}/releases/kustomization.yaml": {"helmCharts": [{**chart, "valuesFile": "values.yaml"}]},
+        f"{place}/releases/values.yaml": values,
+    }
+
+
+def versions(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the files that say the versions of components."""
+    settings = {
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "kind": "ClusterConfiguration",
+        "kubernetesVersion": f"v{given.get('kubernetes', '1.35.3')}",
+    }
+    return {"clusters/one/bootstrap/kubeadm/init.yaml": settings} | {
+        f"overlays/one/{name}/kustomization.yaml": {"resources": [f"../../../base/{name}/{version}"]}
+        for name, version in given.items()
+    }
+
+
+def bootstrap(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return files below the folder bootstrap; unless they say otherwise there is one node, of the pool `gpu`."""
+    said = {"nodes/labels.list": "label gpu-1 gen.internal/pool=gpu\n", **given}
+    return {f"clusters/one/bootstrap/{path}": content for path, content in said.items()}
+
+
+def clusters(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the files of clusters, by the nodes of each."""
+    found: dict[str, Any] = {}
+    for name, nodes in given.items():
+        found[f"clusters/{name}/argocd/kustomization.yaml"] = {"resources": []}
+        listed = "".join(f"label {node} a=b\n" for node in nodes.split())
+        found[LABELS.replace("one", name)] = listed
+        found[f"overlays/{name}/a/kustomization.yaml"] = {"resources": []}
+    return found
+
+
+FORMS = {"release": release, "versions": versions, "bootstrap": bootstrap}
+
+
+def changes(case: Mapping[str, Any]) -> list[ObjectChange]:
+    """Return what differs between both sides of a case."""
+    form = case.get("form")
+    if form is None:
+        return differences(objects(case.get("old")), objects(case.get("new")))
+    if form == "cluster":
+        files, others = clusters(case.get("old", {})), clusters(case.get("new", {}))
+        both = compare(made(files), made(others), {*files, *others})
+        return [change for one in both for change in one.changes]
+    old, new = (Standing(made(FORMS[form](case.get(which))), "one") for which in ("old", "new"))
+    return [*version_changes(old, new), *chart_changes(old, new), *bootstrap_changes(old, new)]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_change_means_what_is_said(case: dict[str, Any]) -> None:
-    first = judge(differences(objects(case.get("old")), objects(case.get("new"))), rules())[0]
-    meaning = first.meanings[0]
+    old, new = (objects(case.get(which)) if "form" not in case else [] for which in ("old", "new"))
+    definitions = [one.manifest for one in new if one.kind == "CustomResourceDefinition"]
+    every = (*rules(), *transition_rules(definitions))
+    meaning = judge(changes(case), every, Beside(by_kind(old), by_kind(new)))[0].meanings[0]
     found = {"effect": str(meaning.effect), **({"code": meaning.rule.code} if meaning.rule else {})}
     assert found == case["expect"], meaning
+    assert meaning.rule is None or "{" not in meaning.rule.reason + meaning.rule.instead
 
 
 def test_each_code_is_one_rule() -> None:
     codes = [rule.code for rule in rules()]
     assert sorted(set(codes)) == sorted(codes)
+
+
+@pytest.mark.parametrize("code", sorted({rule.code for rule in rules()} | {CODE}))
+def test_each_rule_has_a_file_that_shows_it_and_a_near_miss(code: str) -> None:
+    expected = [case["expect"].get("code") for case in FILES.get(code, ())]
+    assert code in expected, f"tests/changes/{code}.yaml: no case in which {code} is what counts"
+    assert set(expected) != {code} or len({case["expect"]["effect"] for case in FILES[code]}) > 1, "no near miss"

@@ -4,6 +4,7 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from reviewed import cluster, made, unbuilt, whole
@@ -99,9 +100,16 @@ def test_an_attribute_is_escaped_and_left_out_where_it_is_none() -> None:
     assert tag("p", [Html("<br/>"), "a\nb\x1b"]) == "<p><br/>a\nb\\x1b</p>"
 
 
+def test_a_picture_alone_is_whole_xml() -> None:
+    drawn = page.alone(tag("svg", tag("text", NASTY), viewBox="0 0 1 1"))
+    root = ET.fromstring(drawn)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")] == [NASTY[:-2] + "\\x00\\u202e"]
+
+
 def colours() -> list[dict[str, str]]:
     """Return the colours of each scheme: light, dark, on paper."""
-    text = Path(page.__file__).with_name("page.css").read_text()
+    text = Path(page.__file__).with_name("colours.css").read_text()
     return [dict(re.findall(r"--(\w+): (#\w{6})", found)) for found in re.findall(r":root \{(.*?)\}", text, re.DOTALL)]
 
 
@@ -115,7 +123,7 @@ def light(colour: str) -> float:
 def test_words_stand_out_from_their_ground(scheme: int) -> None:
     """At least 4.5 to 1: level AA of WCAG 2.2, 1.4.3."""
     found = colours()[scheme]
-    badges = ("loss", "loud", "felt", "unknown", "mild", "quiet")
+    badges = ("loss", "loud", "felt", "unknown", "mild", "quiet", "gpu")
     pairs = [(word, ground) for word in ("text", "soft", "mild") for ground in ("ground", "raised")]
     for word, ground in (*pairs, *(("on", one) for one in badges)):
         one, other = sorted((light(found[word]), light(found[ground])))

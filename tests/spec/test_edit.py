@@ -91,6 +91,9 @@ def test_a_text_without_a_final_line_end_stays_one() -> None:
     longer = insert_items(text, NODES, [{"name": "b"}])
     assert longer == text + "\r\n  - name: b"
     assert remove_items(longer, NODES, [1]) == text
+    longer = insert_items(text, NODES, [{"name": "b"}, {"name": "c"}])
+    assert remove_items(longer, NODES, [2, 1]) == text
+    assert remove_items(longer, NODES, [0, 2]) == "spec:\r\n  nodes:\r\n  - name: b"
 
 
 REFUSED = {

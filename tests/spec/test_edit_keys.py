@@ -46,6 +46,11 @@ def test_a_value_is_put_where_it_belongs(path: tuple[str | int, ...], value: Any
     assert ("".join(taken), "".join(added)) == (old, new)
 
 
+def test_a_value_keeps_its_quotes() -> None:
+    assert put_value("a: 'b'   # c\n", ("a",), "d") == "a: 'd'   # c\n"
+    assert put_value("a: {b: 'x'}\n", ("a", "b"), 1) == "a: {b: 1}\n"
+
+
 @pytest.mark.parametrize(
     ("path", "words"),
     [

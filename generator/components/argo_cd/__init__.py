@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from generator.components.argo_cd.access import NAMESPACE, ingress, secrets
+from generator.components.argo_cd.changes import CHANGES, JUMPS
 from generator.components.argo_cd.settings import application_health, health_checks, parameters, rights, settings
 from generator.components.argo_cd.workloads import workloads
 from generator.components.common import CLUSTER_ROLES, CRD
@@ -108,6 +109,8 @@ DEFINITION = Definition(
     name="argo-cd",
     tier=Tier.GITOPS,
     versions=VERSIONS,
+    jumps=JUMPS,
+    changes=CHANGES,
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     hosts=hosts,

@@ -10,9 +10,11 @@ from generator.components.definition import Definition, Version, Versions
 from generator.components.operated import OWN, Api, Named, OperatedKind
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
 from generator.components.static import read_objects
+from generator.model.change import VERSION, ChangeRule, Effect
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping, sequence, spots
 from generator.model.finding import Path
+from generator.model.versions import next_minor, of, skips_a_minor
 
 VERSIONS = Versions(
     "argo-workflows",
@@ -24,6 +26,21 @@ VERSIONS = Versions(
             schemas=("argo-workflows/v4.0.2",),
             proven="v4.0.2",
         ),
+    ),
+)
+
+JUMPS = (
+    ChangeRule(
+        code="GEN-CHG-352",
+        kinds=(VERSION,),
+        paths=("version",),
+        effect=Effect.UNKNOWN,
+        reason="each minor version between takes fields away that the one before still took, and the CRDs then refuse "
+        "what passed",
+        instead="{old} to {next} first, by upstream's notes of each version between",
+        link="https://github.com/argoproj/argo-workflows/blob/v4.0.2/docs/upgrading.md",
+        when=of("argo-workflows", skips_a_minor),
+        words=next_minor,
     ),
 )
 
@@ -146,6 +163,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.backups,
     absence="there are no backups",
     versions=VERSIONS,
+    jumps=JUMPS,
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES, "scheduling.k8s.io/PriorityClass"),
     apis=(Api(group="argoproj.io", kinds=KINDS, title="argoproj.io of workflows"),),

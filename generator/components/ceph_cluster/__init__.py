@@ -10,7 +10,7 @@ from generator.components.ceph_cluster.disk_changes import DISK_CHANGES
 from generator.components.ceph_cluster.pool_changes import POOL_CHANGES
 from generator.components.ceph_cluster.pools import block_pools, filesystems, mgr_pool, object_stores, rgw_secret
 from generator.components.ceph_cluster.store_changes import STORE_CHANGES
-from generator.components.ceph_cluster.versions import VERSIONS
+from generator.components.ceph_cluster.versions import JUMPS, VERSIONS
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Health, Ignore, Manifest, Secret, Tier
 from generator.components.definition import Definition
@@ -130,6 +130,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.ceph and cluster.ceph_hosts,
     absence="there is no storage.ceph",
     versions=VERSIONS,
+    jumps=JUMPS,
     namespaces=(NAMESPACE,),
     # Rook's documentation, ceph-cluster-crd.md: general tags like `v20` follow the newest build.
     short_tags=("quay.io/ceph/ceph",),

@@ -215,13 +215,23 @@ DAEMONS = (
     ),
 )
 
+SETTINGS = (
+    ChangeRule(
+        code="GEN-CHG-428",
+        kinds=KINDS,
+        paths=("spec.cephConfig",),
+        effect=Effect.NONE,
+        reason="Rook tells it to the monitors, and the daemons take it over as they run; a few settings want a restart",
+        link=CLUSTER_CRD,
+    ),
+)
+
 LEAVING = (
     ChangeRule(
         code="GEN-CHG-424",
         kinds=KINDS,
         paths=("spec.cleanupPolicy.confirmation",),
         effect=Effect.DATA_LOSS,
-        armed=True,
         reason="Rook stops looking after the cluster at once, and wipes all its disks when the object is deleted",
         instead="leave it out until the data is no longer needed",
         link=CLUSTER_CRD,
@@ -237,6 +247,7 @@ LEAVING = (
         instead="copy the data, delete what uses Ceph, then the CephCluster by `kubectl`, and Rook in a later commit",
         link=f"{DOCUMENTATION}/Getting-Started/ceph-teardown.md",
         when=is_protected,
+        settles=True,
     ),
     ChangeRule(
         code="GEN-CHG-426",
@@ -260,4 +271,4 @@ LEAVING = (
     ),
 )
 
-CLUSTER_CHANGES = (*MONITORS, *NETWORK, *DAEMONS, *LEAVING)
+CLUSTER_CHANGES = (*MONITORS, *NETWORK, *DAEMONS, *SETTINGS, *LEAVING)

@@ -106,7 +106,6 @@ COPIES = (
         kinds=POOLS,
         paths=of_pools("replicated.size"),
         effect=Effect.DATA_LOSS,
-        armed=True,
         reason="Ceph drops a copy of everything in the pool at once; with two left, two disks that fail together lose "
         "data, with one left any disk does",
         instead="keep three copies, or use erasure coding in a new pool to save room",
@@ -188,8 +187,7 @@ ROOM = (
         kinds=POOLS,
         paths=of_pools("quotas.maxSize"),
         effect=Effect.OUTAGE,
-        armed=True,
-        reason="writes to the pool stop once it holds this much: at once, if it does already",
+        reason="once the pool holds this much, writes to it stop: at once, if it does already",
         instead="compare with `ceph df` first",
         link=POOL_CRD,
         when=limited,

@@ -163,10 +163,11 @@ LEAVING = (
         kinds=EVERY,
         on="removed",
         effect=Effect.BY_HAND,
-        reason="it is protected: it stays, with its data, its keys and the room it takes, and Rook goes on serving it",
+        reason="it is protected: it stays with data, keys and the room it takes; Rook, if it stays, goes on serving it",
         instead="when nobody needs it any more, delete the object by `kubectl`",
         link=STORE_CRD,
         when=is_protected,
+        settles=True,
     ),
     ChangeRule(
         code="GEN-CHG-457",
@@ -194,7 +195,7 @@ LEAVING = (
         paths=("spec.preserveFilesystemOnDelete", "spec.preservePoolsOnDelete"),
         effect=Effect.DATA_LOSS,
         armed=True,
-        reason="nothing happens now; from here on who deletes the object deletes its pools with all that is in them",
+        reason="who deletes the object deletes its pools with all that is in them",
         instead="leave it set, and delete the pools by hand when they are empty",
         link=FILESYSTEM_CRD,
         when=turned_off,
@@ -235,15 +236,7 @@ LEAVING = (
         instead="keep the name; or copy the data, then delete the former one by `kubectl`",
         link=POOL_CRD,
         when=is_protected,
-    ),
-    ChangeRule(
-        code="GEN-CHG-464",
-        kinds=EVERY,
-        on="renamed",
-        effect=Effect.DATA_LOSS,
-        reason="nothing in Ceph is renamed: an empty one of the new name is made, the former one is deleted",
-        instead="keep the name",
-        link=POOL_CRD,
+        settles=True,
     ),
 )
 

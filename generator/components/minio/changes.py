@@ -71,7 +71,7 @@ RUNNING = (
     ChangeRule(
         code="GEN-CHG-470",
         kinds=SERVERS,
-        paths=("spec.template",),
+        paths=(POD,),
         effect=Effect.BY_HAND,
         reason="its pods are only replaced when somebody deletes them",
         instead=TOGETHER,
@@ -107,7 +107,7 @@ RUNNING = (
         paths=(f"{POD}.containers.*.args",),
         effect=Effect.DATA_LOSS,
         armed=True,
-        reason="with the next restart MinIO no longer knows a server pool that it knew, or takes it for another: what "
+        reason="MinIO no longer knows a server pool that it knew, or takes it for another: what "
         "is stored there is gone",
         instead="`mc admin decommission start` to its end first, and never change the order of pools",
         link=f"{DOCUMENTATION}/DECOMMISSION.md",
@@ -151,7 +151,7 @@ RUNNING = (
         paths=(f"{ENVIRONMENT}.*",),
         effect=Effect.DATA_LOSS,
         armed=True,
-        reason="with the next restart MinIO has another key, or none: what it encrypted with this one cannot be read",
+        reason="MinIO has another key, or none: what it encrypted with this one cannot be read",
         instead="leave the key as long as one object is encrypted with it",
         link="https://github.com/minio/minio/blob/master/docs/kms/README.md",
         when=every(is_ours, of_the_key),
@@ -168,6 +168,7 @@ STANDING = (
         "leave with it nobody reaches them, nor they each other",
         instead="copy what is needed, then delete StatefulSet, claims and volumes by `kubectl`",
         when=every(is_ours, is_protected),
+        settles=True,
     ),
     ChangeRule(
         code="GEN-CHG-479",
@@ -177,6 +178,7 @@ STANDING = (
         reason="it is protected: the volume and its drive stay with their server, until the claim is deleted",
         instead="where a node is replaced: sync, then delete the claims of that server and its pod, one at a time",
         when=every(is_drive, is_protected),
+        settles=True,
     ),
     ChangeRule(
         code="GEN-CHG-480",
@@ -186,6 +188,7 @@ STANDING = (
         reason="the former volume stays with its server until the claim is deleted; then the claim takes the new one",
         instead="sync, then delete the claims of that server and its pod, one server at a time",
         when=every(is_drive, is_protected),
+        settles=True,
     ),
     ChangeRule(
         code="GEN-CHG-481",

@@ -155,7 +155,6 @@ BUCKETS = (
         kinds=KINDS,
         paths=("data.buckets",),
         effect=Effect.DATA_LOSS,
-        armed=True,
         reason="what is written from now on can be deleted sooner by who holds MinIO's root key; what is there keeps "
         "its date",
         instead="keep the lock as long as such objects matter",
@@ -177,8 +176,7 @@ BUCKETS = (
         kinds=KINDS,
         paths=("data.buckets",),
         effect=Effect.OUTAGE,
-        armed=True,
-        reason="writes to the bucket are refused once it holds this much: at once, if it does already",
+        reason="once the bucket holds this much, writes to it are refused: at once, if it does already",
         instead="compare with `mc du --versions` first",
         when=_any_bucket(less_room),
     ),

@@ -8,6 +8,7 @@ from generator.components.definition import Definition
 from generator.components.network_operator import NAMESPACE, VERSIONS, hosts
 from generator.components.node_feature_discovery import INFINIBAND, MELLANOX
 from generator.components.parts import on_nodes, resources, tolerations
+from generator.components.rdma.changes import CHANGES
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine, Rdma
@@ -95,6 +96,7 @@ DEFINITION = Definition(
     # Its own name is kept from teams as well.
     namespaces=(NAMESPACE, "rdma"),
     own_kinds=("mellanox.com/NicClusterPolicy",),
+    changes=CHANGES,
     notes="The shared device plugin: every pod that asks for one `rdma/<resource>` sees all HCAs of its node. Nodes "
     "are chosen by a label that tells InfiniBand links from Ethernet cards of the same maker.",
 )

@@ -8,7 +8,10 @@ from generator.components.definition import Definition, Version, Versions
 from generator.components.operated import Made, OperatedKind
 from generator.components.parts import deployment
 from generator.components.static import read_text
+from generator.components.volcano.changes import CHANGES
+from generator.model.change import VERSION, ChangeRule, Effect
 from generator.model.cluster import Cluster
+from generator.model.versions import goes_to_another_minor, of
 
 VERSIONS = Versions(
     "volcano",
@@ -20,6 +23,19 @@ VERSIONS = Versions(
             proven="v1.14.1",
             kubernetes=(28, 35),
         ),
+    ),
+)
+
+JUMPS = (
+    ChangeRule(
+        code="GEN-CHG-346",
+        kinds=(VERSION,),
+        paths=("version",),
+        effect=Effect.UNKNOWN,
+        reason="after such moves jobs and PodGroups that the older version had made have waited for ever",
+        instead="no pending jobs when it moves: hold the queues first, and let what runs end",
+        link="https://github.com/volcano-sh/volcano/issues/2962",
+        when=of("volcano", goes_to_another_minor),
     ),
 )
 
@@ -137,11 +153,13 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     versions=VERSIONS,
+    jumps=JUMPS,
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     brings=(Made("Queue", "default"),),
     # Volcano's own Job: Kubernetes' has neither.
     kinds=(OperatedKind(kind="Job", names=(("Queue", "spec.queue"), ("PriorityClass", "spec.priorityClassName"))),),
+    changes=CHANGES,
     notes="Places gangs and does nothing else. Its own queues, preemption and jobs are off: each would be a second "
     "queue beside Kueue's, in which a stopped job keeps its place and the next one waits for ever.",
 )

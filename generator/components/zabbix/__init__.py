@@ -6,8 +6,9 @@ from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Tier
 from generator.components.definition import ALL_NODES, Definition
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
+from generator.components.zabbix.changes import CHANGES
 from generator.components.zabbix.names import AGENTS, NAMESPACE
-from generator.components.zabbix.versions import VERSIONS
+from generator.components.zabbix.versions import JUMPS, VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 
@@ -33,9 +34,11 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.monitoring.zabbix,
     absence="there is no monitoring.zabbix",
     versions=VERSIONS,
+    jumps=JUMPS,
     namespaces=(NAMESPACE, AGENTS),
     reach=(GPU_OPERATOR,),
     own_kinds=CLUSTER_ROLES,
     hosts=hosts,
     daemons_on=ALL_NODES,
+    changes=CHANGES,
 )

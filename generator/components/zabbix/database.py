@@ -3,12 +3,11 @@
 from generator.components.ceph_cluster.classes import block_class
 from generator.components.component import Manifest, protect
 from generator.components.parts import UNPRIVILEGED, from_secret, pod_security
-from generator.components.zabbix.names import pod, workload
+from generator.components.zabbix.names import DATABASE, pod, workload
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 
-DATABASE = "zabbix-database"
 DATA = "/var/lib/postgresql/data"
 # The user of PostgreSQL's own image.
 USER = 999

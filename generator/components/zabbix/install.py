@@ -6,21 +6,23 @@ from generator.components.issuers import signed
 from generator.components.static import read_objects
 from generator.components.zabbix import DEFINITION
 from generator.components.zabbix.agents import agent_map, agents
-from generator.components.zabbix.database import DATABASE, stateful_set, storage_class
+from generator.components.zabbix.database import stateful_set, storage_class
 from generator.components.zabbix.names import (
     ADMIN,
     AGENTS,
     COMPLETE,
     CONFIGURE,
+    DATABASE,
     HEARTBEAT,
     NAMESPACE,
     PASSWORD,
+    SERVER,
     TLS,
     TOKEN,
     bot_secret,
 )
 from generator.components.zabbix.network import policies
-from generator.components.zabbix.server import SERVER, WEB, ingress, proxy_set, server, web
+from generator.components.zabbix.server import WEB, ingress, proxy_set, server, web
 from generator.components.zabbix.settings import host_maps, script_map, settings_map, template_map, used_media
 from generator.components.zabbix.setup import (
     complete_job,

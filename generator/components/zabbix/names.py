@@ -7,6 +7,8 @@ from generator.components.component import Manifest
 from generator.components.parts import UNPRIVILEGED, pod_security
 
 NAMESPACE = "zabbix"
+DATABASE = "zabbix-database"
+SERVER = "zabbix-server"
 # Agents need the host: alone in a namespace, so that the others need not be privileged.
 AGENTS = "zabbix-agent"
 # The Secret that Kubernetes fills with a token to read the state of the cluster.

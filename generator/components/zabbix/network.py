@@ -12,9 +12,8 @@ from generator.components.parts import at_node, in_namespace, tcp
 from generator.components.rook_ceph import METRICS_PORT as CEPH_PORT
 from generator.components.rook_ceph import NAMESPACE as ROOK
 from generator.components.static import read_objects
-from generator.components.zabbix.database import DATABASE
-from generator.components.zabbix.names import HEARTBEAT, labels, metadata
-from generator.components.zabbix.server import PROXY, SERVER, WEB
+from generator.components.zabbix.names import DATABASE, HEARTBEAT, SERVER, labels, metadata
+from generator.components.zabbix.server import PROXY, WEB
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix, http_port
 

@@ -3,14 +3,24 @@
 from generator.components.common import UNWATCHED
 from generator.components.component import Manifest
 from generator.components.issuers import ISSUER
-from generator.components.zabbix.database import DATABASE, credentials
+from generator.components.zabbix.database import credentials
 from generator.components.zabbix.hosts import proxy
-from generator.components.zabbix.names import OPEN, POD_SECURITY, TLS, WRITABLE_CONTAINER, metadata, pod, wave, workload
+from generator.components.zabbix.names import (
+    DATABASE,
+    OPEN,
+    POD_SECURITY,
+    SERVER,
+    TLS,
+    WRITABLE_CONTAINER,
+    metadata,
+    pod,
+    wave,
+    workload,
+)
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 
-SERVER = "zabbix-server"
 WEB = "zabbix-web"
 PROXY = "zabbix-proxy"
 # Its pod ends before another starts: two servers on one database refuse.

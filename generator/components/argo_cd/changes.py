@@ -1,0 +1,141 @@
+"""What changes of Argo CD's own settings and objects mean (v3.5.3: `util/settings`, `docs/operator-manual`)."""
+
+from generator.model.change import VERSION, ChangeRule, Effect, FieldChange, ObjectChange, named
+from generator.model.versions import next_minor, of, skips_a_minor
+
+DOCS = "https://argo-cd.readthedocs.io/en/stable"
+MAPS = ("/ConfigMap",)
+APPLICATION = ("argoproj.io/Application",)
+PROJECT = ("argoproj.io/AppProject",)
+
+
+def takes_rights(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether somebody has a right no longer."""
+    old, new = ({*value.splitlines()} if isinstance(value, str) else set[str]() for value in (field.old, field.new))
+    return change.name == "argocd-rbac-cm" and not old <= new
+
+
+def narrows(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether something that was allowed is no longer in the list."""
+    old, new = (value if isinstance(value, list) else [] for value in (field.old, field.new))
+    return any(one not in new for one in old)
+
+
+CHANGES = (
+    ChangeRule(
+        code="GEN-CHG-320",
+        kinds=MAPS,
+        paths=("data",),
+        effect=Effect.NONE,
+        reason="Argo CD reads it live",
+        link=f"{DOCS}/operator-manual/declarative-setup/",
+        when=named("argocd-cm", "argocd-rbac-cm", "argocd-ssh-known-hosts-cm", "argocd-tls-certs-cm"),
+    ),
+    ChangeRule(
+        code="GEN-CHG-321",
+        kinds=MAPS,
+        paths=("data",),
+        effect=Effect.BY_HAND,
+        reason="Argo CD's programs read it when they start",
+        instead="`kubectl -n argocd rollout restart deployment argocd-server argocd-repo-server` and `statefulset "
+        "argocd-application-controller`",
+        link=f"{DOCS}/operator-manual/server-commands/additional-configuration-method/",
+        when=named("argocd-cmd-params-cm"),
+    ),
+    ChangeRule(
+        code="GEN-CHG-322",
+        kinds=MAPS,
+        paths=("data.[policy.csv]",),
+        effect=Effect.OUTAGE,
+        reason="whoever is no longer named may do nothing in Argo CD from now on",
+        instead="name the new ones first",
+        when=takes_rights,
+    ),
+    ChangeRule(
+        code="GEN-CHG-323",
+        kinds=APPLICATION,
+        paths=("spec.source", "spec.sources"),
+        effect=Effect.NONE,
+        reason="what differs between both places is told object by object",
+    ),
+    ChangeRule(
+        code="GEN-CHG-324",
+        kinds=APPLICATION,
+        paths=("spec.destination.server", "spec.destination.name"),
+        effect=Effect.BY_HAND,
+        reason="everything is made again in the other cluster, and stays behind in the old one, where nobody manages "
+        "it",
+        instead="delete what was left behind",
+    ),
+    ChangeRule(
+        code="GEN-CHG-325",
+        kinds=APPLICATION,
+        on="removed",
+        effect=Effect.NONE,
+        reason="it has no finalizer: it goes, and its objects stay behind; what leaves Git with it is told object by "
+        "object",
+        link=f"{DOCS}/user-guide/app_deletion/",
+        when=lambda change, _field: not (change.old.get("metadata") or {}).get("finalizers"),
+    ),
+    ChangeRule(
+        code="GEN-CHG-326",
+        kinds=APPLICATION,
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="its finalizer has Argo CD delete every object that it made, dependents first",
+        instead="take the finalizer away in a commit of its own first, if the objects are to stay",
+        link=f"{DOCS}/user-guide/app_deletion/",
+    ),
+    ChangeRule(
+        code="GEN-CHG-334",
+        kinds=APPLICATION,
+        on="renamed",
+        effect=Effect.NONE,
+        reason="one goes and another comes: what leaves and what comes with them is told object by object",
+    ),
+    ChangeRule(
+        code="GEN-CHG-327",
+        kinds=APPLICATION,
+        paths=("metadata.finalizers",),
+        effect=Effect.OUTAGE,
+        armed=True,
+        reason="nothing now; when the Application goes, its objects go with it",
+        link=f"{DOCS}/user-guide/app_deletion/",
+    ),
+    ChangeRule(
+        code="GEN-CHG-328",
+        kinds=PROJECT,
+        paths=("spec",),
+        effect=Effect.NONE,
+        reason="more is allowed than before, or the same",
+    ),
+    ChangeRule(
+        code="GEN-CHG-329",
+        kinds=PROJECT,
+        paths=(
+            "spec.sourceRepos",
+            "spec.destinations",
+            "spec.clusterResourceWhitelist",
+            "spec.namespaceResourceWhitelist",
+        ),
+        effect=Effect.UNKNOWN,
+        reason="an Application that still has what is no longer allowed moves no more; what runs goes on",
+        instead="take it out of the Applications in a commit before",
+        link=f"{DOCS}/user-guide/projects/",
+        when=narrows,
+    ),
+)
+
+JUMPS = (
+    ChangeRule(
+        code="GEN-CHG-342",
+        kinds=(VERSION,),
+        paths=("version",),
+        effect=Effect.UNKNOWN,
+        reason="upstream writes what breaks for each minor version by itself: {old} to {new} goes over one",
+        instead="{old} to {next} first, by upstream's notes",
+        link=f"{DOCS}/operator-manual/upgrading/overview/",
+        when=of("argo-cd", skips_a_minor),
+        words=next_minor,
+    ),
+)

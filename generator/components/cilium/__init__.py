@@ -1,0 +1,230 @@
+"""Cilium: the pod network, service load balancing without kube-proxy, network policies and, if wanted, Ingress."""
+
+from generator.components.cilium.changes import CHANGES, JUMPS
+from generator.components.common import CLUSTER_ROLES, UNWATCHED, replicas
+from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
+from generator.components.definition import ALL_NODES, Definition, Version, Versions
+from generator.components.operated import Api, Made
+from generator.components.parts import resources
+from generator.model.cluster import Cluster
+from generator.model.nodes import LoadBalancer
+
+VERSIONS = Versions(
+    "cilium",
+    (
+        Version(
+            version="1.20.0",
+            charts=(Chart(name="cilium", repository="https://helm.cilium.io", version="1.20.0"),),
+            schemas=("cilium/1.20.0",),
+        ),
+    ),
+)
+
+NAMESPACE = "kube-system"
+SECRETS_NAMESPACE = "cilium-secrets"
+# Where Cilium keeps certificates; the chart would make a namespace of its own.
+OWN_SECRETS = {"create": False, "name": SECRETS_NAMESPACE}
+# The class that Cilium's own ingress controller serves; any other is somebody else's.
+INGRESS_CLASS = "cilium"
+INGRESSES = "networking.k8s.io/IngressClass"
+
+
+def cilium(cluster: Cluster) -> Component:
+    """Install Cilium where `networks.cni` asks for it.
+
+    Traffic between nodes is tunnelled (VXLAN). For native routing on one flat network set in the component's values
+    `routingMode: native`, `autoDirectNodeRoutes: true` and `nativeRoutingCIDRFromClusterPool: true`.
+    """
+    version = VERSIONS.of(cluster)
+    return Component(
+        name="cilium",
+        tier=DEFINITION.tier,
+        summary="Pod network, services and network policies",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE, security=None), Namespace(SECRETS_NAMESPACE)),
+        releases=(Release(version.chart("cilium"), "cilium", NAMESPACE, values(cluster)),),
+        secrets=certificates(),
+        # Its CRDs are made by the operator, not by Argo CD.
+        kinds=tuple(kind for kind in DEFINITION.chart_kinds if kind != INGRESSES or serves_ingress(cluster)),
+    )
+
+
+def serves_ingress(cluster: Cluster) -> bool:
+    """Tell whether the site's Ingress class is Cilium's own."""
+    return cluster.site.ingress_class == INGRESS_CLASS
+
+
+def values(cluster: Cluster) -> Manifest:
+    """Return the chart's values. Without kube-proxy the agents reach the API server by the endpoint's own address."""
+    return {
+        "cluster": {"name": cluster.name, "id": 0},
+        "kubeProxyReplacement": True,
+        "k8sServiceHost": cluster.kubernetes.endpoint.host,
+        "k8sServicePort": cluster.kubernetes.endpoint.port,
+        **addressing(cluster),
+        **datapath(cluster),
+        **announcements(cluster.networks.load_balancer),
+        **ingress(cluster),
+        **workloads(cluster),
+        "hubble": hubble(),
+        # The namespace is ours, whichever of these asks for it: two of the three are off until a user turns them on.
+        **{part: {"secretsNamespace": OWN_SECRETS} for part in ("tls", "envoyConfig", "gatewayAPI")},
+    }
+
+
+def addressing(cluster: Cluster) -> Manifest:
+    """Give each node its slice of the pod network. Lists and masks cannot be changed once nodes have a slice."""
+    kubernetes = cluster.kubernetes
+    operator: Manifest = {
+        "clusterPoolIPv4PodCIDRList": [str(kubernetes.pod_cidr)],
+        "clusterPoolIPv4MaskSize": kubernetes.node_mask,
+    }
+    if kubernetes.pod_cidr6:
+        operator["clusterPoolIPv6PodCIDRList"] = [str(kubernetes.pod_cidr6)]
+        operator["clusterPoolIPv6MaskSize"] = kubernetes.node_mask6
+    return {
+        "ipam": {"mode": "cluster-pool", "operator": operator},
+        "ipv4": {"enabled": True},
+        "ipv6": {"enabled": kubernetes.pod_cidr6 is not None},
+    }
+
+
+def datapath(cluster: Cluster) -> Manifest:
+    """Bind to Ethernet by name: Cilium does not work on IP-over-InfiniBand devices, and pods that leave by an
+    interface which is not listed keep their own address, which nobody outside can answer.
+    """
+    return {
+        "routingMode": "tunnel",
+        "tunnelProtocol": "vxlan",
+        "bpf": {"masquerade": True},
+        "devices": devices(cluster),
+        "MTU": mtu(cluster),
+    }
+
+
+def devices(cluster: Cluster) -> list[str]:
+    """Return the interfaces of the node and storage networks, on any node. Empty: Cilium looks for itself."""
+    networks = (machine.networks.get(name) for machine in cluster.machines for name in ("node", "storage"))
+    return sorted({network.interface for network in networks if network and network.interface})
+
+
+def mtu(cluster: Cluster) -> int:
+    """Return the smallest MTU of the node network in bytes, tunnel included; 0 (each node finds its own) unless
+    the file gives it for every node.
+    """
+    return min((machine.networks["node"].mtu or 0 for machine in cluster.machines), default=0)
+
+
+def announcements(balancer: LoadBalancer | None) -> Manifest:
+    """Answer ARP for load-balancer addresses. Every node asks for the lease of every service each two seconds
+    (facts: the default 10 requests a second are too few), so the limit grows with the addresses there are.
+    """
+    if balancer is None or balancer.announce != "l2":
+        return {}
+    rate = 10 + max(balancer.range.size, 0)
+    return {"l2announcements": {"enabled": True}, "k8sClientRateLimit": {"qps": rate, "burst": 2 * rate}}
+
+
+def ingress(cluster: Cluster) -> Manifest:
+    """Serve Ingresses.
+
+    Argo CD calls a Service healthy when it has an address, and addresses come from `load-balancer`, which waits for
+    this component: so the shared Service does not count.
+    """
+    if not serves_ingress(cluster):
+        return {}
+    return {
+        "ingressController": {
+            "enabled": True,
+            "loadbalancerMode": "shared",
+            "enforceHttps": True,
+            "secretsNamespace": {**OWN_SECRETS, "sync": True},
+            "service": {
+                "type": "LoadBalancer" if cluster.networks.load_balancer else "NodePort",
+                "annotations": UNWATCHED,
+            },
+        },
+    }
+
+
+def workloads(cluster: Cluster) -> Manifest:
+    """Size the agent (on every node), Envoy and the operator, and let Prometheus ask them.
+
+    No ServiceMonitors here: their CRD comes with Prometheus, and Prometheus comes after the network.
+    """
+    watched = {"prometheus": {"enabled": cluster.monitoring.prometheus is not None}}
+    # Programs read their ConfigMap at their start: without a new one, a change would be Synced and without effect.
+    # Pods keep their connections meanwhile; two nodes at a time are without new ones for some seconds.
+    return {
+        **watched,
+        "resources": resources("100m", "512Mi", "2Gi"),
+        "rollOutCiliumPods": True,
+        "envoy": {"rollOutPods": True, "resources": resources("50m", "128Mi", "1Gi")},
+        "operator": {
+            "rollOutPods": True,
+            # Replicas refuse to share a node.
+            "replicas": replicas(cluster),
+            "podDisruptionBudget": {"enabled": replicas(cluster) > 1},
+            "resources": resources("50m", "128Mi", "1Gi"),
+            **watched,
+        },
+    }
+
+
+def hubble() -> Manifest:
+    """Certificates are made in the cluster by a CronJob: the chart's default writes private keys into its
+    output, new ones each time, and cert-manager is not there yet when the network comes up. The first ones are made by
+    a Job. Up to 1.18 that was a Helm hook, which is left out; since 1.19 it is an object like any other, named by a
+    checksum of its content, and stays when it is done: Argo CD never misses it, nor tries to change it.
+    """
+    return {
+        "enabled": True,
+        "tls": {"enabled": True, "auto": {"enabled": True, "method": "cronJob", "certValidityDuration": 1095}},
+        "relay": {"enabled": True, "rollOutPods": True, "resources": resources("10m", "64Mi", "512Mi")},
+        "ui": {"enabled": False},
+    }
+
+
+def certificates() -> tuple[Secret, ...]:
+    """Declare what Hubble's CronJob makes."""
+    return tuple(
+        Secret(
+            name=name,
+            namespace=NAMESPACE,
+            keys=keys,
+            source="in-cluster",
+            by="cilium",
+            loss="harmless",
+            rotate=f"delete it and run `kubectl -n {NAMESPACE} create job --from=cronjob/hubble-generate-certs now`",
+            readers=readers,
+        )
+        for name, keys, readers in (
+            ("cilium-ca", ("ca.crt", "ca.key"), ("hubble-generate-certs",)),
+            ("hubble-server-certs", ("ca.crt", "tls.crt", "tls.key"), ("cilium",)),
+            ("hubble-relay-client-certs", ("ca.crt", "tls.crt", "tls.key"), ("hubble-relay",)),
+        )
+    )
+
+
+DEFINITION = Definition(
+    name="cilium",
+    tier=Tier.NETWORK,
+    make=cilium,
+    wanted=lambda cluster: cluster.networks.cni == "cilium",
+    absence="cni is calico",
+    versions=VERSIONS,
+    jumps=JUMPS,
+    namespaces=(NAMESPACE, SECRETS_NAMESPACE),
+    chart_kinds=(*CLUSTER_ROLES, INGRESSES),
+    # facts: network-gpu, Cilium.
+    apis=(Api(group="cilium.io", by_operator=True),),
+    brings=(Made("IngressClass", INGRESS_CLASS),),
+    daemons_on=ALL_NODES,
+    changes=CHANGES,
+    notes="Replaces kube-proxy; traffic between nodes is tunnelled (VXLAN). It binds to the interfaces of the node "
+    "and storage networks by name, because it does not work on IP over InfiniBand. On one flat network native "
+    "routing saves the tunnel: set `routingMode: native`, `autoDirectNodeRoutes: true` and "
+    "`nativeRoutingCIDRFromClusterPool: true` in the component's values. It is installed before Argo CD, from "
+    "the same overlay. Hubble's first certificates come from the Job `hubble-generate-certs-<checksum>`, which stays "
+    "when it is done (another version's replaces it), and new ones every four months from a CronJob.",
+)

@@ -1,0 +1,95 @@
+"""What is said of charts, versions and whole clusters where no component says more."""
+
+from generator.model.change import CHART, CLUSTER, VERSION, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.versions import goes_back
+
+_PODS = {"resources", "tolerations", "nodeSelector", "affinity", "priorityClassName", "podAnnotations", "podLabels"}
+_VENDOR = "`gen vendor` on both sides: then its objects are compared"
+
+
+def of_pods(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a value goes into the templates of pods, and nowhere else."""
+    return bool(_PODS & {str(step) for step in field.path})
+
+
+RULES = (
+    ChangeRule(
+        code="GEN-CHG-370",
+        kinds=(CHART,),
+        effect=Effect.UNKNOWN,
+        reason="what the chart makes of it is not vendored, so nobody can see it",
+        instead=_VENDOR,
+    ),
+    ChangeRule(
+        code="GEN-CHG-371",
+        kinds=(CHART,),
+        paths=("values",),
+        effect=Effect.ROLLING,
+        reason="its pods are replaced one after the other",
+        when=of_pods,
+    ),
+    ChangeRule(
+        code="GEN-CHG-372",
+        kinds=(CHART,),
+        paths=("chart", "repository"),
+        effect=Effect.NONE,
+        reason="the same version from elsewhere; what differs in it is told when it is vendored",
+    ),
+    ChangeRule(
+        code="GEN-CHG-373",
+        kinds=(CHART,),
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="all that the chart made goes with it, but for its CRDs, which are protected",
+    ),
+    ChangeRule(
+        code="GEN-CHG-374",
+        kinds=(CHART,),
+        paths=("namespace",),
+        effect=Effect.OUTAGE,
+        reason="all that the chart made is deleted in the one namespace and made again in the other",
+    ),
+    ChangeRule(
+        code="GEN-CHG-375",
+        kinds=(VERSION,),
+        effect=Effect.NONE,
+        reason="what comes with it is told of its objects",
+    ),
+    ChangeRule(
+        code="GEN-CHG-376",
+        kinds=(VERSION,),
+        effect=Effect.UNKNOWN,
+        reason="upstreams try the way up, hardly ever back: what the newer version has stored the older one may not "
+        "read",
+        instead="a backup from before, and upstream's notes on going back",
+        when=goes_back,
+    ),
+    ChangeRule(
+        code="GEN-CHG-380",
+        kinds=(CLUSTER,),
+        on="removed",
+        effect=Effect.BY_HAND,
+        reason="nothing is deleted: its Application `root` finds no folder any more, tells that as an error, and "
+        "applies nothing; the cluster runs on, and nobody manages it",
+        instead="take the cluster down first, if it is to go",
+        link="https://github.com/argoproj/argo-cd/issues/23157",
+    ),
+    ChangeRule(
+        code="GEN-CHG-381",
+        kinds=(CLUSTER,),
+        on="added",
+        effect=Effect.BY_HAND,
+        reason="nothing runs before somebody installs it",
+        instead="clusters/<cluster>/bootstrap/README.md",
+    ),
+    ChangeRule(
+        code="GEN-CHG-382",
+        kinds=(CLUSTER,),
+        on="renamed",
+        effect=Effect.BY_HAND,
+        reason="the running cluster still reads the old folders, which are gone: its Application `root` tells that as "
+        "an error, and applies nothing. What follows comes once somebody applies the new one",
+        instead="`kubectl apply` clusters/<new name>/bootstrap/application-root.yaml, after reading what follows",
+        link="https://github.com/argoproj/argo-cd/issues/23157",
+    ),
+)

@@ -1,0 +1,120 @@
+"""Roles, bindings and ServiceAccounts."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.fields import dig, mapping, sequence
+from generator.review.kinds.general import SOURCE
+
+_GROUP = "rbac.authorization.k8s.io"
+ROLES = (f"{_GROUP}/Role", f"{_GROUP}/ClusterRole")
+BINDINGS = (f"{_GROUP}/RoleBinding", f"{_GROUP}/ClusterRoleBinding")
+ACCOUNT = ("/ServiceAccount",)
+
+
+def _rights(manifest: Any) -> Iterator[tuple[str, ...]]:
+    """Yield each single right: the group, resource, name and verb; or the address and verb."""
+    for rule in map(mapping, sequence(dig(manifest, "rules"))):
+        for verb in sequence(rule.get("verbs")):
+            for address in sequence(rule.get("nonResourceURLs")):
+                yield ("", str(address), "", str(verb))
+            for group in sequence(rule.get("apiGroups")):
+                for resource in sequence(rule.get("resources")):
+                    for name in sequence(rule.get("resourceNames")) or ("",):
+                        yield ("api", f"{group}/{resource}", str(name), str(verb))
+
+
+def _covers(held: set[tuple[str, ...]], right: tuple[str, ...]) -> bool:
+    kind, what, name, verb = right
+    group = what.partition("/")[0]
+    wholes = {what, f"{group}/*", "*/*", "*"} if kind else {what, "*"}
+    return any((kind, whole, one, do) in held for whole in wholes for one in {name, ""} for do in (verb, "*"))
+
+
+def keeps_all(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether a role gives all rights that it gave."""
+    held = set(_rights(change.new))
+    return all(_covers(held, right) for right in _rights(change.old))
+
+
+def _subjects(manifest: Any) -> set[tuple[str, ...]]:
+    keys = ("kind", "namespace", "name")
+    return {tuple(str(one.get(key, "")) for key in keys) for one in map(mapping, sequence(dig(manifest, "subjects")))}
+
+
+def keeps_everybody(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether all keep it who had it."""
+    return _subjects(change.old) <= _subjects(change.new)
+
+
+def is_another(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether there was a value, and is another."""
+    return field.old is not ABSENT or field.path[-1] != "apiGroup"
+
+
+ACCESS = (
+    ChangeRule(
+        code="GEN-CHG-090",
+        kinds=BINDINGS,
+        paths=("roleRef",),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses another role of a binding; its Application stops there",
+        instead="give the binding a new name",
+        link=f"{SOURCE}/rbac/validation/validation.go",
+        when=is_another,
+    ),
+    ChangeRule(
+        code="GEN-CHG-091",
+        kinds=BINDINGS,
+        paths=("subjects",),
+        effect=Effect.OUTAGE,
+        reason="who is no longer named is refused from now on",
+    ),
+    ChangeRule(
+        code="GEN-CHG-092",
+        kinds=BINDINGS,
+        paths=("subjects",),
+        effect=Effect.NONE,
+        reason="all keep it who had it",
+        when=keeps_everybody,
+    ),
+    ChangeRule(
+        code="GEN-CHG-093",
+        kinds=ROLES,
+        paths=("rules", "aggregationRule"),
+        effect=Effect.OUTAGE,
+        reason="who used a right that goes is refused from now on, without any restart",
+        link="https://kubernetes.io/docs/reference/access-authn-authz/rbac/",
+    ),
+    ChangeRule(
+        code="GEN-CHG-094",
+        kinds=ROLES,
+        paths=("rules",),
+        effect=Effect.NONE,
+        reason="it gives all rights that it gave",
+        when=keeps_all,
+    ),
+    ChangeRule(
+        code="GEN-CHG-095",
+        kinds=(*ROLES, *BINDINGS),
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="who had rights by it is refused from now on, unless others give the same",
+    ),
+    ChangeRule(
+        code="GEN-CHG-096",
+        kinds=ACCOUNT,
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="its tokens are refused from now on, and pods that name it are not made any more",
+        link="https://kubernetes.io/docs/concepts/security/service-accounts/",
+    ),
+    ChangeRule(
+        code="GEN-CHG-097",
+        kinds=ACCOUNT,
+        paths=("automountServiceAccountToken", "imagePullSecrets", "secrets"),
+        effect=Effect.NONE,
+        reason="it counts for pods that are made from now on",
+    ),
+)

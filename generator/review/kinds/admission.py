@@ -1,0 +1,177 @@
+"""Webhooks and policies that judge what is written."""
+
+from typing import Any
+
+from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.fields import dig, sequence
+
+_GROUP = "admissionregistration.k8s.io"
+VALIDATING, MUTATING = f"{_GROUP}/ValidatingWebhookConfiguration", f"{_GROUP}/MutatingWebhookConfiguration"
+WEBHOOKS = (VALIDATING, MUTATING)
+POLICY = (f"{_GROUP}/ValidatingAdmissionPolicy", f"{_GROUP}/MutatingAdmissionPolicy")
+BINDING = (f"{_GROUP}/ValidatingAdmissionPolicyBinding", f"{_GROUP}/MutatingAdmissionPolicyBinding")
+GUIDE = "https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers"
+POLICIES = "https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy"
+
+
+def to_ignore(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a failure lets everything pass from now on."""
+    return bool(field.new == "Ignore")
+
+
+def can_refuse(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether a webhook that does not answer refuses what it is asked about."""
+    return any(dig(one, "failurePolicy") != "Ignore" for one in sequence(dig(change.new, "webhooks")))
+
+
+def _denies(manifest: Any) -> bool:
+    actions = dig(manifest, "spec", "validationActions")
+    return actions is None or "Deny" in sequence(actions)
+
+
+def denies(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether the new binding refuses what breaks the policy."""
+    return _denies(change.new)
+
+
+def asks_less(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether each validation of the new policy was there before."""
+    old, new = (sequence(dig(one, "spec", "validations")) for one in (change.old, change.new))
+    return all(any(dig(one, "expression") == dig(other, "expression") for other in old) for one in new)
+
+
+def only_words(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether it is only what is said to people."""
+    return field.path[-1] in {"message", "messageExpression", "reason", "valueExpression"}
+
+
+ADMISSION = (
+    ChangeRule(
+        code="GEN-CHG-130",
+        kinds=WEBHOOKS,
+        paths=("webhooks",),
+        effect=Effect.OUTAGE,
+        reason="others are judged, or by another server: where that does not answer, nothing of them can be written",
+        link=f"{GUIDE}/#failure-policy",
+        armed=True,
+    ),
+    ChangeRule(
+        code="GEN-CHG-131",
+        kinds=WEBHOOKS,
+        paths=("webhooks.*.failurePolicy",),
+        effect=Effect.OUTAGE,
+        reason="while the webhook is away nothing that it judges can be written, pods among it: "
+        "the cluster may be unable to heal itself",
+        instead="keep kube-system and its own namespace out of its selector",
+        link=f"{GUIDE}/#failure-policy",
+        armed=True,
+    ),
+    ChangeRule(
+        code="GEN-CHG-132",
+        kinds=WEBHOOKS,
+        paths=("webhooks.*.failurePolicy",),
+        effect=Effect.NONE,
+        reason="while the webhook is away all passes that it would refuse or complete",
+        link=f"{GUIDE}/#failure-policy",
+        armed=True,
+        when=to_ignore,
+    ),
+    ChangeRule(
+        code="GEN-CHG-133",
+        kinds=WEBHOOKS,
+        paths=("webhooks.*.clientConfig.caBundle",),
+        effect=Effect.NONE,
+        reason="what signs the webhook's certificate is mostly filled in by a controller",
+    ),
+    ChangeRule(
+        code="GEN-CHG-134",
+        kinds=WEBHOOKS,
+        on="added",
+        effect=Effect.OUTAGE,
+        reason="while the webhook is away nothing that it judges can be written",
+        instead="have its server run first, in an earlier wave",
+        link=f"{GUIDE}/#failure-policy",
+        armed=True,
+        when=can_refuse,
+    ),
+    ChangeRule(
+        code="GEN-CHG-135",
+        kinds=(VALIDATING,),
+        on="removed",
+        effect=Effect.NONE,
+        reason="what it refused passes from now on",
+    ),
+    ChangeRule(
+        code="GEN-CHG-136",
+        kinds=(MUTATING, f"{_GROUP}/MutatingAdmissionPolicy", f"{_GROUP}/MutatingAdmissionPolicyBinding"),
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="what is written from now on lacks what it filled in",
+        armed=True,
+    ),
+    ChangeRule(
+        code="GEN-CHG-137",
+        kinds=POLICY,
+        paths=("spec",),
+        effect=Effect.OUTAGE,
+        reason="what runs stays; what breaks the policy as it is now is refused when it is written the next time",
+        instead="bind it with `validationActions: [Warn, Audit]` first",
+        link=f"{POLICIES}/#validation-actions",
+        armed=True,
+    ),
+    ChangeRule(
+        code="GEN-CHG-138",
+        kinds=POLICY,
+        paths=("spec.validations",),
+        effect=Effect.NONE,
+        reason="it asks for nothing that it did not ask for",
+        when=asks_less,
+    ),
+    ChangeRule(
+        code="GEN-CHG-139",
+        kinds=POLICY,
+        paths=("spec.validations.*", "spec.auditAnnotations.*"),
+        effect=Effect.NONE,
+        reason="only what is said of a refusal changes",
+        when=only_words,
+    ),
+    ChangeRule(
+        code="GEN-CHG-140",
+        kinds=BINDING,
+        paths=("spec",),
+        effect=Effect.OUTAGE,
+        reason="what runs stays; other objects are judged, and those that break the policy are refused when they are "
+        "written the next time",
+        instead="`validationActions: [Warn, Audit]` first",
+        link=f"{POLICIES}/#validation-actions",
+        armed=True,
+        when=denies,
+    ),
+    ChangeRule(
+        code="GEN-CHG-141",
+        kinds=BINDING,
+        paths=("spec",),
+        effect=Effect.NONE,
+        reason="it warns and records, and refuses nothing",
+        link=f"{POLICIES}/#validation-actions",
+        when=lambda change, field: not denies(change, field),
+    ),
+    ChangeRule(
+        code="GEN-CHG-142",
+        kinds=BINDING,
+        on="added",
+        effect=Effect.OUTAGE,
+        reason="what runs stays; what breaks the policy is refused when it is written the next time",
+        instead="`validationActions: [Warn, Audit]` first",
+        link=f"{POLICIES}/#validation-actions",
+        armed=True,
+        when=denies,
+    ),
+    ChangeRule(
+        code="GEN-CHG-143",
+        kinds=(POLICY[0], BINDING[0]),
+        on="removed",
+        effect=Effect.NONE,
+        reason="what it refused passes from now on",
+    ),
+)

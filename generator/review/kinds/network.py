@@ -1,0 +1,284 @@
+"""Services, their endpoints, Ingresses and their classes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from generator.build.difference import same
+from generator.build.objects import Built, Object
+from generator.build.pods import Pod, pods_of
+from generator.model.change import ABSENT, Beside, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.fields import dig, mapping, sequence
+from generator.review.kinds.general import SOURCE
+
+SERVICE, INGRESS, INGRESS_CLASS = ("/Service",), ("networking.k8s.io/Ingress",), ("networking.k8s.io/IngressClass",)
+ENDPOINTS = ("/Endpoints", "discovery.k8s.io/EndpointSlice")
+RANGES = ("networking.k8s.io/ServiceCIDR",)
+CORE, NETWORKING = f"{SOURCE}/core/validation/validation.go", f"{SOURCE}/networking/validation/validation.go"
+SERVICES = "https://kubernetes.io/docs/concepts/services-networking/service"
+
+
+def pods_beside(manifests: Any) -> Iterator[Pod]:
+    """Yield the pods that objects ask for."""
+    built = Built(
+        name="", cluster=None, objects=tuple(Object(one, "", "") for kind in manifests.values() for one in kind)
+    )
+    for one in built.objects:
+        yield from pods_of(one, built)
+
+
+def selected(change: ObjectChange, selector: Any, manifests: Any) -> list[Pod]:
+    """Return the pods in an object's namespace that have all labels of a plain selector."""
+    wanted = mapping(selector).items()
+    there = (pod for pod in pods_beside(manifests) if pod.namespace == (change.namespace or "default"))
+    return [pod for pod in there if wanted and wanted <= pod.labels.items()]
+
+
+def _type(manifest: Any) -> str:
+    return str(dig(manifest, "spec", "type") or "ClusterIP")
+
+
+def stays_inside(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether a Service is none of another server's name, before and after."""
+    return "ExternalName" not in (_type(change.old), _type(change.new))
+
+
+def has_another_address(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a Service asks for another address than it had, or for none. What is left out is filled in."""
+    return stays_inside(change, field) and field.new not in (ABSENT, None, "", [])
+
+
+def has_another_family(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether the first family of addresses changes."""
+    old, new = sequence(field.old), sequence(field.new)
+    return stays_inside(change, field) and bool(old and new) and old[0] != new[0]
+
+
+def still_balanced(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether a load balancer has the Service before and after."""
+    return _type(change.old) == _type(change.new) == "LoadBalancer"
+
+
+def gives_up_address(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether others lose the way to it."""
+    order = ["ClusterIP", "NodePort", "LoadBalancer"]
+    kinds = [_type(change.old), _type(change.new)]
+    return "ExternalName" in kinds or order.index(kinds[1]) < order.index(kinds[0]) if {*kinds} <= {*order} else True
+
+
+def selects_the_same(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
+    """Tell whether both selectors fit the same pods, and some."""
+    chosen = [
+        {(pod.maker.kind, pod.maker.name) for pod in selected(change, dig(manifest, "spec", "selector"), manifests)}
+        for manifest, manifests in ((change.old, beside.old), (change.new, beside.new))
+    ]
+    return bool(chosen[0]) and chosen[0] == chosen[1]
+
+
+def selects_nothing(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
+    """Tell whether pods that were meant are there, and none is meant any more."""
+    before = selected(change, dig(change.old, "spec", "selector"), beside.old)
+    return bool(before) and not selected(change, dig(change.new, "spec", "selector"), beside.new)
+
+
+def only_added(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a port came where none was, whole."""
+    return field.old is ABSENT and len(field.path) == 3
+
+
+def keeps_items(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether all items of a list are still in it."""
+    return isinstance(field.new, list) and all(
+        any(same(one, other) for other in sequence(field.new)) for one in sequence(field.old)
+    )
+
+
+def only_named(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether only a name or a hint of the protocol changes, which those behind the number do not see."""
+    return field.path[-1] in ("appProtocol", "nodePort") and field.old is ABSENT
+
+
+def to_local(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether only pods on the same node answer from now on."""
+    return bool(field.new == "Local")
+
+
+def was_early(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether pods were found before they were ready, and no longer are."""
+    return field.old is True
+
+
+NETWORK = (
+    ChangeRule(
+        code="GEN-CHG-060",
+        kinds=SERVICE,
+        paths=("spec",),
+        effect=Effect.NONE,
+        reason="it changes nothing of who answers",
+    ),
+    ChangeRule(
+        code="GEN-CHG-061",
+        kinds=SERVICE,
+        paths=("spec.clusterIP", "spec.clusterIPs"),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses another address, also from one to `None`; its Application stops there",
+        instead="delete the Service, then sync: it is away for a moment; or make one of a new name",
+        link=CORE,
+        when=has_another_address,
+    ),
+    ChangeRule(
+        code="GEN-CHG-062",
+        kinds=SERVICE,
+        paths=("spec.ipFamilies",),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses another first family of addresses; its Application stops there",
+        instead="make a Service of a new name",
+        link=CORE,
+        when=has_another_family,
+    ),
+    ChangeRule(
+        code="GEN-CHG-063",
+        kinds=SERVICE,
+        paths=("spec.loadBalancerClass",),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses another class while it is a LoadBalancer; its Application stops there",
+        instead="make a Service of a new name, with an address of its own",
+        link=CORE,
+        when=still_balanced,
+    ),
+    ChangeRule(
+        code="GEN-CHG-064",
+        kinds=SERVICE,
+        paths=("spec.type",),
+        effect=Effect.OUTAGE,
+        reason="who reached it from outside no longer does: its address or its port on nodes is given back",
+        link=f"{SERVICES}/#publishing-services-service-types",
+        when=gives_up_address,
+    ),
+    ChangeRule(
+        code="GEN-CHG-065",
+        kinds=SERVICE,
+        paths=("spec.selector",),
+        effect=Effect.OUTAGE,
+        reason="other pods answer, if any; connections to the old ones are not kept up",
+        link=f"{SERVICES}/#services-without-selectors",
+    ),
+    ChangeRule(
+        code="GEN-CHG-066",
+        kinds=SERVICE,
+        paths=("spec.selector",),
+        effect=Effect.NONE,
+        reason="the same pods answer",
+        beside=selects_the_same,
+    ),
+    ChangeRule(
+        code="GEN-CHG-067",
+        kinds=SERVICE,
+        paths=("spec.selector",),
+        effect=Effect.OUTAGE,
+        reason="no pod has these labels: nothing answers any more",
+        instead="labels of the pods' template",
+        beside=selects_nothing,
+        settles=1,
+    ),
+    ChangeRule(
+        code="GEN-CHG-068",
+        kinds=SERVICE,
+        paths=("spec.ports",),
+        effect=Effect.OUTAGE,
+        reason="who uses the port as it was no longer gets an answer",
+        instead="add the new port beside the old one first",
+    ),
+    ChangeRule(
+        code="GEN-CHG-069",
+        kinds=SERVICE,
+        paths=("spec.ports.*",),
+        effect=Effect.NONE,
+        reason="the ports that were there stay as they are",
+        when=lambda change, field: only_added(change, field) or only_named(change, field),
+        settles=1,
+    ),
+    ChangeRule(
+        code="GEN-CHG-070",
+        kinds=SERVICE,
+        paths=("spec.externalTrafficPolicy", "spec.internalTrafficPolicy"),
+        effect=Effect.OUTAGE,
+        reason="nodes without a ready pod of it no longer answer",
+        link="https://kubernetes.io/docs/reference/networking/virtual-ips/#traffic-policies",
+        when=to_local,
+    ),
+    ChangeRule(
+        code="GEN-CHG-071",
+        kinds=SERVICE,
+        paths=("spec.publishNotReadyAddresses",),
+        effect=Effect.OUTAGE,
+        reason="pods that are not ready are no longer found: members that wait for each other never become ready",
+        when=was_early,
+    ),
+    ChangeRule(
+        code="GEN-CHG-072",
+        kinds=SERVICE,
+        paths=("spec.loadBalancerIP", "spec.externalIPs", "spec.loadBalancerSourceRanges", "spec.externalName"),
+        effect=Effect.OUTAGE,
+        reason="who reached it by the old address, or from an address that is no longer let in, no longer does",
+        link=f"{SERVICES}/#loadbalancer",
+    ),
+    ChangeRule(
+        code="GEN-CHG-073",
+        kinds=(*SERVICE, *INGRESS, *ENDPOINTS),
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="nobody reaches by it any more what it stood for",
+    ),
+    ChangeRule(
+        code="GEN-CHG-074",
+        kinds=(*SERVICE, *INGRESS),
+        paths=("metadata.annotations",),
+        effect=Effect.UNKNOWN,
+        reason="annotations are settings of the controller that serves it, addresses among them",
+    ),
+    ChangeRule(
+        code="GEN-CHG-075",
+        kinds=INGRESS,
+        paths=("spec",),
+        effect=Effect.OUTAGE,
+        reason="who uses the old name, path, certificate or controller no longer gets an answer",
+        instead="add the new rule beside the old one first; a new name needs its DNS entry",
+    ),
+    ChangeRule(
+        code="GEN-CHG-076",
+        kinds=INGRESS,
+        paths=("spec.rules", "spec.rules.*.http.paths", "spec.tls"),
+        effect=Effect.NONE,
+        reason="it comes beside what is there",
+        when=keeps_items,
+        settles=1,
+    ),
+    ChangeRule(
+        code="GEN-CHG-077",
+        kinds=INGRESS_CLASS,
+        paths=("spec.controller",),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses another controller; its Application stops there",
+        instead="make a class under a new name, and have Ingresses name it",
+        link=NETWORKING,
+    ),
+    ChangeRule(
+        code="GEN-CHG-078",
+        kinds=RANGES,
+        paths=("spec.cidrs",),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses it but for a second family behind the first; its Application stops there",
+        instead="make a ServiceCIDR under a new name beside it",
+        link=NETWORKING,
+        when=lambda _change, field: (
+            not (len(sequence(field.old)) == 1 and sequence(field.old) == sequence(field.new)[:1])
+        ),
+    ),
+    ChangeRule(
+        code="GEN-CHG-079",
+        kinds=(*INGRESS_CLASS, *ENDPOINTS),
+        paths=("spec", "subsets", "endpoints", "ports"),
+        effect=Effect.OUTAGE,
+        reason="who is on the way by it goes another way from now on",
+    ),
+)

@@ -1,0 +1,156 @@
+"""NetworkPolicies and disruption budgets."""
+
+from typing import Any
+
+from generator.build.difference import same
+from generator.model.change import Beside, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.fields import dig, mapping, sequence
+from generator.review.kinds.network import pods_beside
+from generator.rules.selections import matches
+
+POLICY, BUDGET = ("networking.k8s.io/NetworkPolicy",), ("policy/PodDisruptionBudget",)
+ISOLATION = "https://kubernetes.io/docs/concepts/services-networking/network-policies/#the-two-sorts-of-pod-isolation"
+DISRUPTIONS = "https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-budgets"
+
+
+def _directions(manifest: Any) -> set[str]:
+    """Return the directions that a policy shuts: both by name, else by what it has."""
+    spec = mapping(dig(manifest, "spec"))
+    named = {str(one) for one in sequence(spec.get("policyTypes"))}
+    return named or {"Ingress"} | ({"Egress"} if spec.get("egress") else set())
+
+
+def only_allows_more(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether all that was allowed still is, for the same pods."""
+    old, new = mapping(dig(change.old, "spec")), mapping(dig(change.new, "spec"))
+    if not same(old.get("podSelector") or {}, new.get("podSelector") or {}):
+        return False
+    kept = all(
+        any(same(rule, other) for other in sequence(new.get(way)))
+        for way in ("ingress", "egress")
+        if way.capitalize() in _directions(change.new)
+        for rule in sequence(old.get(way))
+    )
+    return kept and _directions(change.new) <= _directions(change.old)
+
+
+def is_alone(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
+    """Tell whether a policy comes into a namespace that had objects, and no policy that shut the same directions."""
+    others = [
+        one for kind in beside.old.values() for one in kind if dig(one, "metadata", "namespace") == change.namespace
+    ]
+    shut: set[str] = set()
+    for one in beside.old.get(POLICY[0], ()):
+        if one in others and not mapping(dig(one, "spec", "podSelector")):
+            shut |= _directions(one)
+    return bool(others) and not _directions(change.new) <= shut
+
+
+def others_stay(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
+    """Tell whether policies of the namespace stay that shut what this one allowed."""
+    left = [one for one in beside.new.get(POLICY[0], ()) if dig(one, "metadata", "namespace") == change.namespace]
+    return bool(left)
+
+
+def never_lets_go(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
+    """Tell whether a budget allows no pod to be evicted: by itself, or by how many pods there are."""
+    spec = mapping(dig(change.new, "spec"))
+    if spec.get("maxUnavailable") in (0, "0", "0%") or spec.get("minAvailable") == "100%":
+        return True
+    least, selector = spec.get("minAvailable"), mapping(spec.get("selector"))
+    if not isinstance(least, int) or isinstance(least, bool):
+        return False
+    there = [
+        pod.maker.spec.get("replicas", 1)
+        for pod in pods_beside(beside.new)
+        if pod.namespace == change.namespace and selector and matches(selector, pod.labels)
+    ]
+    return bool(there) and sum(one for one in there if isinstance(one, int)) <= least
+
+
+POLICIES = (
+    ChangeRule(
+        code="GEN-CHG-080",
+        kinds=POLICY,
+        paths=("spec",),
+        effect=Effect.OUTAGE,
+        reason="what it no longer allows is cut within seconds",
+        instead="add what is to be allowed first, take away the rest in a commit of its own",
+        link=ISOLATION,
+    ),
+    ChangeRule(
+        code="GEN-CHG-081",
+        kinds=POLICY,
+        paths=("spec",),
+        effect=Effect.NONE,
+        reason="it only allows more",
+        link=ISOLATION,
+        when=only_allows_more,
+    ),
+    ChangeRule(
+        code="GEN-CHG-082",
+        kinds=POLICY,
+        on="added",
+        effect=Effect.OUTAGE,
+        reason="the first policy that selects a pod shuts it for everything that none allows",
+        instead="policies that allow what is needed, in a commit before",
+        link=ISOLATION,
+        beside=is_alone,
+    ),
+    ChangeRule(
+        code="GEN-CHG-083",
+        kinds=POLICY,
+        on="removed",
+        effect=Effect.NONE,
+        reason="no policy is left here: its pods are open to everybody",
+        link=ISOLATION,
+    ),
+    ChangeRule(
+        code="GEN-CHG-084",
+        kinds=POLICY,
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="what it allowed is cut, unless another policy of the namespace allows it",
+        link=ISOLATION,
+        beside=others_stay,
+    ),
+    ChangeRule(
+        code="GEN-CHG-085",
+        kinds=BUDGET,
+        paths=("spec",),
+        effect=Effect.NONE,
+        reason="it counts when a node is drained",
+        link=DISRUPTIONS,
+    ),
+    ChangeRule(
+        code="GEN-CHG-086",
+        kinds=BUDGET,
+        paths=("spec",),
+        effect=Effect.DRAIN,
+        reason="no pod may be evicted: a drain of its node, for an upgrade of a driver too, never ends",
+        instead="`maxUnavailable: 1`",
+        link=DISRUPTIONS,
+        armed=True,
+        beside=never_lets_go,
+    ),
+    ChangeRule(
+        code="GEN-CHG-087",
+        kinds=BUDGET,
+        on="added",
+        effect=Effect.DRAIN,
+        reason="no pod may be evicted: a drain of its node, for an upgrade of a driver too, never ends",
+        instead="`maxUnavailable: 1`",
+        link=DISRUPTIONS,
+        armed=True,
+        beside=never_lets_go,
+    ),
+    ChangeRule(
+        code="GEN-CHG-088",
+        kinds=BUDGET,
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="a drain may take all its pods at once",
+        link=DISRUPTIONS,
+        armed=True,
+    ),
+)

@@ -1,0 +1,241 @@
+"""Claims, volumes, classes of storage, and the drivers behind them."""
+
+from generator.model.change import ABSENT, Beside, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.fields import amount, dig
+from generator.review.kinds.general import SOURCE
+
+CLAIM, VOLUME, CLASS = ("/PersistentVolumeClaim",), ("/PersistentVolume",), ("storage.k8s.io/StorageClass",)
+DRIVER, ATTRIBUTES = ("storage.k8s.io/CSIDriver",), ("storage.k8s.io/VolumeAttributesClass",)
+CORE, STORAGE_GROUP = f"{SOURCE}/core/validation/validation.go", f"{SOURCE}/storage/validation/validation.go"
+VOLUMES = "https://kubernetes.io/docs/concepts/storage/persistent-volumes"
+_DEFAULT = "metadata.annotations[storageclass.kubernetes.io/is-default-class]"
+_OWN_FIELDS = (
+    "spec.capacity",
+    "spec.accessModes",
+    "spec.persistentVolumeReclaimPolicy",
+    "spec.storageClassName",
+    "spec.mountOptions",
+    "spec.claimRef",
+    "spec.nodeAffinity",
+    "spec.volumeAttributesClassName",
+)
+
+
+def shrinks(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether less is asked for than before, or nothing."""
+    old, new = amount(field.old), amount(field.new)
+    return old is not None and (new is None or new < old)
+
+
+def cannot_grow(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
+    """Tell whether the class of a claim is one whose volumes do not grow."""
+    name = dig(change.new, "spec", "storageClassName")
+    found = [one for one in beside.new.get(CLASS[0], ()) if dig(one, "metadata", "name") == name]
+    return bool(found) and dig(found[0], "allowVolumeExpansion") is not True
+
+
+def to_delete(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether what is stored goes with the claim from now on."""
+    return field.new in ("Delete", "Recycle")
+
+
+def was_there(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a volume was bound to nodes before."""
+    return dig(change.old, "spec", "nodeAffinity") is not None and field.path[:2] == ("spec", "nodeAffinity")
+
+
+def was_set(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether something was said before and is no longer."""
+    return field.old is not ABSENT and field.new in (ABSENT, None)
+
+
+def is_another(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a field that was set gets another value."""
+    return field.old not in (ABSENT, None, "")
+
+
+STORAGE = (
+    ChangeRule(
+        code="GEN-CHG-030",
+        kinds=(*CLAIM, "/Namespace"),
+        on="removed",
+        effect=Effect.DATA_LOSS,
+        reason="with it goes what is stored in it",
+        instead="annotate it with `Prune=false` in a commit before, and copy what is stored",
+        link=f"{VOLUMES}/#reclaiming",
+    ),
+    ChangeRule(
+        code="GEN-CHG-031",
+        kinds=CLAIM,
+        paths=("spec",),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses any change of a claim but its growth; its Application stops there",
+        instead="make a new claim and copy",
+        link=CORE,
+    ),
+    ChangeRule(
+        code="GEN-CHG-032",
+        kinds=CLAIM,
+        paths=("spec.resources.requests.storage",),
+        effect=Effect.NONE,
+        reason="the volume grows in place, if it is bound and its class has `allowVolumeExpansion`; else it is refused",
+        link=f"{VOLUMES}/#expanding-persistent-volumes-claims",
+    ),
+    ChangeRule(
+        code="GEN-CHG-033",
+        kinds=CLAIM,
+        paths=("spec.resources.requests.storage",),
+        effect=Effect.IMPOSSIBLE,
+        reason="a claim never shrinks: the API server refuses it, and its Application stops there",
+        instead="make a new, smaller claim and copy",
+        link=CORE,
+        when=shrinks,
+    ),
+    ChangeRule(
+        code="GEN-CHG-034",
+        kinds=CLAIM,
+        paths=("spec.resources.requests.storage",),
+        effect=Effect.IMPOSSIBLE,
+        reason="its class has no `allowVolumeExpansion`: the API server refuses that it grows",
+        instead="set `allowVolumeExpansion: true` on the class first, if its driver can",
+        link=f"{VOLUMES}/#expanding-persistent-volumes-claims",
+        beside=cannot_grow,
+    ),
+    ChangeRule(
+        code="GEN-CHG-035",
+        kinds=CLAIM,
+        paths=("spec.volumeAttributesClassName",),
+        effect=Effect.NONE,
+        reason="the driver changes the volume in place",
+        link="https://kubernetes.io/docs/concepts/storage/volume-attributes-classes/",
+    ),
+    ChangeRule(
+        code="GEN-CHG-036",
+        kinds=VOLUME,
+        paths=("spec",),
+        but=_OWN_FIELDS,
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses another source or mode of a volume; its Application stops there",
+        instead="make a volume under a new name",
+        link=CORE,
+    ),
+    ChangeRule(
+        code="GEN-CHG-037",
+        kinds=VOLUME,
+        paths=("spec.nodeAffinity",),
+        effect=Effect.IMPOSSIBLE,
+        reason="a volume stays on the nodes where it is: the API server refuses others; its Application stops there",
+        instead="make a volume under a new name",
+        link=CORE,
+        when=was_there,
+    ),
+    ChangeRule(
+        code="GEN-CHG-038",
+        kinds=VOLUME,
+        paths=("spec.persistentVolumeReclaimPolicy",),
+        effect=Effect.NONE,
+        reason="what is stored stays when the claim goes",
+        link=f"{VOLUMES}/#reclaiming",
+    ),
+    ChangeRule(
+        code="GEN-CHG-039",
+        kinds=VOLUME,
+        paths=("spec.persistentVolumeReclaimPolicy",),
+        effect=Effect.DATA_LOSS,
+        reason="from now on what is stored is deleted with the claim",
+        instead="`Retain`",
+        link=f"{VOLUMES}/#reclaiming",
+        armed=True,
+        when=to_delete,
+    ),
+    ChangeRule(
+        code="GEN-CHG-040",
+        kinds=VOLUME,
+        paths=("spec.claimRef",),
+        effect=Effect.OUTAGE,
+        reason="the claim that is bound to it is Lost: pods that are made from then on do not start",
+        link="https://github.com/kubernetes/kubernetes/blob/v1.35.3/pkg/controller/volume/persistentvolume/pv_controller.go",
+    ),
+    ChangeRule(
+        code="GEN-CHG-041",
+        kinds=VOLUME,
+        paths=("spec.capacity", "spec.accessModes", "spec.storageClassName", "spec.mountOptions", "spec.nodeAffinity"),
+        effect=Effect.NONE,
+        reason="it counts when a claim is bound to it or a node mounts it; the disk behind stays as it is",
+        link=f"{VOLUMES}/#binding",
+    ),
+    ChangeRule(
+        code="GEN-CHG-042",
+        kinds=VOLUME,
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="the object goes as soon as no claim is bound to it; a disk behind it keeps what is stored, "
+        "and nothing in the cluster knows of it any more",
+        link=f"{VOLUMES}/#storage-object-in-use-protection",
+    ),
+    ChangeRule(
+        code="GEN-CHG-043",
+        kinds=CLASS,
+        paths=("provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses it; its Application stops there",
+        instead="make a class under a new name for new volumes; those that are there stay as they are",
+        link=STORAGE_GROUP,
+    ),
+    ChangeRule(
+        code="GEN-CHG-044",
+        kinds=CLASS,
+        paths=("allowVolumeExpansion", "mountOptions", "allowedTopologies", _DEFAULT),
+        effect=Effect.NONE,
+        reason="it counts for volumes that are made or grow from now on",
+        link="https://kubernetes.io/docs/concepts/storage/storage-classes/",
+    ),
+    ChangeRule(
+        code="GEN-CHG-045",
+        kinds=(*CLASS, *ATTRIBUTES),
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="claims that name it wait for ever, those of a StatefulSet's new pods too; volumes that are there go on",
+    ),
+    ChangeRule(
+        code="GEN-CHG-046",
+        kinds=DRIVER,
+        paths=("spec.attachRequired", "spec.volumeLifecycleModes"),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses it; its Application stops there",
+        instead="delete the CSIDriver while no pod mounts its volumes, then sync",
+        link=STORAGE_GROUP,
+    ),
+    ChangeRule(
+        code="GEN-CHG-047",
+        kinds=DRIVER,
+        paths=("spec",),
+        effect=Effect.NONE,
+        reason="it counts when a volume is mounted the next time",
+    ),
+    ChangeRule(
+        code="GEN-CHG-048",
+        kinds=DRIVER,
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="volumes of the driver are no longer mounted as it needs; those that are mounted stay",
+    ),
+    ChangeRule(
+        code="GEN-CHG-049",
+        kinds=ATTRIBUTES,
+        paths=("driverName", "parameters"),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses it; its Application stops there",
+        instead="make a class under a new name, and have claims name it",
+        link=STORAGE_GROUP,
+    ),
+    ChangeRule(
+        code="GEN-CHG-029",
+        kinds=CLAIM,
+        paths=("spec.volumeName",),
+        effect=Effect.NONE,
+        reason="a claim that waits is bound to this volume",
+        link=CORE,
+        when=lambda change, field: not is_another(change, field),
+    ),
+)

@@ -1,0 +1,282 @@
+"""Deployments, StatefulSets, DaemonSets and bare pods."""
+
+from typing import Any
+
+from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.fields import dig, mapping
+from generator.review.kinds.general import SOURCE
+
+DEPLOYMENT = ("apps/Deployment", "apps/ReplicaSet", "/ReplicationController")
+STATEFUL, DAEMON, POD = ("apps/StatefulSet",), ("apps/DaemonSet",), ("/Pod",)
+ALL = ("apps/Deployment", *DAEMON, *STATEFUL)
+UPDATES = f"{SOURCE}/apps/validation/validation.go"
+STRATEGIES = "https://kubernetes.io/docs/concepts/workloads/controllers"
+
+
+def replicas(manifest: Any) -> int:
+    """Return how many pods are wanted; 1 where it is not said."""
+    found: object = dig(manifest, "spec", "replicas")
+    return found if isinstance(found, int) else 1
+
+
+def to_none(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether no pod is left."""
+    return replicas(change.new) == 0 < replicas(change.old)
+
+
+def fewer(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether some pods go."""
+    return replicas(change.new) < replicas(change.old)
+
+
+def loses_claims(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether the claims of pods that go are deleted with them."""
+    kept = dig(change.new, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled")
+    return fewer(change, field) and kept == "Delete"
+
+
+def _strategy(manifest: Any) -> dict[str, Any]:
+    spec = mapping(dig(manifest, "spec"))
+    return mapping(spec.get("strategy") or spec.get("updateStrategy"))
+
+
+def all_at_once(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether the old pods go before new ones come."""
+    strategy, spec = _strategy(change.new), mapping(dig(change.new, "spec"))
+    if change.kind == "apps/StatefulSet":
+        return replicas(change.new) == 1
+    no_surge = dig(strategy, "rollingUpdate", "maxSurge") in (0, "0", "0%")
+    return strategy.get("type") == "Recreate" or (no_surge and spec.get("replicas", 1) == 1)
+
+
+def waits_for_people(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether pods stay as they are until somebody deletes them."""
+    return _strategy(change.new).get("type") == "OnDelete" or dig(change.new, "spec", "paused") is True
+
+
+def in_part(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether pods of low ordinals stay as they are."""
+    part: object = dig(_strategy(change.new), "rollingUpdate", "partition")
+    return isinstance(part, int) and part > 0
+
+
+def none_runs(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether no pod is wanted, before and after."""
+    return change.kind != "apps/DaemonSet" and replicas(change.old) == replicas(change.new) == 0
+
+
+def deletes(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether something is to be deleted from now on."""
+    return bool(field.new == "Delete")
+
+
+def resumes(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether what waited goes on."""
+    return field.old is True
+
+
+def image_only(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether it is an image of a container that both have."""
+    return field.path[-1] == "image" and ABSENT not in (field.old, field.new)
+
+
+def may_change(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a field of a pod changes as it may: tolerations come, a deadline comes nearer."""
+    old, new = field.old, field.new
+    if field.path[1] == "tolerations":
+        return old is ABSENT or (isinstance(new, list) and isinstance(old, list) and all(one in new for one in old))
+    return field.path[1] == "activeDeadlineSeconds" and (old is ABSENT or (isinstance(new, int) and new < old))
+
+
+WORKLOADS = (
+    ChangeRule(
+        code="GEN-CHG-010",
+        kinds=STATEFUL,
+        paths=("spec",),
+        but=(
+            "spec.replicas",
+            "spec.ordinals",
+            "spec.template",
+            "spec.updateStrategy",
+            "spec.revisionHistoryLimit",
+            "spec.persistentVolumeClaimRetentionPolicy",
+            "spec.minReadySeconds",
+        ),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses any other change of a StatefulSet; its Application stops there",
+        instead="`kubectl delete statefulset NAME --cascade=orphan`, then sync: pods and claims stay",
+        link=UPDATES,
+    ),
+    ChangeRule(
+        code="GEN-CHG-011",
+        kinds=ALL,
+        paths=("spec.template",),
+        effect=Effect.ROLLING,
+        reason="its pods are replaced one after the other",
+        link=STRATEGIES,
+    ),
+    ChangeRule(
+        code="GEN-CHG-012",
+        kinds=(*ALL, *DEPLOYMENT[1:], *POD),
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="its pods go, and nothing starts them again",
+    ),
+    ChangeRule(
+        code="GEN-CHG-013",
+        kinds=("apps/Deployment", "apps/ReplicaSet", *DAEMON),
+        paths=("spec.selector",),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses another selector; its Application stops there",
+        instead="give it a new name; or `kubectl delete --cascade=orphan` it, sync, and delete the old pods",
+        link=UPDATES,
+    ),
+    ChangeRule(
+        code="GEN-CHG-014",
+        kinds=ALL,
+        paths=("spec.template",),
+        effect=Effect.RESTART,
+        reason="all its pods stop before new ones start: it has one, or its strategy says so",
+        instead="two replicas, or a rolling update with `maxSurge: 1`, where the program bears two of it",
+        link=STRATEGIES,
+        when=all_at_once,
+    ),
+    ChangeRule(
+        code="GEN-CHG-015",
+        kinds=ALL,
+        paths=("spec.template",),
+        effect=Effect.BY_HAND,
+        reason="pods that run stay as they are: it is paused, or replaces a pod only when somebody deletes it",
+        instead="delete its pods one by one, each when the one before is ready",
+        link=STRATEGIES,
+        when=lambda change, field: waits_for_people(change, field) or in_part(change, field),
+    ),
+    ChangeRule(
+        code="GEN-CHG-016",
+        kinds=ALL,
+        paths=("spec.template",),
+        effect=Effect.NONE,
+        reason="no pod of it runs",
+        when=none_runs,
+        settles=1,
+    ),
+    ChangeRule(
+        code="GEN-CHG-017",
+        kinds=(*DEPLOYMENT, *STATEFUL),
+        paths=("spec.replicas",),
+        effect=Effect.NONE,
+        reason="more pods of it start, where there is room",
+    ),
+    ChangeRule(
+        code="GEN-CHG-018",
+        kinds=(*DEPLOYMENT, *STATEFUL),
+        paths=("spec.replicas",),
+        effect=Effect.RESTART,
+        reason="pods of it stop for good, of a StatefulSet those with the highest numbers",
+        instead="where members hold data or votes, take each out by the program's own means first",
+        when=fewer,
+    ),
+    ChangeRule(
+        code="GEN-CHG-019",
+        kinds=(*DEPLOYMENT, *STATEFUL),
+        paths=("spec.replicas",),
+        effect=Effect.OUTAGE,
+        reason="no pod of it is left",
+        when=to_none,
+        settles=1,
+    ),
+    ChangeRule(
+        code="GEN-CHG-020",
+        kinds=STATEFUL,
+        paths=("spec.replicas",),
+        effect=Effect.DATA_LOSS,
+        reason="the claims of pods that go are deleted with them (`whenScaled: Delete`)",
+        instead="set `whenScaled: Retain` in a commit before",
+        link="https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention",
+        when=loses_claims,
+        settles=1,
+    ),
+    ChangeRule(
+        code="GEN-CHG-021",
+        kinds=STATEFUL,
+        paths=("spec.persistentVolumeClaimRetentionPolicy",),
+        effect=Effect.NONE,
+        reason="claims stay where pods or the StatefulSet go",
+    ),
+    ChangeRule(
+        code="GEN-CHG-022",
+        kinds=STATEFUL,
+        paths=("spec.persistentVolumeClaimRetentionPolicy.*",),
+        effect=Effect.DATA_LOSS,
+        reason="from now on claims, and what is stored in them, go with the StatefulSet or with pods that it loses",
+        instead="`Retain`, and delete claims by hand",
+        link="https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention",
+        armed=True,
+        when=deletes,
+    ),
+    ChangeRule(
+        code="GEN-CHG-023",
+        kinds=STATEFUL,
+        paths=("spec.ordinals",),
+        effect=Effect.RESTART,
+        reason="pods get other numbers: those out of the range stop, new ones start with claims of their own, empty",
+        link="https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#start-ordinal",
+    ),
+    ChangeRule(
+        code="GEN-CHG-024",
+        kinds=ALL,
+        paths=(
+            "spec.strategy",
+            "spec.updateStrategy",
+            "spec.minReadySeconds",
+            "spec.revisionHistoryLimit",
+            "spec.progressDeadlineSeconds",
+        ),
+        effect=Effect.NONE,
+        reason="it counts from the next change of its pods",
+    ),
+    ChangeRule(
+        code="GEN-CHG-025",
+        kinds=("apps/Deployment",),
+        paths=("spec.paused",),
+        effect=Effect.NONE,
+        reason="changes of its pods wait from now on",
+        armed=True,
+    ),
+    ChangeRule(
+        code="GEN-CHG-026",
+        kinds=("apps/Deployment",),
+        paths=("spec.paused",),
+        effect=Effect.ROLLING,
+        reason="what changed while it was paused rolls out now",
+        when=resumes,
+    ),
+    ChangeRule(
+        code="GEN-CHG-027",
+        kinds=POD,
+        paths=("spec",),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses nearly every change of a pod; its Application stops there",
+        instead="give it a new name, or make it of a Deployment",
+        link=f"{SOURCE}/core/validation/validation.go",
+    ),
+    ChangeRule(
+        code="GEN-CHG-028",
+        kinds=POD,
+        paths=("spec.containers.*.image", "spec.initContainers.*.image"),
+        effect=Effect.RESTART,
+        reason="the container starts again in place, on the same node",
+        link=f"{SOURCE}/core/validation/validation.go",
+        when=image_only,
+    ),
+    ChangeRule(
+        code="GEN-CHG-008",
+        kinds=POD,
+        paths=("spec.tolerations", "spec.activeDeadlineSeconds"),
+        effect=Effect.NONE,
+        reason="it is one of the few fields of a pod that may change so",
+        link=f"{SOURCE}/core/validation/validation.go",
+        when=may_change,
+        settles=1,
+    ),
+)

@@ -1,0 +1,86 @@
+"""What it means that a render overwrites files: told from their bytes alone, without Git and without Kustomize."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from generator.build.difference import differences
+from generator.build.go_yaml import UnreadableError
+from generator.build.manifests import documents, is_manifest
+from generator.build.objects import ROOT, Object
+from generator.repository.plan import Change
+from generator.repository.sides import Side
+from generator.review.bootstrap import bootstrap_changes
+from generator.review.charts import chart_changes
+from generator.review.compare import ClusterChanges
+from generator.review.component_versions import version_changes
+from generator.review.judging import judge
+from generator.review.report import ClusterReport, rules
+from generator.review.standing import BOOTSTRAP, Standing
+
+MOST = 400
+"""Files of which more are not read here: `gen diff` compares them, and says so while it works."""
+
+SHARED = "every cluster"
+"""Stands for the clusters that are built from folders of `base`."""
+
+
+def consequences(root: Path, changes: Iterable[Change]) -> list[ClusterReport]:
+    """Return what the changes of files mean, cluster by cluster; of patches and of what Kustomize does beside nothing
+    can be told. Nothing where no file is overwritten or removed, or too many are.
+    """
+    found = [change for change in changes if change.old != change.new]
+    if not any(change.old for change in found) or len(found) > MOST:
+        return []
+    old, new = (_side(root, found, which) for which in (lambda one: one.old, lambda one: one.new))
+    names = sorted({_cluster(change.path) for change in found} - {""})
+    every = rules()
+    reports = []
+    for name in names:
+        mine = [change for change in found if _cluster(change.path) == name]
+        before, after = ([*_objects(mine, which)] for which in (lambda one: one.old, lambda one: one.new))
+        both = (Standing(old, name), Standing(new, name))
+        beside = [] if name == SHARED else [*version_changes(*both), *chart_changes(*both), *bootstrap_changes(*both)]
+        told = ClusterChanges(cluster=name, changes=(*beside, *differences(before, after)))
+        reports.append(ClusterReport(told, tuple(judge(told.changes, every))))
+    return [one for one in reports if one.judged]
+
+
+def _cluster(path: str) -> str:
+    """Return the cluster that a file belongs to, empty where it is applied nowhere."""
+    top, name, *rest = (*path.split("/"), "")
+    if top in {"overlays", "clusters"} and rest[0] not in {"", "cluster.yaml"}:
+        return name
+    return SHARED if top in {"base", "workflows"} else ""
+
+
+def _side(root: Path, changes: Iterable[Change], content: Callable[[Change], bytes | None]) -> Side:
+    """Return one side: of folders only what changed is listed, for the rest is equal."""
+    known = {change.path: content(change) for change in changes}
+
+    def listed(places: Iterable[str]) -> dict[str, str]:
+        asked = tuple(places)
+        below = tuple(f"{place}/" for place in asked)
+        standing = {place: "same" for place in asked if place not in known and (root / place).is_file()}
+        mine = {path: str(hash(one)) for path, one in known.items() if one is not None and path.startswith(below)}
+        return {**standing, **mine, **{place: "there" for place in asked if known.get(place) is not None}}
+
+    def read(path: str) -> bytes:
+        return known[path] or b"" if path in known else (root / path).read_bytes()
+
+    return Side("", listed, read)
+
+
+def _objects(changes: Iterable[Change], content: Callable[[Change], bytes | None]) -> Iterator[Object]:
+    for change in changes:
+        text, parts = content(change), change.path.split("/")
+        if text is None or not change.path.endswith(".yaml") or parts[2:3] == [BOOTSTRAP]:
+            continue
+        component = {"clusters": ROOT, "overlays": parts[2]}.get(parts[0], parts[1])
+        yield from (Object(one, component, change.path) for one in _manifests(text))
+
+
+def _manifests(text: bytes) -> Iterator[dict[str, object]]:
+    try:
+        yield from (one for one in documents(text) if is_manifest(one))
+    except UnreadableError:
+        return

@@ -1,0 +1,79 @@
+"""What `gen render` says of the files it overwrites."""
+
+from pathlib import Path
+
+import pytest
+
+from generator.model.change import Effect
+from generator.repository.plan import Change
+from generator.review.overwritten import MOST, SHARED, consequences
+from generator.review.text import brief
+
+STATEFUL = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {{name: web, namespace: shop}}
+spec: {{replicas: 3, serviceName: {name}, template: {{spec: {{containers: [{{name: web, image: "web:{tag}"}}]}}}}}}
+"""
+
+
+def stateful(name: str = "one", tag: str = "1") -> bytes:
+    return STATEFUL.format(name=name, tag=tag).encode()
+
+
+def change(path: str, old: bytes | None, new: bytes | None) -> Change:
+    return Change(path, old, new)
+
+
+def effects(tmp_path: Path, *changes: Change) -> dict[str, list[Effect]]:
+    return {one.found.cluster: [each.effect for each in one.judged] for one in consequences(tmp_path, changes)}
+
+
+def test_each_file_is_told_by_what_it_means(tmp_path: Path) -> None:
+    web, base = "overlays/one/web/web.yaml", "base/web/v1/web.yaml"
+    assert effects(tmp_path, change(web, stateful(), stateful(tag="2"))) == {"one": [Effect.ROLLING]}
+    assert effects(tmp_path, change(web, stateful(), stateful("two"))) == {"one": [Effect.IMPOSSIBLE]}
+    assert effects(tmp_path, change(base, stateful(), stateful("two"))) == {SHARED: [Effect.IMPOSSIBLE]}
+    assert effects(tmp_path, change(web, stateful(), None)) == {"one": [Effect.OUTAGE]}
+
+
+def test_a_file_that_moves_is_no_object_that_goes(tmp_path: Path) -> None:
+    moved = (
+        change("overlays/one/web/a.yaml", stateful(), None),
+        change("overlays/one/web/b.yaml", None, stateful(tag="2")),
+    )
+    assert effects(tmp_path, *moved) == {"one": [Effect.ROLLING]}
+
+
+def test_what_is_written_for_the_first_time_means_nothing(tmp_path: Path) -> None:
+    assert consequences(tmp_path, [change("overlays/one/web/web.yaml", None, stateful())]) == []
+
+
+@pytest.mark.parametrize("path", ["schemas/cluster.schema.json", "gen.lock", ".gitignore", "clusters/one/cluster.yaml"])
+def test_files_that_are_applied_nowhere_say_nothing(tmp_path: Path, path: str) -> None:
+    assert consequences(tmp_path, [change(path, b"a: 1\n", b"a: 2\n")]) == []
+
+
+def test_many_files_are_left_to_the_comparison_that_can_wait(tmp_path: Path) -> None:
+    many = [change(f"overlays/one/web/{number}.yaml", stateful(), stateful("two")) for number in range(MOST + 1)]
+    assert consequences(tmp_path, many) == []
+    assert len(consequences(tmp_path, many[:-1])[0].judged) == 1
+
+
+def test_a_file_that_cannot_be_read_is_no_error(tmp_path: Path) -> None:
+    assert consequences(tmp_path, [change("overlays/one/web/web.yaml", b"a: [", b"{")]) == []
+
+
+def test_the_loudest_comes_first_and_little_is_said(tmp_path: Path) -> None:
+    web = [
+        change(
+            f"overlays/one/web/{number}.yaml",
+            stateful().replace(b"shop", b"shop%d" % number),
+            stateful("two" if number == 5 else "one", str(number)).replace(b"shop", b"shop%d" % number),
+        )
+        for number in range(2, 12)
+    ]
+    said = list(brief(consequences(tmp_path, web)))
+    assert said[0] == "what it does: 1 impossible, 9 rolling; `gen diff` tells more"
+    assert said[1].startswith("  impossible  one: StatefulSet shop5/web changed")
+    assert len(said) < 10
