@@ -120,6 +120,7 @@ def test_gitlab_s_own_file_gets_one_line(tmp_path: Path, capsys: pytest.CaptureF
         (("--ci", "github", "--owner", "storage=lab\n* @evil"), "write it as TIER=@OWNER"),
         (("--ci", "github", "--owner", "storag=@a"), "did you mean storage?"),
         (("--ci", "github", "--owner", "cheese=@a"), "there are network, platform, storage"),
+        (("--from", "nodes.csv", "--ci", "github"), "name the cluster as well"),
         (("--ci", "jenkins"), "'jenkins' is not one of"),
     ],
 )
