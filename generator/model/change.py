@@ -183,7 +183,7 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
             return None
         looks = (self.when is not None) + (self.beside is not None)
         own = 4 * (ANY not in self.kinds) + 2 * min(looks, 1)
-        return 1000 * min(self.settles, 1) + 10 * max(lengths) + own + 500 * (self.on == change.on)
+        return 1000 * min(self.settles, 1) + 10 * max(lengths) + own + 3 * (self.on == change.on)
 
 
 ANY = "*"
