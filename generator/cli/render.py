@@ -244,7 +244,7 @@ def _unvendored(outcome: Outcome) -> Iterator[tuple[str, str]]:
         yield place, f"{what}; run `gen vendor` and commit what it writes"
 
 
-def _show_gitlab(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
+def _show_gitlab(loaded: list["Loaded"], outcome: Outcome, *, written: bool, seconds: float) -> None:
     from generator.cli.gitlab import Entry, entries, show_report  # noqa: PLC0415 - only when it is asked for
 
     stale = [] if written else outcome.plan.changes
