@@ -23,9 +23,10 @@ class CapacityRow(Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The row for people: `GPUs H100 120 -> 112`."""
-        return f"{self.name} {self._told(self.old)} -> {self._told(self.new)}"
+        return f"{self.name} {self.told(self.old)} -> {self.told(self.new)}"
 
-    def _told(self, amount: int | None) -> str:
+    def told(self, amount: int | None) -> str:
+        """Return an amount of this row for people."""
         if amount is None:
             return "none"
         return Quantity.of(amount).human() if self.unit else str(amount)
