@@ -6,6 +6,7 @@ from generator.components.definition import Definition, Version, Versions
 from generator.components.operated import Api, OperatedKind
 from generator.components.parts import UNPRIVILEGED, deployment, pod_security, resources, tolerations
 from generator.components.static import read_objects
+from generator.model.change import ChangeRule, Effect
 from generator.model.cluster import Cluster
 
 VERSIONS = Versions(
@@ -72,6 +73,25 @@ def finished(cluster: Cluster, image: str) -> Patch:
     )
 
 
+CHANGES = (
+    ChangeRule(
+        code="GEN-CHG-466",
+        kinds=("snapshot.storage.k8s.io/VolumeSnapshotClass",),
+        effect=Effect.NONE,
+        reason="snapshots that are there stay as they are; those made from now on follow",
+        link="https://kubernetes.io/docs/concepts/storage/volume-snapshot-classes/",
+    ),
+    ChangeRule(
+        code="GEN-CHG-467",
+        kinds=("snapshot.storage.k8s.io/VolumeSnapshotClass",),
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="snapshots that name it are not made any more; those that are there stay",
+        instead="take it out of what makes snapshots first",
+        link="https://kubernetes.io/docs/concepts/storage/volume-snapshot-classes/",
+    ),
+)
+
 DEFINITION = Definition(
     name="snapshot-controller",
     tier=Tier.STORAGE,
@@ -79,6 +99,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.ceph,
     absence="there is no storage.ceph",
     versions=VERSIONS,
+    changes=CHANGES,
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     apis=(Api(group="snapshot.storage.k8s.io"),),
