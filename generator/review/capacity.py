@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from generator.checks.ports import FreePorts
+from generator.checks.cables import FreePorts
 from generator.components.queues import flavors, remainder
 from generator.model.capacity import ceph_usable, objects_usable
 from generator.model.cluster import Cluster
@@ -23,9 +23,10 @@ class CapacityRow(Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The row for people: `GPUs H100 120 -> 112`."""
-        return f"{self.name} {self._told(self.old)} -> {self._told(self.new)}"
+        return f"{self.name} {self.told(self.old)} -> {self.told(self.new)}"
 
-    def _told(self, amount: int | None) -> str:
+    def told(self, amount: int | None) -> str:
+        """Return an amount of this row for people."""
         if amount is None:
             return "none"
         return Quantity.of(amount).human() if self.unit else str(amount)

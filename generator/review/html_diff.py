@@ -1,6 +1,5 @@
 """A change as one page."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 from generator.model.change import ABSENT, FILE, Effect, FieldChange
@@ -8,9 +7,10 @@ from generator.model.plural import plural
 from generator.review.judging import JudgedChange, Meaning
 from generator.review.markup import EMPTY, Html, Part, tag
 from generator.review.page import badge, page, section, shade
+from generator.review.pictures.before_after import before_after
 from generator.review.pictures.waves import Step, waves
 from generator.review.report import ClusterReport, Report, shown
-from generator.review.rows import Row, by_place, counts, listed, rows
+from generator.review.rows import Row, by_place, counts, felt, listed, rows
 from generator.review.text import approving, meant, objects, why
 from generator.review.values import both, masked, one_line, way
 
@@ -32,7 +32,7 @@ def diff_page(found: Report) -> str:
         f"gen diff: {one_line(found.old)} to {one_line(found.new)}",
         tag("h1", "What this change does to the running clusters"),
         tag("p", tag("code", found.old), " to ", tag("code", found.new), class_="note"),
-        _counted(counts(every)) if told else tag("p", "Nothing differs in what is applied."),
+        _counted(every) if told else tag("p", "Nothing differs in what is applied."),
         section("To approve", _approvals(found), note="Nothing else stops the merge."),
         section("Approvals that match nothing", tag("ul", [_unused(one.text, one.where) for one in found.unused]))
         if found.unused
@@ -45,8 +45,8 @@ def _unused(text: str, where: str) -> Html:
     return tag("li", tag("code", text), f" ({where})")
 
 
-def _counted(counted: Counter[Effect]) -> Html:
-    items = [tag("li", badge(effect), f" {counted[effect]}") for effect in reversed(Effect) if counted[effect]]
+def _counted(every: list[Row]) -> Html:
+    items = [tag("li", badge(one), f" {number}") for one, number in counts(every).items()]
     return tag("ul", items, class_="counts")
 
 
@@ -59,9 +59,12 @@ def _approvals(found: Report) -> Part:
 
 def _cluster(one: ClusterReport, its: list[Row]) -> Html:
     parts: list[Part] = [tag("div", [_meaning(meaning, mine) for meaning, mine in meant(its).values()], class_="cards")]
+    room = [before_after(row) for row in one.capacity if row.old != row.new]
+    if room:
+        parts += [tag("h3", "What there is room for"), tag("div", room, class_="pictures")]
     if one.found.unseen:
         names = ", ".join(one.found.unseen)
-        parts.append(tag("p", f"Not seen: {names}: not vendored, so nobody can tell what of them differs."))
+        parts.append(tag("p", f"Not seen: {names}: not vendored, only values of charts are compared."))
     parts += [tag("p", "Not built: ", tag("code", each.file), f": {each.message}") for each in one.found.findings]
     steps = _steps(its)
     if steps:
@@ -79,7 +82,7 @@ def _steps(its: list[Row]) -> list[Step]:
         if row.wave is not None and row.effect.loudness >= loudest.get(row.application, row).effect.loudness:
             loudest[row.application] = row
     return [
-        Step(name=name, wave=row.wave or 0, kind=f"fill-{shade(row.effect)}", note=row.effect.value)
+        Step(name=name, wave=row.wave or 0, kind=f"fill-{shade(row.effect)}", note=row.felt.word)
         for name, row in loudest.items()
     ]
 
@@ -87,7 +90,7 @@ def _steps(its: list[Row]) -> list[Step]:
 def _meaning(meaning: Meaning, mine: list[Row]) -> Html:
     number = sum(len(row.changes) for row in mine)
     parts: list[Part] = [
-        tag("p", badge(meaning.effect), f" {plural(number, 'object')}"),
+        tag("p", badge(felt(meaning)), f" {plural(number, 'object')}"),
         tag("p", listed([row.title for row in mine], NAMES)),
         tag("p", f"{why(meaning)}.", class_="note"),
     ]
@@ -99,9 +102,8 @@ def _meaning(meaning: Meaning, mine: list[Row]) -> Html:
 
 
 def _place(where: str, mine: list[Row]) -> Html:
-    counted = counts(mine)
     loud = any(row.effect.loudness > Effect.UNKNOWN.loudness for row in mine)
-    words = [(" ", badge(effect), f" {counted[effect]}") for effect in reversed(Effect) if counted[effect]]
+    words = [(" ", badge(one), f" {number}") for one, number in counts(mine).items()]
     lines = tag("ul", [_row(row) for row in mine], class_="rows")
     return tag("details", tag("summary", where, words), lines, open="open" if loud else None)
 
@@ -111,7 +113,7 @@ def _row(row: Row) -> Html:
     fields: list[Part] = [_field(row, *each) for each in found[:FIELDS]]
     if len(found) > FIELDS:
         fields.append(tag("p", f"and {plural(len(found) - FIELDS, 'more field')}"))
-    return tag("li", badge(row.effect), " ", tag("strong", row.title), f" {row.done}", _members(row), fields)
+    return tag("li", badge(row.felt), " ", tag("strong", row.title), f" {row.done}", _members(row), fields)
 
 
 def _members(row: Row) -> Html:

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from generator.model.change import FILE, Effect
+from generator.model.change import FILE
 from generator.model.plural import plural
 from generator.review.judging import Meaning
 from generator.review.report import ClusterReport, Report, shown
-from generator.review.rows import Row, by_place, counts, rows
+from generator.review.rows import Row, by_place, felt, in_words, rows
 from generator.review.text import approving, meant, why
 from generator.review.values import both, one_line, way
 
@@ -44,6 +44,7 @@ def markdown(found: Report, room: int = ROOM) -> str:
     text = f"{MARK}\n### What this change does to the running clusters\n\n{_verdict(found, told)}\n"
     text += _approvals(found, room // 4)
     text += _table(told, (room - len(text)) // 3)
+    text += _capacity(found, (room - len(text)) // 3)
     text += _unseen(found, (room - len(text)) // 3)
     return text + _details(told, room - len(text))
 
@@ -71,8 +72,7 @@ def _verdict(found: Report, told: list[tuple[ClusterReport, list[Row]]]) -> str:
     compared = f"{code(found.old)} to {code(found.new)}"
     if not told:
         return f"{compared}: nothing differs in what is applied."
-    counted = counts(row for _, its in told for row in its)
-    words = ", ".join(f"{counted[effect]} {effect.value}" for effect in reversed(Effect) if counted[effect])
+    words = in_words(row for _, its in told for row in its)
     needed = len(found.unapproved)
     approval = (
         f"**{plural(needed, 'change needs', 'changes need')} an approval.**" if needed else "None needs an approval."
@@ -104,7 +104,20 @@ def _line(cluster: str, meaning: Meaning, mine: list[Row]) -> str:
     more = f" and {len(mine) - NAMES} more" if len(mine) > NAMES else ""
     names = "<br>".join(code(row.title) for row in mine[:NAMES])
     instead = f"<br>instead: {prose(meaning.rule.instead)}" if meaning.rule and meaning.rule.instead else ""
-    return f"| {meaning.effect.value} | {code(cluster)} | {names}{more} | {prose(why(meaning))}{instead} |\n"
+    return f"| {felt(meaning).word} | {code(cluster)} | {names}{more} | {prose(why(meaning))}{instead} |\n"
+
+
+def _capacity(found: Report, room: int) -> str:
+    lines = [
+        (0, f"| {code(row.name)} | {code(one.found.cluster)} | {row.told(row.old)} | {row.told(row.new)} |\n")
+        for one in found.clusters
+        for row in one.capacity
+        if row.old != row.new
+    ]
+    head = "\n| room for | cluster | before | after |\n|---|---|---|---|\n"
+    taken, left = _fitting(lines, room - len(head) - 40)
+    more = f"\n{left} more lines: `gen diff` shows them.\n" if left else ""
+    return f"{head}{''.join(taken)}{more}" if lines else ""
 
 
 def _fitting(lines: Iterable[tuple[int, str]], room: int) -> tuple[list[str], int]:
@@ -130,7 +143,7 @@ def _unseen(found: Report, room: int) -> str:
 def _not_told(one: ClusterReport) -> Iterator[str]:
     if one.found.unseen:
         names = ", ".join(map(code, one.found.unseen))
-        yield f"{code(one.found.cluster)}: not seen: {names}: not vendored, so nobody can tell what of them differs."
+        yield f"{code(one.found.cluster)}: not seen: {names}: not vendored, only values of charts are compared."
     for finding in one.found.findings:
         yield f"{code(one.found.cluster)}: not built: {code(finding.file)}: {code(finding.message)}."
 
@@ -163,16 +176,15 @@ def _folded(heading: str, text: str) -> str:
 
 def _blocks(one: ClusterReport, its: list[Row]) -> Iterator[_Block]:
     for where, mine in by_place(its).items():
-        counted = counts(mine)
-        words = ", ".join(f"{counted[effect]} {effect.value}" for effect in reversed(Effect) if counted[effect])
-        heading = f"<code>{html.escape(one_line(one.found.cluster))}</code> <code>{html.escape(where)}</code>: {words}"
+        cluster = html.escape(one_line(one.found.cluster))
+        heading = f"<code>{cluster}</code> <code>{html.escape(where)}</code>: {in_words(mine)}"
         for row in mine:
             yield _Block(row.effect.loudness, heading, _row(row))
 
 
 def _row(row: Row) -> str:
     more = f", {code(row.more)}" if row.more else ""
-    lines = [f"- **{row.effect.value}** {code(row.title)} {row.first.change.on}{more}"]
+    lines = [f"- **{row.felt.word}** {code(row.title)} {row.first.change.on}{more}"]
     found = [(meaning, *each) for meaning in row.first.meanings for each in row.fields(meaning)]
     for _, whose, field in found[:FIELDS]:
         old, new = both(whose.change, field)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from generator.model.change import Effect
 from generator.review.markup import EMPTY, Html, Part, joined, tag
+from generator.review.rows import Felt
 
 _LOUD = {Effect.DATA_LOSS: "loss", Effect.IMPOSSIBLE: "loss", Effect.OUTAGE: "loud", Effect.REBOOT: "loud"}
 _LOUD |= {Effect.DRAIN: "loud", Effect.BY_HAND: "felt", Effect.PREEMPTS: "felt", Effect.UNKNOWN: "unknown"}
@@ -37,9 +38,9 @@ def alone(drawn: Html) -> str:
     return f'{opened} xmlns="http://www.w3.org/2000/svg"{found}{style}{rest}\n'
 
 
-def badge(effect: Effect) -> Html:
+def badge(found: Felt) -> Html:
     """Return the word for an effect, in its colour."""
-    return tag("span", effect.value, class_=f"badge {shade(effect)}")
+    return tag("span", found.word, class_=f"badge {shade(found.effect)}")
 
 
 def shade(effect: Effect) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -23,6 +23,28 @@ _READS = {
 }
 """Where a pod's template names what it reads, by kind (core/v1 EnvFromSource, EnvVarSource, VolumeSource, and the
 sources of a projected volume)."""
+
+
+class Felt(NamedTuple):
+    """What is felt of a change. `later`: not now, but with the next restart, drain or deletion."""
+
+    effect: Effect
+    later: bool = False
+
+    @property
+    def word(self) -> str:
+        """How it is called: `outage`, `outage later`."""
+        return f"{self.effect.value}{' later' * self.later}"
+
+    @property
+    def order(self) -> tuple[int, bool]:
+        """What is larger the more it is felt: what comes later less than what comes now."""
+        return self.effect.loudness, not self.later
+
+
+def felt(meaning: Meaning) -> Felt:
+    """Return what is felt of one meaning."""
+    return Felt(meaning.effect, bool(meaning.rule and meaning.rule.armed))
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -45,6 +67,11 @@ class Row(Struct, frozen=True, kw_only=True):
     def effect(self) -> Effect:
         """The loudest of what is meant."""
         return self.first.effect
+
+    @property
+    def felt(self) -> Felt:
+        """The same, with whether it comes later."""
+        return max(map(felt, self.first.meanings), key=lambda one: one.order)
 
     @property
     def application(self) -> str:
@@ -104,7 +131,7 @@ def rows(one: ClusterReport) -> list[Row]:
         if id(each) not in folded:
             alike.setdefault(_signature(each, links), []).append(each)
     found = [_row(one, each, links) for each in alike.values()]
-    return sorted(found, key=lambda row: (-row.effect.loudness, place(row)))
+    return sorted(found, key=lambda row: (-row.effect.loudness, row.felt.later, place(row)))
 
 
 def place(row: Row) -> tuple[int, str]:
@@ -123,9 +150,15 @@ def by_place(found: Iterable[Row]) -> dict[str, list[Row]]:
     return groups
 
 
-def counts(found: Iterable[Row]) -> Counter[Effect]:
-    """Return how many objects have each effect; what only goes with others does not count."""
-    return Counter(row.effect for row in found for _ in row.changes)
+def counts(found: Iterable[Row]) -> dict[Felt, int]:
+    """Return how many objects feel what, the loudest first; what only goes with others does not count."""
+    counted = Counter(row.felt for row in found for _ in row.changes)
+    return dict(sorted(counted.items(), key=lambda each: each[0].order, reverse=True))
+
+
+def in_words(found: Iterable[Row]) -> str:
+    """Return `1 outage, 2 unknown`."""
+    return ", ".join(f"{number} {one.word}" for one, number in counts(found).items())
 
 
 def _row(one: ClusterReport, alike: list[JudgedChange], links: _Links) -> Row:

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from generator.checks.cables import FreePorts, cables, rails
 from generator.checks.owned import CPUS, owned_quotas
-from generator.checks.ports import cables, rails
 from generator.checks.tiers import ceph_pools
 from generator.components.component import NAMESPACES, Component
 from generator.layout.waves import waves
@@ -29,19 +29,17 @@ class Rack(Struct, frozen=True):
 
 
 class Leaf(Struct, frozen=True, kw_only=True):
-    """A leaf switch: which ports have a cable, and whose (`gpu-01 mlx5_0`). `rail` is the HCA whose rail it serves."""
+    """A leaf switch: which ports have a cable, and whose (`gpu-01 mlx5_0`), and how many are free for further
+    nodes, beside the uplinks. `rail` is the HCA whose rail it serves.
+    """
 
     name: str
     rack: str
     ports: int
     uplinks: int
     used: Mapping[int, str]
+    free: int
     rail: str = ""
-
-    @property
-    def free(self) -> int:
-        """Ports for further nodes."""
-        return max(0, self.ports - self.uplinks - len(self.used))
 
 
 class Room(Struct, frozen=True, kw_only=True):
@@ -180,7 +178,7 @@ def leaves(cluster: Cluster) -> list[Leaf]:
     used: dict[str, dict[int, str]] = {}
     for cable in cables(cluster):
         used.setdefault(cable.port.switch, {})[cable.port.number] = f"{cable.node} {cable.hca}"
-    served = rails(cluster)
+    served, rooms = rails(cluster), FreePorts(cluster).rooms()
     return [
         Leaf(
             name=switch.name,
@@ -188,6 +186,7 @@ def leaves(cluster: Cluster) -> list[Leaf]:
             ports=switch.ports,
             uplinks=switch.uplinks,
             used=used.get(switch.name, {}),
+            free=rooms[switch.name],
             rail=served.get(switch.name, ""),
         )
         for switch in (cluster.fabric.switches if cluster.fabric else ())

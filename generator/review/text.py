@@ -8,7 +8,7 @@ from generator.model.change import FILE, Effect, FieldChange
 from generator.model.plural import plural
 from generator.review.judging import JudgedChange, Meaning
 from generator.review.report import ClusterReport, Report, shown
-from generator.review.rows import Row, by_place, counts, listed, rows
+from generator.review.rows import Felt, Row, by_place, counts, felt, in_words, listed, rows
 from generator.review.values import both, one_line, way
 
 ROOM = 32
@@ -19,6 +19,9 @@ LONG = 40
 
 SHORT = 24
 """The same where it stands on the line of its object."""
+
+COLUMN = 11
+"""Characters that the word for an effect takes, with what follows it."""
 
 LOUD = 6
 """Rows that `gen render` shows."""
@@ -60,13 +63,11 @@ def brief(found: list[ClusterReport]) -> Iterator[str]:
     """Yield the loudest of what a change does, in few lines, for those who have not asked."""
     told = [(one.found.cluster, row) for one in found for row in rows(one)]
     felt = [(cluster, row) for cluster, row in told if row.effect not in {Effect.NONE, Effect.UNKNOWN}]
-    counted = counts(row for _, row in told)
     if not told:
         return
-    words = ", ".join(f"{counted[effect]} {effect.value}" for effect in reversed(Effect) if counted[effect])
-    yield f"what it does: {words}; `gen diff` tells more"
+    yield f"what it does: {in_words(row for _, row in told)}; `gen diff` tells more"
     for cluster, row in sorted(felt, key=lambda each: -each[1].effect.loudness)[:LOUD]:
-        yield f"  {row.effect.value:<11} {cluster}: {row.title} {row.done}"
+        yield f"  {row.felt.word:<{COLUMN}} {cluster}: {row.title} {row.done}"
     if len(felt) > LOUD:
         yield f"  ... and {len(felt) - LOUD} more"
 
@@ -79,7 +80,7 @@ def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
     head = list(_meant(its, paint))
     yield from head
     if one.found.unseen:
-        yield f"  not seen: {', '.join(one.found.unseen)}: not vendored, so nobody can tell what of them differs"
+        yield f"  not seen: {', '.join(one.found.unseen)}: not vendored, only values of charts are compared"
     for finding in one.found.findings:
         yield f"  not built: {finding.file}: {finding.message}"
     for detail in LEVELS:
@@ -115,7 +116,7 @@ def why(meaning: Meaning) -> str:
         return UNFELT
     if meaning.rule is None:
         return UNWRITTEN
-    later = "not now, but with the next restart, drain or deletion: " if meaning.rule.armed else ""
+    later = "with the next restart, drain or deletion: " if meaning.rule.armed else ""
     return f"{later}{meaning.rule.reason} ({meaning.rule.code})"
 
 
@@ -123,11 +124,11 @@ def _meant(its: list[Row], paint: Paint) -> Iterator[str]:
     for meaning, mine in meant(its).values():
         names = [row.title for row in mine]
         number = sum(len(row.changes) for row in mine)
-        many = f"{plural(number, 'object')}: " if number > 3 or meaning.rule is None else ""
-        yield f"  {_word(meaning.effect, paint)} {many}{listed(names)}"
-        yield f"  {'':<11} {why(meaning)}"
+        many = f"{plural(number, 'object')}: " if number > 3 else ""
+        yield f"  {_word(felt(meaning), paint)} {many}{listed(names)}"
+        yield f"  {'':<{COLUMN}} {why(meaning)}"
         if meaning.rule and meaning.rule.instead:
-            yield f"  {'':<11} instead: {meaning.rule.instead}"
+            yield f"  {'':<{COLUMN}} instead: {meaning.rule.instead}"
 
 
 def _places(its: list[Row], detail: _Detail, paint: Paint) -> Iterator[str]:
@@ -136,7 +137,7 @@ def _places(its: list[Row], detail: _Detail, paint: Paint) -> Iterator[str]:
         for row in mine[: detail.rows]:
             found = [each for meaning in row.first.meanings for each in row.fields(meaning)]
             short = _inline(row, found) if found and not detail.fields else ""
-            yield f"    {_word(row.effect, paint)} {row.title} {row.done}{short}"
+            yield f"    {_word(row.felt, paint)} {row.title} {row.done}{short}"
             yield from _fields(row, found, detail.fields)
         if len(mine) > detail.rows:
             yield f"    and {len(mine) - detail.rows} more: --output html shows all"
@@ -149,9 +150,9 @@ def _inline(row: Row, found: list[Found]) -> str:
 
 def _fields(row: Row, found: list[Found], most: int) -> Iterator[str]:
     for each in found[:most]:
-        yield f"    {'':<11}   {_field(row, *each)}"
+        yield f"    {'':<{COLUMN}}   {_field(row, *each)}"
     if most and len(found) > most:
-        yield f"    {'':<11}   and {plural(len(found) - most, 'more field')}"
+        yield f"    {'':<{COLUMN}}   and {plural(len(found) - most, 'more field')}"
 
 
 def _field(row: Row, whose: JudgedChange, field: FieldChange, *, short: bool = False) -> str:
@@ -163,33 +164,24 @@ def _field(row: Row, whose: JudgedChange, field: FieldChange, *, short: bool = F
     return f"{name}{at}{old} -> {new}"
 
 
-def _word(effect: Effect, paint: Paint) -> str:
-    return paint(effect, f"{effect.value:<11}")
+def _word(found: Felt, paint: Paint) -> str:
+    return paint(found.effect, f"{found.word:<{COLUMN}}")
 
 
 def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
-    counted = counts(told)
-    if counted:
+    if told:
         yield ""
-    for effect in reversed(Effect):
-        if counted[effect]:
-            yield _counted(
-                paint(effect, f"{counted[effect]} {effect.value}"),
-                effect,
-                [row.title for row in told if row.effect is effect],
-            )
-    for one in found.unused:
-        yield f"approved and not there: {one.text} ({one.where})"
+    for one, number in counts(told).items():
+        loud = one.effect.loudness > Effect.UNKNOWN.loudness
+        names = f": {listed([row.title for row in told if row.felt == one])}" if loud else ""
+        yield f"{paint(one.effect, f'{number} {one.word}')}{names}"
+    for unused in found.unused:
+        yield f"approved and not there: {unused.text} ({unused.where})"
     for text in found.unapproved:
         yield f"needs approval: {text}"
     if found.unapproved:
         yield "approve it, with your reason for WHY:"
         yield f"  {approving(found)}"
-
-
-def _counted(words: str, effect: Effect, names: list[str]) -> str:
-    loud = effect.loudness > Effect.UNKNOWN.loudness
-    return words + (f": {listed(names)}" if loud else "")
 
 
 def approving(found: Report) -> str:

@@ -13,8 +13,8 @@ import yaml
 from generator.cli import VERBS, run
 from generator.repository import given_files
 from generator.repository.cluster_files import Loaded, load
+from generator.repository.outcome import Outcome
 from generator.repository.plan import Change, Plan
-from generator.repository.render import Outcome
 from generator.spec.schema import text as schema_text
 from generator.upstream.helm import helm as find_helm
 from generator.upstream.vendor import Report
@@ -341,17 +341,17 @@ def test_explain_shows_what_the_file_says_and_counts_lists(capsys: pytest.Captur
         (
             "nodes",
             "50 items; `gen explain ml50 nodes.cp-1` shows one:",
-            "cp-2    line 105  pool system, address 10.10.0.12, ",
+            "cp-2    line 111  pool system, address 10.10.0.12, ",
         ),
         (
             "pools",
             "5 items; `gen explain ml50 pools.system` shows one:",
-            "system         line 59  hardware, role control-plane",
+            "system         line 63  hardware, role control-plane",
         ),
         (
             "nodes.gpu-01.hardware.disks",
             "1 item; `gen explain ml50 nodes.gpu-01.hardware.disks[0]` shows one:",
-            "[0]  line 87, pools.gpu-training  use scratch, size 3840G, model, count 2",
+            "[0]  line 91, pools.gpu-training  use scratch, size 3840G, model, count 2",
         ),
     ],
 )
@@ -679,7 +679,7 @@ def test_vendor_says_what_comes_after_it_wrote(  # noqa: PLR0913 - two cases of 
 ) -> None:
     if not git:
         shutil.rmtree(repository / ".git")
-    wrote = Outcome(plan=Plan(changes=(Change("a", b"a", b"b"),), unchanged=0), components={}, states={}, seconds={})
+    wrote = Outcome(plan=Plan(changes=(Change("a", b"a", b"b"),), unchanged=0), rendered={}, seconds={})
     report = Report(did=(), untouched=0, findings=(), notes=(), outcome=wrote)
     monkeypatch.setattr("generator.cli.vendor.vendor", lambda *_: report)
     assert run(["vendor", "-C", str(repository), "--output", output]) == 0

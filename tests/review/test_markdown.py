@@ -6,9 +6,12 @@ from typing import Any
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
+from msgspec import structs
 from reviewed import cluster, made, unbuilt, whole
 
 from generator.review.approvals import Approval
+from generator.review.capacity import CapacityRow
+from generator.review.html_diff import diff_page
 from generator.review.markdown import MARK, ROOM, code, markdown, prose
 from generator.review.report import rules
 
@@ -161,3 +164,15 @@ def test_every_rule_is_written_as_it_is_meant() -> None:
         seen = Seen(prose(f"{rule.reason}. {rule.instead}"))
         assert "".join([seen.words, *seen.code]).count("`") == 0
         assert seen.tags <= {"p", "code"}, rule
+
+
+def test_what_there_is_room_for_is_told_where_it_differs() -> None:
+    gpus = CapacityRow(name="GPUs H100", unit="", old=120, new=112)
+    same = CapacityRow(name="MinIO usable", unit="bytes", old=2**40, new=2**40)
+    one = structs.replace(cluster([], settings(["1"])), capacity=(gpus, same))
+    found = markdown(whole(one))
+    assert "| `GPUs H100` | `lab` | 120 | 112 |" in found
+    assert "MinIO" not in found
+    page = diff_page(whole(one))
+    assert "<strong>GPUs H100</strong> 120 to 112" in page
+    assert "MinIO" not in page

@@ -28,7 +28,7 @@ def test_what_it_does_comes_first_and_what_must_be_approved_last() -> None:
         "lab: 1 removed, 1 changed",
         "  data-loss   PersistentVolumeClaim shop/data",
         "              with it goes what is stored in it (GEN-CHG-030)",
-        "  unknown     1 object: ConfigMap shop/c0",
+        "  unknown     ConfigMap shop/c0",
         "              nobody has written down what this does: read it as if it mattered",
         "  wave 3, app",
         "    data-loss   PersistentVolumeClaim shop/data removed",
@@ -65,7 +65,7 @@ def test_what_has_no_room_is_counted() -> None:
 def test_what_could_not_be_seen_is_told() -> None:
     found = list(lines(whole(cluster([], [], unseen=("rook",), findings=(unbuilt(),)))))
     assert "lab: nothing that is applied differs" in found
-    assert "  not seen: rook: not vendored, so nobody can tell what of them differs" in found
+    assert "  not seen: rook: not vendored, only values of charts are compared" in found
     assert "  not built: overlays/lab/app: nothing of it can be read" in found
 
 

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from msgspec import structs
 from reviewed import cluster, made
 
 from generator.model.change import Effect
-from generator.review.rows import Row, by_place, counts, rows
+from generator.review.judging import JudgedChange, Meaning
+from generator.review.rows import Felt, Row, by_place, counts, in_words, rows
 
 POLICY = "networking.k8s.io/v1/NetworkPolicy"
 
@@ -103,4 +105,17 @@ def test_the_loudest_comes_first_and_places_follow_their_waves() -> None:
     its = rows(found)
     assert [row.effect for row in its] == [Effect.DATA_LOSS, Effect.UNKNOWN]
     assert list(by_place(its)) == ["wave 3, app"]
-    assert counts(its) == {Effect.DATA_LOSS: 1, Effect.UNKNOWN: 1}
+    assert counts(its) == {Felt(Effect.DATA_LOSS): 1, Felt(Effect.UNKNOWN): 1}
+
+
+def test_what_comes_later_is_less_than_what_comes_now_and_called_so() -> None:
+    found = cluster([deployment("a"), deployment("a", name="web2")], [])
+    now, later = found.judged
+    (rule,) = {meaning.rule for meaning in later.meanings}
+    assert rule
+    armed = Meaning(rule.effect, structs.replace(rule, code="GEN-CHG-999", armed=True), later.meanings[0].fields)
+    its = rows(structs.replace(found, judged=(JudgedChange(later.change, (armed,)), now)))
+    assert [row.felt.word for row in its] == ["outage", "outage later"]
+    assert in_words(its) == "1 outage, 1 outage later"
+    both = Row(changes=(JudgedChange(later.change, (armed, *now.meanings)),))
+    assert both.felt.word == "outage"
