@@ -20,6 +20,7 @@ from generator.cli.explain import explanations
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component, Secret
 from generator.model import backup, cluster, monitoring, nodes, storage, teams
+from generator.model.change import ChangeRule
 from generator.model.plural import plural
 from generator.model.rule import Explained
 from generator.repository.cluster_files import load
@@ -28,6 +29,7 @@ from generator.review.page import alone
 from generator.review.pictures.leaves import ports
 from generator.review.pictures.racks import nodes as rack_nodes
 from generator.review.state import State
+from generator.review.words import change_of, effect_of, kind_name, known_rules
 from generator.spec.schema import schema
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,7 +73,7 @@ SUBJECTS = {
 
 def pages() -> dict[Path, str]:
     """Return each page that has generated parts, as it should be."""
-    parts = {"cluster-file": cluster_file, "findings": findings, "components": components}
+    parts = {"cluster-file": cluster_file, "findings": findings, "components": components, "changes": changes}
     return {ROOT / f"docs/{name}.md": _fill(ROOT / f"docs/{name}.md", make()) for name, make in parts.items()}
 
 
@@ -238,6 +240,35 @@ def _explained(it: Explained) -> str:
 
 def _text(text: str) -> str:
     return re.sub(r"([<>*|])", r"\\\1", text) if "`" not in text else text
+
+
+# Changes
+
+
+def changes() -> str:
+    """Return what changes mean, kind by kind."""
+    kinds: dict[str, list[ChangeRule]] = {}
+    for rule in known_rules().values():
+        for kind in rule.kinds:
+            kinds.setdefault(kind, []).append(rule)
+    # What holds for every kind comes first.
+    order = sorted(kinds, key=lambda kind: (kind_name(kind) != "Every kind", kind_name(kind), kind))
+    return "\n\n".join(_kind_of_changes(kind, kinds[kind]) for kind in order)
+
+
+def _kind_of_changes(kind: str, found: list[ChangeRule]) -> str:
+    group = kind.rpartition("/")[0]
+    rows = [f"| {it.code} | {_cell(change_of(it))} | {effect_of(it)} | {_cell(_why(it))} |" for it in found]
+    table = "\n".join(["| code | what changes | class | why |", "|---|---|---|---|", *rows])
+    return "\n\n".join(filter(None, [f"## {kind_name(kind)}", f"`{group}`" if group else "", table]))
+
+
+def _why(rule: ChangeRule) -> str:
+    return f"{rule.reason}. Instead: {rule.instead}" if rule.instead else rule.reason
+
+
+def _cell(text: str) -> str:
+    return _text(text).replace("|", "\\|") if "`" in text else _text(text)
 
 
 # Components

@@ -131,6 +131,8 @@ def field_changes(old: Any, new: Any, path: Steps = ()) -> Iterator[FieldChange]
     """Yield the fields that differ, as deep as both have the same shape. Items of a list are matched by what names
     them; where that changes no item, the order may.
     """
+    if old is new:
+        return
     if isinstance(old, dict) and isinstance(new, dict):
         for key in (*old, *(key for key in new if key not in old)):
             yield from field_changes(old.get(key, ABSENT), new.get(key, ABSENT), (*path, key))
@@ -152,6 +154,8 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _items(old: list[Any], new: list[Any], path: Steps) -> Iterator[FieldChange]:
+    if same(old, new):
+        return
     if by := _told_apart_by(old, new):
         before, after = ({_name(item, by): item for item in items} for items in (old, new))
         yield from field_changes(before, after, path)

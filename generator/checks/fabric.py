@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from generator.checks.cables import FreePorts, cables, rails, switches
 from generator.checks.places import by_place, entries, given_twice, hardware_path, meant
-from generator.checks.ports import FreePorts, cables, rails, switches
 from generator.model.cluster import Cluster
 from generator.model.finding import Edit, Finding, Path, in_words, put
 from generator.model.nodes import Machine

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from generator.checks.cables import switches
 from generator.checks.places import entries, meant, sections
-from generator.checks.ports import switches
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule

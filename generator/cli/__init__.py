@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BUG = 70
 VERBS = {
     "check": "Check cluster files and report everything that is wrong with them.",
+    "comment": "Put a text on the pull request of this CI job, as one comment that is updated in place.",
     "commit": "Render, check and commit a change, with a message that says what it does; push it.",
     "completion": "Print the completion script for a shell.",
     "diff": "Tell what a change does to the running clusters.",

@@ -10,6 +10,9 @@ from generator.errors import UsageError
 from generator.model.rule import Explained, explained
 from generator.spec.near import did_you_mean, nearest, suggest
 
+CHANGES = "GEN-CHG-"
+"""How the codes begin of what changes mean, which are no findings."""
+
 
 @click.command("explain")
 @click.argument("code", metavar="[CODE | CLUSTER]", required=False)
@@ -21,6 +24,7 @@ def command(code: str | None, path: str | None, directory: Path, *, codes: bool)
 
     \b
     gen explain GEN-NET-004                why the rule exists, a wrong and a right example
+    gen explain GEN-CHG-010                what a change does to the running cluster, and what to do instead
     gen explain --codes GEN-NET            all codes of a family, each with what must hold
     gen explain ml50 kubernetes.maxPods    the value, and the line that gives it or gen's default
     gen explain ml50 nodes.gpu-01          all values that count for a node, and where each comes from
@@ -32,6 +36,9 @@ def command(code: str | None, path: str | None, directory: Path, *, codes: bool)
         return
     if code is None:
         raise UsageError("say what: gen explain GEN-NET-004, or gen explain CLUSTER PATH; --codes lists the codes")
+    if path is None and code.upper().startswith(CHANGES):
+        _show_change(code.upper())
+        return
     if path is None and code.upper().startswith("GEN-"):
         explained = _known(code.upper())
         if not explained.text:
@@ -52,6 +59,9 @@ def _show_value(root: Path, cluster: str, path: str) -> None:
 
 
 def _list(beginning: str) -> None:
+    if beginning.upper().startswith(CHANGES[:-1]):
+        _list_changes(beginning.upper())
+        return
     listed = [each for each in explanations().values() if each.code.startswith(beginning.upper())]
     if not listed:
         raise UsageError(f"no code begins with `{beginning}`; gen explain --codes lists them all")
@@ -71,6 +81,29 @@ def _known(code: str) -> Explained:
     whole = f"{family}-{number.zfill(3)}"
     meant = [whole] if whole in known else nearest(whole, known, 3)
     raise UsageError(f"`{code}` is not a code" + (f"; {did_you_mean(*meant)}" if meant else ""))
+
+
+def _list_changes(beginning: str) -> None:
+    from generator.review.words import effect_of, known_rules  # noqa: PLC0415 - as above
+
+    listed = [rule for rule in known_rules().values() if rule.code.startswith(beginning)]
+    if not listed:
+        raise UsageError(f"no code begins with `{beginning}`; gen explain --codes GEN-CHG lists them all")
+    for rule in listed:
+        say(f"{bold(rule.code)}{' ' * (16 - len(rule.code))}{effect_of(rule):18} {rule.reason}")
+
+
+def _show_change(code: str) -> None:
+    from generator.review.words import explanation, known_rules  # noqa: PLC0415 - as above
+
+    known = known_rules()
+    whole = f"{CHANGES}{code.removeprefix(CHANGES).zfill(3)}"
+    if whole not in known:
+        raise UsageError(f"`{code}` is not a code; gen explain --codes GEN-CHG lists them all")
+    say(bold(whole))
+    for title, text in explanation(known[whole]):
+        line = f"{title + ':':9}{text}"
+        say(line if title == "read" else click.wrap_text(line, 100, subsequent_indent=" " * 9))
 
 
 def explanations() -> dict[str, Explained]:

@@ -18,23 +18,81 @@ from generator.repository.write_lock import exclusive
 from generator.repository.writer import write
 from generator.spec.reader import SIZE
 
+_CI = ("github", "gitlab", "gitea")
+
 
 @click.command("init")
-@click.argument("name")
+@click.argument("name", required=False)
 @click.option(
     "-C", "--directory", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path(),
     help="The repository to begin or to add to. Default: here.",
 )  # fmt: skip
 @click.option("--from", "table", metavar="FILE", type=click.Path(path_type=Path), help="A table of nodes (CSV).")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
-def command(name: str, directory: Path, table: Path | None, *, dry_run: bool) -> int:
-    """Begin a repository with a first cluster NAME, or add a cluster to it.
+@click.option("--ci", type=click.Choice(_CI), help="Write CI jobs and CODEOWNERS for this kind of server.")
+@click.option(
+    "--owner", "owned", metavar="TIER=@OWNER", multiple=True,
+    help="With --ci: who approves a tier, as in storage=@lab/storage; default=@OWNER for all the rest.",
+)  # fmt: skip
+@click.option("--gen", "requirement", metavar="REQUIREMENT", help="With --ci: what pip installs there to have gen.")
+def command(  # noqa: PLR0913 - the options of the verb
+    name: str | None,
+    directory: Path,
+    table: Path | None,
+    *,
+    dry_run: bool,
+    ci: str | None,
+    owned: tuple[str, ...],
+    requirement: str | None,
+) -> int:
+    """Begin a repository with a first cluster NAME, or add a cluster to it; with --ci also, or only, what its CI needs.
 
     Writes a commented cluster file that is valid as it stands, and files that keep formatters and line endings
     away from what gen generates. Files that are there already are left alone. With --from the file has the nodes of a
     table, whose first line names its columns: name, pool, address, and if you like role, rack, mac, storage, bmc, cpu,
     memory, gpus, gpu_model, gpu_memory.
     """
+    _refuse_half(name, table, ci, about_ci=bool(owned or requirement))
+    once: dict[str, bytes] = {}
+    if name:
+        found = _cluster(name, directory, table)
+        if found is None:
+            return 1
+        once = found
+    if ci:
+        from generator.cli.init_ci import jobs, tell  # noqa: PLC0415 - needs the catalogue, and for this way only
+
+        more = jobs(directory, ci, owned, requirement)
+        tell(directory, more, _write(directory, {**once, **more}, dry_run=dry_run), (owned, bool(requirement)))
+    else:
+        _write(directory, once, dry_run=dry_run)
+    if name:
+        say(f"next: edit {cluster_file(name)}, then gen check")
+    return 0
+
+
+def _refuse_half(name: str | None, table: Path | None, ci: str | None, *, about_ci: bool) -> None:
+    if not (name or ci):
+        raise UsageError("name the cluster: gen init NAME; or the kind of CI: gen init --ci github")
+    if table and not name:
+        raise UsageError("--from is about a cluster's nodes: name the cluster as well")
+    if about_ci and not ci:
+        raise UsageError("--owner and --gen need --ci: they are about what CI does")
+
+
+def _write(directory: Path, once: dict[str, bytes], *, dry_run: bool) -> set[str]:
+    """Write what is not there yet, and return what that is."""
+    with exclusive(directory, lambda text: say(text, err=True)) as lock:
+        found = plan(lock.root, {}, once, Owned())
+        if not dry_run:
+            write(lock, found)
+    for change in found.changes:
+        say(f"{'would write' if dry_run else 'wrote'} {change.path}")
+    return {change.path for change in found.changes}
+
+
+def _cluster(name: str, directory: Path, table: Path | None) -> dict[str, bytes] | None:
+    """Return the files of a new cluster, None where it would have errors: they are told."""
     if not re.search(DNS_LABEL, name) or len(name) > 32:
         raise UsageError(f"`{name}` cannot be a cluster's name: up to 32 small letters, digits and hyphens, as in ml50")
     file = cluster_file(name)
@@ -44,16 +102,8 @@ def command(name: str, directory: Path, table: Path | None, *, dry_run: bool) ->
     if table and (wrong := examine(text := _from(text, table), file, name)).wrong:
         show_findings([wrong], "text")
         say(f"{file} would have {summary([wrong])}: nothing was written; mend {table}", err=True)
-        return 1
-    once = {file: text, SCHEMA: published_schema(), **scaffold()}
-    with exclusive(directory, lambda text: say(text, err=True)) as lock:
-        found = plan(lock.root, {}, once, Owned())
-        if not dry_run:
-            write(lock, found)
-    for change in found.changes:
-        say(f"{'would write' if dry_run else 'wrote'} {change.path}")
-    say(f"next: edit {file}, then gen check")
-    return 0
+        return None
+    return {file: text, SCHEMA: published_schema(), **scaffold()}
 
 
 def _from(begun: bytes, table: Path) -> bytes:

@@ -8,6 +8,7 @@ from generator.components.definition import Definition, Version, Versions
 from generator.components.operated import Made, OperatedKind, name_of
 from generator.components.parts import tolerations
 from generator.components.rook_ceph import NAMESPACE
+from generator.model.change import CHART, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph
 
@@ -123,6 +124,25 @@ def csi_driver(manifest: Manifest) -> Iterator[Made]:
         yield Made("CSIDriver", name_of(manifest))
 
 
+def of_the_drivers(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether a chart is the one of Ceph's drivers."""
+    return change.application == "ceph-csi-drivers"
+
+
+CHANGES = (
+    ChangeRule(
+        code="GEN-CHG-465",
+        kinds=(CHART,),
+        paths=("values.drivers", "values.operatorConfig"),
+        effect=Effect.ROLLING,
+        reason="the plugins on the nodes are replaced one after the other: volumes that are mounted stay as they are, "
+        "those mounted from now on follow",
+        link="https://github.com/rook/rook/blob/v1.20.6/Documentation/Storage-Configuration/Ceph-CSI/ceph-csi-drivers.md",
+        when=of_the_drivers,
+    ),
+)
+
+
 DEFINITION = Definition(
     name="ceph-csi-drivers",
     tier=Tier.STORAGE,
@@ -132,6 +152,7 @@ DEFINITION = Definition(
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
     chart_kinds=CLUSTER_ROLES,
+    changes=CHANGES,
     brings=(Made("CSIDriver", CEPHFS_DRIVER), Made("CSIDriver", RBD_DRIVER)),
     kinds=(
         OperatedKind(kind="Driver", makes=csi_driver),

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import IPv4Address, IPv6Address
 from itertools import chain
 
+from generator.checks.cables import FreePorts, rails, switches
 from generator.checks.places import claims, is_host
-from generator.checks.ports import FreePorts, rails, switches
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine

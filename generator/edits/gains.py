@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from generator.checks.cables import FreePorts
 from generator.checks.networks import slice_count
 from generator.checks.places import human
-from generator.checks.ports import FreePorts
 from generator.checks.tiers import ceph_pools
 from generator.model.capacity import ceph_usable, flavor_capacity, objects_usable, osds
 from generator.model.cluster import Cluster

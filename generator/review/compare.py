@@ -23,13 +23,14 @@ from generator.review.component_versions import version_changes
 from generator.review.standing import BOOTSTRAP, Standing
 
 WAVE = "argocd.argoproj.io/sync-wave"
+_VENDORED = re.compile(r"^overlays/[^/]+/[^/]+/upstream/|^base/[^/]+/[^/]+/crds/")
 _LEADING_OUT = re.compile(r"(?:\.\./)+[\w@:.+/-]*")
 
 
 class ClusterChanges(Struct, frozen=True, kw_only=True):
     """What differs on one cluster. `waves` are those of Applications, on the new side where they are on both. `unseen`
-    names Applications of which something is not vendored: nobody can tell what of them differs. `findings` tell what
-    could not be built, on either side. `beside` is all that was built.
+    names Applications of which something is not vendored: versions and values of charts are all that is compared of it.
+    `findings` tell what could not be built, on either side. `beside` is all that was built.
     """
 
     cluster: str
@@ -175,7 +176,7 @@ def _seen(changes: Iterable[ObjectChange], before: Built, after: Built) -> Itera
     """Yield the changes, but for objects of upstream that only one side has vendored: they did not come or go."""
     unseen = {"added": {*before.unvendored}, "removed": {*after.unvendored}}
     for change in changes:
-        if not (change.application in unseen.get(change.on, ()) and "/upstream/" in change.file):
+        if change.application not in unseen.get(change.on, ()) or not _VENDORED.search(change.file):
             yield change
 
 

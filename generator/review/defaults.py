@@ -118,6 +118,7 @@ _OWN: dict[str, dict[str, Any]] = {
         "spec.manualSelector": False,
     },
     "batch/CronJob": {
+        "spec.jobTemplate.metadata": {},
         "spec.concurrencyPolicy": "Allow",
         "spec.suspend": False,
         "spec.successfulJobsHistoryLimit": 3,
@@ -130,7 +131,12 @@ _OWN: dict[str, dict[str, Any]] = {
         "spec.publishNotReadyAddresses": False,
         "spec.ports.*.protocol": "TCP",
     },
+    "/Pod": {"spec.enableServiceLinks": True},
     "/Secret": {"type": "Opaque"},
+    "/Endpoints": {"subsets.*.ports.*.protocol": "TCP"},
+    "autoscaling/HorizontalPodAutoscaler": {"spec.minReplicas": 1},
+    "networking.k8s.io/IngressClass": {"spec.parameters.scope": "Cluster"},
+    "apiregistration.k8s.io/APIService": {"spec.service.port": 443},
     "/Namespace": {"spec": {}, "spec.finalizers": ["kubernetes"]},
     "/PersistentVolume": {"spec.persistentVolumeReclaimPolicy": "Retain", "spec.volumeMode": "Filesystem"},
     "/PersistentVolumeClaim": {"spec.volumeMode": "Filesystem"},
@@ -185,8 +191,10 @@ def defaults(kind: str) -> Mapping[str, Any]:
 @cache
 def _defaults(kind: str) -> Mapping[str, Any]:
     template = _TEMPLATES.get(kind)
-    pod = {f"{template}.spec.{key}": value for key, value in _POD.items()} if template is not None else {}
-    return {**pod, **_OWN.get(kind, {})}
+    if template is None:
+        return _OWN.get(kind, {})
+    pod = {f"{template}.spec.{key}": value for key, value in _POD.items()}
+    return {**pod, f"{template}.metadata": {}, **_OWN.get(kind, {})}
 
 
 def changes_nothing(change: ObjectChange, field: FieldChange) -> bool:

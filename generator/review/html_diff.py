@@ -64,7 +64,7 @@ def _cluster(one: ClusterReport, its: list[Row]) -> Html:
         parts += [tag("h3", "What there is room for"), tag("div", room, class_="pictures")]
     if one.found.unseen:
         names = ", ".join(one.found.unseen)
-        parts.append(tag("p", f"Not seen: {names}: not vendored, so nobody can tell what of them differs."))
+        parts.append(tag("p", f"Not seen: {names}: not vendored, only values of charts are compared."))
     parts += [tag("p", "Not built: ", tag("code", each.file), f": {each.message}") for each in one.found.findings]
     steps = _steps(its)
     if steps:

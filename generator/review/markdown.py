@@ -143,7 +143,7 @@ def _unseen(found: Report, room: int) -> str:
 def _not_told(one: ClusterReport) -> Iterator[str]:
     if one.found.unseen:
         names = ", ".join(map(code, one.found.unseen))
-        yield f"{code(one.found.cluster)}: not seen: {names}: not vendored, so nobody can tell what of them differs."
+        yield f"{code(one.found.cluster)}: not seen: {names}: not vendored, only values of charts are compared."
     for finding in one.found.findings:
         yield f"{code(one.found.cluster)}: not built: {code(finding.file)}: {code(finding.message)}."
 

@@ -80,7 +80,7 @@ def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
     head = list(_meant(its, paint))
     yield from head
     if one.found.unseen:
-        yield f"  not seen: {', '.join(one.found.unseen)}: not vendored, so nobody can tell what of them differs"
+        yield f"  not seen: {', '.join(one.found.unseen)}: not vendored, only values of charts are compared"
     for finding in one.found.findings:
         yield f"  not built: {finding.file}: {finding.message}"
     for detail in LEVELS:

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.build.difference import same
 from generator.build.kinds import defined_kind
 from generator.components.component import Manifest
-from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import ANY, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence
 from generator.review.cel import Decide, deciding
 
@@ -23,6 +23,17 @@ CODE = "GEN-CHG-160"
 LINK = (
     "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#transition-rules"
 )
+TRANSITION = ChangeRule(
+    code=CODE,
+    kinds=(ANY,),
+    effect=Effect.IMPOSSIBLE,
+    reason="the definition of its kind refuses the change, and says why; where it is written in a form that only the "
+    "server understands, the effect is unknown",
+    instead="make an object of a new name beside it",
+    link=LINK,
+)
+"""What the rules that are read from definitions have in common."""
+
 Way: TypeAlias = tuple[str, ...]
 EACH = "*"
 
@@ -76,16 +87,14 @@ class _Rule(Struct, frozen=True, eq=False):
 
 def _change_rule(kind: str, rule: _Rule, message: str) -> ChangeRule:
     verb = "refuses" if rule.decide else "may refuse"
-    return ChangeRule(
-        code=CODE,
+    return structs.replace(
+        TRANSITION,
         kinds=(kind,),
         paths=(".".join(f"[{step}]" if "." in step else step for step in rule.way),),
         effect=Effect.IMPOSSIBLE if rule.decide else Effect.UNKNOWN,
         reason=f"its definition {verb} it: {message or rule.text}",
-        instead="make an object of a new name beside it",
-        link=LINK,
         when=partial(_counts, rule),
-        settles=rule.decide is not None,
+        settles=2 if rule.decide else 0,
     )
 
 

@@ -134,6 +134,14 @@ def test_a_cluster_that_is_renamed_is_compared_with_what_it_was(repository: Repo
     assert not [each for each in seen if each[0] in {"added", "removed"} and each[1] != "/ConfigMap"]
 
 
+def test_a_cluster_file_that_was_wrong_before_is_no_hindrance(repository: Repository) -> None:
+    repository.edit('version: "1.35.3"', "version: [")
+    repository.commit()
+    repository.edit("version: [", 'version: "1.34.2"')
+    found = repository.diff("HEAD")
+    assert ("changed", "gen/Version", "kubernetes") in kinds(found)
+
+
 def test_what_is_refused_needs_an_approval_of_just_that(repository: Repository) -> None:
     place = "overlays/a30-bench/zz"
     stateful = (

@@ -341,17 +341,17 @@ def test_explain_shows_what_the_file_says_and_counts_lists(capsys: pytest.Captur
         (
             "nodes",
             "50 items; `gen explain ml50 nodes.cp-1` shows one:",
-            "cp-2    line 105  pool system, address 10.10.0.12, ",
+            "cp-2    line 111  pool system, address 10.10.0.12, ",
         ),
         (
             "pools",
             "5 items; `gen explain ml50 pools.system` shows one:",
-            "system         line 59  hardware, role control-plane",
+            "system         line 63  hardware, role control-plane",
         ),
         (
             "nodes.gpu-01.hardware.disks",
             "1 item; `gen explain ml50 nodes.gpu-01.hardware.disks[0]` shows one:",
-            "[0]  line 87, pools.gpu-training  use scratch, size 3840G, model, count 2",
+            "[0]  line 91, pools.gpu-training  use scratch, size 3840G, model, count 2",
         ),
     ],
 )

@@ -67,7 +67,7 @@ def section(page: Path, title: str) -> str:
 # What is generated
 
 
-@pytest.mark.parametrize("name", ["cluster-file", "findings", "components"])
+@pytest.mark.parametrize("name", ["cluster-file", "findings", "components", "changes"])
 def test_generated_parts_are_up_to_date(name: str) -> None:
     page = ROOT / f"docs/{name}.md"
     assert page.read_text() == DOCS["pages"]()[page], "run `python tools/docs.py`"

@@ -87,13 +87,6 @@ CHANGES = (
         link=f"{DOCS}/user-guide/app_deletion/",
     ),
     ChangeRule(
-        code="GEN-CHG-334",
-        kinds=APPLICATION,
-        on="renamed",
-        effect=Effect.NONE,
-        reason="one goes and another comes: what leaves and what comes with them is told object by object",
-    ),
-    ChangeRule(
         code="GEN-CHG-327",
         kinds=APPLICATION,
         paths=("metadata.finalizers",),

@@ -247,7 +247,6 @@ LEAVING = (
         instead="copy the data, delete what uses Ceph, then the CephCluster by `kubectl`, and Rook in a later commit",
         link=f"{DOCUMENTATION}/Getting-Started/ceph-teardown.md",
         when=is_protected,
-        settles=True,
     ),
     ChangeRule(
         code="GEN-CHG-426",

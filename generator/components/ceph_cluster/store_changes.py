@@ -167,7 +167,6 @@ LEAVING = (
         instead="when nobody needs it any more, delete the object by `kubectl`",
         link=STORE_CRD,
         when=is_protected,
-        settles=True,
     ),
     ChangeRule(
         code="GEN-CHG-457",
@@ -236,7 +235,6 @@ LEAVING = (
         instead="keep the name; or copy the data, then delete the former one by `kubectl`",
         link=POOL_CRD,
         when=is_protected,
-        settles=True,
     ),
 )
 

@@ -168,7 +168,6 @@ STANDING = (
         "leave with it nobody reaches them, nor they each other",
         instead="copy what is needed, then delete StatefulSet, claims and volumes by `kubectl`",
         when=every(is_ours, is_protected),
-        settles=True,
     ),
     ChangeRule(
         code="GEN-CHG-479",
@@ -178,7 +177,6 @@ STANDING = (
         reason="it is protected: the volume and its drive stay with their server, until the claim is deleted",
         instead="where a node is replaced: sync, then delete the claims of that server and its pod, one at a time",
         when=every(is_drive, is_protected),
-        settles=True,
     ),
     ChangeRule(
         code="GEN-CHG-480",
@@ -188,7 +186,6 @@ STANDING = (
         reason="the former volume stays with its server until the claim is deleted; then the claim takes the new one",
         instead="sync, then delete the claims of that server and its pod, one server at a time",
         when=every(is_drive, is_protected),
-        settles=True,
     ),
     ChangeRule(
         code="GEN-CHG-481",

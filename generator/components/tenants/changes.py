@@ -33,7 +33,6 @@ CHANGES = (
         "policies leave it, so that its jobs start no more, nobody of the team gets in, and its network is open",
         instead="save the data, then `kubectl delete namespace`",
         when=every(was_a_teams, is_protected),
-        settles=True,
     ),
     ChangeRule(
         code="GEN-CHG-541",
@@ -44,7 +43,6 @@ CHANGES = (
         "without queue, rights and network policies",
         instead="make the new team beside the former one, move data and jobs, take the former one out later",
         when=every(was_a_teams, is_protected),
-        settles=True,
     ),
     ChangeRule(
         code="GEN-CHG-542",

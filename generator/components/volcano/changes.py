@@ -4,11 +4,13 @@ Read in Volcano v1.14.1, `pkg/scheduler/scheduler.go`: the configuration is watc
 that cannot be read ends the scheduler.
 """
 
-from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import CHART, ChangeRule, Effect, FieldChange, ObjectChange
 
 SOURCE = "https://github.com/volcano-sh/volcano/blob/v1.14.1"
 QUEUE = ("scheduling.volcano.sh/Queue",)
-CONFIGURATION = "volcano-scheduler.conf"
+KINDS = ("/ConfigMap", CHART)
+PLACES = ("data.*", "values.custom.scheduler_config_override")
+CONFIGURATION = ("volcano-scheduler.conf", "scheduler_config_override")
 QUEUEING = ("enqueue", "overcommit", "proportion", "capacity", "drf")
 """Actions and plugins that are a second queue beside Kueue's (facts: scheduling 1.3)."""
 STOPPING = ("preempt", "reclaim")
@@ -17,7 +19,7 @@ STOPPING = ("preempt", "reclaim")
 
 def of_the_scheduler(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a field is the scheduler's configuration."""
-    return field.path[-1] == CONFIGURATION
+    return field.path[-1] in CONFIGURATION
 
 
 def _new_words(field: FieldChange) -> set[str]:
@@ -39,8 +41,8 @@ def stops_pods(change: ObjectChange, field: FieldChange) -> bool:
 CHANGES = (
     ChangeRule(
         code="GEN-CHG-550",
-        kinds=("/ConfigMap",),
-        paths=("data.*",),
+        kinds=KINDS,
+        paths=PLACES,
         effect=Effect.ROLLING,
         reason="the scheduler takes it with its next round, for pods that wait; one that it cannot read ends it, and "
         "then no gang starts",
@@ -50,8 +52,8 @@ CHANGES = (
     ),
     ChangeRule(
         code="GEN-CHG-551",
-        kinds=("/ConfigMap",),
-        paths=("data.*",),
+        kinds=KINDS,
+        paths=PLACES,
         effect=Effect.OUTAGE,
         reason="Volcano becomes a second queue: the gang of a job that Kueue stopped keeps its resources there, and "
         "the job let in instead waits for ever",
@@ -61,8 +63,8 @@ CHANGES = (
     ),
     ChangeRule(
         code="GEN-CHG-552",
-        kinds=("/ConfigMap",),
-        paths=("data.*",),
+        kinds=KINDS,
+        paths=PLACES,
         effect=Effect.PREEMPTS,
         reason="Volcano stops single pods for others from its next round on, and the rest of their gangs hangs",
         instead="leave it to Kueue, which stops whole jobs",

@@ -190,7 +190,6 @@ PROGRAMS = (
         "the cluster any more",
         instead="save it (`pg_dump`) if it matters, then delete StatefulSet and claim by `kubectl`",
         when=every(named(NAMESPACE, DATABASE), is_protected),
-        settles=True,
     ),
 )
 

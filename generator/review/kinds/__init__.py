@@ -9,6 +9,7 @@ from generator.review.kinds.admission import ADMISSION
 from generator.review.kinds.configuration import CONFIGURATION
 from generator.review.kinds.definitions import DEFINITIONS
 from generator.review.kinds.general import GENERAL
+from generator.review.kinds.ingresses import INGRESSES
 from generator.review.kinds.jobs import JOBS
 from generator.review.kinds.limits import LIMITS
 from generator.review.kinds.network import NETWORK
@@ -22,6 +23,7 @@ RULES = (
     *JOBS,
     *STORAGE,
     *NETWORK,
+    *INGRESSES,
     *POLICIES,
     *ACCESS,
     *CONFIGURATION,

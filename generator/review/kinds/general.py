@@ -34,7 +34,19 @@ GENERAL = (
         on="moved",
         effect=Effect.MOVES,
         reason="the Application that no longer names it deletes it, the other makes it again",
-        instead="protect the object with `Prune=false` in a commit of its own before it moves",
+        instead="protect the object with `Prune=false` in a commit of its own before it moves; then see GEN-CHG-161",
+    ),
+    ChangeRule(
+        code="GEN-CHG-161",
+        kinds=(ANY,),
+        on="moved",
+        effect=Effect.BY_HAND,
+        reason="it is protected and stays, with the mark of the Application that had it: the other one refuses to sync "
+        "as long as the mark is there (`FailOnSharedResource=true`)",
+        instead="`kubectl annotate KIND NAME argocd.argoproj.io/tracking-id-` after the merge; then sync",
+        link="https://github.com/argoproj/argo-cd/blob/v3.5.1/controller/sync.go",
+        when=is_protected,
+        settles=1,
     ),
     ChangeRule(
         code="GEN-CHG-003",

@@ -27,7 +27,10 @@ def is_hook(change: ObjectChange, _field: FieldChange) -> bool:
 def was_suspended(change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a field of the template may change as long as the Job has never started."""
     free = {"nodeSelector", "tolerations", "schedulingGates", "labels", "annotations", "nodeAffinity"}
-    return dig(change.old, "spec", "suspend") is True and bool(free & set(map(str, field.path)))
+    labels = [dig(manifest, "spec", "template", "metadata", "labels") for manifest in (change.old, change.new)]
+    # Where all labels go, those that the server added go too, and it wants them.
+    kept = labels[0] is None or labels[1] is not None
+    return kept and dig(change.old, "spec", "suspend") is True and bool(free & set(map(str, field.path)))
 
 
 def indexed_together(change: ObjectChange, _field: FieldChange) -> bool:

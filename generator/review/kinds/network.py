@@ -1,19 +1,17 @@
-"""Services, their endpoints, Ingresses and their classes."""
+"""Services: who answers, and by which address."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from generator.build.difference import same
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, pods_of
 from generator.model.change import ABSENT, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence
 from generator.review.kinds.general import SOURCE
 
-SERVICE, INGRESS, INGRESS_CLASS = ("/Service",), ("networking.k8s.io/Ingress",), ("networking.k8s.io/IngressClass",)
+SERVICE, INGRESS = ("/Service",), ("networking.k8s.io/Ingress",)
 ENDPOINTS = ("/Endpoints", "discovery.k8s.io/EndpointSlice")
-RANGES = ("networking.k8s.io/ServiceCIDR",)
-CORE, NETWORKING = f"{SOURCE}/core/validation/validation.go", f"{SOURCE}/networking/validation/validation.go"
+CORE = f"{SOURCE}/core/validation/validation.go"
 SERVICES = "https://kubernetes.io/docs/concepts/services-networking/service"
 
 
@@ -58,6 +56,12 @@ def still_balanced(change: ObjectChange, _field: FieldChange) -> bool:
     return _type(change.old) == _type(change.new) == "LoadBalancer"
 
 
+def has_health_port(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a port for the load balancer's questions is asked for that is another than it has."""
+    local = all(dig(one, "spec", "externalTrafficPolicy") == "Local" for one in (change.old, change.new))
+    return local and still_balanced(change, field) and field.new not in (ABSENT, None, 0)
+
+
 def gives_up_address(change: ObjectChange, _field: FieldChange) -> bool:
     """Tell whether others lose the way to it."""
     order = ["ClusterIP", "NodePort", "LoadBalancer"]
@@ -83,13 +87,6 @@ def selects_nothing(change: ObjectChange, _field: FieldChange, beside: Beside) -
 def only_added(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a port came where none was, whole."""
     return field.old is ABSENT and len(field.path) == 3
-
-
-def keeps_items(_change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether all items of a list are still in it."""
-    return isinstance(field.new, list) and all(
-        any(same(one, other) for other in sequence(field.new)) for one in sequence(field.old)
-    )
 
 
 def only_named(_change: ObjectChange, field: FieldChange) -> bool:
@@ -144,6 +141,16 @@ NETWORK = (
         instead="make a Service of a new name, with an address of its own",
         link=CORE,
         when=still_balanced,
+    ),
+    ChangeRule(
+        code="GEN-CHG-059",
+        kinds=SERVICE,
+        paths=("spec.healthCheckNodePort",),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses another port while the load balancer needs it; its Application stops there",
+        instead="leave it out: the server keeps the one that it chose",
+        link=CORE,
+        when=has_health_port,
     ),
     ChangeRule(
         code="GEN-CHG-064",
@@ -235,50 +242,5 @@ NETWORK = (
         paths=("metadata.annotations",),
         effect=Effect.UNKNOWN,
         reason="annotations are settings of the controller that serves it, addresses among them",
-    ),
-    ChangeRule(
-        code="GEN-CHG-075",
-        kinds=INGRESS,
-        paths=("spec",),
-        effect=Effect.OUTAGE,
-        reason="who uses the old name, path, certificate or controller no longer gets an answer",
-        instead="add the new rule beside the old one first; a new name needs its DNS entry",
-    ),
-    ChangeRule(
-        code="GEN-CHG-076",
-        kinds=INGRESS,
-        paths=("spec.rules", "spec.rules.*.http.paths", "spec.tls"),
-        effect=Effect.NONE,
-        reason="it comes beside what is there",
-        when=keeps_items,
-        settles=1,
-    ),
-    ChangeRule(
-        code="GEN-CHG-077",
-        kinds=INGRESS_CLASS,
-        paths=("spec.controller",),
-        effect=Effect.IMPOSSIBLE,
-        reason="the API server refuses another controller; its Application stops there",
-        instead="make a class under a new name, and have Ingresses name it",
-        link=NETWORKING,
-    ),
-    ChangeRule(
-        code="GEN-CHG-078",
-        kinds=RANGES,
-        paths=("spec.cidrs",),
-        effect=Effect.IMPOSSIBLE,
-        reason="the API server refuses it but for a second family behind the first; its Application stops there",
-        instead="make a ServiceCIDR under a new name beside it",
-        link=NETWORKING,
-        when=lambda _change, field: (
-            not (len(sequence(field.old)) == 1 and sequence(field.old) == sequence(field.new)[:1])
-        ),
-    ),
-    ChangeRule(
-        code="GEN-CHG-079",
-        kinds=(*INGRESS_CLASS, *ENDPOINTS),
-        paths=("spec", "subsets", "endpoints", "ports"),
-        effect=Effect.OUTAGE,
-        reason="who is on the way by it goes another way from now on",
     ),
 )

@@ -84,7 +84,9 @@ def may_change(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a field of a pod changes as it may: tolerations come, a deadline comes nearer."""
     old, new = field.old, field.new
     if field.path[1] == "tolerations":
-        return old is ABSENT or (isinstance(new, list) and isinstance(old, list) and all(one in new for one in old))
+        return (old is ABSENT and len(field.path) <= len(("spec", "tolerations", "[key]"))) or (
+            isinstance(new, list) and isinstance(old, list) and all(one in new for one in old)
+        )
     return field.path[1] == "activeDeadlineSeconds" and (old is ABSENT or (isinstance(new, int) and new < old))
 
 
@@ -224,7 +226,7 @@ WORKLOADS = (
     ),
     ChangeRule(
         code="GEN-CHG-024",
-        kinds=ALL,
+        kinds=(*ALL, *DEPLOYMENT[1:]),
         paths=(
             "spec.strategy",
             "spec.updateStrategy",
@@ -268,6 +270,14 @@ WORKLOADS = (
         reason="the container starts again in place, on the same node",
         link=f"{SOURCE}/core/validation/validation.go",
         when=image_only,
+    ),
+    ChangeRule(
+        code="GEN-CHG-009",
+        kinds=DEPLOYMENT[1:],
+        paths=("spec.template",),
+        effect=Effect.BY_HAND,
+        reason="it counts for pods that are made from now on; those that run stay as they are",
+        instead="make it a Deployment",
     ),
     ChangeRule(
         code="GEN-CHG-008",

@@ -1,0 +1,39 @@
+"""`gen init --ci`: what is written for CI, and what its owner still has to do."""
+
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from generator.cli.terminal import say
+from generator.errors import UsageError
+from generator.repository.ci_files import CI_KINDS, REQUIREMENT, ci_files, owners, to_add, unowned
+from generator.repository.git_folder import locate
+
+
+def jobs(root: Path, kind: str, owned: Iterable[str], requirement: str | None) -> dict[str, bytes]:
+    """Return the files for a kind of CI. Raises UsageError for an owner that is none, and where CI would not look."""
+    place = locate(root.absolute())
+    if place and place.prefix:
+        raise UsageError(
+            f"--ci: CI looks for its files at the top of the repository: gen init --ci {kind} -C {place.top}"
+        )
+    return ci_files(next(each for each in CI_KINDS if each == kind), requirement or REQUIREMENT, owners(owned))
+
+
+def tell(root: Path, files: Mapping[str, bytes], written: Collection[str], asked: tuple[tuple[str, ...], bool]) -> None:
+    """Say what stands already and what it lacks, and what nobody has said yet: `asked` are the owners that were given,
+    and whether it was said what pip installs.
+    """
+    for path in sorted(files.keys() - written):
+        standing = ""
+        with suppress(OSError):
+            standing = (root / path).read_text(encoding="utf-8", errors="replace")
+        lacks = to_add(path, standing, files[path].decode())
+        say(f"left alone: {path} is there{'; to add to it:' if lacks else ', and lacks nothing'}")
+        for line in lacks.splitlines():
+            say(f"  {line}".rstrip())
+    owned, named = asked
+    if (nobody := unowned(owners(owned))) and any(path.endswith("CODEOWNERS") for path in written):
+        say(f"nobody approves {', '.join(nobody)} yet: name owners in CODEOWNERS, where these lines are comments")
+    if not named and any(b"GEN: " in files[path] for path in written):
+        say(f"name what pip installs, in GEN: it is {REQUIREMENT} yet, which is nowhere")

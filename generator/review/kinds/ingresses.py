@@ -1,0 +1,74 @@
+"""Ingresses and their classes, endpoints, and the ranges of Services' addresses."""
+
+from generator.build.difference import same
+from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.fields import sequence
+from generator.review.kinds.general import SOURCE
+from generator.review.kinds.network import ENDPOINTS, INGRESS
+
+INGRESS_CLASS, RANGES = ("networking.k8s.io/IngressClass",), ("networking.k8s.io/ServiceCIDR",)
+NETWORKING = f"{SOURCE}/networking/validation/validation.go"
+
+
+def keeps_items(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether all items of a list are still in it."""
+    return isinstance(field.new, list) and all(
+        any(same(one, other) for other in sequence(field.new)) for one in sequence(field.old)
+    )
+
+
+INGRESSES = (
+    ChangeRule(
+        code="GEN-CHG-075",
+        kinds=INGRESS,
+        paths=("spec",),
+        effect=Effect.OUTAGE,
+        reason="who uses the old name, path, certificate or controller no longer gets an answer",
+        instead="add the new rule beside the old one first; a new name needs its DNS entry",
+    ),
+    ChangeRule(
+        code="GEN-CHG-076",
+        kinds=INGRESS,
+        paths=("spec.rules", "spec.rules.*.http.paths", "spec.tls"),
+        effect=Effect.NONE,
+        reason="it comes beside what is there",
+        when=keeps_items,
+        settles=1,
+    ),
+    ChangeRule(
+        code="GEN-CHG-077",
+        kinds=INGRESS_CLASS,
+        paths=("spec.controller",),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses another controller; its Application stops there",
+        instead="make a class under a new name, and have Ingresses name it",
+        link=NETWORKING,
+    ),
+    ChangeRule(
+        code="GEN-CHG-078",
+        kinds=RANGES,
+        paths=("spec.cidrs",),
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses it but for a second family behind the first; its Application stops there",
+        instead="make a ServiceCIDR under a new name beside it",
+        link=NETWORKING,
+        when=lambda _change, field: (
+            not (len(sequence(field.old)) == 1 and sequence(field.old) == sequence(field.new)[:1])
+        ),
+    ),
+    ChangeRule(
+        code="GEN-CHG-089",
+        kinds=RANGES,
+        paths=("spec.cidrs",),
+        effect=Effect.NONE,
+        reason="Services may have addresses of the second family from now on",
+        link="https://kubernetes.io/docs/tasks/network/extend-service-ip-ranges/",
+    ),
+    ChangeRule(
+        code="GEN-CHG-079",
+        kinds=(*INGRESS_CLASS, *ENDPOINTS),
+        paths=("spec", "subsets", "endpoints", "ports"),
+        effect=Effect.OUTAGE,
+        reason="who is on the way by it goes another way from now on",
+    ),
+)

@@ -1,0 +1,47 @@
+"""What a rule on changes says, in words for people."""
+
+from collections.abc import Iterator
+
+from generator.model.change import ANY, FILE, ChangeRule
+from generator.review.report import rules
+from generator.review.transitions import TRANSITION
+
+
+def known_rules() -> dict[str, ChangeRule]:
+    """Return every rule on changes by its code, in their order."""
+    return {rule.code: rule for rule in sorted((*rules(), TRANSITION), key=lambda rule: rule.code)}
+
+
+def kind_name(kind: str) -> str:
+    """Return how people name a kind: `StatefulSet`, `ConfigMap`, `CephCluster`."""
+    named = {ANY: "Every kind", FILE: "Files of bootstrap"}
+    return named.get(kind) or kind.rpartition("/")[2]
+
+
+def change_of(rule: ChangeRule) -> str:
+    """Return what changes, as `spec.template changes`; the fields stand in code marks."""
+    if rule.on != "changed":
+        return {"added": "it comes", "removed": "it goes", "moved": "it moves", "renamed": "it is renamed"}[rule.on]
+    fields = ", ".join(f"`{path}`" for path in rule.paths if path) or "anything of it"
+    but = f" but {', '.join(f'`{path}`' for path in rule.but)}" if rule.but else ""
+    return f"{fields}{but}"
+
+
+def effect_of(rule: ChangeRule) -> str:
+    """Return the class of a change, and that it comes later where it does."""
+    return f"{rule.effect}, armed" if rule.armed else str(rule.effect)
+
+
+def explanation(rule: ChangeRule) -> Iterator[tuple[str, str]]:
+    """Yield what a rule says, each part with its title; nothing that it does not say."""
+    kinds = ", ".join(kind_name(kind) for kind in rule.kinds)
+    closer = " (in some cases: the reason tells in which)" if rule.when or rule.beside else ""
+    yield "change", f"{kinds}: {change_of(rule)}{closer}"
+    yield "class", effect_of(rule)
+    yield "why", rule.reason
+    if rule.armed:
+        yield "armed", "nothing happens now; it comes with a later deletion, restart, drain or write"
+    if rule.instead:
+        yield "instead", rule.instead
+    if rule.link:
+        yield "read", rule.link

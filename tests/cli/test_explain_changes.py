@@ -1,0 +1,40 @@
+"""`gen explain` of the codes of changes."""
+
+import pytest
+
+from generator.cli import run
+from generator.review.words import known_rules
+
+
+def test_a_rule_is_told_with_its_way_out_and_its_source(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "gen-chg-10"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("GEN-CHG-010\nchange:  StatefulSet: `spec` but `spec.replicas`")
+    assert "\nclass:   impossible\nwhy:     the API server refuses" in said
+    assert "\ninstead: `kubectl delete statefulset NAME --cascade=orphan`" in said
+    assert "\nread:    https://" in said
+
+
+def test_what_comes_later_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "GEN-CHG-022"]) == 0
+    assert "\nclass:   data-loss, armed\n" in capsys.readouterr().out
+
+
+def test_all_codes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "--codes", "gen-chg"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(known_rules())
+
+
+@pytest.mark.parametrize("words", [["GEN-CHG-000"], ["GEN-CHG-x"], ["--codes", "GEN-CHG-9999"]])
+def test_a_code_that_is_none_is_said_to_be_none(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", *words]) == 2
+    assert "gen explain --codes GEN-CHG lists them all" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("code", known_rules())
+def test_a_rule_says_what_it_must(code: str) -> None:
+    rule = known_rules()[code]
+    assert rule.reason
+    assert rule.reason[-1] not in ".;,"
+    assert rule.instead or rule.link or not rule.effect.needs_approval, "what is refused or lost says more"

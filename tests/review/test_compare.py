@@ -1,0 +1,77 @@
+"""Two sides of a repository, compared cluster by cluster."""
+
+from typing import Any
+
+import yaml
+from sides import side
+
+from generator.model.change import ObjectChange
+from generator.review.compare import compare
+
+APP = "overlays/one/app"
+RESOURCES = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: "
+
+
+def named(kind: str, name: str, **more: Any) -> str:
+    """Return an object as text."""
+    return yaml.safe_dump({"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "shop"}, **more})
+
+
+def application(path: str) -> str:
+    """Return an Application as text."""
+    spec = {"source": {"path": path}, "project": "p", "destination": {"namespace": "shop"}}
+    metadata = {"name": "app", "namespace": "argocd", "annotations": {"argocd.argoproj.io/sync-wave": "3"}}
+    return yaml.safe_dump(
+        {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec}
+    )
+
+
+ARGOCD = {
+    "clusters/one/argocd/kustomization.yaml": f"{RESOURCES}[app.yaml]\n",
+    "clusters/one/argocd/app.yaml": application(APP),
+}
+CHARTS = "[{name: app, repo: 'https://a', version: '1'}]"
+UNVENDORED = {
+    **ARGOCD,
+    f"{APP}/kustomization.yaml": f"{RESOURCES}[own.yaml, releases]\n",
+    f"{APP}/own.yaml": named("ConfigMap", "own"),
+    f"{APP}/releases/kustomization.yaml": f"{RESOURCES}[]\nhelmCharts: {CHARTS}\n",
+}
+VENDORED = {
+    **ARGOCD,
+    f"{APP}/kustomization.yaml": f"{RESOURCES}[own.yaml, upstream]\n",
+    f"{APP}/own.yaml": named("ConfigMap", "own"),
+    f"{APP}/upstream/kustomization.yaml": f"{RESOURCES}[service.yaml]\n",
+    f"{APP}/upstream/service.yaml": named("Service", "made-by-the-chart", spec={"ports": [{"port": 1}]}),
+    f"{APP}/upstream/inputs.yaml": yaml.safe_dump(
+        {"releases": [{"name": "app", "chart": {"name": "app", "repository": "https://a", "version": "1"}}]}
+    ),
+}
+
+
+def changes(old: dict[str, str], new: dict[str, str]) -> list[ObjectChange]:
+    """Return what differs on the one cluster."""
+    paths = {path for path in {*old, *new} if old.get(path) != new.get(path)}
+    return [change for one in compare(side(old), side(new), paths) for change in one.changes]
+
+
+def shown(found: list[ObjectChange]) -> list[tuple[str, str, str]]:
+    return [(one.on, one.kind, one.name) for one in found]
+
+
+def test_what_a_chart_made_does_not_come_when_it_is_vendored_nor_go_when_it_no_longer_is() -> None:
+    assert shown(changes(UNVENDORED, VENDORED)) == []
+    assert shown(changes(VENDORED, UNVENDORED)) == []
+
+
+def test_what_is_our_own_comes_and_goes_though_charts_are_not_vendored() -> None:
+    without = {**VENDORED, f"{APP}/kustomization.yaml": f"{RESOURCES}[upstream]\n"}
+    del without[f"{APP}/own.yaml"]
+    assert shown(changes(UNVENDORED, without)) == [("removed", "/ConfigMap", "own")]
+    assert shown(changes(without, UNVENDORED)) == [("added", "/ConfigMap", "own")]
+
+
+def test_what_leaves_a_chart_that_is_vendored_on_both_sides_goes() -> None:
+    less = {**VENDORED, f"{APP}/upstream/kustomization.yaml": f"{RESOURCES}[]\n"}
+    del less[f"{APP}/upstream/service.yaml"]
+    assert shown(changes(VENDORED, less)) == [("removed", "/Service", "made-by-the-chart")]
