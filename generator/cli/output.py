@@ -8,10 +8,10 @@ import click
 from generator.cli.terminal import annotate, one_line, say, say_json, styled, visible, width
 from generator.model.finding import Edit, Finding, Position, Severity, dotted
 from generator.model.plural import plural
-from generator.repository.cluster_files import Loaded
 from generator.spec.document import from_the_top
 
 if TYPE_CHECKING:
+    from generator.repository.cluster_files import Loaded
     from generator.repository.locate import Located
 
 OUTPUT = click.option(
@@ -33,7 +33,7 @@ MOST = 1000
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 
-def show_findings(loaded: Sequence[Loaded], output: str) -> None:
+def show_findings(loaded: Sequence["Loaded"], output: str) -> None:
     """Print every finding of every cluster file to standard output."""
     found = located(loaded)
     if output == "json":
@@ -46,7 +46,7 @@ def show_findings(loaded: Sequence[Loaded], output: str) -> None:
         show(found, output)
 
 
-def without_accepted(one: Loaded) -> Loaded:
+def without_accepted(one: "Loaded") -> "Loaded":
     """Return a cluster file without the warnings that its waivers accept today."""
     if not one.cluster or not one.cluster.waivers:
         return one
@@ -55,7 +55,7 @@ def without_accepted(one: Loaded) -> Loaded:
     return accept_idle(one)
 
 
-def located(loaded: Sequence[Loaded]) -> list["Located"]:
+def located(loaded: Sequence["Loaded"]) -> list["Located"]:
     """Return what is wrong with cluster files, with its places."""
     findings = [finding for one in loaded for finding in one.findings]
     if not findings:
@@ -88,7 +88,7 @@ def show(found: Sequence["Located"], output: str) -> None:
         say(f"... and {len(found) - MOST} more findings (all of them: --output json)", err=True)
 
 
-def summary(loaded: Sequence[Loaded]) -> str:
+def summary(loaded: Sequence["Loaded"]) -> str:
     """Return `2 errors, 1 warning in 3 files`."""
     return f"{tally(finding for one in loaded for finding in one.findings)} in {plural(len(loaded), 'file')}"
 

@@ -1,10 +1,10 @@
 """`gen render`."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -14,12 +14,13 @@ from generator.cli.terminal import annotate, bold, say, say_json
 from generator.errors import UsageError
 from generator.model.finding import Severity
 from generator.model.plural import plural
-from generator.repository.cluster_files import Loaded, load
-from generator.repository.hand_edits import refusals
-from generator.repository.render import Outcome, render
-from generator.repository.vendored import OwnFileError
+from generator.repository.outcome import Outcome, Rendered, count
+from generator.repository.places import names
+from generator.repository.plan import Plan
+from generator.repository.unchanged import Look
 
 if TYPE_CHECKING:
+    from generator.repository.cluster_files import Loaded
     from generator.review.report import ClusterReport
 
 LISTED = 20
@@ -58,23 +59,10 @@ def command(  # noqa: PLR0913 - the verb's options
     if wanted is None:
         say(f"no cluster differs since {since}", err=output == "json")
         return 0
-    loaded = load(root, wanted)
-    if any(one.wrong for one in loaded):
+    options = _Options(dry_run=dry_run or only_check, verify=only_check, discard=discard, output=output)
+    loaded, outcome = _result(root, wanted, options)
+    if outcome is None:
         return _nothing_written(loaded, output)
-    dropped = discarded(root, discard)
-    try:
-        outcome = render(
-            root,
-            loaded,
-            dry_run=dry_run or only_check,
-            discard=dropped,
-            waiting=lambda text: say(text, err=True),
-            verify=only_check,
-        )
-    except OwnFileError as error:
-        if output == "github":
-            annotate("error", str(error), file=error.path)
-        raise
     written = not (dry_run or only_check)
     told = [] if outcome.refused or only_check else _consequences(root, outcome)
     show = {"json": _show_json, "github": _show_github, "gitlab": _show_gitlab, "text": _show}[output]
@@ -84,6 +72,72 @@ def command(  # noqa: PLR0913 - the verb's options
     if written and outcome.plan.changes and not outcome.refused and output not in {"json", "gitlab"}:
         say(after_writing(root, outcome.plan.changes))
     return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
+
+
+class _Options(NamedTuple):
+    dry_run: bool
+    verify: bool
+    discard: Sequence[str]
+    output: str
+
+
+def _result(root: Path, wanted: Sequence[str], options: _Options) -> tuple[list["Loaded"], Outcome | None]:
+    """Render what may have changed, and return the clusters loaded for it; no outcome where one of them is wrong."""
+    look = None if wanted or options.verify or options.discard else Look.at(root)
+    if look and (outcome := _nothing_new(root, look)):
+        return [], outcome
+    loaded, unchanged = _loaded(root, wanted, look)
+    if any(one.wrong for one in loaded):
+        return loaded, None
+    outcome = _rendered(root, loaded, unchanged, options)
+    if look and not options.dry_run:
+        # A waiver ends on its day.
+        look.remember(outcome, [one.name for one in loaded if one.findings or (one.cluster and one.cluster.waivers)])
+    return loaded, outcome
+
+
+def _nothing_new(root: Path, look: Look) -> Outcome | None:
+    """Return what a render comes to where nothing differs from what the last one saw; None where something may."""
+    known = look.unchanged(every := names(root))
+    if not look.whole or len(known) < len(every):
+        return None
+    return Outcome(plan=Plan(changes=(), unchanged=count(known.values())), rendered=known, seconds={})
+
+
+def _loaded(root: Path, wanted: Sequence[str], look: Look | None) -> tuple[list["Loaded"], dict[str, Rendered]]:
+    """Load the clusters that something may have changed of, and return what the others were rendered as. Where a
+    finding is about several clusters, or keeps all from being written, it is told as of all of them.
+    """
+    from generator.checks import FLEET_RULES  # noqa: PLC0415 - not where nothing changed
+    from generator.repository.cluster_files import load  # noqa: PLC0415 - as above
+
+    if look and (unchanged := look.unchanged(every := names(root))):
+        changed = [name for name in every if name not in unchanged]
+        loaded = load(root, changed) if changed else []
+        findings = (finding for one in loaded for finding in one.findings)
+        if not any(one.severity == Severity.ERROR or one.code in FLEET_RULES for one in findings):
+            return loaded, unchanged
+    return load(root, wanted), {}
+
+
+def _rendered(root: Path, loaded: Sequence["Loaded"], unchanged: Mapping[str, Rendered], options: _Options) -> Outcome:
+    from generator.repository.render import render  # noqa: PLC0415 - not where nothing changed
+    from generator.repository.vendored import OwnFileError  # noqa: PLC0415 - as above
+
+    try:
+        return render(
+            root,
+            loaded,
+            dry_run=options.dry_run,
+            discard=discarded(root, options.discard),
+            waiting=lambda text: say(text, err=True),
+            verify=options.verify,
+            unchanged=unchanged,
+        )
+    except OwnFileError as error:
+        if options.output == "github":
+            annotate("error", str(error), file=error.path)
+        raise
 
 
 def _consequences(root: Path, outcome: Outcome) -> list["ClusterReport"]:
@@ -104,17 +158,18 @@ def _tell(reports: list["ClusterReport"]) -> None:
             say(text)
 
 
-def _nothing_written(loaded: list[Loaded], output: str) -> int:
+def _nothing_written(loaded: list["Loaded"], output: str) -> int:
     show_findings(loaded, output)
     say(f"{summary(loaded)}: nothing was written", err=True)
     return 1
 
 
-def _show(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
+def _show(loaded: list["Loaded"], outcome: Outcome, *, written: bool, seconds: float) -> None:
     show_findings(loaded, "text")
     counted = _counted(outcome)
     for name, components in outcome.components.items():
-        say(f"{bold(name)}: {plural(len(components), 'component')} in {outcome.seconds[name]:.2f} s")
+        spent = f" in {outcome.seconds[name]:.2f} s" if name in outcome.seconds else ", unchanged since the last render"
+        say(f"{bold(name)}: {plural(len(components), 'component')}{spent}")
         for component in ("argocd", "bootstrap", "namespaces", *components):
             place = "clusters" if component in {"argocd", "bootstrap"} else "overlays"
             if kinds := counted.get((place, name, component)):
@@ -129,9 +184,16 @@ def _show(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: flo
         say(text, err=True)
     for note in outcome.notes:
         say(f"note: {note}", err=True)
-    for text in refusals(outcome.edits):
-        say(text, err=True)
+    _refuse(outcome)
     say(_summary(outcome, written=written, seconds=seconds))
+
+
+def _refuse(outcome: Outcome) -> None:
+    if outcome.edits:
+        from generator.repository.hand_edits import refusals  # noqa: PLC0415 - it imports what renders
+
+        for text in refusals(outcome.edits):
+            say(text, err=True)
 
 
 def vendoring(outcome: Outcome) -> Iterator[str]:
@@ -158,7 +220,7 @@ def _list(outcome: Outcome) -> None:
         say(f"  ... and {len(changes) - LISTED} more (all of them: --output json)")
 
 
-def _show_github(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
+def _show_github(loaded: list["Loaded"], outcome: Outcome, *, written: bool, seconds: float) -> None:
     show_findings(loaded, "github")
     for change in () if written else outcome.plan.changes:
         text = f"stale ({change.kind}): run `gen render` and commit what it writes"
@@ -182,7 +244,7 @@ def _unvendored(outcome: Outcome) -> Iterator[tuple[str, str]]:
         yield place, f"{what}; run `gen vendor` and commit what it writes"
 
 
-def _show_gitlab(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
+def _show_gitlab(loaded: list["Loaded"], outcome: Outcome, *, written: bool, seconds: float) -> None:
     from generator.cli.gitlab import Entry, entries, show_report  # noqa: PLC0415 - only when it is asked for
 
     stale = [] if written else outcome.plan.changes
@@ -227,7 +289,7 @@ def _summary(outcome: Outcome, *, written: bool, seconds: float) -> str:
     return total
 
 
-def _show_json(loaded: list[Loaded], outcome: Outcome, *, written: bool, seconds: float) -> None:
+def _show_json(loaded: list["Loaded"], outcome: Outcome, *, written: bool, seconds: float) -> None:
     _ = loaded
     data = {
         "written": written and not outcome.refused,

@@ -11,7 +11,8 @@ from generator.layout.bootstrap import bootstrap
 from generator.layout.files import Files, corner, document, joined
 from generator.layout.lock import LockFile
 from generator.layout.overlay import base, custom, overlay
-from generator.layout.upstream import State, Upstream, brings, folder, state
+from generator.layout.states import State
+from generator.layout.upstream import Upstream, brings, folder, state
 from generator.model.cluster import Cluster
 
 

@@ -5,7 +5,6 @@ Whether the folder is still true is a comparison of bytes, so that rendering sta
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -15,14 +14,12 @@ from generator.components.component import HELM, Component, Release
 from generator.layout.files import Files, document, kustomization
 from generator.layout.lock import LockFile
 from generator.layout.mirror import SharedImage
+from generator.layout.states import State
 from generator.model.cluster import Cluster
 
 INPUTS, FOUND, KUSTOMIZATION = "inputs.yaml", "found.json", "kustomization.yaml"
 DEFINITION = "customresourcedefinition-"
 """How the file of a CRD begins."""
-
-State: TypeAlias = Literal["not vendored", "vendored", "stale"]
-"""Whether a component's charts and manifests are committed as objects, and from the inputs of today."""
 
 
 class Inputs(Struct, frozen=True, kw_only=True, rename="camel"):

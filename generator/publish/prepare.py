@@ -9,8 +9,9 @@ from generator.repository.cluster_files import Loaded, load
 from generator.repository.git_commands import GitCommands, GitRefusalError
 from generator.repository.hand_edits import several
 from generator.repository.history import History
+from generator.repository.outcome import Outcome
 from generator.repository.plan import Change
-from generator.repository.render import Outcome, render
+from generator.repository.render import render
 from generator.repository.sides import PLACES, commit_side, overlay, working_side
 from generator.repository.working_tree import ignored, status
 from generator.review.report import Report, report

@@ -31,14 +31,15 @@ _WRONG = {
 class Owned(Struct, frozen=True, kw_only=True):
     """What rendering owns.
 
-    A file below `folders`, or named in `files`, that is neither in the tree nor matched by a pattern of `kept`
-    (fnmatch, where `*` crosses slashes) nor in a folder of `held` is stale.
+    A file below `folders`, or named in `files`, that is neither in the tree nor among those `standing` nor matched by
+    a pattern of `kept` (fnmatch, where `*` crosses slashes) nor in a folder of `held` is stale.
     """
 
     folders: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     held: frozenset[str] = frozenset()
+    standing: frozenset[str] = frozenset()
 
 
 class Change(Struct, frozen=True):
@@ -95,7 +96,7 @@ def plan(root: Path, tree: Tree, once: Tree, owned: Owned) -> Plan:
     found = _find(base, owned.folders, kept, owned.held)
     _find_temporaries(base, (*tree, *once, *owned.files), found)
     rendered = list(_rendered(base, tree))
-    stale = {*found.files, *owned.files}.difference(tree, once)
+    stale = {*found.files, *owned.files}.difference(tree, once, owned.standing)
     changes = [*rendered, *_first(base, once), *_stale(base, stale, kept)]
     _stay_inside(base, (*(change.path for change in changes), *found.temporaries, *found.empty))
     return Plan(

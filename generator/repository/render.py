@@ -5,17 +5,18 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator import __version__
-from generator.layout.lock import LockFile, lock_file
+from generator.layout.lock import LOCK, LockFile, lock_file
 from generator.layout.tree import Known, Tree, lay_out, merge
-from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, State, folder
+from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, folder
 from generator.model.cluster import Cluster, cluster_file
 from generator.repository.cluster_files import Loaded, examine
-from generator.repository.hand_edits import HandEdit, hand_edits, several
+from generator.repository.hand_edits import hand_edits, several
 from generator.repository.history import Snapshot
 from generator.repository.lines import same
+from generator.repository.outcome import Outcome, Rendered, count
 from generator.repository.parallel import spread
 from generator.repository.places import names
 from generator.repository.plan import Change, Owned, Plan, plan
@@ -59,32 +60,6 @@ class VendoredChange(Struct, frozen=True, kw_only=True):
 NOTHING = VendoredChange()
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
-    """What a render did, or would do: `seconds` is how long each cluster took to compute; `states` tells, by cluster
-    and component, whether charts and upstream manifests are vendored. `damaged` are those, as `cluster/component`,
-    whose files are not as `gen vendor` wrote them, where that was looked at.
-    """
-
-    plan: Plan
-    components: dict[str, tuple[str, ...]]
-    states: dict[str, dict[str, State]]
-    seconds: dict[str, float]
-    damaged: tuple[str, ...] = ()
-    edits: tuple[HandEdit, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def refused(self) -> bool:
-        """Whether hand edits kept it from writing."""
-        return bool(self.edits)
-
-    @property
-    def stale(self) -> list[str]:
-        """Components whose vendored objects are from other inputs, as `cluster/component`."""
-        found = ((cluster, name, state) for cluster, states in self.states.items() for name, state in states.items())
-        return [f"{cluster}/{name}" for cluster, name, state in found if state == "stale"]
-
-
 def render(  # noqa: PLR0913 - what a render may be told
     root: Path,
     loaded: Sequence[Loaded],
@@ -94,9 +69,11 @@ def render(  # noqa: PLR0913 - what a render may be told
     waiting: Callable[[str], None],
     fresh: VendoredChange = NOTHING,
     verify: bool = False,
+    unchanged: Mapping[str, Rendered] = {},
 ) -> Outcome:
     """Render the clusters `loaded` into the repository at `root`; clusters left out keep what they have. What stands
     vendored is kept, and replaced where `fresh` brings it anew; `verify` reads all of it and compares it with its seal.
+    Clusters that are `unchanged` count as rendered: nothing differs from what they were rendered as.
 
     Writes nothing with `dry_run`, or when a file was edited by hand and is not in `discard`. Raises OwnFileError for
     a conflict in what gen itself needs, OvertakenError when another process has vendored since `fresh` was made,
@@ -104,20 +81,21 @@ def render(  # noqa: PLR0913 - what a render may be told
     """
     clusters = [one.cluster for one in loaded if one.cluster]
     everything = names(root)
-    whole = {cluster.name for cluster in clusters} >= set(everything)
+    whole = {*unchanged, *(cluster.name for cluster in clusters)} >= set(everything)
     with exclusive(root, waiting) as held:
         if fresh.seen is not None and fresh.seen != standing(held.root):
             raise OvertakenError(f"{root}: another gen has vendored here meanwhile; run again")
         lock = _joined(locked(on_disk(held.root)), fresh)
-        laid, seconds = _lay_out(held.root, clusters, lock, fresh)
+        trees, seconds = _lay_out(held.root, clusters, lock, fresh)
+        laid = merge(trees)
         files = {**laid.files, **fresh.files, **_shared(lock)}
-        mine = owned(everything, clusters, laid, fresh, whole=whole)
+        mine = owned(everything, clusters, laid, fresh, whole=whole, unchanged=unchanged)
         found = plan(held.root, files, {**laid.once, **scaffold()}, mine)
+        rendered = {one.name: _rendered(one.name, tree) for one, tree in zip(clusters, trees, strict=True)}
         verdict = hand_edits(held.root, found, tree_of, version=__version__, discard=discard)
         outcome = Outcome(
-            plan=found,
-            components=laid.components,
-            states=laid.states,
+            plan=structs.replace(found, unchanged=found.unchanged + count(unchanged.values(), besides=files)),
+            rendered=dict(sorted({**unchanged, **rendered}.items())),
             seconds=seconds,
             damaged=_damaged(held.root, laid) if verify else (),
             edits=verdict.edits,
@@ -134,7 +112,7 @@ def changes(root: Path, loaded: Sequence[Loaded]) -> tuple[Change, ...]:
     """
     clusters, everything = [one.cluster for one in loaded if one.cluster], names(root)
     lock = locked(on_disk(root))
-    laid, _ = _lay_out(root, clusters, lock, NOTHING)
+    laid = merge(_lay_out(root, clusters, lock, NOTHING)[0])
     mine = owned(everything, clusters, laid, NOTHING, whole=len(clusters) == len(everything))
     return plan(root, {**laid.files, **_shared(lock)}, laid.once, mine).changes
 
@@ -167,17 +145,30 @@ def _damaged(root: Path, laid: Tree) -> tuple[str, ...]:
     )
 
 
-def owned(
-    everything: Sequence[str], clusters: Sequence[Cluster], laid: Tree, fresh: VendoredChange, *, whole: bool
+def owned(  # noqa: PLR0913 - what decides
+    everything: Sequence[str],
+    clusters: Sequence[Cluster],
+    laid: Tree,
+    fresh: VendoredChange,
+    *,
+    whole: bool,
+    unchanged: Mapping[str, Rendered] = {},
 ) -> Owned:
     """Return what a render may remove. When only some clusters are rendered, bases and workflows that others
     may use stay; so do the folders of clusters that are not rendered, never those of clusters that are gone.
     What stands vendored is `gen vendor`'s, as long as the cluster has the component.
     """
     rendered = everything if whole else [cluster.name for cluster in clusters]
-    folders = [f"clusters/{name}/{part}" for name in rendered for part in ("argocd", "bootstrap")]
-    shared = ["base", "overlays", "workflows"] if whole else [f"overlays/{name}" for name in rendered]
-    return Owned(folders=(*folders, *shared, *fresh.folders), kept=KEPT, held=laid.held - {*fresh.folders})
+    changed = [name for name in rendered if name not in unchanged]
+    folders = [f"clusters/{name}/{part}" for name in changed for part in ("argocd", "bootstrap")]
+    shared = ["base", "overlays", "workflows"] if whole else [f"overlays/{name}" for name in changed]
+    kept = {f"overlays/{name}" for name in unchanged}.union(*(one.held for one in unchanged.values()))
+    return Owned(
+        folders=(*folders, *shared, *fresh.folders),
+        kept=KEPT,
+        held=(laid.held | kept) - {*fresh.folders},
+        standing=frozenset(path for one in unchanged.values() for path in one.shared),
+    )
 
 
 def _joined(standing: LockFile, fresh: VendoredChange) -> LockFile:
@@ -192,12 +183,24 @@ def _joined(standing: LockFile, fresh: VendoredChange) -> LockFile:
 
 def _lay_out(
     root: Path, clusters: Sequence[Cluster], lock: LockFile, fresh: VendoredChange
-) -> tuple[Tree, dict[str, float]]:
+) -> tuple[list[Tree], dict[str, float]]:
     brought = _brought(fresh.files)
     jobs = [_Job(root, cluster, lock, brought.get(cluster.name, {})) for cluster in clusters]
     timed = spread(_timed, jobs)
     seconds = {cluster.name: spent for cluster, (_, spent) in zip(clusters, timed, strict=True)}
-    return merge(tree for tree, _ in timed), seconds
+    return [tree for tree, _ in timed], seconds
+
+
+def _rendered(name: str, tree: Tree) -> Rendered:
+    own = (f"clusters/{name}/", f"overlays/{name}/")
+    shared = [path for path in tree.files if not path.startswith(own)]
+    return Rendered(
+        components=tree.components[name],
+        states=tree.states[name],
+        held=tuple(sorted(tree.held)),
+        own=len(tree.files) - len(shared),
+        shared=(*shared, SCHEMA, LOCK),
+    )
 
 
 def _brought(files: Mapping[str, bytes]) -> dict[str, dict[str, bytes]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from generator.checks.ports import FreePorts
+from generator.checks.cables import FreePorts
 from generator.components.queues import flavors, remainder
 from generator.model.capacity import ceph_usable, objects_usable
 from generator.model.cluster import Cluster

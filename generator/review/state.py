@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from generator.checks.cables import FreePorts, cables, rails
 from generator.checks.owned import CPUS, owned_quotas
-from generator.checks.ports import FreePorts, cables, rails
 from generator.checks.tiers import ceph_pools
 from generator.components.component import NAMESPACES, Component
 from generator.layout.waves import waves

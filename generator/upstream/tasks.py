@@ -9,7 +9,8 @@ from generator.components import compose
 from generator.components.component import Component
 from generator.errors import UsageError
 from generator.layout.lock import LockFile, key
-from generator.layout.upstream import Inputs, State, Upstream, brings, inputs, state
+from generator.layout.states import State
+from generator.layout.upstream import Inputs, Upstream, brings, inputs, state
 from generator.model.cluster import Cluster
 from generator.repository.vendored import intact, on_disk, vendored, vendored_names
 from generator.spec.near import suggest

@@ -7,11 +7,13 @@ from msgspec import Struct
 
 from generator.layout.files import Files
 from generator.layout.lock import LockFile
-from generator.layout.upstream import DEFINITION, State, crds, folder
+from generator.layout.states import State
+from generator.layout.upstream import DEFINITION, crds, folder
 from generator.model.finding import Finding
 from generator.repository.cluster_files import Loaded
+from generator.repository.outcome import Outcome
 from generator.repository.places import names
-from generator.repository.render import Outcome, VendoredChange, render
+from generator.repository.render import VendoredChange, render
 from generator.repository.vendored import OvertakenError, locked, on_disk, standing, vendored
 from generator.repository.write_lock import exclusive
 from generator.upstream.changes import Changes, changes

@@ -13,8 +13,8 @@ import yaml
 from generator.cli import VERBS, run
 from generator.repository import given_files
 from generator.repository.cluster_files import Loaded, load
+from generator.repository.outcome import Outcome
 from generator.repository.plan import Change, Plan
-from generator.repository.render import Outcome
 from generator.spec.schema import text as schema_text
 from generator.upstream.helm import helm as find_helm
 from generator.upstream.vendor import Report
@@ -679,7 +679,7 @@ def test_vendor_says_what_comes_after_it_wrote(  # noqa: PLR0913 - two cases of 
 ) -> None:
     if not git:
         shutil.rmtree(repository / ".git")
-    wrote = Outcome(plan=Plan(changes=(Change("a", b"a", b"b"),), unchanged=0), components={}, states={}, seconds={})
+    wrote = Outcome(plan=Plan(changes=(Change("a", b"a", b"b"),), unchanged=0), rendered={}, seconds={})
     report = Report(did=(), untouched=0, findings=(), notes=(), outcome=wrote)
     monkeypatch.setattr("generator.cli.vendor.vendor", lambda *_: report)
     assert run(["vendor", "-C", str(repository), "--output", output]) == 0

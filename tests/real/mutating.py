@@ -158,7 +158,7 @@ def _with(whole: Any, path: Steps, value: Any) -> Any:
     made = copy.copy(whole)
     if value is ABSENT and len(path) == 1:
         del made[path[0]]
-    elif path[0] in made if isinstance(made, dict) else path[0] < len(made):
+    elif path[0] in made if isinstance(made, dict) else int(path[0]) < len(made):
         made[path[0]] = _with(whole[path[0]], path[1:], value)
     elif isinstance(made, dict):
         made[path[0]] = value

@@ -235,7 +235,9 @@ def judged() -> Judged:
     objects = list({one.identity: one for one in (*reference_objects(), *made_up)}.values())
     known = {crd["metadata"]["name"]: crd for name in CLUSTERS for crd in crds(load(name))}
     definitions = wanted(Built(name="", cluster=None, objects=tuple(objects), definitions=tuple(known.values())))
-    spaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": one.namespace}} for one in objects]
+    spaces: list[dict[str, Any]] = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": one.namespace}} for one in objects
+    ]
     place = "/api/v1/namespaces"
     with throw_away() as running:
         api = of_started(running)

@@ -8,7 +8,8 @@ from reference import ROOT
 from toyworld import World
 
 from generator.repository.cluster_files import load
-from generator.repository.render import Outcome, render
+from generator.repository.outcome import Outcome
+from generator.repository.render import render
 
 QUEUE = "overlays/{}/queues/clusterqueue-mlperf.yaml"
 APPLICATION = "clusters/{}/argocd/application-kueue.yaml"

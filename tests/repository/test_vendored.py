@@ -17,7 +17,8 @@ from generator.errors import UsageError
 from generator.layout.lock import LockFile
 from generator.layout.upstream import DEFINITION, Found, Upstream, brings, crds, files, folder, kustomized, seal
 from generator.repository.cluster_files import load
-from generator.repository.render import Outcome, VendoredChange, render
+from generator.repository.outcome import Outcome
+from generator.repository.render import VendoredChange, render
 from generator.repository.vendored import OvertakenError, locked, on_disk, standing, vendored
 
 CLUSTER = "clusters/a30-bench/cluster.yaml"

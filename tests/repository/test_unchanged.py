@@ -1,0 +1,447 @@
+"""Clusters of which nothing changed are not rendered again, and nobody can tell but by the time it takes."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from generator.cli import render as verb
+from generator.cli import run
+from generator.repository import unchanged
+from generator.repository.cluster_files import load
+from generator.repository.render import render
+from generator.repository.unchanged import Look
+
+ROOT = Path(__file__).parent.parent.parent
+SOURCE = (ROOT / "clusters/a30-bench/cluster.yaml").read_text()
+TICK = 20_000_000
+"""Time enough between two changes where these tests run, in nanoseconds."""
+
+
+def cluster(name: str, number: int) -> str:
+    """Return the small reference cluster under another name, in a network of its own."""
+    return SOURCE.replace("a30", name).replace(f"{name}-bench", name).replace("129.254.202", f"10.9.{number}")
+
+
+def git(root: Path, *words: str) -> None:
+    somebody = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "core.hooksPath=/dev/null"]
+    subprocess.run(["git", *somebody, *words], cwd=root, check=True, capture_output=True)
+
+
+def settle() -> None:
+    time.sleep(2 * TICK / 1e9)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quickly() -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unchanged, "SETTLED", TICK)
+        yield
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three clusters, rendered and committed, with a branch on which one differs."""
+    root = tmp_path_factory.mktemp("template") / "repository"
+    for number, name in enumerate(("one", "three", "two")):
+        folder = root / "clusters" / name
+        folder.mkdir(parents=True)
+        (folder / "cluster.yaml").write_text(cluster(name, number))
+    git(root.parent, "init", "-q", "-b", "main", str(root))
+    assert run(["render", "-C", str(root)]) == 0
+    git(root, "add", "--all")
+    git(root, "commit", "-qm", "rendered")
+    git(root, "checkout", "-qb", "other")
+    change(root / "clusters/two/cluster.yaml", "retention: 30d", "retention: 31d")
+    assert run(["render", "-C", str(root)]) == 0
+    git(root, "commit", "-qam", "other")
+    git(root, "checkout", "-q", "main")
+    return root
+
+
+@pytest.fixture
+def repository(template: Path, tmp_path: Path) -> Path:
+    return known(template, tmp_path / "repository")
+
+
+def known(template: Path, root: Path) -> Path:
+    """Copy a repository and render it, so that all of it is known to be unchanged."""
+    shutil.copytree(template, root, symlinks=True)
+    settle()
+    assert run(["render", "-C", str(root)]) == 0
+    assert whole(root)
+    return root
+
+
+def whole(root: Path) -> bool:
+    """Tell whether nothing differs from what the last render saw."""
+    look = Look.at(root)
+    return look is not None and look.whole
+
+
+def change(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    if old in text:
+        file.write_text(text.replace(old, new))
+
+
+def record(root: Path) -> Path:
+    return root / ".git/gen/unchanged.json"
+
+
+def state(root: Path) -> dict[str, tuple[int, bytes]]:
+    """Return all that stands in a repository, folders too."""
+    paths = [path for path in root.rglob("*") if ".git" not in path.relative_to(root).parts]
+    return {
+        path.relative_to(root).as_posix(): (
+            path.lstat().st_mode,
+            bytes(path.readlink()) if path.is_symlink() else b"" if path.is_dir() else path.read_bytes(),
+        )
+        for path in paths
+    }
+
+
+def rendered(root: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, Any, str]:
+    """Render and return the exit code and what is told, less the seconds and the way to the repository."""
+    capsys.readouterr()
+    code = run(["render", "-C", str(root), "--output", "json", *more])
+    said = capsys.readouterr()
+    told = json.loads(said.out) if said.out else {}
+    told.pop("seconds", None)
+    return code, told, said.err.replace(str(root), "")
+
+
+def apart(root: Path) -> list[str]:
+    """Return the clusters that are not rendered anew."""
+    look = Look.at(root)
+    assert look
+    return sorted(look.unchanged(["one", "three", "two"]))
+
+
+def generated(root: Path, data: st.DataObject) -> Path:
+    tops = [root / top for top in ("base", "overlays", "clusters", "schemas")]
+    files = [path for top in tops for path in top.rglob("*") if path.is_file() and path.name != "cluster.yaml"]
+    return data.draw(st.sampled_from([*sorted(files), root / "gen.lock", root / ".editorconfig"]))
+
+
+def a_cluster(root: Path, data: st.DataObject) -> Path:
+    return root / "clusters" / data.draw(st.sampled_from(["one", "three", "two"])) / "cluster.yaml"
+
+
+def replaced(old: str, *news: str) -> Callable[[Path, st.DataObject], None]:
+    def edit(root: Path, data: st.DataObject) -> None:
+        file = a_cluster(root, data)
+        if file.is_file():
+            change(file, old, data.draw(st.sampled_from(news)))
+
+    return edit
+
+
+def hand_edit(root: Path, data: st.DataObject) -> None:
+    file = generated(root, data)
+    if file.is_file():
+        file.write_bytes(file.read_bytes() + b"# by hand\n")
+
+
+def sly_edit(root: Path, data: st.DataObject) -> None:
+    file = generated(root, data)
+    if file.is_file() and file.stat().st_size:
+        sly(file)
+
+
+def sly(file: Path) -> None:
+    """Change a byte, then put the times back as far as anybody can."""
+    before, content = file.stat(), file.read_bytes()
+    with file.open("r+b") as opened:
+        opened.write(bytes([content[0] ^ 1]))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def remove(root: Path, data: st.DataObject) -> None:
+    file = generated(root, data)
+    if data.draw(st.booleans()) and file.parent != root:
+        shutil.rmtree(file.parent)
+    else:
+        file.unlink(missing_ok=True)
+
+
+def stray(root: Path, data: st.DataObject) -> None:
+    names = ["stray.yaml", ".gen-7~", "new/deep.yaml", "custom/mine.yaml"]
+    file = generated(root, data).parent / data.draw(st.sampled_from(names))
+    file.parent.mkdir(exist_ok=True, parents=True)
+    file.write_text("stray: true\n")
+
+
+def empty_folder(root: Path, data: st.DataObject) -> None:
+    (generated(root, data).parent / "empty").mkdir(exist_ok=True)
+
+
+def no_run_bit(root: Path, data: st.DataObject) -> None:
+    scripts = sorted(root.glob("clusters/*/bootstrap/**/*.sh"))
+    if scripts:
+        data.draw(st.sampled_from(scripts)).chmod(0o644)
+
+
+def custom(root: Path, data: st.DataObject) -> None:
+    folders = [*root.glob("overlays/*/*/custom"), *root.glob("overlays/*")]
+    folder = data.draw(st.sampled_from(sorted(folders)))
+    target = folder if folder.name == "custom" else folder / "nothing/custom"
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "kustomization.yaml").write_text("resources: [mine.yaml]\n")
+
+
+def remove_cluster(root: Path, data: st.DataObject) -> None:
+    file = a_cluster(root, data)
+    if len([*root.glob("clusters/*/cluster.yaml")]) > 1:
+        if data.draw(st.booleans()):
+            file.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(file.parent, ignore_errors=True)
+
+
+def add_cluster(root: Path, _: st.DataObject) -> None:
+    (root / "clusters/four").mkdir(exist_ok=True)
+    (root / "clusters/four/cluster.yaml").write_text(cluster("four", 7))
+
+
+def link(root: Path, data: st.DataObject) -> None:
+    """Put a link in the place of a cluster file, whose target is then changed."""
+    file, target = a_cluster(root, data), root / "elsewhere.yaml"
+    if target.exists():
+        change(target, "retention: 30d", "retention: 35d")
+    elif file.is_file():
+        shutil.move(file, target)
+        file.symlink_to(target)
+
+
+def another_commit(root: Path, data: st.DataObject) -> None:
+    git(root, "checkout", "-qf", data.draw(st.sampled_from(["main", "other"])))
+
+
+def commit(root: Path, _: st.DataObject) -> None:
+    git(root, "add", "--all")
+    git(root, "commit", "-q", "--allow-empty", "-m", "a")
+
+
+def spoil(root: Path, data: st.DataObject) -> None:
+    file = record(root)
+    content = file.read_bytes() if file.exists() else b""
+    spoilt = data.draw(st.sampled_from([b"", b"{}", b"[1]", b"\xff", content[: len(content) // 2]]))
+    file.write_bytes(spoilt)
+
+
+def nothing(_root: Path, _data: st.DataObject) -> None:
+    """Leave all as it is."""
+
+
+EDITS = [
+    replaced("retention: 30d", "retention: 32d", "retention: thirty"),
+    replaced("highAvailability: false", "highAvailability: true"),
+    replaced("storage:\n    scratch: {storageClass: scratch-nvme}", "storage: {}"),
+    replaced("10.9.0.", "10.9.1.", "10.9.2."),
+    replaced("10.9.1.25", "10.9.2.25"),
+    replaced("clusters.git", "others.git"),
+    replaced("domain: two.example", "domain: one.example"),
+    hand_edit, sly_edit, remove, stray, empty_folder, no_run_bit, custom, remove_cluster, add_cluster, link,
+    another_commit, commit, spoil, nothing,
+]  # fmt: skip
+
+
+@settings(deadline=None, max_examples=12, suppress_health_check=[*HealthCheck])
+@given(data=st.data())
+def test_whatever_is_edited_a_render_does_the_same_with_the_record_and_without(
+    template: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("edited")
+    root, other = known(template, folder / "repository"), folder / "other"
+    for edit in data.draw(st.lists(st.sampled_from(EDITS), min_size=1, max_size=4)):
+        edit(root, data)
+        for _ in range(data.draw(st.integers(1, 2))):
+            shutil.copytree(root, other, symlinks=True)
+            record(other).unlink(missing_ok=True)
+            assert rendered(root, capsys) == rendered(other, capsys)
+            assert state(root) == state(other)
+            shutil.rmtree(other)
+            settle()
+    shutil.rmtree(folder)
+
+
+OTHERS, ALL = ["one", "three"], ["one", "three", "two"]
+NOTICED: list[tuple[Callable[[Path], object], list[str]]] = [
+    (lambda root: sly(root / "clusters/two/cluster.yaml"), OTHERS),
+    (lambda root: sly(root / "clusters/two/bootstrap/secrets.yaml"), OTHERS),
+    (lambda root: sly(root / "overlays/two/calico/custom/kustomization.yaml"), OTHERS),
+    (lambda root: (root / "overlays/two/calico/kustomization.yaml").unlink(), OTHERS),
+    (lambda root: (root / "overlays/two/calico/kustomization.yaml").chmod(0o600), OTHERS),
+    (lambda root: (root / "overlays/two/calico/empty").mkdir(), OTHERS),
+    (lambda root: (root / "clusters/two/stray").touch(), OTHERS),
+    (lambda root: sly(next(root.glob("base/calico/*/*.yaml"))), []),
+    (lambda root: next(root.glob("base/calico/*/*.yaml")).unlink(), []),
+    (lambda root: sly(root / "gen.lock"), []),
+    (lambda root: sly(root / "schemas/cluster.schema.json"), []),
+    (lambda root: (root / "base/stray").mkdir(), ALL),
+    (lambda root: (root / "overlays/gone").mkdir(), ALL),
+    (lambda root: (root / ".editorconfig").unlink(), ALL),
+    (lambda root: (root / ".gen-1~").touch(), ALL),
+    (lambda root: record(root).write_bytes(record(root).read_bytes()[:-9]), []),
+    (lambda root: record(root).write_text("[]"), []),
+    (lambda root: record(root).write_text('{"program": {}, "seen": {}, "clusters": {}}'), []),
+]
+
+
+def test_every_change_is_noticed_where_it_is(repository: Path) -> None:
+    for number, (edit, left) in enumerate(NOTICED):
+        assert whole(repository)
+        edit(repository)
+        assert (number, whole(repository), apart(repository)) == (number, False, left)
+        git(repository, "checkout", "-qf", ".")
+        git(repository, "clean", "-fdqx")
+        settle()
+        assert run(["render", "-C", str(repository)]) == 0
+
+
+def test_what_clusters_share_stays_for_those_that_are_not_rendered(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where the only cluster that is rendered does not need it any more, and a stray file lies beside it."""
+    file = repository / "clusters/two/cluster.yaml"
+    file.write_text(file.read_text().replace("cni: calico", "cni: cilium"))
+    (repository / "base/calico/stray.yaml").touch()
+    shutil.copytree(repository, tmp_path / "other")
+    record(tmp_path / "other").unlink()
+    assert apart(repository) == ["one", "three"]
+    told = rendered(repository, capsys)
+    assert told == rendered(tmp_path / "other", capsys)
+    changes = {each["path"]: each["kind"] for each in told[1]["changes"]}
+    assert {path for path in changes if path.startswith("base/calico")} == {"base/calico/stray.yaml"}
+    assert state(repository) == state(tmp_path / "other")
+
+
+def test_only_what_changed_is_rendered_and_at_last_nothing(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 32d")
+    capsys.readouterr()
+    for last in ("1 changed", "nothing to change"):
+        assert run(["render", "-C", str(repository)]) == 0
+        said = capsys.readouterr().out
+        assert "one: 14 components, unchanged since the last render\n" in said
+        assert "two: 14 components in 0." in said
+        assert last in said
+        settle()
+    monkeypatch.setattr(verb, "_loaded", None)
+    assert run(["render", "-C", str(repository)]) == 0
+    assert "two: 14 components, unchanged since the last render\n" in capsys.readouterr().out
+
+
+def test_where_nothing_changed_nothing_that_renders_is_even_imported(repository: Path) -> None:
+    program = (
+        "import sys; from generator.cli import run; run(['render']);"
+        "print([name for name in ('checks', 'components', 'edits') if f'generator.{name}' in sys.modules])"
+    )
+    assert by_program(repository, program).endswith("\n[]\n")
+
+
+def by_program(root: Path, program: str, python_path: Path = ROOT) -> str:
+    """Run a program of Python in a repository and return what it prints."""
+    environment = {**os.environ, "PYTHONPATH": str(python_path)}
+    words = [sys.executable, "-P", "-c", program]
+    return subprocess.run(words, cwd=root, check=True, env=environment, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("option", ["--check", "--cluster=one", "--discard=base"])
+def test_who_asks_for_more_gets_all_rendered(repository: Path, capsys: pytest.CaptureFixture[str], option: str) -> None:
+    capsys.readouterr()
+    assert run(["render", "-C", str(repository), option]) == 0
+    assert "unchanged since" not in capsys.readouterr().out
+
+
+def test_what_changes_while_it_is_read_is_read_again(repository: Path) -> None:
+    file = repository / "clusters/two/cluster.yaml"
+    record(repository).unlink()
+    look = Look.at(repository)
+    assert look
+    outcome = render(repository, load(repository), dry_run=True, waiting=print)
+    change(file, "retention: 30d", "retention: 32d")
+    look.remember(outcome, [])
+    assert apart(repository) == ["one", "three"]
+
+
+def test_a_file_of_this_moment_is_not_trusted(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.utime(repository / "overlays/two/calico/kustomization.yaml")
+    assert apart(repository) == ["one", "three"]
+    settle()
+    with monkeypatch.context() as patch:
+        patch.setattr(unchanged, "_program", dict)
+        # The file changed last of all, so that only it is too new.
+        newest = max(path.lstat().st_ctime_ns for path in repository.rglob("overlays/two/**/*"))
+        patch.setattr(unchanged, "SETTLED", time.time_ns() - newest)
+        patch.setattr(time, "time_ns", lambda: newest + unchanged.SETTLED)
+        assert run(["render", "-C", str(repository)]) == 0
+        assert apart(repository) == ["one", "three"]
+
+
+def test_another_gen_renders_all(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert apart(repository) == ["one", "three", "two"]
+    monkeypatch.setattr(unchanged, "__version__", "another")
+    assert apart(repository) == []
+
+
+def test_an_edited_program_renders_all(repository: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "generator", tmp_path / "generator")
+    settle()
+
+    program = "from generator.cli import run; from generator.repository import unchanged;"
+    program += f"unchanged.SETTLED = {TICK}; run(['render'])"
+    assert "unchanged since" not in by_program(repository, program, tmp_path)
+    assert "unchanged since" in by_program(repository, program, tmp_path)
+    change(tmp_path / "generator/components/metrics_server.py", '"""', '"""A')
+    assert "unchanged since" not in by_program(repository, program, tmp_path)
+
+
+def test_a_waiver_may_end_any_day(repository: Path) -> None:
+    file = repository / "clusters/one/cluster.yaml"
+    file.write_text(file.read_text() + "\n  waivers:\n    - {code: GEN-SEC-001, until: 2999-01-01, reason: so}\n")
+    for _ in range(3):
+        run(["render", "-C", str(repository)])
+        settle()
+    assert apart(repository) == ["three", "two"]
+
+
+def test_two_at_once_leave_what_is_right(repository: Path) -> None:
+    file = repository / "clusters/two/cluster.yaml"
+    for days in range(31, 34):
+        change(file, f"retention: {days - 1}d", f"retention: {days}d")
+        words = [sys.executable, "-P", "-m", "generator", "render"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        both = [subprocess.Popen(words, cwd=repository, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
+        assert [one.wait() for one in both] == [0, 0]
+        assert run(["render", "-C", str(repository), "--check"]) == 0
+
+
+@pytest.mark.parametrize("git_folder", ["none", "closed"])
+def test_without_a_record_all_is_rendered(
+    template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], git_folder: str
+) -> None:
+    root = tmp_path / "repository"
+    shutil.copytree(template, root)
+    if git_folder == "none":
+        shutil.rmtree(root / ".git")
+    else:
+        (root / ".git/gen/unchanged.json").unlink(missing_ok=True)
+        (root / ".git/gen/unchanged.json").mkdir()
+    settle()
+    for _ in range(2):
+        code, told, said = rendered(root, capsys)
+        assert (code, told["changes"], "unchanged" in said) == (0, [], False)
+    look = Look.at(root)
+    assert not look or not look.unchanged(["one"])
