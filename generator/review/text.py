@@ -20,7 +20,7 @@ LONG = 40
 SHORT = 24
 """The same where it stands on the line of its object."""
 
-COLUMN = 11
+COLUMN = 12
 """Characters that the word for an effect takes, with what follows it."""
 
 LOUD = 6

@@ -75,5 +75,5 @@ def test_the_loudest_comes_first_and_little_is_said(tmp_path: Path) -> None:
     ]
     said = list(brief(consequences(tmp_path, web)))
     assert said[0] == "what it does: 1 impossible, 9 rolling; `gen diff` tells more"
-    assert said[1].startswith("  impossible  one: StatefulSet shop5/web changed")
+    assert said[1].startswith("  impossible   one: StatefulSet shop5/web changed")
     assert len(said) < 10
