@@ -412,6 +412,17 @@ def test_what_a_render_has_to_tell_it_tells_each_time(
         assert words in capsys.readouterr().err
 
 
+def test_a_finding_about_several_clusters_is_told_as_if_all_were_rendered(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change(repository / "clusters/one/cluster.yaml", "clusters.git", "others.git")
+    assert apart(repository) == ["three", "two"]
+    capsys.readouterr()
+    assert run(["render", "-C", str(repository)]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if "GEN-FLEET-007" in line]
+    assert [line.split("/")[1] for line in told] == ["three", "two"]
+
+
 def test_another_gen_renders_all(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert apart(repository) == ["one", "three", "two"]
     monkeypatch.setattr(unchanged, "__version__", "another")
