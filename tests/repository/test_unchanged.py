@@ -390,6 +390,39 @@ def test_a_file_of_this_moment_is_not_trusted(repository: Path, monkeypatch: pyt
         assert apart(repository) == ["one", "three"]
 
 
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("overlays/two/calico/kustomization.yaml", "to drop it: run again with"),
+        ("overlays/two/cilium/custom/mine.yaml", "nothing uses it any more: two has no cilium"),
+    ],
+)
+def test_what_a_render_has_to_tell_it_tells_each_time(
+    repository: Path, capsys: pytest.CaptureFixture[str], path: str, words: str
+) -> None:
+    file = repository / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("a: b\n")
+    git(repository, "add", "--all")
+    git(repository, "commit", "-qm", "by hand")
+    settle()
+    for _ in range(3):
+        capsys.readouterr()
+        run(["render", "-C", str(repository)])
+        assert words in capsys.readouterr().err
+
+
+def test_a_finding_about_several_clusters_is_told_as_if_all_were_rendered(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change(repository / "clusters/one/cluster.yaml", "clusters.git", "others.git")
+    assert apart(repository) == ["three", "two"]
+    capsys.readouterr()
+    assert run(["render", "-C", str(repository)]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if "GEN-FLEET-007" in line]
+    assert [line.split("/")[1] for line in told] == ["three", "two"]
+
+
 def test_another_gen_renders_all(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert apart(repository) == ["one", "three", "two"]
     monkeypatch.setattr(unchanged, "__version__", "another")
@@ -410,9 +443,10 @@ def test_an_edited_program_renders_all(repository: Path, tmp_path: Path) -> None
 
 def test_a_waiver_may_end_any_day(repository: Path) -> None:
     file = repository / "clusters/one/cluster.yaml"
-    file.write_text(file.read_text() + "\n  waivers:\n    - {code: GEN-SEC-001, until: 2999-01-01, reason: so}\n")
+    waiver = '{code: GEN-POD-001, reason: until the upgrade, owner: me, expires: "2099-01-31"}'
+    file.write_text(f"{file.read_text().rstrip()}\n  waivers: [{waiver}]\n")
     for _ in range(3):
-        run(["render", "-C", str(repository)])
+        assert run(["render", "-C", str(repository)]) == 0
         settle()
     assert apart(repository) == ["three", "two"]
 
