@@ -47,10 +47,10 @@ def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
     Raises UsageError where nothing is rendered yet, where Kustomize is missing, for a file that cannot be read, and for
     a folder that cannot be built; with `tolerant` such folders are among `findings` instead, and all others are built.
     """
-    if not (root / "overlays" / cluster.name).is_dir():
-        raise UsageError(f"overlays/{cluster.name}: there is no such folder; `gen render` writes it")
     locks = locked(on_disk(root)).images
     with temporary_folder() as copy:
+        if not (root / "overlays" / cluster.name).is_dir():
+            raise UsageError(f"overlays/{cluster.name}: there is no such folder; `gen render` writes it")
         stage(root, cluster.name, copy)
         parts, left = _parts(copy, cluster.name)
     findings = tuple(each for part in parts.values() for each in part.findings)

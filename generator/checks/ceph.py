@@ -164,7 +164,9 @@ def storage_addresses(cluster: Cluster) -> Iterator[Finding]:
     ceph, network = cluster.storage.ceph, cluster.networks.storage
     on_host = ceph and network and ceph.network == "host"
     hosts = {machine.index: machine for machine in (*cluster.ceph_hosts, *cluster.monitor_hosts)} if on_host else {}
-    without = [machine for machine in hosts.values() if "storage" not in machine.addresses]
+    # Of a node outside the node network, which another rule reports, nothing can follow.
+    lost = {each.index for each in hosts.values() if _cannot_follow(cluster, each)}
+    without = [each for each in hosts.values() if "storage" not in each.addresses and each.index not in lost]
     for machine, free in zip(without, free_addresses(cluster, "storage"), strict=False):
         why = "has disks for ceph" if machine in cluster.ceph_hosts else "may hold a monitor of Ceph"
         message = f"{machine.name} {why} and no address in the storage network"
@@ -172,6 +174,11 @@ def storage_addresses(cluster: Cluster) -> Iterator[Finding]:
         fix = f"addresses: {{storage: {free}}}" if free else "enlarge the network"
         also: Path = ("networks", "storage")
         yield Finding(at=("nodes", machine.index), also=also, message=message, fix=fix, edits=edits)
+
+
+def _cannot_follow(cluster: Cluster, machine: Machine) -> bool:
+    network, home = cluster.networks.storage, cluster.networks.node.cidr
+    return bool(network and network.follow) and machine.address not in home
 
 
 @warning("GEN-CEPH-011", "a storage network for Ceph")

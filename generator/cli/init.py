@@ -54,7 +54,7 @@ def command(  # noqa: PLR0913 - the options of the verb
     """
     _refuse_half(name, table, ci, about_ci=bool(owned or requirement))
     once: dict[str, bytes] = {}
-    if name:
+    if name is not None:
         found = _cluster(name, directory, table)
         if found is None:
             return 1
@@ -72,7 +72,7 @@ def command(  # noqa: PLR0913 - the options of the verb
 
 
 def _refuse_half(name: str | None, table: Path | None, ci: str | None, *, about_ci: bool) -> None:
-    if not (name or ci):
+    if name is None and not ci:
         raise UsageError("name the cluster: gen init NAME; or the kind of CI: gen init --ci github")
     if table and not name:
         raise UsageError("--from is about a cluster's nodes: name the cluster as well")

@@ -67,7 +67,7 @@ def test_components_are_offered() -> None:
 def test_options_are_still_offered() -> None:
     assert "--codes" in offered("explain", "--")
     assert "--strict" in offered("check", "--")
-    assert set(offered("check --output")) == {"text", "json", "github"}
+    assert set(offered("check --output")) == {"text", "json", "github", "gitlab"}
 
 
 @pytest.mark.parametrize(("words", "incomplete"), [("check --cluster", ""), ("explain", "GEN"), ("explain ml50", "no")])

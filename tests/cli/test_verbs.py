@@ -507,7 +507,7 @@ def test_doctor_shows_a_program_that_fails(
     ("arguments", "words"),
     [
         (["rendr"], "did you mean `render`?"),
-        (["zzz"], "there is no command `zzz`; there are check, completion, "),
+        (["zzz"], "there is no command `zzz`; there are check, comment, commit, completion, "),
         (["check", "--cluster", "nope", "-C", str(ROOT)], "clusters here: a30-bench, ml50"),
         (["check", "-C", "/proc/self"], "gen init NAME"),
         (["check", "--output", "xml"], "xml"),
