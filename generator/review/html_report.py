@@ -12,7 +12,8 @@ from generator.review.pictures.bars import Bar, bar, parts
 from generator.review.pictures.leaves import leaf
 from generator.review.pictures.racks import kind, rack
 from generator.review.pictures.waves import Step, waves
-from generator.review.state import Owned, Shared, State, Store, place_of
+from generator.review.state import Owned, Shared, State, place_of
+from generator.review.stores import Store
 
 _KINDS = {"fill-gpu": "GPUs", "fill-store": "disks", "fill-cpu": "CPUs only", "fill-control": "control plane"}
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from generator.cli import render as verb
+from generator.cli import rendering as verb
 from generator.cli import run
 from generator.repository import unchanged
 from generator.repository.cluster_files import load
