@@ -8,11 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from generator.build.applications import build_some
 from generator.build.difference import differences
 from generator.build.kustomize import NAMES
 from generator.build.objects import ROOT, Built
-from generator.build.stage import temporary_folder
 from generator.components.component import Manifest
 from generator.model.change import ABSENT, CLUSTER, NOTHING, Beside, FieldChange, ObjectChange
 from generator.model.finding import Finding
@@ -189,6 +187,10 @@ def _by_kind(built: Built) -> dict[str, list[Manifest]]:
 
 def _build(side: Side, name: str, some: Collection[str] | None) -> Built:
     """Build some Applications of one side, or all, from a copy of the files that they are made of."""
+    # Slow to import, and `gen render` tells what it overwrites without.
+    from generator.build.applications import build_some  # noqa: PLC0415
+    from generator.build.stage import temporary_folder  # noqa: PLC0415
+
     wanted = {*_own(side.below(f"overlays/{name}"))} if some is None else some
     argocd = f"clusters/{name}/argocd"
     if not side.below(argocd):
