@@ -70,6 +70,11 @@ def command(  # noqa: PLR0913 - the options of the verb
         raise UsageError("--schemas needs --rendered or --server; --kubeconfig and --context need --server")
     if paths and clusters:
         raise UsageError("give PATH or --cluster: both say which cluster files are checked")
+    return _check_files(paths, clusters, directory, output, strict=strict)
+
+
+def _check_files(paths: Sequence[Path], clusters: Sequence[str], directory: Path, output: str, *, strict: bool) -> int:
+    """Check cluster files, and nothing that is rendered of them."""
     read = _given(paths) if paths else load(root_of(directory), clusters)
     loaded, waived = zip(*map(_accepted, read), strict=True)
     show_findings(loaded, output)

@@ -85,13 +85,10 @@ def command(  # noqa: PLR0913 - the verb's options
         show_findings(change.loaded, output)
         say(f"{summary(change.loaded)}: nothing was written", err=True)
         return 1
+    how = FetchOptions(sources=sources(), offline=offline, again=frozenset(components if update else ()))
+    dropped = frozenset(discarded(root, discard))
     options = Options(
-        how=FetchOptions(sources=sources(), offline=offline, again=frozenset(components if update else ())),
-        components=components,
-        check=only_check,
-        dry_run=dry_run,
-        discard=frozenset(discarded(root, discard)),
-        cluster_files=change.files,
+        how=how, components=components, check=only_check, dry_run=dry_run, discard=dropped, cluster_files=change.files
     )
     report = vendor(root, change.loaded, options, _progress(), lambda text: say(text, err=True))
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]

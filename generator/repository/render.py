@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct, structs
 
 from generator import __version__
+from generator.layout.files import Files
 from generator.layout.lock import LOCK, LockFile, lock_file
 from generator.layout.tree import Known, Tree, lay_out, merge
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, folder
@@ -79,27 +80,19 @@ def render(  # noqa: PLR0913 - what a render may be told
     a conflict in what gen itself needs, OvertakenError when another process has vendored since `fresh` was made,
     UsageError where the repository cannot be read or written: it is as it was.
     """
-    clusters = [one.cluster for one in loaded if one.cluster]
-    everything = names(root)
-    whole = {*unchanged, *(cluster.name for cluster in clusters)} >= set(everything)
     with exclusive(root, waiting) as held:
         if fresh.seen is not None and fresh.seen != standing(held.root):
             raise OvertakenError(f"{root}: another gen has vendored here meanwhile; run again")
-        lock = _joined(locked(on_disk(held.root)), fresh)
-        trees, seconds = _lay_out(held.root, clusters, lock, fresh)
-        laid = merge(trees)
-        files = {**laid.files, **fresh.files, **_shared(lock)}
-        mine = owned(everything, clusters, laid, fresh, whole=whole, unchanged=unchanged)
-        found = plan(held.root, files, {**laid.once, **scaffold()}, mine)
-        rendered = {one.name: _rendered(one.name, tree) for one, tree in zip(clusters, trees, strict=True)}
+        planned = _planned(held.root, loaded, fresh, unchanged)
+        found, laid = planned.plan, planned.laid
         verdict = hand_edits(held.root, found, tree_of, version=__version__, discard=discard)
         outcome = Outcome(
-            plan=structs.replace(found, unchanged=found.unchanged + count(unchanged.values(), besides=files)),
-            rendered=dict(sorted({**unchanged, **rendered}.items())),
-            seconds=seconds,
+            plan=structs.replace(found, unchanged=found.unchanged + count(unchanged.values(), besides=planned.files)),
+            rendered=dict(sorted({**unchanged, **planned.rendered}.items())),
+            seconds=planned.seconds,
             damaged=_damaged(held.root, laid) if verify else (),
             edits=verdict.edits,
-            notes=(*verdict.notes, *_converted(found), *unused(held.root, laid, everything)),
+            notes=(*verdict.notes, *_converted(found), *unused(held.root, laid, planned.everything)),
         )
         if not dry_run and not outcome.refused:
             write(held, found)
@@ -110,11 +103,33 @@ def changes(root: Path, loaded: Sequence[Loaded]) -> tuple[Change, ...]:
     """Return what rendering these clusters would change, hand edits too. Takes no lock and asks nobody. Raises as
     `render`.
     """
+    return _planned(root, loaded, NOTHING, {}).plan.changes
+
+
+class _Planned(NamedTuple):
+    """What clusters are laid out as, all files that should stand for it, and what differs from what stands."""
+
+    laid: Tree
+    files: Files
+    plan: Plan
+    rendered: dict[str, Rendered]
+    seconds: dict[str, float]
+    everything: Sequence[str]
+
+
+def _planned(
+    root: Path, loaded: Sequence[Loaded], fresh: VendoredChange, unchanged: Mapping[str, Rendered]
+) -> _Planned:
     clusters, everything = [one.cluster for one in loaded if one.cluster], names(root)
-    lock = locked(on_disk(root))
-    laid = merge(_lay_out(root, clusters, lock, NOTHING)[0])
-    mine = owned(everything, clusters, laid, NOTHING, whole=len(clusters) == len(everything))
-    return plan(root, {**laid.files, **_shared(lock)}, laid.once, mine).changes
+    whole = {*unchanged, *(cluster.name for cluster in clusters)} >= set(everything)
+    lock = _joined(locked(on_disk(root)), fresh)
+    trees, seconds = _lay_out(root, clusters, lock, fresh)
+    laid = merge(trees)
+    files = {**laid.files, **fresh.files, **_shared(lock)}
+    mine = owned(everything, clusters, laid, fresh, whole=whole, unchanged=unchanged)
+    found = plan(root, files, {**laid.once, **scaffold()}, mine)
+    rendered = {one.name: _rendered(one.name, tree) for one, tree in zip(clusters, trees, strict=True)}
+    return _Planned(laid, files, found, rendered, seconds, everything)
 
 
 def _converted(found: Plan) -> Iterator[str]:
