@@ -78,6 +78,7 @@ def _built(name: str, parts: dict[str, _Part], left: list[str]) -> Built:
         notes=(*(note for part in parts.values() for note in part.notes), *left, *_elsewhere(parts)),
         patches=tuple(patch for part in parts.values() for patch in part.patches),
         findings=tuple(each for part in parts.values() for each in part.findings),
+        broken=tuple(component for component, part in parts.items() if part.findings),
     )
 
 

@@ -18,6 +18,9 @@ from generator.spec.pyyaml import yaml
 
 Value = TypeVar("Value")
 
+_MAKERS = ("go_yaml.py", "manifests.py", "kustomization.py", "kustomize.py", "plain.py", "building.py")
+"""The modules whose code decides what is made of bytes."""
+
 KEPT = 30 * 86400
 """Seconds for which something is kept that nobody asks for."""
 
@@ -54,7 +57,7 @@ def _digest(of: Iterable[bytes]) -> str:
 @cache
 def _reader() -> bytes:
     """Return what tells one reader of YAML from another, of another gen, too: its own code, and PyYAML's release."""
-    code = [Path(__file__).with_name(name).read_bytes() for name in ("go_yaml.py", "manifests.py", "kustomize.py")]
+    code = [Path(__file__).with_name(name).read_bytes() for name in _MAKERS]
     return b"".join((*code, yaml.__version__.encode()))
 
 

@@ -111,7 +111,8 @@ class Built(Struct, frozen=True, kw_only=True, eq=False):
     stands for a folder of no component. `notes` say in words what else could not be read or judged. `definitions` are
     CRDs that are at hand and not applied here, `patches` are those that name a target. `digests` are those of images
     that `gen.lock` has.
-    `findings` are about files and folders that should have been judged and could not be.
+    `findings` are about files and folders that should have been judged and could not be; `broken` are their
+    Applications.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Built(Struct, frozen=True, kw_only=True, eq=False):
     patches: tuple[TargetedPatch, ...] = ()
     digests: Mapping[str, str] = {}
     findings: tuple[Finding, ...] = ()
+    broken: tuple[str, ...] = ()
 
     @property
     def unvendored(self) -> tuple[str, ...]:

@@ -65,12 +65,23 @@ class History:
         listing = self._git("ls-tree", "-r", "-z", "--name-only", commit, "--", f"{prefix}{folder}/")
         return [name.removeprefix(prefix) for name in listing.split("\0") if name]
 
+    def content(self, identity: str) -> bytes:
+        """Return the content that Git knows by this name. Raises `UsageError` where it does not have it."""
+        try:
+            _, kind, _, content = self._repo.git.get_object_data(identity)
+        except (ValueError, OSError) as error:
+            raise UsageError(f"{self._place.top}: Git cannot read {identity}: {error}") from None
+        return content if kind in {"blob", b"blob"} else b""
+
     def identities(self, commit: str, places: Iterable[str]) -> dict[str, str]:
         """Return the names that Git gives to the contents of files at `commit`, by path, in some files and folders."""
         prefix = self._place.prefix
         listing = self._git("ls-tree", "-r", "-z", commit, "--", *(f"{prefix}{place}" for place in places))
         rows = (row.partition("\t") for row in listing.split("\0") if row)
-        return {path.removeprefix(prefix): about.split()[2] for about, _, path in rows}
+        found = {path.removeprefix(prefix): about.split()[2] for about, _, path in rows}
+        if odd := next((path for path in found if not {"", ".", ".."}.isdisjoint(path.split("/"))), None):
+            raise UsageError(f"{odd}: no file of a repository may lie there; `git fsck` tells more")
+        return found
 
     def differing(self, one: str, other: str, places: Iterable[str]) -> set[str]:
         """Return the files that are not the same at two commits, below some files and folders. What folders have in

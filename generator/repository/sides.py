@@ -80,7 +80,8 @@ def commit_side(history: History, commit: str, label: str, at_hand: Side | None 
     def content(path: str) -> bytes:
         if at_hand is not None and (one := at_hand.identity(path)) and one == side.identity(path):
             return at_hand.read(path)
-        return history.read(commit, path) or b""
+        one = side.identity(path)
+        return history.content(one) if one else b""
 
     side = Side(label, lambda places: history.identities(commit, places), content)
     return side
@@ -108,7 +109,8 @@ def working_side(root: Path, history: History, touched: Iterable[str], changes: 
     def content(path: str) -> bytes:
         there = contents.get(path)
         # What was not touched stands on the disk as it is at HEAD, but for what Git converts.
-        return there if there is not None else _content(root / path) or b""
+        # In a sparse checkout some of it stands in Git alone.
+        return there if there is not None else _content(root / path) or history.read(head, path) or b""
 
     return Side("the working tree", listed, content)
 

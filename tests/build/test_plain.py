@@ -92,3 +92,47 @@ def run_kustomize_of(folder: Path) -> list[tuple[Manifest, str]]:
     top = folder / "kustomization.yaml"
     top.write_text(f"{top.read_text()}buildMetadata: [originAnnotations]\n")
     return run_kustomize(program(), folder, "a")
+
+
+COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+REFUSED = {
+    "itself": "resources: [.]\n",
+    "nothing": "resources: [null]\n",
+    "a mapping": "resources: {a: b}\n",
+    "a file outside its folder": "resources: [../a.yaml]\n",
+    "a file for a component": "components: [a.yaml]\n",
+    "another kind": f"{COMPONENT}resources: [a.yaml]\n",
+    "a label that Kustomize adds": "resources: [a.yaml]\nbuildMetadata: [managedByLabel]\n",
+    "nothing at all": "kind: Kustomization\n",
+    "a patch that is not there": "resources: []\npatches: [{target: {kind: A}, path: absent.yaml}]\n",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_kustomize_refuses_is_never_read(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "it"
+    folder.mkdir()
+    for place in (tmp_path, folder):
+        (place / "a.yaml").write_text(OBJECT)
+    (folder / "kustomization.yaml").write_text(REFUSED[name])
+    assert plain_objects(folder) is None
+
+
+def test_what_a_user_adds_is_kustomizes_to_build(tmp_path: Path) -> None:
+    custom = tmp_path / "custom"
+    custom.mkdir()
+    (custom / "a.yaml").write_text(OBJECT)
+    (tmp_path / "kustomization.yaml").write_text("resources: []\ncomponents: [custom]\n")
+    (custom / "kustomization.yaml").write_text(f"{COMPONENT}resources: []\n")
+    assert plain_objects(tmp_path) == []
+    (custom / "kustomization.yaml").write_text(f"{COMPONENT}resources: [a.yaml]\n")
+    assert plain_objects(tmp_path) is None
+
+
+@pytest.mark.parametrize("value", ["yes", "off", "N", "2020-01-01"])
+def test_words_that_yaml_reads_in_two_ways_are_left_to_kustomize(value: str, tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text("resources: [a.yaml]\n")
+    (tmp_path / "a.yaml").write_text(OBJECT.replace("'yes'", value))
+    assert plain_objects(tmp_path) is None
+    (tmp_path / "a.yaml").write_text(OBJECT)
+    assert plain_objects(tmp_path) is not None
