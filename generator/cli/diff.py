@@ -59,7 +59,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
             return 1
         found = report(sides, allow)
     _show(found, output)
-    return APPROVAL if found.unapproved else 0
+    return APPROVAL if found.unapproved else int(any(one.found.findings for one in found.clusters))
 
 
 def _show(found: Report, output: str) -> None:

@@ -5,11 +5,12 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from generator.build.difference import field_changes
+from generator.layout.upstream import INPUTS
 from generator.model.change import ABSENT, CHART, ObjectChange
 from generator.model.fields import dig, mapping, sequence
 from generator.review.standing import Standing
 
-VENDORED = "upstream/inputs.yaml"
+VENDORED = f"upstream/{INPUTS}"
 RELEASES = "releases"
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from generator.build.difference import differences
 from generator.build.kustomize import NAMES
 from generator.build.objects import ROOT, Built
+from generator.components.common import SYNC_WAVE
 from generator.components.component import Manifest
 from generator.model.change import ABSENT, CLUSTER, NOTHING, Beside, FieldChange, ObjectChange
 from generator.model.finding import Finding
@@ -20,7 +21,6 @@ from generator.review.charts import chart_changes
 from generator.review.component_versions import version_changes
 from generator.review.standing import BOOTSTRAP, Standing
 
-WAVE = "argocd.argoproj.io/sync-wave"
 _VENDORED = re.compile(r"^overlays/[^/]+/[^/]+/upstream/|^base/[^/]+/[^/]+/crds/")
 _LEADING_OUT = re.compile(r"(?:\.\./)+[\w@:.+/-]*")
 
@@ -135,7 +135,10 @@ class _Reach:
         for path, key in self._side.below(place).items():
             if posixpath.basename(path) in NAMES:
                 for text in self._texts_of(path, key):
-                    yield posixpath.normpath(posixpath.join(posixpath.dirname(path), text))
+                    found = posixpath.normpath(posixpath.join(posixpath.dirname(path), text))
+                    # What leads out of the repository is Kustomize's to refuse.
+                    if found != "." and not found.startswith(".."):
+                        yield found
 
     def _texts_of(self, path: str, key: str) -> list[str]:
         if key not in self._texts:
@@ -171,9 +174,14 @@ def _of(name: str, folders: Collection[str]) -> set[str]:
 
 
 def _seen(changes: Iterable[ObjectChange], before: Built, after: Built) -> Iterator[ObjectChange]:
-    """Yield the changes, but for objects of upstream that only one side has vendored: they did not come or go."""
+    """Yield the changes, but for objects of upstream that only one side has vendored, and for those of Applications
+    that could not be built on one side: they did not come or go.
+    """
     unseen = {"added": {*before.unvendored}, "removed": {*after.unvendored}}
+    broken = {*before.broken, *after.broken}
     for change in changes:
+        if change.application in broken:
+            continue
         if change.application not in unseen.get(change.on, ()) or not _VENDORED.search(change.file):
             yield change
 
@@ -211,5 +219,6 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def _waves(built: Built) -> dict[str, int]:
-    found = {one.name: str(one.annotations.get(WAVE, "0")) for one in built.of("Application") if one.component == ROOT}
+    applications = [one for one in built.of("Application") if one.component == ROOT]
+    found = {one.name: str(one.annotations.get(SYNC_WAVE, "0")) for one in applications}
     return {name: int(wave) if wave.lstrip("-").isdigit() else 0 for name, wave in found.items()}

@@ -183,13 +183,9 @@ _AMOUNTS = (
 """How the ways to quantities end: `1Ti` and `1024Gi` are one."""
 
 
+@cache
 def defaults(kind: str) -> Mapping[str, Any]:
     """Return what is filled in for a kind, by patterns of fields."""
-    return _defaults(kind)
-
-
-@cache
-def _defaults(kind: str) -> Mapping[str, Any]:
     template = _TEMPLATES.get(kind)
     if template is None:
         return _OWN.get(kind, {})

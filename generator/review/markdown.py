@@ -77,7 +77,9 @@ def _verdict(found: Report, told: list[tuple[ClusterReport, list[Row]]]) -> str:
     approval = (
         f"**{plural(needed, 'change needs', 'changes need')} an approval.**" if needed else "None needs an approval."
     )
-    return f"{compared}: {words or 'nothing that is applied differs'}. {approval}"
+    broken = any(one.found.findings for one in found.clusters)
+    nothing = "what differs cannot be built" if broken else "nothing that is applied differs"
+    return f"{compared}: {words or nothing}. {approval}"
 
 
 def _approvals(found: Report, room: int) -> str:

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from generator.components import CATALOGUE
 from generator.components.kubeadm import changes, node_changes, secret_changes, version_changes
-from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange
+from generator.model.change import ABSENT, ChangeRule, FieldChange
 from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import dotted, full_name
 from generator.repository.sides import Side
@@ -126,11 +126,6 @@ def shown(judged: JudgedChange) -> str:
     """Return how people name the object."""
     change = judged.change
     return full_name(change.kind.rpartition("/")[2], change.namespace, change.name)
-
-
-def loud(one: ClusterReport) -> Iterator[JudgedChange]:
-    """Yield what is felt."""
-    return (each for each in one.judged if each.effect is not Effect.NONE)
 
 
 def _cluster_data(one: ClusterReport) -> dict[str, Any]:

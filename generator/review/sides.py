@@ -40,7 +40,6 @@ class Sides(Struct, frozen=True, kw_only=True):
     clusters: tuple[str, ...] = ()
     messages: str = ""
     wrong: tuple[Loaded, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 @contextmanager

@@ -94,7 +94,7 @@ def objects(one: ClusterReport) -> str:
     """Return how many objects came, went and changed: `2 added, 1 changed`."""
     found = [each.change.on for each in one.judged]
     words = ", ".join(f"{found.count(on)} {on}" for on in dict.fromkeys(found))
-    return words or "nothing that is applied differs"
+    return words or ("what differs cannot be built" if one.found.findings else "nothing that is applied differs")
 
 
 def meant(its: list[Row]) -> dict[str, tuple[Meaning, list[Row]]]:

@@ -221,3 +221,58 @@ def test_a_comment_for_a_pull_request_is_markdown(repository: Repository) -> Non
     said = repository.gen("diff", "--output", "markdown")
     assert said.startswith("<!-- gen diff -->\n### ")
     assert "`ClusterQueue mlperf` changed" in said
+
+
+CLAIM = (
+    "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: scratch}\n"
+    "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: SIZE}}}\n"
+)
+CUSTOM = "overlays/a30-bench/scratch/custom"
+
+
+def claim(repository: Repository, size: str, listed: str = "claim.yaml") -> None:
+    (repository.root / f"{CUSTOM}/claim.yaml").write_text(CLAIM.replace("SIZE", size))
+    (repository.root / f"{CUSTOM}/kustomization.yaml").write_text(
+        f"apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [{listed}]\n"
+    )
+
+
+@pytest.mark.parametrize("broken", ["old", "new", "both"])
+def test_what_cannot_be_built_is_neither_gone_nor_new(repository: Repository, broken: str) -> None:
+    claim(repository, "2Gi", "absent.yaml" if broken != "new" else "claim.yaml")
+    base = repository.commit()
+    claim(repository, "1Gi", "absent.yaml" if broken != "old" else "claim.yaml")
+    head = repository.commit()
+    found = repository.diff(base, head, expect=1)
+    assert kinds(found) == set()
+    assert "absent.yaml" in found["clusters"][0]["findings"][0]
+    assert "nothing that is applied differs" not in repository.gen("diff", base, head, expect=1)
+
+
+def test_a_tree_that_leads_out_of_the_repository_is_refused(repository: Repository) -> None:
+    inner = repository.root / "inner"
+    inner.mkdir()
+    for name in ("clusters", "overlays", "base", "schemas", "gen.lock"):
+        repository.git("mv", name, f"inner/{name}")
+    base = repository.commit()
+    blob = repository.git("hash-object", "-w", f"inner/{FILE}")
+
+    def tree(*rows: str) -> str:
+        done = subprocess.run(
+            ["git", "mktree"], cwd=repository.root, input="\n".join(rows), check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    nested = tree(f"100644 blob {blob}\tescaped.yaml")
+    for _ in range(6):
+        nested = tree(f"040000 tree {nested}\t..")
+    path = ["inner", "overlays", "a30-bench", "scratch"]
+    rows = [repository.git("ls-tree", ":".join((base, "/".join(path[:depth])))) for depth in range(len(path) + 1)]
+    made = tree(*rows[-1].splitlines(), f"040000 tree {nested}\tout")
+    for depth in range(len(path) - 1, -1, -1):
+        made = tree(*(row for row in rows[depth].splitlines() if not row.endswith(f"\t{path[depth]}")),
+                    f"040000 tree {made}\t{path[depth]}")  # fmt: skip
+    commit = repository.git("commit-tree", made, "-p", base, "-m", "out")
+    code = run(["diff", "-C", str(inner), base, commit])
+    assert code == 2
+    assert not list(repository.root.parent.rglob("escaped.yaml"))

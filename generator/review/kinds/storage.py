@@ -44,11 +44,6 @@ def was_there(change: ObjectChange, field: FieldChange) -> bool:
     return dig(change.old, "spec", "nodeAffinity") is not None and field.path[:2] == ("spec", "nodeAffinity")
 
 
-def was_set(_change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether something was said before and is no longer."""
-    return field.old is not ABSENT and field.new in (ABSENT, None)
-
-
 def is_another(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a field that was set gets another value."""
     return field.old not in (ABSENT, None, "")
