@@ -410,15 +410,30 @@ def test_the_label_script_sets_each_line_and_tells_of_nodes_that_are_not_there(t
     fake = tmp_path / "kubectl"
     fake.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/calls\n[ "$3" != gone ]\n')
     fake.chmod(0o755)
-    (tmp_path / "list").write_text("# comment\nlabel n1 a=b c-\ntaint gone x=y:NoSchedule\nlabel n2 a=\n")
+    lines = ("# comment", "label n1 a=b c-", "label gone a=b", "taint gone x=y:NoSchedule", "label n2 a=")
+    (tmp_path / "list").write_text("".join(f"{line}\n" for line in lines))
     done = run("label.sh", str(tmp_path / "list"), env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
     assert done.returncode == 1
-    assert "join them" in done.stderr
+    assert done.stderr.startswith("label.sh: not all was set on gone, for the reasons above")
     assert (tmp_path / "calls").read_text().splitlines() == [
         "label node n1 --overwrite a=b c-",
+        "label node gone --overwrite a=b",
         "taint node gone --overwrite x=y:NoSchedule",
         "label node n2 --overwrite a=",
     ]
+
+
+def test_the_label_script_is_silent_where_all_was_set(tmp_path: Path) -> None:
+    (tmp_path / "kubectl").write_text("#!/bin/sh\n")
+    (tmp_path / "kubectl").chmod(0o755)
+    (tmp_path / "list").write_text("label n1 a=b\n")
+    done = run("label.sh", str(tmp_path / "list"), env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_new_drive_of_minio_needs_a_new_pod(ml50: Cluster, a30: Cluster) -> None:
+    assert "kubectl --namespace minio delete pod" in steps(ml50)
+    assert "minio" not in steps(a30)
 
 
 @pytest.mark.parametrize("name", ["ml50", "a30"])

@@ -1,6 +1,9 @@
 """Commands of the steps work where they are pasted: in zsh too, as it comes, where people type."""
 
+import os
 import re
+import subprocess
+from pathlib import Path
 
 from stepblocks import blocks
 
@@ -26,6 +29,30 @@ def test_no_variable_is_one_of_the_shells_own() -> None:
 
 
 def test_no_block_holds_a_comment() -> None:
-    """Without `interactivecomments` zsh gives the words of a comment to the command, and its apostrophe opens a text."""
+    """Without `interactivecomments` zsh gives the words of a comment to the command, and an apostrophe opens a text."""
     found = [line for block in blocks() for line in block.splitlines() if re.search(r"(^|\s)#", line)]
     assert found == []
+
+
+def test_files_for_interfaces_of_an_older_gen_go_and_no_others(tmp_path: Path) -> None:
+    (block,) = (block for block in blocks() if "rm -v" in block)
+    there, ours = tmp_path / "etc", tmp_path / "network/host"
+    for folder in (there, ours, tmp_path / "bin"):
+        folder.mkdir(parents=True)
+    head = "# Written by gen. Do not edit; instead: clusters/ml50/cluster.yaml\n"
+    for name in ("20-bond0.netdev", "30-eth0.network", "05-gone.network", "05-eth0.network"):
+        (there / name).write_text(f"{head}[Match]\n")
+    for name in ("20-site.network", "10-netplan-eth0.network"):
+        (there / name).write_text("[Match]\n# Not # Written by gen.\n")
+    (ours / "05-eth0.network").write_text(head)
+    for name, body in {"sudo": '"$@"', "networkctl": "", "hostname": "echo host"}.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    for _ in range(2):
+        subprocess.run(
+            ["sh", "-ec", block.replace("/etc/systemd/network", str(there))], cwd=tmp_path, env=env, check=True
+        )
+        assert {file.name for file in there.iterdir()} == {
+            "05-eth0.network", "20-site.network", "10-netplan-eth0.network"
+        }  # fmt: skip

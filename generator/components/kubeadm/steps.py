@@ -36,7 +36,8 @@ def _steps(cluster: Cluster, secrets: tuple[Secret, ...]) -> Iterator[Text]:
         yield _prose("network-files")
     disks = [one for one in cluster.machines if one.disks_for("scratch") or one.disks_for("objects")]
     if disks:
-        yield _prose("disks", nodes=_names(disks))
+        pods = Text(DRIVE) if any(one.disks_for("objects") for one in disks) else joined(())
+        yield _prose("disks", nodes=_names(disks), pods=pods)
     if cluster.kubernetes.encryption != "none":
         provider, nobody = Word(cluster.kubernetes.encryption), Text(Template("no other node (there is one only)"))
         yield _prose("key", first=Word(first.name), provider=provider, others=_names(others) if others else nobody)
@@ -89,6 +90,11 @@ def _endpoint(cluster: Cluster) -> tuple[Text, Text, Text]:
     return Text(EXTERNAL, address=Word(cluster.kubernetes.endpoint.address)), joined(()), joined(())
 
 
+# A pod sees no mount that the node makes later: `mountPropagation` is `None` where nothing is said.
+DRIVE = Template("""\
+MinIO's pod of this node still has the former drive: delete it (`kubectl --namespace minio get pods --output wide` names
+it, `kubectl --namespace minio delete pod NAME`). It starts with the new one, and MinIO heals by itself.
+""")
 # Blocks of commands hold no comments: zsh takes none where people type or paste.
 EXTERNAL = Template(". {address} must lead to this node's port 6443 already")
 KUBE_VIP = Template(", where kube-vip starts with super-admin.conf, as admin.conf has no rights until init is done")
