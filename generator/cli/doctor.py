@@ -62,9 +62,9 @@ def found(name: str, look: Callable[[], str], *, needed_for: str) -> Line:
 
 def kustomize() -> str:
     """Return the command that builds overlays."""
-    from generator.build.kustomize import program  # noqa: PLC0415 - each of these three imports much
+    from generator.build.kustomize import older, program  # noqa: PLC0415 - each of these three imports much
 
-    return " ".join(program())
+    return " ".join(program()) + older(program())
 
 
 def helm() -> str:
