@@ -14,6 +14,7 @@ from generator.repository.plan import Change
 from generator.repository.render import render
 from generator.repository.sides import PLACES, commit_side, overlay, working_side
 from generator.repository.working_tree import ignored, status
+from generator.review.approvals import in_commits
 from generator.review.report import Report, report
 from generator.review.sides import Sides
 
@@ -68,8 +69,9 @@ def _report(
         commit = history.commit(base)
         old = commit_side(history, commit, f"{base} ({commit[:9]})", at_hand=new)
         between = history.differing(commit, history.head or commit, PLACES)
-        paths = frozenset({*between, *overlay(root_of(git), touched, changes)})
-        return report(Sides(old=old, new=new, differing=paths), approved)
+        written = overlay(root_of(git), touched, changes).keys()
+        said = in_commits(history, commit, history.head or commit, written)
+        return report(Sides(old=old, new=new, differing=frozenset({*between, *written}), approved=said), approved)
 
 
 def _clusters(paths: Collection[str]) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from msgspec import Struct
+
 from generator.errors import UsageError
 from generator.repository.git_folder import GitFolder
 
@@ -22,6 +24,14 @@ _OTHER_SIDE = {
     "REVERT_HEAD": None,
 }
 """What stands in Git's folder while it combines two histories -> the file that names the other one."""
+
+
+class Trailer(Struct, frozen=True):
+    """What a commit's message says behind a key, in its last paragraph."""
+
+    commit: str
+    author: str
+    value: str
 
 
 class History:
@@ -131,9 +141,19 @@ class History:
                 return name
         return None
 
-    def messages(self, base: str, head: str) -> str:
-        """Return the messages of the commits after `base` up to `head`."""
-        return self._git("log", "--format=%B", f"{base}..{head}")
+    def trailers(self, base: str, head: str, key: str) -> list[Trailer]:
+        """Return what the commits after `base` up to `head` say behind a key, where Git looks for such lines: in the
+        last paragraph of the message.
+        """
+        values = f"%(trailers:key={key},valueonly,unfold,separator=%x01)"
+        listing = self._git("log", f"--format=%H%x00%an%x00{values}%x02", f"{base}..{head}")
+        rows = (row.strip("\n").split("\0") for row in listing.split("\2"))
+        found = (
+            (commit, author, value)
+            for commit, author, values in (row for row in rows if len(row) == 3)
+            for value in values.split("\1")
+        )
+        return [Trailer(*each) for each in found if each[2].strip()]
 
     def touched(self, commit: str, path: str) -> str | None:
         """Return the last commit up to `commit` that changed `path`.

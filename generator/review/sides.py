@@ -11,8 +11,10 @@ from generator.model.cluster import cluster_file
 from generator.repository.cluster_files import Loaded
 from generator.repository.git_folder import locate
 from generator.repository.history import History
+from generator.repository.plan import Change
 from generator.repository.render import changes
 from generator.repository.sides import PLACES, Side, commit_side, overlay, working_side
+from generator.review.approvals import Approval, in_commits
 
 Load = Callable[[Sequence[str]], list[Loaded]]
 
@@ -30,15 +32,15 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 class Sides(Struct, frozen=True, kw_only=True):
-    """Both states, the files that may differ, the messages of the commits between them, and cluster files that are
-    wrong: with them nothing can be compared.
+    """Both states, the files that may differ, what the commits between them approve, and cluster files that are wrong:
+    with them nothing can be compared.
     """
 
     old: Side
     new: Side
     differing: frozenset[str]
     clusters: tuple[str, ...] = ()
-    messages: str = ""
+    approved: tuple[Approval, ...] = ()
     wrong: tuple[Loaded, ...] = ()
 
 
@@ -49,6 +51,7 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
     if place is None:
         raise UsageError(f"{root}: this is not a Git repository, and gen diff compares commits; `git init` and commit")
     with History(place) as history:
+        touched, rendered = set[str](), tuple[Change, ...]()
         if history.head is None:
             raise UsageError(f"{root}: nothing was committed yet, so there is nothing to compare with; commit first")
         head = history.head if wanted.head is None else history.commit(wanted.head)
@@ -72,7 +75,7 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
             new=new,
             differing=frozenset(differing),
             clusters=wanted.clusters,
-            messages=history.messages(base, head),
+            approved=in_commits(history, base, head, () if wanted.head else {*overlay(root, touched, rendered)}),
             wrong=wrong,
         )
 

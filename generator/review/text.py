@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 from generator.model.change import FILE, Effect, FieldChange
 from generator.model.plural import plural
+from generator.review.approvals import KEY, WHY
 from generator.review.judging import JudgedChange, Meaning
 from generator.review.report import ClusterReport, Report, shown
 from generator.review.rows import Felt, Row, by_place, counts, felt, in_words, listed, rows
@@ -175,6 +176,8 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
         loud = one.effect.loudness > Effect.UNKNOWN.loudness
         names = f": {listed([row.title for row in told if row.felt == one])}" if loud else ""
         yield f"{paint(one.effect, f'{number} {one.word}')}{names}"
+    for outdated in found.outdated:
+        yield f"approved before it changed again: {outdated.text} ({outdated.where})"
     for unused in found.unused:
         yield f"approved and not there: {unused.text} ({unused.where})"
     for text in found.unapproved:
@@ -186,5 +189,5 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
 
 def approving(found: Report) -> str:
     """Return the command that approves all that waits for it: a commit of its own, so that the message says why."""
-    trailers = " ".join(f"--trailer {shlex.quote(f'Gen-Allow: {one_line(text)} WHY')}" for text in found.unapproved)
+    trailers = " ".join(f"--trailer {shlex.quote(f'{KEY}: {one_line(text)} {WHY}')}" for text in found.unapproved)
     return f"git commit --allow-empty -m 'Approve what gen diff shows' {trailers}"

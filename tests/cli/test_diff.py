@@ -13,6 +13,10 @@ from generator.cli import run
 
 ROOT = Path(__file__).parents[2]
 FILE = "clusters/a30-bench/cluster.yaml"
+STATEFUL = (
+    "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: web, namespace: shop}\n"
+    "spec: {serviceName: NAME, selector: {}, template: {}}\n"
+)
 
 
 class Repository:
@@ -144,14 +148,10 @@ def test_a_cluster_file_that_was_wrong_before_is_no_hindrance(repository: Reposi
 
 def test_what_is_refused_needs_an_approval_of_just_that(repository: Repository) -> None:
     place = "overlays/a30-bench/zz"
-    stateful = (
-        "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: web, namespace: shop}\n"
-        "spec: {serviceName: NAME, selector: {}, template: {}}\n"
-    )
     application = (repository.root / "clusters/a30-bench/argocd/application-scratch.yaml").read_text()
     (repository.root / place).mkdir()
     (repository.root / f"{place}/kustomization.yaml").write_text("resources: [web.yaml]\n")
-    (repository.root / f"{place}/web.yaml").write_text(stateful.replace("NAME", "one"))
+    (repository.root / f"{place}/web.yaml").write_text(STATEFUL.replace("NAME", "one"))
     custom = repository.root / "clusters/a30-bench/argocd/custom"
     (custom / "zz.yaml").write_text(
         application.replace("overlays/a30-bench/scratch", place).replace("name: scratch", "name: zz")
@@ -160,7 +160,7 @@ def test_what_is_refused_needs_an_approval_of_just_that(repository: Repository) 
         "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [zz.yaml]\n"
     )
     base = repository.commit()
-    (repository.root / f"{place}/web.yaml").write_text(stateful.replace("NAME", "two"))
+    (repository.root / f"{place}/web.yaml").write_text(STATEFUL.replace("NAME", "two"))
     needed = "GEN-CHG-010:a30-bench/StatefulSet/shop/web"
     said = repository.gen("diff", base, expect=3)
     assert f"needs approval: {needed}" in said
@@ -172,8 +172,46 @@ def test_what_is_refused_needs_an_approval_of_just_that(repository: Repository) 
     repository.commit(f"Another service\n\nGen-Allow: {needed} nobody uses it yet")
     repository.gen("diff", base, "HEAD")
     repository.gen("diff", base)
-    repository.git("commit", "-q", "--amend", "-m", f"Another service\n\nGen-Allow: {needed}")
-    assert "say why" in repository.gen("diff", base, "HEAD", expect=2)
+    for reason in ("", " WHY", " - "):
+        repository.git("commit", "-q", "--amend", "-m", f"Another service\n\nGen-Allow: {needed}{reason}")
+        assert "say why" in repository.gen("diff", base, "HEAD", expect=2)
+    repository.git("commit", "-q", "--amend", "-m", "Another service\n\nGen-Allow: minio please")
+    assert "write it as gen diff shows it" in repository.gen("diff", base, "HEAD", expect=2)
+
+
+def another_service(repository: Repository) -> tuple[str, Path, str]:
+    """Change what cannot be changed, in a commit. Returns the commit before, the file, and what is to be approved."""
+    file = repository.root / "overlays/a30-bench/queues/custom/web.yaml"
+    file.write_text(STATEFUL.replace("NAME", "one"))
+    file.with_name("kustomization.yaml").write_text(
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [web.yaml]\n"
+    )
+    base = repository.commit()
+    file.write_text(STATEFUL.replace("NAME", "two"))
+    repository.commit()
+    return base, file, "GEN-CHG-010:a30-bench/StatefulSet/shop/web"
+
+
+def test_an_approval_counts_in_the_last_paragraph_alone(repository: Repository) -> None:
+    base, _, needed = another_service(repository)
+    quoted = f"Tell of approvals\n\nGen-Allow: {needed} is what one writes\n\nThis is prose."
+    repository.git("commit", "-q", "--allow-empty", "-m", quoted)
+    assert repository.diff(base, "HEAD", expect=3)["unapproved"] == [needed]
+
+
+def test_what_changes_again_is_to_be_approved_again(repository: Repository) -> None:
+    base, file, needed = another_service(repository)
+    repository.git("commit", "-q", "--allow-empty", "-m", f"Approve\n\nGen-Allow: {needed} it is new")
+    repository.gen("diff", base, "HEAD")
+    (repository.root / "README.md").write_text("# Another file\n")
+    repository.commit()
+    repository.gen("diff", base, "HEAD")
+    file.write_text(STATEFUL.replace("NAME", "three"))
+    for head in ((), ("HEAD",)):
+        said = repository.gen("diff", base, *head, expect=3)
+        assert f"approved before it changed again: {needed} (commit " in said
+        assert f"needs approval: {needed}" in said
+        repository.commit()
 
 
 def test_a_wrong_file_is_told_before_anything_is_compared(repository: Repository) -> None:
