@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from generator.errors import UsageError
 from generator.repository.history import History, Trailer
-from generator.repository.sides import PLACES
 
 KEY = "Gen-Allow"
 """The key of the trailer, in the message of a commit, that approves something."""
@@ -54,7 +53,7 @@ def in_commits(history: History, base: str, head: str, touched: Iterable[str]) -
     """
     since = frozenset(touched)
     return tuple(
-        _approval(trailer, since | history.differing(trailer.commit, head, PLACES))
+        _approval(trailer, since | history.differing(trailer.commit, head))
         for trailer in history.trailers(base, head, KEY)
     )
 

@@ -13,7 +13,7 @@ from generator.repository.git_folder import locate
 from generator.repository.history import History
 from generator.repository.plan import Change
 from generator.repository.render import changes
-from generator.repository.sides import PLACES, Side, commit_side, overlay, working_side
+from generator.repository.sides import Side, commit_side, overlay, working_side
 from generator.review.approvals import Approval, in_commits
 
 Load = Callable[[Sequence[str]], list[Loaded]]
@@ -58,7 +58,7 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
         base, label = _base(history, wanted.base)
         if wanted.left:
             base = history.merge_base(base, head) or base
-        differing = history.differing(base, head, PLACES)
+        differing = history.differing(base, head)
         wrong: tuple[Loaded, ...] = ()
         if wanted.head is not None:
             new = commit_side(history, head, f"{wanted.head} ({head[:9]})")

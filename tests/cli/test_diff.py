@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from generator.cli import run
+from generator.repository.since import affected
 
 ROOT = Path(__file__).parents[2]
 FILE = "clusters/a30-bench/cluster.yaml"
@@ -285,6 +286,86 @@ def test_what_cannot_be_built_is_neither_gone_nor_new(repository: Repository, br
     assert kinds(found) == set()
     assert "absent.yaml" in found["clusters"][0]["findings"][0]
     assert "nothing that is applied differs" not in repository.gen("diff", base, head, expect=1)
+
+
+def component(repository: Repository, text: str) -> None:
+    (repository.root / f"{CUSTOM}/kustomization.yaml").write_text(
+        f"apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n{text}\n"
+    )
+
+
+LEADING = {
+    "as it is": ("our/claims", "resources:\n- ../../../../our/claims"),
+    "in quotes, with a blank": ("our claims", 'resources: ["../../../../our claims"]'),
+    "written otherwise": ("our/claims", r'resources: ["\x2e\x2e/../../../our/claims"]'),
+    "of another cluster": ("overlays/other/zz", "components: []\nresources: [../../../other/zz]"),
+    "by way of another folder": ("our/claims", "resources:\n- ../../../../mine"),
+}
+
+
+@pytest.mark.parametrize("name", LEADING)
+def test_a_folder_elsewhere_that_is_built_into_an_application_is_compared(repository: Repository, name: str) -> None:
+    folder, text = LEADING[name]
+    claims = repository.root / folder
+    for place, listed in ((claims, "claim.yaml"), (repository.root / "mine", "../our/claims")):
+        place.mkdir(parents=True)
+        (place / "kustomization.yaml").write_text(f"resources: [{listed}]\n")
+    (claims / "claim.yaml").write_text(CLAIM.replace("SIZE", "2Gi"))
+    component(repository, text)
+    base = repository.commit()
+    (claims / "claim.yaml").write_text(CLAIM.replace("SIZE", "1Gi"))
+    expected = {("changed", "/PersistentVolumeClaim", "data")}
+    assert kinds(repository.diff(base, expect=3)) == expected
+    head = repository.commit()
+    assert kinds(repository.diff(base, head, expect=3)) == expected
+    # Whose `other` is nobody knows: all are looked at.
+    assert affected(repository.root, base) == (None if folder.startswith("overlays/") else ("a30-bench",))
+    (repository.root / "notes.md").write_text("# Of no cluster\n")
+    repository.commit()
+    assert affected(repository.root, head) == ()
+
+
+def application(repository: Repository, name: str, place: str, folder: str = "custom") -> None:
+    """Have an Application, of the user's own or in place of one of gen's."""
+    text = (repository.root / "clusters/a30-bench/argocd/application-scratch.yaml").read_text()
+    custom = repository.root / "clusters/a30-bench/argocd" / folder
+    (custom / "zz.yaml").write_text(
+        text.replace("overlays/a30-bench/scratch", place).replace("name: scratch", f"name: {name}")
+    )
+    (custom / "kustomization.yaml").write_text(
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [zz.yaml]\n"
+    )
+
+
+def test_a_folder_that_an_application_no_longer_holds_is_compared(repository: Repository) -> None:
+    for name, size in (("zz", "2Gi"), ("yy", "1Gi")):
+        place = repository.root / f"overlays/a30-bench/{name}"
+        place.mkdir()
+        (place / "kustomization.yaml").write_text("resources: [claim.yaml]\n")
+        (place / "claim.yaml").write_text(CLAIM.replace("SIZE", size))
+    application(repository, "zz", "overlays/a30-bench/zz")
+    first = repository.commit()
+    application(repository, "zz", "overlays/a30-bench/yy")
+    second = repository.commit()
+    component = repository.root / "clusters/a30-bench/argocd/custom/kustomization.yaml"
+    component.write_text(component.read_text().replace("[zz.yaml]", "[]"))
+    third = repository.commit()
+    claim = ("/PersistentVolumeClaim", "data")
+    assert ("changed", *claim) in kinds(repository.diff(first, second, expect=3))
+    assert ("removed", *claim) in kinds(repository.diff(second, third, expect=3))
+    assert ("added", *claim) in kinds(repository.diff(third, second))
+
+
+def test_what_an_application_holds_of_plain_manifests_is_told_to_be_unknown(repository: Repository) -> None:
+    application(repository, "zz", "apps/zz")
+    (repository.root / "apps/zz").mkdir(parents=True)
+    (repository.root / "apps/zz/claim.yaml").write_text(CLAIM.replace("SIZE", "2Gi"))
+    base = repository.commit()
+    (repository.root / "apps/zz/claim.yaml").write_text(CLAIM.replace("SIZE", "1Gi"))
+    repository.commit()
+    assert kinds(repository.diff(base, "HEAD")) == {("changed", "gen/Elsewhere", "apps/zz")}
+    assert "not built here" in repository.gen("diff", base, "HEAD")
+    assert affected(repository.root, base) == ("a30-bench",)
 
 
 def test_a_tree_that_leads_out_of_the_repository_is_refused(repository: Repository) -> None:
