@@ -3,20 +3,22 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from generator.errors import UsageError
 from generator.model.cluster import cluster_file
-from generator.repository.cluster_files import Loaded
 from generator.repository.git_folder import locate
 from generator.repository.history import History
 from generator.repository.plan import Change
-from generator.repository.render import changes
 from generator.repository.sides import Side, commit_side, overlay, working_side
 from generator.review.approvals import Approval, in_commits
 
-Load = Callable[[Sequence[str]], list[Loaded]]
+if TYPE_CHECKING:
+    from generator.repository.cluster_files import Loaded
+
+Load: TypeAlias = Callable[[Sequence[str]], "list[Loaded]"]
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -41,7 +43,7 @@ class Sides(Struct, frozen=True, kw_only=True):
     differing: frozenset[str]
     clusters: tuple[str, ...] = ()
     approved: tuple[Approval, ...] = ()
-    wrong: tuple[Loaded, ...] = ()
+    wrong: "tuple[Loaded, ...]" = ()
 
 
 @contextmanager
@@ -67,7 +69,7 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
             names = _unrendered(root, {*differing, *touched}, wanted.clusters)
             loaded = load(names) if names else []
             wrong = tuple(one for one in loaded if one.wrong)
-            rendered = changes(root, loaded) if loaded and not wrong else ()
+            rendered = _rendered(root, loaded) if loaded and not wrong else ()
             new = working_side(root, history, touched, rendered)
             differing |= {*overlay(root, touched, rendered)}
         yield Sides(
@@ -78,6 +80,12 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
             approved=in_commits(history, base, head, () if wanted.head else {*overlay(root, touched, rendered)}),
             wrong=wrong,
         )
+
+
+def _rendered(root: Path, loaded: "list[Loaded]") -> tuple[Change, ...]:
+    from generator.repository.render import changes  # noqa: PLC0415 - it imports all that lays out
+
+    return changes(root, loaded)
 
 
 def _base(history: History, name: str | None) -> tuple[str, str]:
