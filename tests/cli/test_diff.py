@@ -368,6 +368,24 @@ def test_what_an_application_holds_of_plain_manifests_is_told_to_be_unknown(repo
     assert affected(repository.root, base) == ("a30-bench",)
 
 
+@pytest.mark.parametrize("target", ["claim.yaml", "../../../../our"])
+def test_a_link_is_told_to_be_not_built(repository: Repository, target: str) -> None:
+    """It is not taken for what it leads to, on whose machine ever."""
+    claim(repository, "2Gi")
+    base = repository.commit()
+    (repository.root / "our").mkdir()
+    for place in (f"{CUSTOM}/claim.yaml", "our/claim.yaml", "our/kustomization.yaml"):
+        (repository.root / place).write_text(
+            CLAIM.replace("SIZE", "1Gi") if "claim" in place else "resources: [claim.yaml]\n"
+        )
+    (repository.root / f"{CUSTOM}/linked").symlink_to(target)
+    component(repository, "resources: [claim.yaml, linked]")
+    repository.commit()
+    said = repository.gen("diff", base, "HEAD", expect=1)
+    assert "not built" in said
+    assert "linked" in said
+
+
 def test_a_tree_that_leads_out_of_the_repository_is_refused(repository: Repository) -> None:
     inner = repository.root / "inner"
     inner.mkdir()
