@@ -46,9 +46,12 @@ def steps(root: Path, kind: str) -> Iterator[Step]:
 
 
 def environment(person: Person, kind: str, server: Server, folder: Path) -> dict[str, str]:
-    """Return what such a job finds around it; `gen` is this one, and pip installs nothing."""
+    """Return what such a job finds around it; `gen` is this one, and pip installs nothing, and that not within the
+    checkout: a folder there that is called as the requirement would be taken for it.
+    """
     (folder / "bin").mkdir(exist_ok=True)
-    for name, text in (("gen", f'exec {sys.executable} -P -m generator "$@"'), ("pip", '[ "$2" = "$GEN" ]')):
+    pip = f'[ "$2" = "$GEN" ] || exit 1; case "$PWD/" in "{person.root.resolve()}/"*) echo "pip in $PWD"; exit 1;; esac'
+    for name, text in (("gen", f'exec {sys.executable} -P -m generator "$@"'), ("pip", pip)):
         (folder / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
         (folder / "bin" / name).chmod(0o755)
     mine = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
