@@ -108,3 +108,13 @@ def between(git: GitCommands, old: str, new: str) -> set[str]:
     """Return the paths, from the working tree's top, that differ between two commits."""
     listing = git.run("Git cannot compare", "diff", "--name-only", "--no-renames", "-z", old, new)
     return {name for name in listing.split("\0") if name}
+
+
+def stands_on(git: GitCommands, commit: str, base: str) -> bool:
+    """Tell whether a commit is another one, or came from it."""
+    return not git.ask("merge-base", "--is-ancestor", base, commit).status
+
+
+def commits_after(git: GitCommands, old: str, new: str) -> list[str]:
+    """Return the commits up to `new` that `old` did not come from, the newest first."""
+    return git.run("Git cannot compare", "rev-list", f"{old}..{new}").split()
