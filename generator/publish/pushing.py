@@ -10,7 +10,7 @@ from generator.repository.git_commands import GitCommands, GitRefusalError
 from generator.repository.hand_edits import several
 from generator.repository.rebasing import ConflictError, beside, rebase
 from generator.repository.remotes import ever_seen, fetch, follow, has_one_address, last_seen, push
-from generator.repository.working_tree import branch, dirty, head
+from generator.repository.working_tree import branch, dirty, head, untracked
 
 TRIES = 5
 
@@ -73,10 +73,11 @@ def _on_top(git: GitCommands, mine: str, over: str, place: str, again: Callable[
                 "them, then `gen commit --push`"
             ) from None
         candidate = again(there)
-    if both := sorted(between(git, mine, candidate) & dirty(git)):
+    fresh = between(git, mine, candidate)
+    if both := sorted(fresh & dirty(git) | untracked(git, fresh)):
         raise GitRefusalError(
             f"{several(both)}: changed here and not committed, and on {place} as well; nothing was pushed; `git stash` "
-            "puts it aside, then `gen commit --push`, then `git stash pop`"
+            "puts it aside, then `gen commit --push`, then `git stash pop`; move away what Git ignores"
         )
     return candidate
 

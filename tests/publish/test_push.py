@@ -333,3 +333,63 @@ def test_a_branch_that_moved_meanwhile_is_left_alone(
     assert mine == ann.head("HEAD" if move[0] == "switch" else "HEAD^")
     assert mine in ann.git("rev-list", "main")
     assert ann.files() == ""
+
+
+def test_several_commits_are_put_on_top_of_what_others_rendered(ann: Person, bob: Person, remote: Path) -> None:
+    """Both change the same generated files, and nobody has changed one by hand."""
+    bob.edit(*RESERVED)
+    assert bob.gen("commit", "--push", "--branch", "main").code == 0
+    ann.edit(*QUOTA)
+    assert ann.gen("commit", "--branch", "main", "-m", "One").code == 0
+    ann.edit(*RETENTION)
+    said = ann.gen("commit", "--push", "--branch", "main", "-m", "Two")
+    assert said.code == 0, said.err
+    assert ann.git("log", "--format=%s", "-3") == "Two\nOne\n" + bob.git("log", "-1", "--format=%s")
+    assert at(remote, ann, "main") == ann.head()
+    assert ann.gen("render", "--check").code == 0
+
+
+def test_a_hand_edit_of_others_is_not_rendered_over(ann: Person, bob: Person, remote: Path) -> None:
+    place = min((bob.root / "overlays/a30-bench/queues").glob("*clusterqueue*.yaml"))
+    place.write_text(place.read_text() + "# theirs\n")
+    bob.git("commit", "-qam", "by hand")
+    bob.git("push", "-q")
+    ann.edit(*QUOTA)
+    assert ann.gen("commit", "--branch", "main").code == 0
+    ann.edit(*RETENTION)
+    said = ann.gen("commit", "--push", "--branch", "main")
+    assert said.code == 1
+    assert f"was changed by hand in commit {bob.head()[:9]} by Bob" in said.err
+    assert at(remote, ann, "main") == bob.head()
+
+
+def test_an_empty_commit_on_top_is_pushed_as_well(ann: Person, bob: Person, remote: Path) -> None:
+    """An approval is one: it must not get lost."""
+    bob.edit(*RETENTION)
+    assert bob.gen("commit", "--push", "--branch", "main").code == 0
+    ann.edit(*QUOTA)
+    assert ann.gen("commit", "--branch", "main").code == 0
+    ann.git("commit", "-q", "--allow-empty", "-m", "Approve\n\nGen-Allow: GEN-CHG-010:a/b/c/d it is known")
+    said = ann.gen("commit", "--push", "--branch", "main")
+    assert said.code == 0, said.err
+    assert at(remote, ann, "main") == ann.head()
+    assert ann.git("log", "-1", "--format=%B").endswith("Gen-Allow: GEN-CHG-010:a/b/c/d it is known")
+    assert ann.head("HEAD^^") == bob.head()
+    assert ann.gen("render", "--check").code == 0
+
+
+@pytest.mark.parametrize("theirs", ["notes.md", "kept/notes.md", "kept"])
+def test_a_file_that_git_ignores_is_not_overwritten(ann: Person, bob: Person, remote: Path, theirs: str) -> None:
+    mine = "kept/notes.md" if theirs == "kept" else theirs.split("/", maxsplit=1)[0]
+    (ann.root / ".git/info/exclude").write_text("notes.md\nkept\n")
+    ann.write(mine, "mine\n")
+    bob.write(theirs, "theirs\n")
+    bob.git("add", theirs)
+    bob.git("commit", "-qm", "theirs")
+    bob.git("push", "-q")
+    ann.edit(*QUOTA)
+    said = ann.gen("commit", "--push", "--branch", "main")
+    assert said.code == 1
+    assert f"{theirs}: changed here and not committed, and on origin/main as well" in said.err
+    assert (ann.root / mine).read_text() == "mine\n"
+    assert at(remote, ann, "main") == bob.head()
