@@ -225,6 +225,26 @@ def test_what_a_commit_of_the_branch_approved_is_approved(ann: Person) -> None:
     assert ann.gen("commit").code == 3, "on another branch it is not"
 
 
+def test_a_repository_that_the_environment_names_is_not_taken(
+    ann: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a hook of that one, where Git says so to every program."""
+    bob.git("rm", "-q", "--cached", "README.md")
+    before = bob.state()
+    ann.edit(*QUOTA)
+    monkeypatch.setenv("GIT_DIR", str(bob.root / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(bob.root))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(bob.root / ".git/index"))
+    monkeypatch.setenv("GIT_LITERAL_PATHSPECS", "1")
+    said = ann.gen("commit")
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_LITERAL_PATHSPECS"):
+        monkeypatch.delenv(name, raising=False)
+    assert said.code == 0, said.err
+    assert bob.state() == before
+    assert FILE in committed(ann)
+    assert ann.files() == ""
+
+
 CUSTOM = "overlays/a30-bench/queues/custom"
 
 
