@@ -88,6 +88,7 @@ def make(  # noqa: PLR0913 - what a verb was given
         _show(outcome)
         if not dry_run:
             write_edit(lock, outcome)
+    _show_named(outcome.named)
     file = outcome.after.document.file
     say(f"would write {file}" if dry_run else f"wrote {file}")
     say(f"next: gen render --cluster {outcome.after.name}")
@@ -116,6 +117,13 @@ def _show(outcome: Outcome) -> None:
     for row in rows:
         say(f"  {row.what:{wide}}  {row.before} -> {row.after}")
     say()
+
+
+def _show_named(named: tuple[str, ...]) -> None:
+    for text in named[:LISTED]:
+        say(f"note: {text}; change that as well", err=True)
+    if len(named) > LISTED:
+        say(f"note: {len(named) - LISTED} more lines name them", err=True)
 
 
 def _lines(outcome: Outcome) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
