@@ -70,14 +70,25 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
             rendered = changes(root, loaded) if loaded and not wrong else ()
             new = working_side(root, history, touched, rendered)
             differing |= {*overlay(root, touched, rendered)}
+        old = commit_side(history, base, label, at_hand=new)
+        _refuse_unknown(old, new, wanted.clusters)
         yield Sides(
-            old=commit_side(history, base, label, at_hand=new),
+            old=old,
             new=new,
             differing=frozenset(differing),
             clusters=wanted.clusters,
             approved=in_commits(history, base, head, () if wanted.head else {*overlay(root, touched, rendered)}),
             wrong=wrong,
         )
+
+
+def _refuse_unknown(old: Side, new: Side, clusters: Sequence[str]) -> None:
+    """Raise UsageError for a name that is no cluster's on either side: of it nothing could ever differ."""
+    for name in clusters:
+        if not any(side.below(f"{top}/{name}") for side in (old, new) for top in ("clusters", "overlays")):
+            paths = (path for side in (old, new) for path in side.below("clusters"))
+            there = ", ".join(sorted({path.split("/")[1] for path in paths if path.count("/") > 1})) or "none"
+            raise UsageError(f"`{name}`: neither side has a cluster of this name; there are {there}")
 
 
 def _base(history: History, name: str | None) -> tuple[str, str]:

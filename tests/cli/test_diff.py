@@ -111,6 +111,14 @@ def test_a_branch_is_compared_with_where_it_left_the_main_one(repository: Reposi
     assert kinds(repository.diff("less", "main", expect=3)) == kinds(both)
 
 
+def test_a_name_that_no_cluster_has_is_refused(repository: Repository) -> None:
+    said = repository.gen("diff", "--cluster", "nope", expect=2)
+    assert "`nope`: neither side has a cluster of this name; there are a30-bench" in said
+    assert "`nope`" in repository.gen("diff", "HEAD", "HEAD", "--cluster", "a30-bench", "--cluster", "nope", expect=2)
+    (repository.root / FILE).unlink()
+    assert "by hand" in repository.gen("diff", "--cluster", "a30-bench"), "one side is enough"
+
+
 def test_a_cluster_that_is_gone_is_one_row(repository: Repository) -> None:
     (repository.root / FILE).unlink()
     found = repository.diff()
