@@ -17,7 +17,7 @@ from generator.layout.tree import lay_out, merge
 from generator.model.plural import plural
 from generator.process import run
 from generator.repository.cluster_files import load
-from generator.repository.places import find_root
+from generator.repository.places import find_root, without_file
 from generator.repository.unused_custom import unused
 
 GOOD, MISSING, WRONG = "ok", "--", "!!"
@@ -104,6 +104,7 @@ def repository(directory: Path) -> Iterator[Line]:
     if not (root / ".git").exists():
         yield MISSING, f"{root} is not a Git repository: edits by hand cannot be told"
     yield written_by(root)
+    yield from ((MISSING, text) for text in without_file(root))
     for one in loaded:
         if one.wrong:
             yield WRONG, f"{one.document.file} has errors; see `gen check --cluster {one.name}`"

@@ -273,6 +273,44 @@ def test_a_cluster_that_is_gone_is_removed(repository: Path) -> None:
     assert left == set()
 
 
+@pytest.fixture
+def two(repository: Path) -> Path:
+    """The same beside the large reference cluster, rendered and committed."""
+    shutil.copytree(ROOT / "clusters/ml50", repository / "clusters/ml50", ignore=lambda *_: {"argocd", "bootstrap"})
+    run(["render", "-C", str(repository)])
+    commit(repository, "two clusters")
+    return repository
+
+
+def test_what_gen_wrote_beside_a_cluster_file_goes_with_it(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (two / "clusters/ml50/cluster.yaml").unlink()
+    assert run(["check", "-C", str(two)]) == 0
+    assert "clusters/ml50 has no cluster.yaml, but what gen wrote for it: " in capsys.readouterr().err
+    assert run(["doctor", "-C", str(two)]) == 0
+    assert "clusters/ml50 has no cluster.yaml" in capsys.readouterr().out
+    assert run(["render", "-C", str(two)]) == 0
+    left = {path for path in tree(two) if "/ml50/" in path and "/custom/" not in path}
+    assert left == set()
+    capsys.readouterr()
+    commit(two, "one cluster")
+    assert run(["diff", "HEAD~1", "HEAD", "-C", str(two)]) == 0
+    assert "ml50: 1 removed" in capsys.readouterr().out
+
+
+def test_a_cluster_whose_file_has_another_name_is_not_removed(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (two / "clusters/ml50/cluster.yaml").rename(two / "clusters/ml50/cluster.yml")
+    before, said = tree(two), "clusters/ml50 has no cluster.yaml, but cluster.yml: `git mv clusters/ml50/cluster.yml "
+    capsys.readouterr()
+    asked = ((0, "check"), (2, "render"), (2, "render", "--cluster", "a30-bench"), (2, "check", "--cluster", "ml50"))
+    for expect, *words in (*asked, (2, "render", "--check")):
+        assert run([*words, "-C", str(two)]) == expect
+        assert said in capsys.readouterr().err
+    assert tree(two) == before
+    shutil.rmtree(two / "clusters/a30-bench")
+    assert run(["check", "-C", str(two)]) == 2
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["ml50", "a30"])
 def test_init_begins_a_repository_that_renders(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["init", name, "-C", str(tmp_path)]) == 0
