@@ -106,7 +106,7 @@ def _place(where: str, mine: list[Row]) -> Html:
     loud = any(row.effect.loudness > Effect.UNKNOWN.loudness for row in mine)
     words = [(" ", badge(one), f" {number}") for one, number in counts(mine).items()]
     lines = tag("ul", [_row(row) for row in mine], class_="rows")
-    return tag("details", tag("summary", where, words), lines, open="open" if loud else None)
+    return tag("details", tag("summary", where or "The whole cluster", words), lines, open="open" if loud else None)
 
 
 def _row(row: Row) -> Html:

@@ -182,7 +182,8 @@ def _folded(heading: str, text: str) -> str:
 def _blocks(one: ClusterReport, its: list[Row]) -> Iterator[_Block]:
     for where, mine in by_place(its).items():
         cluster = html.escape(one_line(one.found.cluster))
-        heading = f"<code>{cluster}</code> <code>{html.escape(where)}</code>: {in_words(mine)}"
+        place = html.escape(where or "the whole cluster")
+        heading = f"<code>{cluster}</code> <code>{place}</code>: {in_words(mine)}"
         for row in mine:
             yield _Block(row.effect.loudness, heading, _row(row))
 

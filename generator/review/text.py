@@ -134,7 +134,8 @@ def _meant(its: list[Row], paint: Paint) -> Iterator[str]:
 
 def _places(its: list[Row], detail: _Detail, paint: Paint) -> Iterator[str]:
     for where, mine in by_place(its).items():
-        yield f"  {where}"
+        if where:
+            yield f"  {where}"
         for row in mine[: detail.rows]:
             found = [each for meaning in row.first.meanings for each in row.fields(meaning)]
             short = _inline(row, found) if found and not detail.fields else ""
