@@ -14,12 +14,16 @@ from generator.repository.plan import Change
 CLUSTER = click.option(
     "--cluster", "clusters", metavar="NAME", multiple=True, help="Only this cluster; may be repeated. Default: all."
 )
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+def here() -> str:
+    """Return the folder of a verb that names none: that of a -C before the verb, or the current one."""
+    return click.get_current_context().find_root().params.get("directory") or "."
+
+
 ROOT = click.option(
-    "-C",
-    "--directory",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=Path(),
-    help="The repository, or a folder in it. Default: here.",
+    "-C", "--directory", type=FOLDER, default=here, help="The repository, or a folder in it. Default: here."
 )
 
 

@@ -621,6 +621,44 @@ def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str
     assert f"Usage: gen {verb}" in capsys.readouterr().out
 
 
+def test_help_tells_how_one_begins_and_is_a_verb_as_well(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    whole = capsys.readouterr().out
+    assert "Begin: `git init`, `gen init NAME`" in " ".join(whole.split())
+    assert run(["help"]) == 0
+    assert capsys.readouterr().out == whole
+    for words in (["check"], ["node", "add"]):
+        assert run([*words, "--help"]) == 0
+        whole = capsys.readouterr().out
+        assert run(["help", *words]) == 0
+        assert capsys.readouterr().out == whole
+    assert run(["help", "chek"]) == 2
+    assert "did you mean `check`?" in capsys.readouterr().err
+
+
+def test_a_folder_can_stand_before_the_verb(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = tree(repository)
+    assert run(["-C", str(repository), "check"]) == 0
+    assert run(["-C", str(repository), "init", "other"]) == 0
+    assert {*tree(repository)} - {*before} >= {"clusters/other/cluster.yaml"}
+    capsys.readouterr()
+    assert run(["-C", "/nowhere", "check", "-C", str(repository)]) == 0, "the nearer one counts"
+    assert "in 2 files" in capsys.readouterr().out
+    assert run(["-C", f"{repository}/nowhere", "node", "remove", "cp-1"]) == 2
+    assert "nowhere' does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["check", "render", "vendor", "report", "images", "diff"])
+def test_a_cluster_as_a_bare_word_is_answered_with_what_to_type(
+    verb: str, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([verb, "-C", str(repository), "a30-bench"]) == 2
+    said = f"a cluster is named with --cluster: gen {verb} -C {repository} --cluster a30-bench"
+    assert capsys.readouterr().err.splitlines()[-1] == said
+    assert run([verb, "-C", str(repository), "--cluster", "a30-bench", "nope"]) == 2
+    assert "with --cluster" not in capsys.readouterr().err
+
+
 def test_rendering_starts_no_program_and_opens_no_connection(repository: Path) -> None:
     code = (
         "import sys, os; forbidden = {'subprocess.Popen', 'os.exec', 'os.posix_spawn', 'os.system', 'socket.connect'}\n"
