@@ -28,6 +28,7 @@ VERBS = {
     "diff": "Tell what a change does to the running clusters.",
     "doctor": "Tell what gen needs on this machine and in this repository, and what is missing.",
     "explain": "Explain a finding's code, or where a value of a cluster comes from.",
+    "help": "Tell more of a command; without one, of all.",
     "images": "List every image of the clusters, with digests; check that all come from the mirror.",
     "init": "Begin a repository, or add a cluster to it.",
     "node": "Add, remove, replace or change nodes in a cluster file, line by line.",
@@ -113,7 +114,7 @@ class Verbs(click.Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="gen")
 @click.option("-C", "--directory", metavar="DIRECTORY", help="Where the command works, as its own -C. Default: here.")
-def cli(directory: str | None) -> None:  # noqa: ARG001 - the verbs ask for it
+def cli(directory: str | None) -> None:
     """Turn one file that describes an on-premises ML cluster into a repository that Argo CD syncs.
 
     Begin: `git init`, `gen init NAME`, edit the file that it names, then `gen check`, `gen render`, `gen commit`.
@@ -121,6 +122,7 @@ def cli(directory: str | None) -> None:  # noqa: ARG001 - the verbs ask for it
 
     Exit codes: 0 done, 1 findings or differences, 2 wrong usage, 3 needs approval, 70 a bug in gen.
     """
+    del directory  # the verbs ask the context for it
 
 
 def main() -> None:
@@ -148,8 +150,6 @@ def _stopped(_number: int, _frame: object) -> None:
 
 def run(arguments: list[str]) -> int:
     """Run `gen` with these arguments and return its exit code; what the user caused is one message."""
-    if arguments[:1] == ["help"]:
-        arguments = [*arguments[1:], "--help"]
     try:
         code = cli.main(arguments, prog_name="gen", standalone_mode=False, color=colour())
     except click.ClickException as error:

@@ -19,6 +19,8 @@ from generator.repository.places import find_root, names
 from generator.spec.named import steps
 
 _CODE = re.compile(r'(?:rule|warning)\(\s*"(GEN-[A-Z0-9]+-\d{3})"|\bcode="(GEN-[A-Z0-9]+-\d{3})"')
+_VALUED = {"-C", "--directory", "--cluster", "--output", "--since", "--discard", "--allow", "--schemas"}
+_VALUED |= {"--like", "--rack", "--address"}
 _PACKAGE = Path(__file__).parents[1]
 
 

@@ -28,7 +28,9 @@ ROOT = click.option(
 
 
 SINCE = click.option(
-    "--since", metavar="BASE", help="Only the clusters that what was committed since this commit reaches."
+    "--since",
+    metavar="BASE",
+    help="Only clusters that commits after the one at which this branch left BASE can have changed. Default: all.",
 )
 
 

@@ -29,7 +29,7 @@ LOUD = 6
 
 ALL = 10**6
 Found: TypeAlias = tuple[JudgedChange, FieldChange]
-UNWRITTEN = "nobody has written down what this does: read it as if it mattered"
+UNWRITTEN = "nobody has written down what this does: read it as if it mattered; `gen explain unknown` says how"
 UNFELT = "nothing that runs feels it"
 
 

@@ -428,7 +428,7 @@ def test_explain_takes_a_cluster_alone(capsys: pytest.CaptureFixture[str]) -> No
 )
 def test_explain_tells_what_a_word_may_have_meant(word: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", word, "-C", str(ROOT)]) == 2
-    assert capsys.readouterr().err == f"gen: `{word}` is neither a code nor a cluster; {hint}\n"
+    assert capsys.readouterr().err == f"gen: `{word}` is neither a code, an effect nor a cluster; {hint}\n"
 
 
 def test_render_check_names_the_stale_files(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
