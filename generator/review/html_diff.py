@@ -35,10 +35,16 @@ def diff_page(found: Report) -> str:
         tag("p", tag("code", found.old), " to ", tag("code", found.new), class_="note"),
         _counted(every) if told else tag("p", "Nothing differs in what is applied."),
         section("To approve", _approvals(found), note="Nothing else stops the merge."),
+        section("Approved", tag("ul", [_approved(one) for one in found.approved])) if found.approved else EMPTY,
         _without_effect("Approved before it changed again", found.outdated),
         _without_effect("Approvals that match nothing", found.unused),
         [_cluster(one, its) for one, its in told],
     )
+
+
+def _approved(one: Approval) -> Html:
+    reason = f": {one_line(one.reason)}" if one.reason else ""
+    return tag("li", tag("code", one.text), f" ({one_line(one.where)}){reason}")
 
 
 def _without_effect(title: str, approvals: Sequence[Approval]) -> Part:

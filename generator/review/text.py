@@ -177,6 +177,9 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
         loud = one.effect.loudness > Effect.UNKNOWN.loudness
         names = f": {listed([row.title for row in told if row.felt == one])}" if loud else ""
         yield f"{paint(one.effect, f'{number} {one.word}')}{names}"
+    for approved in found.approved:
+        reason = f": {one_line(approved.reason)}" if approved.reason else ""
+        yield f"approved: {approved.text} ({one_line(approved.where)}){reason}"
     for outdated in found.outdated:
         yield f"approved before it changed again: {outdated.text} ({outdated.where})"
     for unused in found.unused:

@@ -174,7 +174,7 @@ def test_what_is_refused_needs_an_approval_of_just_that(repository: Repository) 
     assert f"needs approval: {needed}" in said
     assert "spec.serviceName: one -> two" in said
     assert repository.diff(base, expect=3)["unapproved"] == [needed]
-    repository.gen("diff", base, "--allow", needed)
+    assert f"\napproved: {needed} (--allow)\n" in repository.gen("diff", base, "--allow", needed)
     other = "GEN-CHG-010:a30-bench/StatefulSet/shop/other"
     assert f"approved and not there: {other}" in repository.gen("diff", base, "--allow", other, expect=3)
     repository.commit(f"Another service\n\nGen-Allow: {needed} nobody uses it yet")
@@ -220,6 +220,24 @@ def test_what_changes_again_is_to_be_approved_again(repository: Repository) -> N
         assert f"approved before it changed again: {needed} (commit " in said
         assert f"needs approval: {needed}" in said
         repository.commit()
+
+
+def test_every_form_tells_who_approved_what_and_why(repository: Repository) -> None:
+    base, _, needed = another_service(repository)
+    approving = repository.commit(f"Approve\n\nGen-Allow: {needed} nobody uses it yet")
+    by = f"commit {approving[:9]} by Ann"
+    assert f"\napproved: {needed} ({by}): nobody uses it yet\n" in repository.gen("diff", base, "HEAD")
+    found = repository.diff(base, "HEAD")
+    assert found["unapproved"] == []
+    approval = {"approval": needed, "commit": approving, "author": "Ann", "reason": "nobody uses it yet"}
+    assert found["approved"] == [approval]
+    comment = repository.gen("diff", base, "HEAD", "--output", "markdown")
+    assert "**1 change is approved.** None needs another approval." in comment
+    assert f"\nApproved:\n\n- `{needed}` by `{by}`: `nobody uses it yet`\n" in comment
+    page = repository.gen("diff", base, "HEAD", "--output", "html")
+    assert f"<h2>Approved</h2><ul><li><code>{needed}</code> ({by}): nobody uses it yet</li></ul>" in page
+    found = repository.diff(base, "HEAD~1", "--allow", needed)
+    assert found["approved"] == [{**approval, "commit": None, "author": None, "reason": None}]
 
 
 def test_a_wrong_file_is_told_before_anything_is_compared(repository: Repository) -> None:
