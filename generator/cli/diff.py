@@ -58,6 +58,8 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
             say("nothing was compared: mend the cluster file first", err=True)
             return 1
         found = report(sides, allow)
+    if sides.note:
+        say(f"note: {sides.note}", err=True)
     _show(found, output)
     return APPROVAL if found.unapproved else int(any(one.found.findings for one in found.clusters))
 

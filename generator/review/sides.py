@@ -19,6 +19,12 @@ from generator.review.approvals import Approval, in_commits
 Load = Callable[[Sequence[str]], list[Loaded]]
 
 
+UNKNOWN_MAIN = (
+    "compared with HEAD, and commits are not told: Git knows no main branch here; `git remote set-head origin --auto` "
+    "asks the remote for its own, `gen diff BRANCH` names one"
+)
+
+
 class Wanted(Struct, frozen=True, kw_only=True):
     """What the user wants compared; None for the place where the branch left the main branch, and for the working
     tree.
@@ -33,7 +39,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 class Sides(Struct, frozen=True, kw_only=True):
     """Both states, the files that may differ, what the commits between them approve, and cluster files that are wrong:
-    with them nothing can be compared.
+    with them nothing can be compared. `note` says what was compared with where nobody said it and Git does not know.
     """
 
     old: Side
@@ -42,6 +48,7 @@ class Sides(Struct, frozen=True, kw_only=True):
     clusters: tuple[str, ...] = ()
     approved: tuple[Approval, ...] = ()
     wrong: tuple[Loaded, ...] = ()
+    note: str = ""
 
 
 @contextmanager
@@ -55,9 +62,10 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
         if history.head is None:
             raise UsageError(f"{root}: nothing was committed yet, so there is nothing to compare with; commit first")
         head = history.head if wanted.head is None else history.commit(wanted.head)
-        base, label = _base(history, wanted.base)
+        base, label, note = _base(history, wanted.base)
         if wanted.left:
             base = history.merge_base(base, head) or base
+            label = f"{wanted.base} ({base[:9]})"
         differing = history.differing(base, head, PLACES)
         wrong: tuple[Loaded, ...] = ()
         if wanted.head is not None:
@@ -79,6 +87,7 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
             clusters=wanted.clusters,
             approved=in_commits(history, base, head, () if wanted.head else {*overlay(root, touched, rendered)}),
             wrong=wrong,
+            note=note,
         )
 
 
@@ -91,20 +100,21 @@ def _refuse_unknown(old: Side, new: Side, clusters: Sequence[str]) -> None:
             raise UsageError(f"`{name}`: neither side has a cluster of this name; there are {there}")
 
 
-def _base(history: History, name: str | None) -> tuple[str, str]:
+def _base(history: History, name: str | None) -> tuple[str, str, str]:
+    """Return what is compared with: the commit, how it is called, and what there is to say of it."""
     if name is not None:
         commit = history.commit(name)
-        return commit, f"{name} ({commit[:9]})"
+        return commit, f"{name} ({commit[:9]})", ""
     main = history.main_branch()
     if main is None or history.head is None:
         commit = history.commit("HEAD")
-        return commit, f"HEAD ({commit[:9]})"
+        return commit, f"HEAD ({commit[:9]})", UNKNOWN_MAIN
     common = history.merge_base(main, history.head)
     if common is None:
         raise UsageError(
             f"{main}: this clone does not hold where the branch left it; `git fetch --unshallow` brings it"
         )
-    return common, f"{main} ({common[:9]})"
+    return common, f"{main} ({common[:9]})", ""
 
 
 def _unrendered(root: Path, differing: Collection[str], wanted: Sequence[str]) -> list[str]:

@@ -111,6 +111,35 @@ def test_a_branch_is_compared_with_where_it_left_the_main_one(repository: Reposi
     assert kinds(repository.diff("less", "main", expect=3)) == kinds(both)
 
 
+def test_where_no_branch_is_the_main_one_it_says_what_helps(repository: Repository) -> None:
+    said = "git remote set-head origin --auto"
+    assert said not in repository.gen("diff")
+    repository.git("branch", "-m", "trunk")
+    told = repository.gen("diff")
+    assert "\nnote: compared with HEAD" in f"\n{told}"
+    assert said in told
+    assert "HEAD (" in told
+    assert said not in repository.gen("diff", "HEAD")
+    origin = repository.root.parent / "origin.git"
+    repository.git("clone", "-q", "--bare", ".", str(origin))
+    repository.git("remote", "add", "origin", str(origin))
+    repository.git("fetch", "-q", "origin")
+    repository.git("remote", "set-head", "origin", "--auto")
+    told = repository.gen("diff")
+    assert said not in told
+    assert "origin/HEAD (" in told, "what it says helps"
+
+
+def test_since_names_the_commit_that_is_compared_with(repository: Repository) -> None:
+    left = repository.git("rev-parse", "HEAD")
+    repository.git("checkout", "-qb", "less")
+    repository.commit("here")
+    repository.git("checkout", "-q", "main")
+    repository.commit("there")
+    repository.git("checkout", "-q", "less")
+    assert repository.diff("--since", "main")["base"] == f"main ({left[:9]})"
+
+
 def test_a_name_that_no_cluster_has_is_refused(repository: Repository) -> None:
     said = repository.gen("diff", "--cluster", "nope", expect=2)
     assert "`nope`: neither side has a cluster of this name; there are a30-bench" in said
