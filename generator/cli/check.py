@@ -48,8 +48,8 @@ def command(  # noqa: PLR0913 - the options of the verb
     that --cluster names, with that cluster's waivers; without --cluster as part of none. What could not be judged is
     always told.
 
-    Works offline, unless --kubeconfig names a cluster. Exit code 1 when there is an error; with --strict also when
-    there is a warning that no waiver accepts.
+    Works offline, unless --kubeconfig names a cluster. --rendered and --server need Kustomize (`gen doctor`). Exit code
+    1 when there is an error; with --strict also when there is a warning that no waiver accepts.
     """
     if since is not None:
         if more["paths"]:

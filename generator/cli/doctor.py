@@ -42,7 +42,7 @@ def machine() -> Iterator[Line]:
     """Look at the programs on this machine."""
     yield GOOD, f"gen {__version__}, Python {sys.version.split()[0]}"
     yield program("git", "--version", needed_for="telling hand edits and committing", needed=True)
-    yield found("kustomize", kustomize, needed_for="gen check --rendered, gen images")
+    yield kustomize()
     yield found("helm", helm, needed_for="gen vendor")
     yield found("kube-apiserver", lambda: api_server("kube-apiserver"), needed_for="gen check --server")
     yield found("etcd", lambda: api_server("etcd"), needed_for="gen check --server")
@@ -60,11 +60,11 @@ def found(name: str, look: Callable[[], str], *, needed_for: str) -> Line:
         return MISSING, f"{needed_for}: {error}"
 
 
-def kustomize() -> str:
-    """Return the command that builds overlays."""
-    from generator.build.kustomize import program  # noqa: PLC0415 - each of these three imports much
+def kustomize() -> Line:
+    """Look for the command that builds overlays."""
+    from generator.build.kustomize import NEEDED_BY, program  # noqa: PLC0415 - each of these three imports much
 
-    return " ".join(program())
+    return found("kustomize", lambda: " ".join(program()), needed_for=NEEDED_BY)
 
 
 def helm() -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from generator.build.kustomize import NEEDED_BY
 from generator.cli import VERBS, run
 from generator.repository import given_files
 from generator.repository.cluster_files import Loaded, load
@@ -525,9 +526,36 @@ def test_doctor_says_what_is_missing(
     out = capsys.readouterr().out
     assert "!!  git is not on PATH" in out
     assert "--  gen vendor: Helm v" in out
-    assert "--  gen check --rendered, gen images: Kustomize was not found" in out
+    assert f"--  {NEEDED_BY}: Kustomize was not found; install `kustomize` or `kubectl`" in out
     assert "--  gen check --server: etcd is neither in" in out
     assert "there is no folder `clusters`" in out
+
+
+def test_what_needs_kustomize_says_so_and_all_else_does_without(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    run(["render", "-C", str(repository)])
+    commit(repository, "all")
+    edit(repository, "gpus: 2", "gpus: 1")
+    programs = tmp_path_factory.mktemp("programs")
+    (programs / "git").symlink_to(shutil.which("git") or "")
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(programs))
+    monkeypatch.delenv("GEN_KUSTOMIZE", raising=False)
+    plain = ("check", "explain a30-bench", "init other --dry-run", "node remove a30-2 --dry-run", "render", "schema")
+    building = ("check --rendered", "check --server", "commit", "diff", "images", "report")
+    needing = []
+    for verb in (*plain, *building):
+        capsys.readouterr()
+        run(["-C", str(repository), *verb.split()])
+        if "Kustomize was not found" in capsys.readouterr().err:
+            needing.append(verb)
+            run([verb.split()[0], "--help"])
+            assert "Kustomize (`gen doctor`)" in " ".join(capsys.readouterr().out.split())
+    assert needing == [*building]
+    words = {word for verb in building for word in verb.split()}
+    assert {*re.findall(r"[a-z-]+", NEEDED_BY)} - {"gen", "and"} == words
 
 
 def test_doctor_shows_a_program_that_fails(
