@@ -94,28 +94,39 @@ def test_render_writes_what_render_check_accepts(repository: Path, capsys: pytes
     assert run(["render", "--check", "-C", str(repository)]) == 1
     assert not (repository / "overlays").exists()
     assert run(["render", "-C", str(repository)]) == 0
-    assert "next: git add --all, git diff --staged, then commit\n" in capsys.readouterr().out
+    assert "next: git add --all, then git commit\n" in capsys.readouterr().out
     before = tree(repository)
     assert run(["render", "--check", "-C", str(repository)]) == 0
     assert "nothing to change" in capsys.readouterr().out
     assert tree(repository) == before
 
 
-def test_render_tells_to_add_files_only_where_some_are_new(
-    repository: Path, capsys: pytest.CaptureFixture[str]
+def test_render_tells_what_comes_next_in_git(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(["render", "-C", str(repository)])
-    edit(repository, "queueing: StrictFIFO", "queueing: BestEffortFIFO")
-    capsys.readouterr()
-    assert run(["render", "-C", str(repository)]) == 0
-    assert "next: git diff, then commit\n" in capsys.readouterr().out
+    assert "next: git add --all, then git commit\n" in capsys.readouterr().out
+    commit(repository, "first")
+    tree = tmp_path_factory.mktemp("tree") / "tree"
+    said = "next: gen diff, then gen commit\n"
+    for folder, *words in ((repository,), (repository, "pack-refs", "--all"), (tree, "worktree", "add", "-q", tree)):
+        if words:
+            subprocess.run(["git", "-C", repository, *words], check=True)
+        edit(folder, "queueing: StrictFIFO", "queueing: BestEffortFIFO")
+        assert run(["render", "-C", str(folder)]) == 0
+        assert said in capsys.readouterr().out
+        subprocess.run(["git", "-C", folder, "checkout", "-q", "."], check=True)
+    subprocess.run(["git", "-C", tree, "checkout", "-q", "--detach"], check=True)
+    edit(tree, "queueing: StrictFIFO", "queueing: BestEffortFIFO")
+    run(["render", "-C", str(tree)])
+    assert said in capsys.readouterr().out
 
 
 def test_render_outside_git_says_that_argo_cd_reads_git(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.rmtree(repository / ".git")
     assert run(["render", "-C", str(repository)]) == 0
     out = capsys.readouterr().out
-    assert "next: git init, git add --all, then commit" in out
+    assert "next: git init, git add --all, then git commit: Argo CD reads Git\n" in out
     assert "git diff" not in out
 
 

@@ -329,7 +329,6 @@ def plain(text: str) -> list[str]:
     """
     text = text.replace(", unchanged since the last render", " in 0.00 s")
     text = re.sub(r"\b\d+\.\d+ s\b", "T s", text)
-    text = re.sub(r"\b\d+ (components|unchanged)\b", r"N \1", text)
     return [line.rstrip() for line in text.rstrip().splitlines()]
 
 
