@@ -114,7 +114,7 @@ def _body(found: Report) -> Iterator[str]:
 def _cluster(one: ClusterReport) -> Iterator[str]:
     yield f"{one.found.cluster}: {objects(one)}"
     for meaning, its in meant(rows(one)).values():
-        yield f"- {meaning.effect.value}: {listed([f'{row.title} {row.done}' for row in its], ROWS)}"
+        yield f"- {meaning.effect.word}: {listed([f'{row.title} {row.done}' for row in its], ROWS)}"
         yield f"  {why(meaning)}"
     if one.found.unseen:
         yield f"- not seen: {', '.join(one.found.unseen)}: not vendored"

@@ -15,7 +15,7 @@ from generator.model.finding import Finding, Position, Severity, put
 from generator.model.finding import Path as Steps
 from generator.model.rule import Explained
 from generator.repository.parallel import spread
-from generator.repository.places import names
+from generator.repository.places import misnamed, names
 from generator.spec.decode import decode, decode_rest
 from generator.spec.document import Document, from_the_top
 from generator.spec.reader import SIZE, read
@@ -73,7 +73,11 @@ def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:
     for name in wanted:
         if name not in known:
             listed = ", ".join(known) or "none"
-            raise UsageError(f"{cluster_file(name)}: there is no such file; clusters here: {listed}")
+            raise UsageError(
+                misnamed(root).get(name) or f"{cluster_file(name)}: there is no such file; clusters here: {listed}"
+            )
+    if not known and (wrong := misnamed(root)):
+        raise UsageError("; ".join(wrong.values()))
     if not known:
         raise UsageError(f"{root / 'clusters'}: no cluster.yaml below it; `gen init NAME` makes the first one")
     loaded = spread(_load, [(root, name) for name in known if not wanted or name in wanted])

@@ -71,10 +71,14 @@ def _reached(root: Path, paths: Iterable[str], also: Iterable[str]) -> tuple[str
 
 def _users(root: Path, path: str, standing: Iterable[str]) -> set[str]:
     """Return the clusters that are built from the folder of a shared file."""
-    top, *parts = path.split("/")
-    if top == "schemas":
+    if path.startswith("schemas/"):
         return {*standing}
-    folder = "/".join((top, *parts[: 2 if top == "base" else 1]))
-    component = parts[0] if top == "base" else top
+    folder, component = shared_folder(path)
     files = {name: root / f"overlays/{name}/{component}/kustomization.yaml" for name in standing}
     return {name for name, file in files.items() if file.is_file() and f"{folder}\n" in file.read_text()}
+
+
+def shared_folder(path: str) -> tuple[str, str]:
+    """Return the folder of base or workflows that a file is in, and the component that is built from it."""
+    top, *parts = path.split("/")
+    return "/".join((top, *parts[: 2 if top == "base" else 1])), parts[0] if top == "base" else top

@@ -57,6 +57,7 @@ class Report(Struct, frozen=True, kw_only=True):
             "head": self.new,
             "clusters": [_cluster_data(one) for one in self.clusters],
             "unapproved": list(self.unapproved),
+            "approved": [_approval_data(one) for one in self.approved],
             "outdatedApprovals": [one.text for one in self.outdated],
             "unusedApprovals": [one.text for one in self.unused],
         }
@@ -139,6 +140,15 @@ def shown(judged: JudgedChange) -> str:
     """Return how people name the object."""
     change = judged.change
     return full_name(change.kind.rpartition("/")[2], change.namespace, change.name)
+
+
+def _approval_data(one: Approval) -> dict[str, str | None]:
+    return {
+        "approval": one.text,
+        "commit": one.commit or None,
+        "author": one.author or None,
+        "reason": one.reason or None,
+    }
 
 
 def _cluster_data(one: ClusterReport) -> dict[str, Any]:

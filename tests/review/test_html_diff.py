@@ -54,7 +54,7 @@ def report(text: str, **more: Any) -> str:
     gone = made("v1/PersistentVolumeClaim", f"p{text}", "shop")
     one = cluster([*old, gone], new, name=f"lab{text}", application=f"app{text}", unseen=(text,), findings=(unbuilt(),))
     unused = Approval(text=f"GEN-CHG-030:{text}", reason=text, commit="0123456789", author=text)
-    return diff_page(whole(one, unapproved=(f"GEN-CHG-030:lab/{text}",), unused=(unused,), **more))
+    return diff_page(whole(one, unapproved=(f"GEN-CHG-030:lab/{text}",), unused=(unused,), approved=(unused,), **more))
 
 
 def test_nothing_in_a_change_becomes_markup() -> None:
