@@ -15,10 +15,12 @@ from generator.review.kinds.limits import LIMITS
 from generator.review.kinds.network import NETWORK
 from generator.review.kinds.policies import POLICIES
 from generator.review.kinds.storage import STORAGE
+from generator.review.kinds.syncing import SYNCING
 from generator.review.kinds.workloads import WORKLOADS
 
 RULES = (
     *GENERAL,
+    *SYNCING,
     *WORKLOADS,
     *JOBS,
     *STORAGE,
