@@ -113,10 +113,13 @@ Manifests: TypeAlias = Mapping[str, Sequence[dict[str, Any]]]
 
 
 class Beside(Struct, frozen=True):
-    """All that is built of both sides, as far as it was built: Applications in which nothing differs are not."""
+    """All that is built of both sides, as far as it was built: Applications in which nothing differs are not. `built`
+    names those whose objects `old` has, so that each that goes is told by itself.
+    """
 
     old: Manifests = {}
     new: Manifests = {}
+    built: frozenset[str] = frozenset()
 
 
 NOTHING = Beside()

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from generator.components.argo_cd.access import NAMESPACE, ingress, secrets
 from generator.components.argo_cd.application_changes import APPLICATION_CHANGES
 from generator.components.argo_cd.changes import CHANGES, JUMPS
+from generator.components.argo_cd.deletion_changes import DELETION_CHANGES
 from generator.components.argo_cd.settings import application_health, health_checks, parameters, rights, settings
 from generator.components.argo_cd.workloads import workloads
 from generator.components.common import CLUSTER_ROLES, CRD
@@ -111,7 +112,7 @@ DEFINITION = Definition(
     tier=Tier.GITOPS,
     versions=VERSIONS,
     jumps=JUMPS,
-    changes=(*CHANGES, *APPLICATION_CHANGES),
+    changes=(*CHANGES, *APPLICATION_CHANGES, *DELETION_CHANGES),
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     hosts=hosts,

@@ -11,6 +11,7 @@ from generator.review.kinds.definitions import DEFINITIONS
 from generator.review.kinds.general import GENERAL
 from generator.review.kinds.ingresses import INGRESSES
 from generator.review.kinds.jobs import JOBS
+from generator.review.kinds.leaving import LEAVING
 from generator.review.kinds.limits import LIMITS
 from generator.review.kinds.network import NETWORK
 from generator.review.kinds.policies import POLICIES
@@ -21,6 +22,7 @@ from generator.review.kinds.workloads import WORKLOADS
 RULES = (
     *GENERAL,
     *SYNCING,
+    *LEAVING,
     *WORKLOADS,
     *JOBS,
     *STORAGE,

@@ -6,12 +6,11 @@ Read in Argo CD v3.5: `gitops-engine/pkg/sync` (`sync_context.go`, `hook/`, `rec
 from typing import Any
 
 from generator.model.change import ABSENT, ANY, ChangeRule, Effect, FieldChange, ObjectChange
-from generator.model.compared import OPTIONS, options
+from generator.model.compared import KEEP, OPTIONS, options, outlives
 from generator.model.fields import dig, mapping, sequence
 
 HOOK, POLICY = "argocd.argoproj.io/hook", "argocd.argoproj.io/hook-delete-policy"
 HELM_HOOK, HELM_POLICY = "helm.sh/hook", "helm.sh/hook-delete-policy"
-KEEP = "helm.sh/resource-policy"
 HOOKS = "https://argo-cd.readthedocs.io/en/stable/user-guide/sync-waves/"
 SYNC_OPTIONS = "https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options"
 COLLECTED = "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents"
@@ -60,7 +59,7 @@ def begins_to_replace(change: ObjectChange, field: FieldChange) -> bool:
 
 
 def _strength(manifest: Any, option: str) -> int:
-    if option == "Delete" and _notes(manifest).get(KEEP) == "keep":
+    if option == "Delete" and outlives(manifest):
         return 2
     return max((_STRENGTH.get(one.removeprefix(f"{option}="), 0) for one in options(manifest)), default=0)
 
