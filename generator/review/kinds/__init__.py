@@ -6,6 +6,7 @@ it, field by field, in `tests/real/test_immutable_fields.py`.
 
 from generator.review.kinds.access import ACCESS
 from generator.review.kinds.admission import ADMISSION
+from generator.review.kinds.bare_pods import BARE_PODS
 from generator.review.kinds.configuration import CONFIGURATION
 from generator.review.kinds.definitions import DEFINITIONS
 from generator.review.kinds.general import GENERAL
@@ -24,6 +25,7 @@ RULES = (
     *SYNCING,
     *LEAVING,
     *WORKLOADS,
+    *BARE_PODS,
     *JOBS,
     *STORAGE,
     *NETWORK,
