@@ -26,13 +26,15 @@ def only_allows_more(change: ObjectChange, _field: FieldChange) -> bool:
     old, new = mapping(dig(change.old, "spec")), mapping(dig(change.new, "spec"))
     if not same(old.get("podSelector") or {}, new.get("podSelector") or {}):
         return False
+    # What is no longer this policy's to shut another one may shut still: then what this one allowed is cut.
+    shut = _directions(change.new)
     kept = all(
-        any(allows_all_of(other, rule, peers) for other in sequence(new.get(way)))
+        way.capitalize() in shut and any(allows_all_of(other, rule, peers) for other in sequence(new.get(way)))
         for way, peers in (("ingress", "from"), ("egress", "to"))
-        if way.capitalize() in _directions(change.new)
+        if way.capitalize() in _directions(change.old)
         for rule in sequence(old.get(way))
     )
-    return kept and _directions(change.new) <= _directions(change.old)
+    return kept and shut <= _directions(change.old)
 
 
 def is_alone(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
@@ -92,7 +94,7 @@ POLICIES = (
         kinds=POLICY,
         paths=("spec",),
         effect=Effect.OUTAGE,
-        reason="what it no longer allows is cut within seconds",
+        reason="what it no longer allows is cut within seconds, where this or another policy shuts its pods",
         instead="add what is to be allowed first, take away the rest in a commit of its own",
         link=ISOLATION,
     ),
