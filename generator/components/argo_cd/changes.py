@@ -6,19 +6,12 @@ from generator.model.versions import next_minor, of, skips_a_minor
 DOCS = "https://argo-cd.readthedocs.io/en/stable"
 MAPS = ("/ConfigMap",)
 APPLICATION = ("argoproj.io/Application",)
-PROJECT = ("argoproj.io/AppProject",)
 
 
 def takes_rights(change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether somebody has a right no longer."""
     old, new = ({*value.splitlines()} if isinstance(value, str) else set[str]() for value in (field.old, field.new))
     return change.name == "argocd-rbac-cm" and not old <= new
-
-
-def narrows(_change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether something that was allowed is no longer in the list."""
-    old, new = (value if isinstance(value, list) else [] for value in (field.old, field.new))
-    return any(one not in new for one in old)
 
 
 CHANGES = (
@@ -66,28 +59,6 @@ CHANGES = (
         reason="everything is made again in the other cluster, and stays behind in the old one, where nobody manages "
         "it",
         instead="delete what was left behind",
-    ),
-    ChangeRule(
-        code="GEN-CHG-328",
-        kinds=PROJECT,
-        paths=("spec",),
-        effect=Effect.NONE,
-        reason="more is allowed than before, or the same",
-    ),
-    ChangeRule(
-        code="GEN-CHG-329",
-        kinds=PROJECT,
-        paths=(
-            "spec.sourceRepos",
-            "spec.destinations",
-            "spec.clusterResourceWhitelist",
-            "spec.namespaceResourceWhitelist",
-        ),
-        effect=Effect.UNKNOWN,
-        reason="an Application that still has what is no longer allowed moves no more; what runs goes on",
-        instead="take it out of the Applications in a commit before",
-        link=f"{DOCS}/user-guide/projects/",
-        when=narrows,
     ),
 )
 
