@@ -157,10 +157,13 @@ Manifests: TypeAlias = Mapping[str, Sequence[dict[str, Any]]]
 
 
 class Beside(Struct, frozen=True):
-    """All that is built of both sides, as far as it was built: Applications in which nothing differs are not."""
+    """All that is built of both sides, as far as it was built: Applications in which nothing differs are not. `built`
+    names those whose objects `old` has, so that each that goes is told by itself.
+    """
 
     old: Manifests = {}
     new: Manifests = {}
+    built: frozenset[str] = frozenset()
 
 
 NOTHING = Beside()
@@ -179,6 +182,8 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
     with 2 none at all. What is said of `removed` holds for what moved or was renamed too, unless a rule speaks of that
     itself.
     `armed`: nothing happens now; the effect comes with a later deletion, restart or drain.
+    `as_removal`: the object is deleted, if only to be made again: the effect is at least that of its removal from Git,
+    protected or not.
     `reason` says what happens and why, `instead` the gentle way, `link` where that is written; `words` are what stands
     in braces in the first two.
     """
@@ -193,6 +198,7 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
     instead: str = ""
     link: str = ""
     armed: bool = False
+    as_removal: bool = False
     when: Callable[[ObjectChange, FieldChange], object] | None = None
     beside: Callable[[ObjectChange, FieldChange, Beside], object] | None = None
     settles: int = 0

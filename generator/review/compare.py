@@ -119,7 +119,7 @@ def _cluster(old: Standing, new: Standing, folders: Collection[str], paths: Coll
         unseen=tuple(sorted({*before.unvendored, *after.unvendored})),
         notes=tuple(dict.fromkeys((*before.notes, *after.notes))),
         findings=(*before.findings, *after.findings),
-        beside=Beside(_by_kind(before), _by_kind(after)),
+        beside=Beside(_by_kind(before), _by_kind(after), frozenset(one.component for one in before.objects)),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from generator.components.minio.layout import NAMESPACE
+from generator.components.minio.policy_rights import loses_rights
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import Condition, every, named
 from generator.model.fields import dig, sequence
@@ -89,18 +90,9 @@ def expires_not_sooner(change: ObjectChange, field: FieldChange) -> bool:
     return str(field.path[1]).startswith("lifecycle-") and not expires_sooner(change, field)
 
 
-def _rights(value: object) -> set[tuple[str, str]]:
-    return {
-        (str(action), str(resource))
-        for one in sequence(dig(_json(value), "Statement"))
-        for action in sequence(dig(one, "Action"))
-        for resource in sequence(dig(one, "Resource"))
-    }
-
-
 def rights_lost(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a user that is there may do less."""
-    return field.new is not ABSENT and bool(_rights(field.old) - _rights(field.new))
+    return ABSENT not in (field.old, field.new) and loses_rights(_json(field.old), _json(field.new))
 
 
 def rights_kept(change: ObjectChange, field: FieldChange) -> bool:
