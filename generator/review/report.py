@@ -17,7 +17,7 @@ from generator.review.capacity import CapacityRow, capacity
 from generator.review.compare import ClusterChanges, compare
 from generator.review.definitions import definitions
 from generator.review.general import RULES as GENERAL
-from generator.review.judging import JudgedChange, judge
+from generator.review.judging import JudgedChange, Opening, judge
 from generator.review.kinds import RULES
 from generator.review.sides import Sides
 from generator.review.transitions import transition_rules
@@ -114,6 +114,9 @@ def _needed(one: ClusterReport) -> Iterator[str]:
         for meaning in judged.meanings:
             if meaning.effect.needs_approval and meaning.rule:
                 yield f"{meaning.rule.code}:{one.found.cluster}/{about(judged)}"
+        for opening in judged.opens:
+            if opening.rule.stops:
+                yield f"{opening.rule.code}:{one.found.cluster}/{about(judged)}"
 
 
 def about(judged: JudgedChange) -> str:
@@ -163,6 +166,20 @@ def _change_data(one: ClusterReport, judged: JudgedChange) -> dict[str, Any]:
             }
             for meaning in judged.meanings
         ],
+        "opens": [_opening_data(opening) for opening in judged.opens],
+    }
+
+
+def _opening_data(opening: Opening) -> dict[str, Any]:
+    rule = opening.rule
+    return {
+        "code": rule.code,
+        "opens": rule.opens,
+        "approval": rule.stops,
+        "gains": list(opening.gains),
+        "reason": rule.reason,
+        "instead": rule.instead,
+        "link": rule.link,
     }
 
 

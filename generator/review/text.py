@@ -7,6 +7,8 @@ from typing import NamedTuple, TypeAlias
 from generator.model.change import FILE, Effect, FieldChange
 from generator.model.plural import plural
 from generator.review.judging import JudgedChange, Meaning
+from generator.review.opens import HEADING, brief_lines, opened
+from generator.review.opens import lines as open_lines
 from generator.review.report import ClusterReport, Report, shown
 from generator.review.rows import Felt, Row, by_place, counts, felt, in_words, listed, rows
 from generator.review.values import both, one_line, way
@@ -70,6 +72,10 @@ def brief(found: list[ClusterReport]) -> Iterator[str]:
         yield f"  {row.felt.word:<{COLUMN}} {cluster}: {row.title} {row.done}"
     if len(felt) > LOUD:
         yield f"  ... and {len(felt) - LOUD} more"
+    opening = list(brief_lines(found))
+    yield from (f"  {line}" for line in opening[:LOUD])
+    if len(opening) > LOUD:
+        yield f"  ... and {len(opening) - LOUD} more that open something"
 
 
 def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
@@ -77,6 +83,7 @@ def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
     yield f"{one.found.cluster}: {objects(one)}"
     if differing := [row.text for row in one.capacity if row.old != row.new]:
         yield f"  capacity: {'; '.join(differing)}"
+    yield from _opens(one, paint)
     head = list(_meant(its, paint))
     yield from head
     if one.found.unseen:
@@ -88,6 +95,16 @@ def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
         if len(head) + len(places) <= ROOM or detail is LEVELS[-1]:
             yield from places
             return
+
+
+def _opens(one: ClusterReport, paint: Paint) -> Iterator[str]:
+    found = opened(one.judged)
+    if found:
+        yield f"  opens: {HEADING}"
+    for each in found:
+        first, *rest = open_lines(each)
+        yield f"    {paint(each.shade, f'{each.word:<{COLUMN}}')} {first}"
+        yield from (f"    {'':<{COLUMN}} {line}" for line in rest)
 
 
 def objects(one: ClusterReport) -> str:
@@ -175,6 +192,10 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
         loud = one.effect.loudness > Effect.UNKNOWN.loudness
         names = f": {listed([row.title for row in told if row.felt == one])}" if loud else ""
         yield f"{paint(one.effect, f'{number} {one.word}')}{names}"
+    for cluster in found.clusters:
+        for each in opened(cluster.judged):
+            names = listed([one_line(shown(judged)) for judged, _ in each.by])
+            yield f"{paint(each.shade, f'{len(each.by)} opens {each.word}')}: {names} ({each.rule.code})"
     for unused in found.unused:
         yield f"approved and not there: {unused.text} ({unused.where})"
     for text in found.unapproved:

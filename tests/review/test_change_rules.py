@@ -2,6 +2,7 @@
 
 A case says what stands before and after, `old` and `new`: objects, or in another `form`: `release`, a chart that is not
 vendored; `versions`, of Kubernetes and of components; `bootstrap`, files for nodes; `cluster`, the nodes of clusters.
+What is expected is an effect, or what is opened, `opens`: the codes, each with what is gained.
 """
 
 from collections.abc import Mapping
@@ -16,12 +17,13 @@ from sides import side
 from generator.build.difference import differences
 from generator.build.objects import Object
 from generator.model.change import Beside, ObjectChange
+from generator.model.opening import OpeningRule
 from generator.repository.sides import Side
 from generator.review.bootstrap import bootstrap_changes
 from generator.review.charts import chart_changes
 from generator.review.compare import compare
 from generator.review.component_versions import version_changes
-from generator.review.judging import judge
+from generator.review.judging import JudgedChange, judge
 from generator.review.report import rules
 from generator.review.standing import Standing
 from generator.review.transitions import CODE, transition_rules
@@ -119,12 +121,21 @@ def changes(case: Mapping[str, Any]) -> list[ObjectChange]:
     return [*version_changes(old, new), *chart_changes(old, new), *bootstrap_changes(old, new)]
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_change_means_what_is_said(case: dict[str, Any]) -> None:
+def judged(case: Mapping[str, Any]) -> list[JudgedChange]:
+    """Return what the rules say of a case."""
     old, new = (objects(case.get(which)) if "form" not in case else [] for which in ("old", "new"))
     definitions = [one.manifest for one in new if one.kind == "CustomResourceDefinition"]
     every = (*rules(), *transition_rules(definitions))
-    meaning = judge(changes(case), every, Beside(by_kind(old), by_kind(new)))[0].meanings[0]
+    return judge(changes(case), every, Beside(by_kind(old), by_kind(new)))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_change_means_what_is_said(case: dict[str, Any]) -> None:
+    if "opens" in case["expect"]:
+        openings = [opening for each in judged(case) for opening in each.opens]
+        assert {opening.rule.code: list(opening.gains) for opening in openings} == case["expect"]["opens"]
+        return
+    meaning = judged(case)[0].meanings[0]
     found = {"effect": str(meaning.effect), **({"code": meaning.rule.code} if meaning.rule else {})}
     assert found == case["expect"], meaning
     assert meaning.rule is None or "{" not in meaning.rule.reason + meaning.rule.instead
@@ -137,6 +148,11 @@ def test_each_code_is_one_rule() -> None:
 
 @pytest.mark.parametrize("code", sorted({rule.code for rule in rules()} | {CODE}))
 def test_each_rule_has_a_file_that_shows_it_and_a_near_miss(code: str) -> None:
+    opening = {rule.code for rule in rules() if isinstance(rule, OpeningRule)}
+    if code in opening:
+        opened = [code in case["expect"].get("opens", ()) for case in FILES.get(code, ())]
+        assert {*opened} == {True, False}, f"tests/changes/{code}.yaml: a case in which {code} opens, and a near miss"
+        return
     expected = [case["expect"].get("code") for case in FILES.get(code, ())]
     assert code in expected, f"tests/changes/{code}.yaml: no case in which {code} is what counts"
     assert set(expected) != {code} or len({case["expect"]["effect"] for case in FILES[code]}) > 1, "no near miss"

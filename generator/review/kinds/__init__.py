@@ -13,6 +13,7 @@ from generator.review.kinds.ingresses import INGRESSES
 from generator.review.kinds.jobs import JOBS
 from generator.review.kinds.limits import LIMITS
 from generator.review.kinds.network import NETWORK
+from generator.review.kinds.openings import OPENINGS
 from generator.review.kinds.policies import POLICIES
 from generator.review.kinds.storage import STORAGE
 from generator.review.kinds.workloads import WORKLOADS
@@ -30,4 +31,5 @@ RULES = (
     *LIMITS,
     *ADMISSION,
     *DEFINITIONS,
+    *OPENINGS,
 )
