@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from generator.model.change import ABSENT, NOTHING, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.opening import OpeningRule
+from generator.review.values import HIDDEN, holds_secret
 
 
 class Meaning(Struct, frozen=True):
@@ -51,9 +52,9 @@ def judge(changes: Iterable[ObjectChange], rules: Sequence[ChangeRule], beside: 
 
 def _opened(change: ObjectChange, rules: Sequence[OpeningRule], beside: Beside) -> Iterator[Opening]:
     for rule in rules:
-        gains = tuple(dict.fromkeys(rule.gains(change, beside))) if rule.speaks_of(change) else ()
+        gains = dict.fromkeys(rule.gains(change, beside)) if rule.speaks_of(change) else ()
         if gains:
-            yield Opening(rule, gains)
+            yield Opening(rule, tuple(HIDDEN if holds_secret(text) else text for text in gains))
 
 
 def _meanings(change: ObjectChange, rules: Sequence[ChangeRule], beside: Beside) -> tuple[Meaning, ...]:
