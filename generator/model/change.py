@@ -102,6 +102,8 @@ CLUSTER = "gen/Cluster"
 """A whole cluster that comes or goes, or is called otherwise."""
 CHART = "helm/Chart"
 """A release of a chart, by the name of the release, where its objects are not vendored: `version`, `values` ..."""
+PATCH = "kustomize/Patches"
+"""The patches of a kustomization whose Application is not vendored, by the file: each by the field it stands in."""
 VERSION = "gen/Version"
 """The version of a component: `version`. `components` of `old` and `new` holds the versions of all."""
 

@@ -10,7 +10,8 @@ from generator.model.fields import dig
 
 class Opens(StrEnum):
     """Who gains what: `rights`, accounts on the API server; `admission`, objects that were refused or left alone;
-    `host`, pods on their node; `network`, whoever may now connect; `delivery`, whoever says what Argo CD applies.
+    `host`, pods on their node; `network`, whoever may now connect; `delivery`, whoever says what Argo CD applies;
+    `code`, whoever wrote a script that is run.
     """
 
     RIGHTS = "rights"
@@ -18,6 +19,7 @@ class Opens(StrEnum):
     HOST = "host"
     NETWORK = "network"
     DELIVERY = "delivery"
+    CODE = "code"
 
 
 class OpeningRule(ChangeRule, frozen=True, kw_only=True):

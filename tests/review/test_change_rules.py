@@ -1,7 +1,8 @@
 """What each rule says of a change, and of a near miss: `tests/changes/<code>.yaml`.
 
 A case says what stands before and after, `old` and `new`: objects, or in another `form`: `release`, a chart that is not
-vendored; `versions`, of Kubernetes and of components; `bootstrap`, files for nodes; `cluster`, the nodes of clusters.
+vendored; `patches`, those of such a chart; `versions`, of Kubernetes and of components; `bootstrap`, files for nodes;
+`cluster`, the nodes of clusters.
 What is expected is an effect, or what is opened, `opens`: the codes, each with what is gained.
 """
 
@@ -24,6 +25,7 @@ from generator.review.charts import chart_changes
 from generator.review.compare import compare
 from generator.review.component_versions import version_changes
 from generator.review.judging import JudgedChange, judge
+from generator.review.patches import patch_changes
 from generator.review.report import rules
 from generator.review.standing import Standing
 from generator.review.transitions import CODE, transition_rules
@@ -75,6 +77,11 @@ def release(given: Any) -> dict[str, Any]:
     }
 
 
+def patches(given: Any) -> dict[str, Any]:
+    """Return the kustomization of an Application with these patches."""
+    return {"overlays/one/some/custom/kustomization.yaml": {"patches": given or []}}
+
+
 def versions(given: Mapping[str, str]) -> dict[str, Any]:
     """Return the files that say the versions of components."""
     settings = {
@@ -105,7 +112,7 @@ def clusters(given: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-FORMS = {"release": release, "versions": versions, "bootstrap": bootstrap}
+FORMS = {"release": release, "patches": patches, "versions": versions, "bootstrap": bootstrap}
 
 
 def changes(case: Mapping[str, Any]) -> list[ObjectChange]:
@@ -118,7 +125,8 @@ def changes(case: Mapping[str, Any]) -> list[ObjectChange]:
         both = compare(made(files), made(others), {*files, *others})
         return [change for one in both for change in one.changes]
     old, new = (Standing(made(FORMS[form](case.get(which))), "one") for which in ("old", "new"))
-    return [*version_changes(old, new), *chart_changes(old, new), *bootstrap_changes(old, new)]
+    of_charts = (*chart_changes(old, new), *patch_changes(old, new, {"some"}))
+    return [*version_changes(old, new), *of_charts, *bootstrap_changes(old, new)]
 
 
 def judged(case: Mapping[str, Any]) -> list[JudgedChange]:

@@ -4,5 +4,6 @@ from generator.review.kinds.openings.admission import ADMISSION
 from generator.review.kinds.openings.network import NETWORK
 from generator.review.kinds.openings.pods import PODS
 from generator.review.kinds.openings.rights import RIGHTS
+from generator.review.kinds.openings.scripts import SCRIPTS
 
-OPENINGS = (*RIGHTS, *ADMISSION, *NETWORK, *PODS)
+OPENINGS = (*RIGHTS, *ADMISSION, *NETWORK, *PODS, *SCRIPTS)
