@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from generator.components import CATALOGUE
-from generator.components.kubeadm import changes, node_changes, secret_changes, version_changes
+from generator.components.kubeadm import changes, node_changes, openings, secret_changes, version_changes
 from generator.model.change import ABSENT, ChangeRule, FieldChange
 from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import dotted, full_name
@@ -25,7 +25,7 @@ from generator.review.values import masked
 from generator.spec.decode import decode
 from generator.spec.reader import read
 
-BOOTSTRAP = (*changes.RULES, *node_changes.RULES, *secret_changes.RULES, *version_changes.RULES)
+BOOTSTRAP = (*changes.RULES, *openings.RULES, *node_changes.RULES, *secret_changes.RULES, *version_changes.RULES)
 
 
 class ClusterReport(Struct, frozen=True):

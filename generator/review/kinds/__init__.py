@@ -15,6 +15,7 @@ from generator.review.kinds.limits import LIMITS
 from generator.review.kinds.network import NETWORK
 from generator.review.kinds.openings import OPENINGS
 from generator.review.kinds.policies import POLICIES
+from generator.review.kinds.schedules import SCHEDULES
 from generator.review.kinds.storage import STORAGE
 from generator.review.kinds.workloads import WORKLOADS
 
@@ -22,6 +23,7 @@ RULES = (
     *GENERAL,
     *WORKLOADS,
     *JOBS,
+    *SCHEDULES,
     *STORAGE,
     *NETWORK,
     *INGRESSES,
