@@ -68,6 +68,13 @@ RULES = (
         reason="who is bound to it may do more",
         instead="bind less",
     ),
+    OpeningRule(
+        code="GEN-CHG-775",
+        kinds=("/Service",),
+        opens=Opens.NETWORK,
+        gains=lambda _change, _beside: ["a door"],
+        reason="it is reached from outside",
+    ),
 )
 """A few that stay as they are here, whatever the program's own say."""
 

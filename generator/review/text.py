@@ -1,13 +1,14 @@
 """A change as a terminal shows it: what it does, then what differs, then what must be approved."""
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from generator.model.change import FILE, Effect, FieldChange
 from generator.model.plural import plural
 from generator.review.judging import JudgedChange, Meaning
-from generator.review.opens import HEADING, brief_lines, opened
+from generator.review.opens import HEADING, QUIET, brief_lines, opened
 from generator.review.opens import lines as open_lines
 from generator.review.report import ClusterReport, Report, shown
 from generator.review.rows import Felt, Row, by_place, counts, felt, in_words, listed, rows
@@ -192,10 +193,7 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
         loud = one.effect.loudness > Effect.UNKNOWN.loudness
         names = f": {listed([row.title for row in told if row.felt == one])}" if loud else ""
         yield f"{paint(one.effect, f'{number} {one.word}')}{names}"
-    for cluster in found.clusters:
-        for each in opened(cluster.judged):
-            names = listed([one_line(shown(judged)) for judged, _ in each.by])
-            yield f"{paint(each.shade, f'{len(each.by)} opens {each.word}')}: {names} ({each.rule.code})"
+    yield from _opens_at_all(found, paint)
     for unused in found.unused:
         yield f"approved and not there: {unused.text} ({unused.where})"
     for text in found.unapproved:
@@ -203,6 +201,20 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
     if found.unapproved:
         yield "approve it, with your reason for WHY:"
         yield f"  {approving(found)}"
+
+
+def _opens_at_all(found: Report, paint: Paint) -> Iterator[str]:
+    """Yield what gives the most away, with its objects, then how many open what else."""
+    all_of_it = [each for one in found.clusters for each in opened(one.judged)]
+    others: Counter[str] = Counter()
+    for each in all_of_it:
+        if each.rule.stops:
+            names = listed([one_line(shown(judged)) for judged, _ in each.by])
+            yield f"{paint(each.shade, f'{len(each.by)} opens {each.word}')}: {names}"
+        else:
+            others[each.word] += len(each.by)
+    if others:
+        yield paint(QUIET, f"opens: {', '.join(f'{number} {word}' for word, number in others.items())}")
 
 
 def approving(found: Report) -> str:

@@ -85,7 +85,14 @@ def test_what_is_opened_is_told_before_what_is_felt_even_where_nothing_is() -> N
         "               nothing that runs feels it",
         "  wave 3, app",
     ]
-    assert found[-2:] == ["1 none", "1 opens rights: RoleBinding shop/all (GEN-CHG-750)"]
+    assert found[-2:] == ["1 none", "1 opens rights: RoleBinding shop/all"]
+
+
+def test_of_what_gives_less_away_the_last_lines_count_the_objects() -> None:
+    services = [made("v1/Service", f"s{i}", "shop") for i in range(20)]
+    found = list(lines(whole(cluster([], services))))
+    assert found[-1] == "opens: 20 network"
+    assert "                   and 12 more objects: --output html shows all" in found
 
 
 def test_of_what_must_be_approved_every_object_is_told() -> None:
