@@ -146,6 +146,8 @@ CHART = "helm/Chart"
 ELSEWHERE = "gen/Elsewhere"
 """What an Application takes from where gen does not build it: a chart or a file in the network, a folder of manifests
 beside the overlays; by its address."""
+PATCH = "kustomize/Patches"
+"""The patches of a kustomization whose Application is not vendored, by the file: each by the field it stands in."""
 VERSION = "gen/Version"
 """The version of a component: `version`. `components` of `old` and `new` holds the versions of all."""
 

@@ -19,6 +19,7 @@ from generator.review.bootstrap import bootstrap_changes
 from generator.review.charts import chart_changes
 from generator.review.component_versions import version_changes
 from generator.review.elsewhere import elsewhere_changes, moved_folders
+from generator.review.patches import patch_changes
 from generator.review.standing import BOOTSTRAP, Standing
 
 _VENDORED = re.compile(r"^overlays/[^/]+/[^/]+/upstream/|^base/[^/]+/[^/]+/crds/")
@@ -108,6 +109,7 @@ def _cluster(old: Standing, new: Standing, folders: Collection[str], paths: Coll
         *([_cluster_change("renamed", old.name, {"nodes": sorted(old.nodes())}, new.name)] if renamed else []),
         *version_changes(old, new),
         *chart_changes(old, new),
+        *patch_changes(old, new, {*before.unvendored, *after.unvendored}),
         *_seen(differences(before.objects, after.objects), before, after),
         *elsewhere_changes(before, after, paths),
         *bootstrap_changes(old, new),

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from generator.build.offline import CUSTOM
 from generator.components import CATALOGUE
-from generator.components.kubeadm import changes, node_changes, secret_changes, version_changes
+from generator.components.kubeadm import changes, node_changes, openings, secret_changes, version_changes
 from generator.model.change import ABSENT, ChangeRule, FieldChange
 from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import dotted, full_name
@@ -18,7 +18,7 @@ from generator.review.capacity import CapacityRow, capacity
 from generator.review.compare import ClusterChanges, compare
 from generator.review.definitions import definitions
 from generator.review.general import RULES as GENERAL
-from generator.review.judging import JudgedChange, judge
+from generator.review.judging import JudgedChange, Opening, judge
 from generator.review.kinds import RULES
 from generator.review.sides import Sides
 from generator.review.transitions import transition_rules
@@ -26,7 +26,7 @@ from generator.review.values import masked
 from generator.spec.decode import decode
 from generator.spec.reader import read
 
-BOOTSTRAP = (*changes.RULES, *node_changes.RULES, *secret_changes.RULES, *version_changes.RULES)
+BOOTSTRAP = (*changes.RULES, *openings.RULES, *node_changes.RULES, *secret_changes.RULES, *version_changes.RULES)
 
 
 class ClusterReport(Struct, frozen=True):
@@ -123,11 +123,11 @@ def _needed(one: ClusterReport) -> Iterator[tuple[str, set[str]]]:
     """Yield what needs an approval, with the files and folders that make it what it is."""
     cluster = one.found.cluster
     for judged in one.judged:
-        for meaning in judged.meanings:
-            if meaning.effect.needs_approval and meaning.rule:
-                custom = f"overlays/{cluster}/{judged.change.application}/{CUSTOM}"
-                file = judged.change.file or cluster_file(cluster)
-                yield f"{meaning.rule.code}:{cluster}/{about(judged)}", {file, custom}
+        custom = f"overlays/{cluster}/{judged.change.application}/{CUSTOM}"
+        files = {judged.change.file or cluster_file(cluster), custom}
+        refused = [each.rule for each in judged.meanings if each.rule and each.effect.needs_approval]
+        for rule in (*refused, *(each.rule for each in judged.opens if each.rule.stops)):
+            yield f"{rule.code}:{cluster}/{about(judged)}", files
 
 
 def about(judged: JudgedChange) -> str:
@@ -186,6 +186,20 @@ def _change_data(one: ClusterReport, judged: JudgedChange) -> dict[str, Any]:
             }
             for meaning in judged.meanings
         ],
+        "opens": [_opening_data(opening) for opening in judged.opens],
+    }
+
+
+def _opening_data(opening: Opening) -> dict[str, Any]:
+    rule = opening.rule
+    return {
+        "code": rule.code,
+        "opens": rule.opens,
+        "approval": rule.stops,
+        "gains": list(opening.gains),
+        "reason": rule.reason,
+        "instead": rule.instead,
+        "link": rule.link,
     }
 
 

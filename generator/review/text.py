@@ -1,6 +1,7 @@
 """A change as a terminal shows it: what it does, then what differs, then what must be approved."""
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
@@ -8,6 +9,8 @@ from generator.model.change import FILE, Effect, FieldChange
 from generator.model.plural import plural
 from generator.review.approvals import KEY, WHY
 from generator.review.judging import JudgedChange, Meaning
+from generator.review.opens import HEADING, QUIET, brief_lines, opened
+from generator.review.opens import lines as open_lines
 from generator.review.report import ClusterReport, Report, shown
 from generator.review.rows import Felt, Row, by_place, counts, felt, in_words, listed, rows
 from generator.review.values import both, one_line, way
@@ -71,6 +74,10 @@ def brief(found: list[ClusterReport]) -> Iterator[str]:
         yield f"  {row.felt.word:<{COLUMN}} {cluster}: {row.title} {row.done}"
     if len(felt) > LOUD:
         yield f"  ... and {len(felt) - LOUD} more"
+    opening = list(brief_lines(found))
+    yield from (f"  {line}" for line in opening[:LOUD])
+    if len(opening) > LOUD:
+        yield f"  ... and {len(opening) - LOUD} more that open something"
 
 
 def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
@@ -78,6 +85,7 @@ def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
     yield f"{one.found.cluster}: {objects(one)}"
     if differing := [row.text for row in one.capacity if row.old != row.new]:
         yield f"  capacity: {'; '.join(differing)}"
+    yield from _opens(one, paint)
     head = list(_meant(its, paint))
     yield from head
     if one.found.unseen:
@@ -89,6 +97,16 @@ def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
         if len(head) + len(places) <= ROOM or detail is LEVELS[-1]:
             yield from places
             return
+
+
+def _opens(one: ClusterReport, paint: Paint) -> Iterator[str]:
+    found = opened(one.judged)
+    if found:
+        yield f"  opens: {HEADING}"
+    for each in found:
+        first, *rest = open_lines(each)
+        yield f"    {paint(each.shade, f'{each.word:<{COLUMN}}')} {first}"
+        yield from (f"    {'':<{COLUMN}} {line}" for line in rest)
 
 
 def objects(one: ClusterReport) -> str:
@@ -177,6 +195,7 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
         loud = one.effect.loudness > Effect.UNKNOWN.loudness
         names = f": {listed([row.title for row in told if row.felt == one])}" if loud else ""
         yield f"{paint(one.effect, f'{number} {one.word}')}{names}"
+    yield from _opens_at_all(found, paint)
     for approved in found.approved:
         reason = f": {one_line(approved.reason)}" if approved.reason else ""
         yield f"approved: {approved.text} ({one_line(approved.where)}){reason}"
@@ -189,6 +208,20 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
     if found.unapproved:
         yield "approve it, with your reason for WHY:"
         yield f"  {approving(found)}"
+
+
+def _opens_at_all(found: Report, paint: Paint) -> Iterator[str]:
+    """Yield what gives the most away, with its objects, then how many open what else."""
+    all_of_it = [each for one in found.clusters for each in opened(one.judged)]
+    others: Counter[str] = Counter()
+    for each in all_of_it:
+        if each.rule.stops:
+            names = listed([one_line(shown(judged)) for judged, _ in each.by])
+            yield f"{paint(each.shade, f'{len(each.by)} opens {each.word}')}: {names}"
+        else:
+            others[each.word] += len(each.by)
+    if others:
+        yield paint(QUIET, f"opens: {', '.join(f'{number} {word}' for word, number in others.items())}")
 
 
 def approving(found: Report) -> str:

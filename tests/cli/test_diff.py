@@ -270,6 +270,34 @@ def test_every_form_tells_who_approved_what_and_why(repository: Repository) -> N
     assert found["approved"] == [{**approval, "commit": None, "author": None, "reason": None}]
 
 
+def test_who_gets_the_whole_cluster_needs_an_approval_though_nothing_feels_it(repository: Repository) -> None:
+    custom = repository.root / "overlays/a30-bench/cert-manager/custom"
+    binding = (
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: helper}\n"
+        "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\n"
+        "subjects: [{kind: User, name: eve, apiGroup: rbac.authorization.k8s.io}]\n"
+    )
+    (custom / "helper.yaml").write_text(binding)
+    (custom / "kustomization.yaml").write_text(
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [helper.yaml]\n"
+    )
+    needed = "GEN-CHG-750:a30-bench/ClusterRoleBinding/helper"
+    found = repository.diff(expect=3)
+    assert found["unapproved"] == [needed]
+    change = found["clusters"][0]["changes"][0]
+    assert change["effect"] == "none"
+    assert [(one["code"], one["gains"], one["approval"]) for one in change["opens"]] == [
+        ("GEN-CHG-750", ["User eve has ClusterRole cluster-admin"], True)
+    ]
+    said = repository.gen("diff", expect=3)
+    assert "ClusterRoleBinding helper added: User eve has ClusterRole cluster-admin" in said
+    assert f"needs approval: {needed}" in said
+    repository.gen("diff", "--allow", needed)
+    base = repository.git("rev-parse", "HEAD")
+    repository.commit(f"Let Eve in\n\nGen-Allow: {needed} she looks after it")
+    repository.gen("diff", base, "HEAD")
+
+
 def test_a_wrong_file_is_told_before_anything_is_compared(repository: Repository) -> None:
     repository.edit("cni: calico", "cni: calicoo")
     said = repository.gen("diff", expect=1)

@@ -4,6 +4,7 @@ import pytest
 
 from generator.cli import run
 from generator.model.change import Effect
+from generator.model.opening import OpeningRule
 from generator.review.words import known_rules
 
 
@@ -19,6 +20,11 @@ def test_a_rule_is_told_with_its_way_out_and_its_source(capsys: pytest.CaptureFi
 def test_what_comes_later_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", "GEN-CHG-022"]) == 0
     assert "\nclass:   data-loss, armed\n" in capsys.readouterr().out
+
+
+def test_what_opens_something_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "GEN-CHG-750"]) == 0
+    assert "\nclass:   opens rights, needs an approval\n" in capsys.readouterr().out
 
 
 def test_all_codes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,7 +44,8 @@ def test_a_rule_says_what_it_must(code: str) -> None:
     rule = known_rules()[code]
     assert rule.reason
     assert rule.reason[-1] not in ".;,"
-    assert rule.instead or rule.link or not rule.effect.needs_approval, "what is refused or lost says more"
+    stops = rule.effect.needs_approval or (isinstance(rule, OpeningRule) and rule.stops)
+    assert rule.instead or rule.link or not stops, "what is refused or lost says more"
 
 
 @pytest.mark.parametrize("effect", Effect)

@@ -268,6 +268,20 @@ def test_what_was_not_judged_is_not_committed(ann: Person, monkeypatch: pytest.M
     assert place.read_text().endswith("# saved\n")
 
 
+def test_the_message_says_what_the_change_opens(ann: Person) -> None:
+    place = ann.root / "overlays/a30-bench/queues/custom"
+    text = (
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: in, namespace: kueue-system}\n"
+    )
+    text += "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}\n"
+    (place / "in.yaml").write_text(f"{text}subjects: [{{kind: User, name: eve}}]\n")
+    kustomization = place / "kustomization.yaml"
+    kustomization.write_text(kustomization.read_text().replace("resources: []\n", "") + "\nresources: [in.yaml]\n")
+    assert ann.gen("commit").code == 0
+    body = ann.git("log", "-1", "--format=%b")
+    assert "- opens rights: RoleBinding kueue-system/in added: User eve has ClusterRole view" in body
+
+
 @pytest.mark.parametrize("name", ["GIT_AUTHOR_NAME"])
 def test_the_author_may_come_from_the_environment(ann: Person, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "Carol")

@@ -91,3 +91,35 @@ def test_the_namespace_of_the_application_may_be_left_out() -> None:
         ("added", "/ConfigMap", "own"),
         ("removed", "/ConfigMap", "own"),
     ]
+
+
+def patched(image: str, *, charts: dict[str, str] = UNVENDORED) -> dict[str, str]:
+    """Return an Application whose chart is patched, in a file of its own."""
+    patch = yaml.safe_dump([{"op": "replace", "path": "/spec/image", "value": image}])
+    custom = "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\n"
+    said = charts[f"{APP}/kustomization.yaml"]
+    return {
+        **charts,
+        f"{APP}/kustomization.yaml": f"{said}components: [custom]\n",
+        f"{APP}/custom/kustomization.yaml": f"{custom}patches: [{{path: web.yaml, target: {{kind: Deployment}}}}]\n",
+        f"{APP}/custom/web.yaml": patch,
+    }
+
+
+def test_a_patch_of_what_is_not_vendored_is_told_with_its_file() -> None:
+    (found,) = changes(patched("web:1"), patched("web:2"))
+    assert (found.kind, found.name, found.file) == (
+        "kustomize/Patches",
+        "app/custom/kustomization.yaml",
+        f"{APP}/custom/kustomization.yaml",
+    )
+    ((path, old, new),) = [(field.path, field.old, field.new) for field in found.fields]
+    assert path == ("patches[0]", "patch")
+    assert ("web:1" in old, "web:2" in new) == (True, True)
+    (come,) = changes(UNVENDORED, patched("web:2"))
+    assert come.fields[0].new["target"] == {"kind": "Deployment"}
+
+
+def test_of_a_patch_of_what_is_vendored_the_objects_tell() -> None:
+    found = changes(patched("web:1", charts=VENDORED), patched("web:2", charts=VENDORED))
+    assert "kustomize/Patches" not in {one.kind for one in found}

@@ -98,6 +98,7 @@ def test_nothing_in_a_change_becomes_markup(text: str) -> None:
     old = [made("v1/ConfigMap", f"c{text}", f"n{text}", data={"a": "1", f"k{text}": "x"})]
     new = [made("v1/ConfigMap", f"c{text}", f"n{text}", data={"a": f"2{text}", f"k{text}": "y"})]
     gone = made("v1/PersistentVolumeClaim", f"p{text}", "shop")
+    new.append(made("rbac.authorization.k8s.io/v1/RoleBinding", f"b{text}", "shop", subjects=[text]))
     report = whole(
         cluster([*old, gone], new, name=f"lab{text}", application=f"app{text}", unseen=(text,), findings=(unbuilt(),)),
         unapproved=(f"GEN-CHG-030:lab/PersistentVolumeClaim/{text}",),
@@ -130,6 +131,18 @@ def test_what_it_does_is_a_table_and_the_rest_is_folded() -> None:
     assert head.index("data-loss |") < head.index("unknown |")
     assert "<code>lab</code> <code>wave 3, app</code>: 1 data-loss, 1 unknown" in rest
     assert "- **unknown** `ConfigMap shop/c0` changed\n  - `data.0`: `1` → `2`\n" in rest
+
+
+def test_what_is_opened_stands_before_what_is_felt() -> None:
+    binding = made("rbac.authorization.k8s.io/v1/RoleBinding", "all", "shop", subjects=["eve"])
+    head, _, _ = markdown(whole(cluster(settings(["1"]), [binding, *settings(["2"])]))).partition("<details>")
+    assert "**Opens**: what somebody may do afterwards that they could not." in head
+    row = (
+        "| **rights** | `lab` | `RoleBinding shop/all added`: `eve may do more` "
+        "| who is bound to it may do more (GEN-CHG-750)<br>instead: bind less |"
+    )
+    assert row in head
+    assert head.index(row) < head.index("| unknown |")
 
 
 @pytest.mark.parametrize("room", [3000, 5000, 10_000, 20_000, ROOM])
