@@ -19,7 +19,7 @@ def variants() -> Iterator[Cluster]:
     ml50, a30 = load("ml50"), load("a30-bench")
     yield from (ml50, a30)
     for by in ("kube-vip", "keepalived", "external"):
-        endpoint = Endpoint(address="10.10.0.10:6443", by=by)  # type: ignore[arg-type]
+        endpoint = Endpoint(address="10.10.0.10:6443", by=by)
         yield structs.replace(ml50, kubernetes=structs.replace(ml50.kubernetes, endpoint=endpoint))
     tagged = {
         name: structs.replace(network, vlan=20, interface="eth0.20") if name == "node" else network

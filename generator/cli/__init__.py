@@ -31,6 +31,7 @@ VERBS = {
     "help": "Tell more of a command; without one, of all.",
     "images": "List every image of the clusters, with digests; check that all come from the mirror.",
     "init": "Begin a repository, or add a cluster to it.",
+    "migrate": "Bring a repository that an older gen wrote, and its cluster files, to this one.",
     "node": "Add, remove, replace or change nodes in a cluster file, line by line.",
     "pool": "Add a pool and its nodes to a cluster file, line by line.",
     "render": "Write the repository that Argo CD syncs from the cluster files.",

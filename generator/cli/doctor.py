@@ -13,10 +13,14 @@ from generator.cli.options import ROOT
 from generator.cli.terminal import say, styled
 from generator.components.component import HELM
 from generator.errors import UsageError
+from generator.layout.lock import LOCK
+from generator.layout.lock import written_by as writer_of
 from generator.layout.tree import lay_out, merge
 from generator.model.plural import plural
+from generator.model.versions import numbers
 from generator.process import run
 from generator.repository.cluster_files import load
+from generator.repository.own_code import this_gen
 from generator.repository.places import find_root, without_file
 from generator.repository.unused_custom import unused
 
@@ -117,10 +121,16 @@ def repository(directory: Path) -> Iterator[Line]:
 
 def written_by(root: Path) -> Line:
     """Tell which gen wrote the repository last."""
-    lock = root / "gen.lock"
+    lock = root / LOCK
     if not lock.is_file():
         return MISSING, "nothing is rendered yet: gen render"
-    text = lock.read_text(encoding="utf-8", errors="replace")
-    if f'gen: "{__version__}"' in text:
-        return GOOD, f"gen.lock: written by gen {__version__}"
-    return MISSING, "gen.lock: another version of gen wrote this repository; gen render brings it to this one"
+    writer = writer_of(lock.read_bytes())
+    if writer == this_gen():
+        return GOOD, f"{LOCK}: written by gen {__version__}"
+    if numbers(writer.version) > numbers(__version__):
+        return (
+            WRONG,
+            f"{LOCK}: gen {writer.version} wrote this repository: install it, this one is older",
+        )
+    build = f"another build of gen {__version__}" if writer.version == __version__ else f"gen {writer.version}"
+    return MISSING, f"{LOCK}: {build} wrote this repository; `gen migrate` brings it to this one, --dry-run tells how"

@@ -133,9 +133,9 @@ def explanations() -> dict[str, Explained]:
     from generator.repository import cluster_files  # noqa: PLC0415 - as above
     from generator.rules import waivers  # noqa: PLC0415 - as above
     from generator.rules.engine import MODULES as RULES  # noqa: PLC0415 - as above
-    from generator.spec import syntax_codes, text_codes, value_codes  # noqa: PLC0415 - as above
+    from generator.spec import moved, syntax_codes, text_codes, value_codes  # noqa: PLC0415 - as above
 
-    files = ([text_codes, syntax_codes], [value_codes], [cluster_files], checks.MODULES, checks.ACROSS)
+    files = ([text_codes, syntax_codes], [value_codes, moved], [cluster_files], checks.MODULES, checks.ACROSS)
     return explained(*files, RULES, [waivers], [broken], [refusals])
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from generator import __version__
 from generator.errors import UsageError
 from generator.layout.files import Files
 from generator.layout.lock import LOCK, LockFile, lock_file
@@ -19,6 +18,7 @@ from generator.repository.hand_edits import hand_edits, several
 from generator.repository.history import Snapshot
 from generator.repository.lines import same
 from generator.repository.outcome import Outcome, Rendered, count
+from generator.repository.own_code import refuse_newer, this_gen
 from generator.repository.parallel import spread
 from generator.repository.places import RENDERED, gone, misnamed, names
 from generator.repository.plan import Change, Owned, Plan, plan
@@ -84,9 +84,10 @@ def render(  # noqa: PLR0913 - what a render may be told
     with exclusive(root, waiting) as held:
         if fresh.seen is not None and fresh.seen != standing(held.root):
             raise OvertakenError(f"{root}: another gen has vendored here meanwhile; run again")
+        refuse_newer(on_disk(held.root), discard)
         planned = _planned(held.root, loaded, fresh, unchanged)
         found, laid = planned.plan, planned.laid
-        verdict = hand_edits(held.root, found, tree_of, version=__version__, discard=discard)
+        verdict = hand_edits(held.root, found, tree_of, writer=this_gen(), discard=discard)
         outcome = Outcome(
             plan=structs.replace(found, unchanged=found.unchanged + count(unchanged.values(), besides=planned.files)),
             rendered=dict(sorted({**unchanged, **planned.rendered}.items())),
@@ -104,6 +105,7 @@ def changes(root: Path, loaded: Sequence[Loaded]) -> tuple[Change, ...]:
     """Return what rendering these clusters would change, hand edits too. Takes no lock and asks nobody. Raises as
     `render`.
     """
+    refuse_newer(on_disk(root), ())
     return _planned(root, loaded, NOTHING, {}).plan.changes
 
 
@@ -264,7 +266,7 @@ def _timed(job: _Job) -> tuple[Tree, float]:
 
 
 def _shared(lock: LockFile) -> dict[str, bytes]:
-    return {SCHEMA: published_schema(), **lock_file(lock)}
+    return {SCHEMA: published_schema(), **lock_file(lock, this_gen().code)}
 
 
 def tree_of(snapshot: Snapshot) -> dict[str, bytes] | None:

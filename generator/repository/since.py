@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from generator.errors import UsageError
-from generator.layout.lock import LOCK, LockFile
+from generator.layout.lock import LOCK, LockFile, Writer, written_by
 from generator.repository.git_folder import locate
 from generator.repository.history import History, Snapshot
 from generator.repository.places import names
@@ -36,14 +36,13 @@ def affected(root: Path, base: str) -> tuple[str, ...] | None:
     return _reached(root, paths, also)
 
 
-def _lock(history: History, commit: str) -> tuple[bytes, LockFile]:
+def _lock(history: History, commit: str) -> tuple[Writer, LockFile]:
     """Return which gen wrote a commit, and what was locked there."""
     content = history.read(commit, LOCK) or b""
-    first = next((line for line in content.splitlines() if line.startswith(b"gen:")), b"")
-    return first, locked(Snapshot(history, commit).read)
+    return written_by(content), locked(Snapshot(history, commit).read)
 
 
-def _only_more(old: tuple[bytes, LockFile], new: tuple[bytes, LockFile]) -> bool:
+def _only_more(old: tuple[Writer, LockFile], new: tuple[Writer, LockFile]) -> bool:
     """Tell whether all that was locked is as it was: what another gen writes, or is inflated from other charts, may
     be any cluster's.
     """
