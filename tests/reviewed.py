@@ -6,6 +6,7 @@ from generator.build.difference import differences
 from generator.build.objects import Object
 from generator.model.change import ANY, ChangeRule, Effect, ObjectChange
 from generator.model.finding import Finding
+from generator.model.opening import OpeningRule, Opens
 from generator.review.compare import ClusterChanges
 from generator.review.judging import judge
 from generator.review.report import ClusterReport, Report
@@ -57,6 +58,22 @@ RULES = (
         on="removed",
         effect=Effect.DATA_LOSS,
         reason="with it goes what is stored in it",
+    ),
+    OpeningRule(
+        code="GEN-CHG-750",
+        kinds=("rbac.authorization.k8s.io/RoleBinding",),
+        opens=Opens.RIGHTS,
+        gains=lambda change, _beside: [f"{one} may do more" for one in change.new.get("subjects", ())],
+        stops=True,
+        reason="who is bound to it may do more",
+        instead="bind less",
+    ),
+    OpeningRule(
+        code="GEN-CHG-775",
+        kinds=("/Service",),
+        opens=Opens.NETWORK,
+        gains=lambda _change, _beside: ["a door"],
+        reason="it is reached from outside",
     ),
 )
 """A few that stay as they are here, whatever the program's own say."""

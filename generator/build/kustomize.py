@@ -13,11 +13,11 @@ from generator.components.component import Manifest
 from generator.errors import CommandError, UsageError
 from generator.process import cache_home, run
 
-NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-"""How the file of a kustomization may be called."""
-
 ORIGIN = "originAnnotations"
 """What `buildMetadata` of a kustomization must hold for `run_kustomize`."""
+
+NEEDED_BY = "gen check --rendered and --server, commit, diff, images, report"
+"""The commands that build objects; all others do without."""
 
 PINNED = (5, 8, 1)
 """The version that Argo CD of the catalogue builds with; an older one refuses some of what that takes."""
@@ -38,7 +38,10 @@ def program() -> list[str]:
     for name, verb in [(given, "build")] if given else usual:
         if path := shutil.which(name):
             return [path, verb]
-    raise UsageError("Kustomize was not found; install `kustomize` or `kubectl`, or name one in GEN_KUSTOMIZE")
+    raise UsageError(
+        "Kustomize was not found; install `kustomize` or `kubectl`, which has it "
+        "(https://kubectl.docs.kubernetes.io/installation/kustomize/), or name one in GEN_KUSTOMIZE"
+    )
 
 
 def _cached() -> list[Path]:

@@ -1,11 +1,13 @@
 """A change as one page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from generator.model.change import ABSENT, FILE, Effect, FieldChange
+from generator.model.change import ABSENT, FILE, ChangeRule, Effect, FieldChange
 from generator.model.plural import plural
+from generator.review.approvals import Approval
 from generator.review.judging import JudgedChange, Meaning
 from generator.review.markup import EMPTY, Html, Part, tag
+from generator.review.opens import HEADING, Opened, opened, title
 from generator.review.page import badge, page, section, shade
 from generator.review.pictures.before_after import before_after
 from generator.review.pictures.waves import Step, waves
@@ -34,15 +36,21 @@ def diff_page(found: Report) -> str:
         tag("p", tag("code", found.old), " to ", tag("code", found.new), class_="note"),
         _counted(every) if told else tag("p", "Nothing differs in what is applied."),
         section("To approve", _approvals(found), note="Nothing else stops the merge."),
-        section("Approvals that match nothing", tag("ul", [_unused(one.text, one.where) for one in found.unused]))
-        if found.unused
-        else EMPTY,
+        section("Approved", tag("ul", [_approved(one) for one in found.approved])) if found.approved else EMPTY,
+        _without_effect("Approved before it changed again", found.outdated),
+        _without_effect("Approvals that match nothing", found.unused),
         [_cluster(one, its) for one, its in told],
     )
 
 
-def _unused(text: str, where: str) -> Html:
-    return tag("li", tag("code", text), f" ({where})")
+def _approved(one: Approval) -> Html:
+    reason = f": {one_line(one.reason)}" if one.reason else ""
+    return tag("li", tag("code", one.text), f" ({one_line(one.where)}){reason}")
+
+
+def _without_effect(title: str, approvals: Sequence[Approval]) -> Part:
+    listed = [tag("li", tag("code", one.text), f" ({one.where})") for one in approvals]
+    return section(title, tag("ul", listed)) if listed else EMPTY
 
 
 def _counted(every: list[Row]) -> Html:
@@ -58,7 +66,8 @@ def _approvals(found: Report) -> Part:
 
 
 def _cluster(one: ClusterReport, its: list[Row]) -> Html:
-    parts: list[Part] = [tag("div", [_meaning(meaning, mine) for meaning, mine in meant(its).values()], class_="cards")]
+    cards = [_meaning(meaning, mine) for meaning, mine in meant(its).values()]
+    parts: list[Part] = [_opens(opened(one.judged)), tag("div", cards, class_="cards")]
     room = [before_after(row) for row in one.capacity if row.old != row.new]
     if room:
         parts += [tag("h3", "What there is room for"), tag("div", room, class_="pictures")]
@@ -74,6 +83,34 @@ def _cluster(one: ClusterReport, its: list[Row]) -> Html:
     parts += [tag("h3", "In full")] if its else []
     parts += [_place(where, mine) for where, mine in by_place(its).items()]
     return section(f"{one.found.cluster}: {objects(one)}", parts)
+
+
+def _opens(found: list[Opened]) -> Part:
+    if not found:
+        return EMPTY
+    return tag("h3", f"Opens: {HEADING}"), tag("div", [_opening(each) for each in found], class_="cards")
+
+
+def _opening(found: Opened) -> Html:
+    word = tag("span", found.word, class_=f"badge {shade(found.shade)}")
+    needed = " needs an approval" if found.rule.stops else ""
+    items = [tag("li", tag("strong", title(judged)), _gains(gains)) for judged, gains in found.by]
+    why = tag("p", f"{found.rule.reason} ({found.rule.code}).", class_="note")
+    return tag("div", tag("p", word, needed), tag("ul", items), why, _more(found.rule), class_="card")
+
+
+def _gains(gains: tuple[str, ...]) -> Html:
+    return tag("ul", [tag("li", one_line(one)) for one in gains])
+
+
+def _more(rule: ChangeRule | None) -> list[Part]:
+    """Return the gentler way, and where it is written, where a rule says so."""
+    parts: list[Part] = []
+    if rule and rule.instead:
+        parts.append(tag("p", f"Instead: {rule.instead}."))
+    if rule and rule.link.startswith("https://"):
+        parts.append(tag("p", tag("a", "where upstream says so", href=rule.link)))
+    return parts
 
 
 def _steps(its: list[Row]) -> list[Step]:
@@ -93,11 +130,8 @@ def _meaning(meaning: Meaning, mine: list[Row]) -> Html:
         tag("p", badge(felt(meaning)), f" {plural(number, 'object')}"),
         tag("p", listed([row.title for row in mine], NAMES)),
         tag("p", f"{why(meaning)}.", class_="note"),
+        _more(meaning.rule),
     ]
-    if meaning.rule and meaning.rule.instead:
-        parts.append(tag("p", f"Instead: {meaning.rule.instead}."))
-    if meaning.rule and meaning.rule.link.startswith("https://"):
-        parts.append(tag("p", tag("a", "where upstream says so", href=meaning.rule.link)))
     return tag("div", parts, class_="card")
 
 
@@ -105,7 +139,7 @@ def _place(where: str, mine: list[Row]) -> Html:
     loud = any(row.effect.loudness > Effect.UNKNOWN.loudness for row in mine)
     words = [(" ", badge(one), f" {number}") for one, number in counts(mine).items()]
     lines = tag("ul", [_row(row) for row in mine], class_="rows")
-    return tag("details", tag("summary", where, words), lines, open="open" if loud else None)
+    return tag("details", tag("summary", where or "The whole cluster", words), lines, open="open" if loud else None)
 
 
 def _row(row: Row) -> Html:

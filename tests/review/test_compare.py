@@ -75,3 +75,51 @@ def test_what_leaves_a_chart_that_is_vendored_on_both_sides_goes() -> None:
     less = {**VENDORED, f"{APP}/upstream/kustomization.yaml": f"{RESOURCES}[]\n"}
     del less[f"{APP}/upstream/service.yaml"]
     assert shown(changes(VENDORED, less)) == [("removed", "/Service", "made-by-the-chart")]
+
+
+def in_shop(config: str) -> dict[str, str]:
+    """Return an Application for the namespace `shop` with one ConfigMap."""
+    return {**ARGOCD, f"{APP}/kustomization.yaml": f"{RESOURCES}[own.yaml]\n", f"{APP}/own.yaml": config}
+
+
+def test_the_namespace_of_the_application_may_be_left_out() -> None:
+    said = in_shop(named("ConfigMap", "own"))
+    unsaid = in_shop(yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own"}}))
+    assert changes(said, unsaid) == []
+    elsewhere = named("ConfigMap", "own").replace("shop", "other")
+    assert shown(changes(unsaid, in_shop(elsewhere))) == [
+        ("added", "/ConfigMap", "own"),
+        ("removed", "/ConfigMap", "own"),
+    ]
+
+
+def patched(image: str, *, charts: dict[str, str] = UNVENDORED) -> dict[str, str]:
+    """Return an Application whose chart is patched, in a file of its own."""
+    patch = yaml.safe_dump([{"op": "replace", "path": "/spec/image", "value": image}])
+    custom = "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\n"
+    said = charts[f"{APP}/kustomization.yaml"]
+    return {
+        **charts,
+        f"{APP}/kustomization.yaml": f"{said}components: [custom]\n",
+        f"{APP}/custom/kustomization.yaml": f"{custom}patches: [{{path: web.yaml, target: {{kind: Deployment}}}}]\n",
+        f"{APP}/custom/web.yaml": patch,
+    }
+
+
+def test_a_patch_of_what_is_not_vendored_is_told_with_its_file() -> None:
+    (found,) = changes(patched("web:1"), patched("web:2"))
+    assert (found.kind, found.name, found.file) == (
+        "kustomize/Patches",
+        "app/custom/kustomization.yaml",
+        f"{APP}/custom/kustomization.yaml",
+    )
+    ((path, old, new),) = [(field.path, field.old, field.new) for field in found.fields]
+    assert path == ("patches[0]", "patch")
+    assert ("web:1" in old, "web:2" in new) == (True, True)
+    (come,) = changes(UNVENDORED, patched("web:2"))
+    assert come.fields[0].new["target"] == {"kind": "Deployment"}
+
+
+def test_of_a_patch_of_what_is_vendored_the_objects_tell() -> None:
+    found = changes(patched("web:1", charts=VENDORED), patched("web:2", charts=VENDORED))
+    assert "kustomize/Patches" not in {one.kind for one in found}

@@ -52,9 +52,10 @@ def report(text: str, **more: Any) -> str:
     old = [made("v1/ConfigMap", f"c{text}", f"n{text}", data={"a": "1", f"k{text}": "x"})]
     new = [made("v1/ConfigMap", f"c{text}", f"n{text}", data={"a": f"2{text}", f"k{text}": "y"})]
     gone = made("v1/PersistentVolumeClaim", f"p{text}", "shop")
+    new.append(made("rbac.authorization.k8s.io/v1/RoleBinding", f"b{text}", "shop", subjects=[text]))
     one = cluster([*old, gone], new, name=f"lab{text}", application=f"app{text}", unseen=(text,), findings=(unbuilt(),))
-    unused = Approval(f"GEN-CHG-030:{text}", text, "a commit")
-    return diff_page(whole(one, unapproved=(f"GEN-CHG-030:lab/{text}",), unused=(unused,), **more))
+    unused = Approval(text=f"GEN-CHG-030:{text}", reason=text, commit="0123456789", author=text)
+    return diff_page(whole(one, unapproved=(f"GEN-CHG-030:lab/{text}",), unused=(unused,), approved=(unused,), **more))
 
 
 def test_nothing_in_a_change_becomes_markup() -> None:
@@ -81,6 +82,13 @@ def test_it_says_what_is_lost_and_how_to_approve_it() -> None:
     assert "--trailer 'Gen-Allow: GEN-CHG-030:lab/ WHY'" in text
     assert "not vendored, only values of charts" in text
     assert "nothing of it can be read" in text
+
+
+def test_it_says_what_is_opened() -> None:
+    text = Read(report("x")).text
+    assert "Opens: what somebody may do afterwards that they could not" in text
+    assert "rights needs an approvalRoleBinding shop/bx addedx may do more" in text
+    assert "who is bound to it may do more (GEN-CHG-750).Instead: bind less." in text
 
 
 def test_nothing_of_a_secret_is_on_the_page() -> None:
