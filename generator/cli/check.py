@@ -13,6 +13,7 @@ from generator.errors import UsageError
 from generator.model.cluster import Waiver
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
+from generator.repository.head_files import MOST, clusters_at_head, differing_from_head
 
 _FOLDER = click.Path(path_type=Path, allow_dash=True)
 
@@ -76,12 +77,27 @@ def command(  # noqa: PLR0913 - the options of the verb
 def _check_files(paths: Sequence[Path], clusters: Sequence[str], directory: Path, output: str, *, strict: bool) -> int:
     """Check cluster files, and nothing that is rendered of them."""
     read = _given(paths) if paths else load(root_of(directory), clusters)
-    loaded, waived = zip(*map(_accepted, read), strict=True)
+    accepted, waived = zip(*map(_accepted, read), strict=True)
+    loaded = accepted if paths else _foreseen(root_of(directory), accepted, whole=not clusters)
     show_findings(loaded, output)
     failed = any(one.wrong or (strict and one.findings) for one in loaded)
     if output == "text":
         _end(loaded, waived, failed=failed, rendering=not paths)
     return int(failed)
+
+
+def _foreseen(root: Path, loaded: Sequence[Loaded], *, whole: bool) -> Sequence[Loaded]:
+    """Add warnings for what the clusters that HEAD describes would refuse, lose or keep."""
+    mine = {one.document.file: one.cluster for one in loaded}
+    paths = [path for path in differing_from_head(root) if whole or path in mine]
+    if len(paths) > MOST:
+        say(f"{len(paths)} cluster files differ from HEAD: told is what {MOST} do; `gen diff` tells all", err=True)
+    known = clusters_at_head(root, paths[:MOST])
+    if before := {path: one for path, one in known.items() if mine.get(path) != one.cluster}:
+        from generator.review.since_head import foresee  # noqa: PLC0415 - only where a cluster is being edited
+
+        return foresee(root, loaded, before)
+    return loaded
 
 
 def _untouched(since: str, output: str) -> int:
