@@ -43,6 +43,9 @@ def command(  # noqa: PLR0913 - the options of the verb
     """Check cluster files and report everything that is wrong with them, all at once: those of the repository, or each
     PATH, which may also lie outside a repository.
 
+    A file that differs from HEAD is held against the cluster that HEAD describes: warnings tell what that one refuses,
+    what loses data, and what is left behind.
+
     With --rendered also the objects, as Kustomize builds them from the repository as it stands; a PATH that is no
     cluster file is then any folder, kustomization or file, or standard input (-). It is judged as part of the cluster
     that --cluster names, with that cluster's waivers; without --cluster as part of none. What could not be judged is

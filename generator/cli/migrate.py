@@ -8,6 +8,7 @@ import click
 from generator.cli.editing import show_lines
 from generator.cli.options import CLUSTER, ROOT, after_writing, discarded, root_of
 from generator.cli.output import show_findings, summary
+from generator.cli.render import vendoring
 from generator.cli.terminal import bold, say
 from generator.model.plural import plural
 from generator.repository.hand_edits import refusals
@@ -72,7 +73,8 @@ def _show(one: MigratedFile) -> None:
 
 def _tell(root: Path, outcome: Outcome, *, written: bool) -> None:
     changes = outcome.plan.changes
-    for text in (*(f"note: {note}" for note in outcome.notes), *refusals(outcome.edits)):
+    notes = (f"note: {note}" for note in outcome.notes)
+    for text in (*vendoring(outcome), *notes, *refusals(outcome.edits)):
         say(text, err=True)
     if outcome.refused:
         say("nothing was written", err=True)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from generator.checks import check
 from generator.errors import UsageError
 from generator.layout.files import Files
 from generator.layout.tree import Known, lay_out
@@ -48,8 +49,8 @@ def foresee(root: Path, loaded: Sequence[Loaded], before: Mapping[str, AtHead]) 
 
 
 def _changed(root: Path, one: Loaded, before: AtHead) -> Iterator[Finding]:
-    if one.cluster is None:
-        return
+    if one.cluster is None or any(each.severity == Severity.ERROR for each in check(before.cluster)):
+        return  # what was wrong was never rendered
     try:
         sides = [_laid(root, cluster) for cluster in (before.cluster, one.cluster)]
     except (OwnFileError, UsageError):

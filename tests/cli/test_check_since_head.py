@@ -124,11 +124,15 @@ def test_a_wrong_file_is_mended_first(lab: Path, capsys: pytest.CaptureFixture[s
     assert "GEN-CHG" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("how", ["no git", "unborn", "wrong at HEAD", "untracked"])
+@pytest.mark.parametrize("how", ["no git", "unborn", "wrong at HEAD", "against a rule at HEAD", "untracked"])
 def test_where_head_says_nothing_nothing_is_told(lab: Path, how: str, capsys: pytest.CaptureFixture[str]) -> None:
-    if how == "wrong at HEAD":
+    wrong = {
+        "wrong at HEAD": ("kind: Cluster", "kind: Clust"),
+        "against a rule at HEAD": (POD[0], "podCIDR: 10.10.0.0/16"),
+    }
+    if how in wrong:
         text = (lab / FILE).read_text()
-        (lab / FILE).write_text(text.replace("kind: Cluster", "kind: Clust"))
+        (lab / FILE).write_text(text.replace(*wrong[how]))
         git(lab, *OWNER, "commit", "-qam", "y")
         (lab / FILE).write_text(text)
     else:
