@@ -15,7 +15,7 @@ from generator.repository.hand_edits import refusals
 from generator.repository.migrating import MigratedFile, migrated
 from generator.repository.outcome import Outcome
 from generator.repository.render import VendoredChange, render
-from generator.review.overwritten import consequences
+from generator.review.overwritten import MOST, consequences
 from generator.review.text import brief
 from generator.spec.reader import read
 
@@ -86,6 +86,8 @@ def _tell(root: Path, outcome: Outcome, *, written: bool) -> None:
     rendered = [change for change in changes if not change.path.endswith("/cluster.yaml")]
     for text in brief(consequences(root, rendered)):
         say(text)
+    if len(rendered) > MOST and any(change.old for change in rendered):
+        say(f"what it does: `gen diff` tells it; {len(rendered)} files are more than are compared here")
     if not changes:
         say(f"nothing to migrate: {plural(outcome.plan.unchanged, 'file')} as this gen writes them")
         return
