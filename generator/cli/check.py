@@ -13,6 +13,7 @@ from generator.errors import UsageError
 from generator.model.cluster import Waiver
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
+from generator.repository.head_files import MOST, clusters_at_head, differing_from_head
 from generator.repository.places import without_file
 
 _FOLDER = click.Path(path_type=Path, allow_dash=True)
@@ -42,6 +43,9 @@ def command(  # noqa: PLR0913 - the options of the verb
 ) -> int:
     """Check cluster files and report everything that is wrong with them, all at once: those of the repository, or each
     PATH, which may also lie outside a repository.
+
+    A file that differs from HEAD is held against the cluster that HEAD describes: warnings tell what that one refuses,
+    what loses data, and what is left behind.
 
     With --rendered also the objects, as Kustomize builds them from the repository as it stands; a PATH that is no
     cluster file is then any folder, kustomization or file, or standard input (-). It is judged as part of the cluster
@@ -77,7 +81,8 @@ def command(  # noqa: PLR0913 - the options of the verb
 def _check_files(paths: Sequence[Path], clusters: Sequence[str], directory: Path, output: str, *, strict: bool) -> int:
     """Check cluster files, and nothing that is rendered of them."""
     read = _given(paths) if paths else load(root_of(directory), clusters)
-    loaded, waived = zip(*map(_accepted, read), strict=True)
+    accepted, waived = zip(*map(_accepted, read), strict=True)
+    loaded = accepted if paths else _foreseen(root_of(directory), accepted, whole=not clusters)
     show_findings(loaded, output)
     for text in () if paths else without_file(root_of(directory)):
         say(f"warning: {text}", err=True)
@@ -85,6 +90,20 @@ def _check_files(paths: Sequence[Path], clusters: Sequence[str], directory: Path
     if output == "text":
         _end(loaded, waived, failed=failed, rendering=not paths)
     return int(failed)
+
+
+def _foreseen(root: Path, loaded: Sequence[Loaded], *, whole: bool) -> Sequence[Loaded]:
+    """Add warnings for what the clusters that HEAD describes would refuse, lose or keep."""
+    mine = {one.document.file: one.cluster for one in loaded}
+    paths = [path for path in differing_from_head(root) if whole or path in mine]
+    if len(paths) > MOST:
+        say(f"{len(paths)} cluster files differ from HEAD: told is what {MOST} do; `gen diff` tells all", err=True)
+    known = clusters_at_head(root, paths[:MOST])
+    if before := {path: one for path, one in known.items() if mine.get(path) != one.cluster}:
+        from generator.review.since_head import foresee  # noqa: PLC0415 - only where a cluster is being edited
+
+        return foresee(root, loaded, before)
+    return loaded
 
 
 def _untouched(since: str, output: str) -> int:
