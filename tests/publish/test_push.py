@@ -1,5 +1,6 @@
 """`gen commit --push` to a real remote: races between two writers, conflicts, and remotes that refuse."""
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -393,3 +394,17 @@ def test_a_file_that_git_ignores_is_not_overwritten(ann: Person, bob: Person, re
     assert f"{theirs}: changed here and not committed, and on origin/main as well" in said.err
     assert (ann.root / mine).read_text() == "mine\n"
     assert at(remote, ann, "main") == bob.head()
+
+
+def test_a_working_tree_of_a_gen_that_was_killed_is_forgotten(ann: Person, bob: Person, tmp_path: Path) -> None:
+    """Where its folder is gone; what is somebody else's stays."""
+    for place in ("gen-killed/tree", "gen-runs/tree", "usb/tree"):
+        ann.git("worktree", "add", "-q", "--detach", str(tmp_path / place))
+    for place in ("gen-killed", "usb"):
+        shutil.rmtree(tmp_path / place)
+    bob.edit(*RETENTION)
+    assert bob.gen("commit", "--push", "--branch", "main").code == 0
+    ann.edit(*QUOTA)
+    assert ann.gen("commit", "--push", "--branch", "main").code == 0
+    known = ann.git("worktree", "list")
+    assert [place in known for place in ("gen-killed/tree", "gen-runs/tree", "usb/tree")] == [False, True, True]
