@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from generator.cli.diff import APPROVAL
 from generator.cli.options import ROOT, root_of
 from generator.cli.output import show_findings
 from generator.cli.render import vendoring
@@ -15,8 +16,6 @@ from generator.publish.linking import Link, link
 from generator.publish.prepare import Prepared
 from generator.repository.hand_edits import refusals, several
 from generator.review.text import lines
-
-APPROVAL = 3
 
 
 @click.command("commit")
