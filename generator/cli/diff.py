@@ -1,6 +1,7 @@
 """`gen diff`."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,7 +89,7 @@ def _show(found: Report, output: str) -> None:
     if output == "html":
         from generator.review.html_diff import diff_page  # noqa: PLC0415 - only when it is asked for
 
-        say(diff_page(found), nl=False)
+        say(diff_page(found, datetime.now(UTC)), nl=False)
         return
     for line in lines(found, _painted):
         say(line)
