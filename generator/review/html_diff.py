@@ -120,7 +120,7 @@ def _opening(found: Opened) -> Html:
     word = tag("span", found.word, class_=f"badge {shade(found.shade)}")
     needed = " needs an approval" if found.rule.stops else ""
     items = [tag("li", tag("strong", title(judged)), _gains(gains)) for judged, gains in found.by]
-    why = tag("p", f"{found.rule.reason} ({found.rule.code}).", class_="note")
+    why = tag("p", prose(f"{found.rule.reason} ({found.rule.code})."), class_="note")
     return tag("div", tag("p", word, needed), tag("ul", items), why, _more(found.rule), class_="card")
 
 
