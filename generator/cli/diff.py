@@ -32,12 +32,19 @@ APPROVAL = 3
     type=click.Choice(["text", "json", "markdown", "html"]),
     default="text",
     show_default=True,
-    help="How to tell it.",
+    help="How to tell it: markdown for a pull request, html as a page.",
 )
 @click.option(
-    "--since", metavar="BASE", help="Compare what is committed with where it left BASE, as a pull request does."
+    "--since",
+    metavar="BASE",
+    help="Compare what is committed with where it left BASE, as a pull request does. Default: see above.",
 )
-@click.option("--allow", metavar="CODE:OBJECT", multiple=True, help="Approve one effect on one object.")
+@click.option(
+    "--allow",
+    metavar="CODE:OBJECT",
+    multiple=True,
+    help="Approve one effect on one object, for this run; may be repeated.",
+)
 def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     base: str | None,
     head: str | None,

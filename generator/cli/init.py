@@ -32,7 +32,7 @@ _CI = ("github", "gitlab", "gitea")
 @click.option("--ci", type=click.Choice(_CI), help="Write CI jobs and CODEOWNERS for this kind of server.")
 @click.option(
     "--owner", "owned", metavar="TIER=@OWNER", multiple=True,
-    help="With --ci: who approves a tier, as in storage=@lab/storage; default=@OWNER for all the rest.",
+    help="With --ci: who approves a tier, as in storage=@lab/storage; default=@OWNER for the rest; may be repeated.",
 )  # fmt: skip
 @click.option("--gen", "requirement", metavar="REQUIREMENT", help="With --ci: what pip installs there to have gen.")
 def command(  # noqa: PLR0913 - the options of the verb
