@@ -25,12 +25,23 @@ _FOLDER = click.Path(path_type=Path, allow_dash=True)
 @REPORTED
 @ROOT
 @SINCE
-@click.option("--strict", is_flag=True, help="Let warnings fail as errors do.")
+@click.option("--strict", is_flag=True, help="Let warnings fail as errors do (exit code 1).")
 @click.option("--rendered", is_flag=True, help="Build the objects with Kustomize and judge them.")
 @click.option("--server", is_flag=True, help="Ask an API server as well: a throw-away one, or that of --kubeconfig.")
-@click.option("--schemas", metavar="DIR", multiple=True, type=_FOLDER, help="CRDs that are not among the objects.")
-@click.option("--kubeconfig", metavar="FILE", type=_FOLDER, help="With --server: the cluster to ask.")
-@click.option("--context", metavar="NAME", help="With --kubeconfig: a context other than its current one.")
+@click.option(
+    "--schemas",
+    metavar="DIR",
+    multiple=True,
+    type=_FOLDER,
+    help="A folder or file of CRDs that are not among the objects; may be repeated. Default: none.",
+)
+@click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    type=_FOLDER,
+    help="With --server: the cluster to ask. Default: a throw-away API server.",
+)
+@click.option("--context", metavar="NAME", help="With --kubeconfig: one of its contexts. Default: its current one.")
 def command(  # noqa: PLR0913 - the options of the verb
     clusters: tuple[str, ...],
     output: str,

@@ -30,7 +30,7 @@ from generator.spec.reader import SIZE
 @click.option("--ci", type=click.Choice(FORGE_KINDS), help="Write CI jobs and CODEOWNERS for this kind of server.")
 @click.option(
     "--owner", "owned", metavar="TIER=@OWNER", multiple=True,
-    help="With --ci: who approves a tier, as in storage=@lab/storage; default=@OWNER for all the rest.",
+    help="With --ci: who approves a tier, as in storage=@lab/storage; default=@OWNER for the rest; may be repeated.",
 )  # fmt: skip
 @click.option("--gen", "requirement", metavar="REQUIREMENT", help="With --ci: what pip installs there to have gen.")
 def command(  # noqa: PLR0913 - the options of the verb

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from generator.cli.editing import show_lines
-from generator.cli.options import CLUSTER, ROOT, after_writing, discarded, root_of
+from generator.cli.options import CLUSTER, DISCARD, ROOT, after_writing, discarded, root_of
 from generator.cli.output import show_findings, summary
 from generator.cli.render import vendoring
 from generator.cli.terminal import bold, say
@@ -27,9 +27,7 @@ WORDS = {"create": "new", "update": "changed", "delete": "removed"}
 @ROOT
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit code 1 when something would change.")
 @click.option("--dry-run", is_flag=True, help="Write nothing, tell what would change.")
-@click.option(
-    "--discard", metavar="PATH", multiple=True, help="Overwrite this file or folder even if it was edited by hand."
-)
+@DISCARD
 def command(
     clusters: tuple[str, ...], directory: Path, *, only_check: bool, dry_run: bool, discard: tuple[str, ...]
 ) -> int:
