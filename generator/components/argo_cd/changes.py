@@ -1,10 +1,11 @@
 """What changes of Argo CD's own settings and objects mean (v3.5.3: `util/settings`, `docs/operator-manual`)."""
 
-from generator.model.change import VERSION, ChangeRule, Effect, FieldChange, ObjectChange, named
+from generator.model.change import ABSENT, VERSION, ChangeRule, Effect, FieldChange, ObjectChange, named
 from generator.model.versions import next_minor, of, skips_a_minor
 
 DOCS = "https://argo-cd.readthedocs.io/en/stable"
 MAPS = ("/ConfigMap",)
+TYPE = "argocd.argoproj.io/secret-type"
 APPLICATION = ("argoproj.io/Application",)
 
 
@@ -43,6 +44,16 @@ CHANGES = (
         reason="whoever is no longer named may do nothing in Argo CD from now on",
         instead="name the new ones first",
         when=takes_rights,
+    ),
+    ChangeRule(
+        code="GEN-CHG-740",
+        kinds=("/Secret",),
+        paths=(f"metadata.labels[{TYPE}]",),
+        effect=Effect.OUTAGE,
+        reason="Argo CD no longer takes it for what it was, a repository or a cluster: what needs it moves no more",
+        instead="leave the label as long as an Application needs the Secret",
+        link=f"{DOCS}/operator-manual/declarative-setup/",
+        when=lambda _change, field: field.old is not ABSENT,
     ),
     ChangeRule(
         code="GEN-CHG-323",

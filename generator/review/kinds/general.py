@@ -16,7 +16,7 @@ GENERAL = (
         kinds=(ANY,),
         paths=("metadata.labels", "metadata.annotations"),
         effect=Effect.NONE,
-        reason="labels and annotations of the object itself start nothing",
+        reason="labels and annotations of the object itself start nothing; what chooses objects by them follows",
     ),
     ChangeRule(
         code="GEN-CHG-002",
