@@ -5,6 +5,7 @@ from typing import Any
 import yaml
 from sides import side
 
+from generator.build.objects import ROOT
 from generator.model.change import ObjectChange
 from generator.review.compare import compare
 
@@ -91,3 +92,19 @@ def test_the_namespace_of_the_application_may_be_left_out() -> None:
         ("added", "/ConfigMap", "own"),
         ("removed", "/ConfigMap", "own"),
     ]
+
+
+def told(old: dict[str, str], new: dict[str, str]) -> frozenset[str]:
+    """Return the Applications of which all that goes is told by itself."""
+    paths = {path for path in {*old, *new} if old.get(path) != new.get(path)}
+    return compare(side(old), side(new), paths)[0].beside.built - {ROOT}
+
+
+def test_only_what_was_built_is_told_by_itself() -> None:
+    none = {"clusters/one/argocd/kustomization.yaml": f"{RESOURCES}[]\n"}
+    charts_alone = {**UNVENDORED, f"{APP}/kustomization.yaml": f"{RESOURCES}[releases]\n"}
+    assert told(in_shop(named("ConfigMap", "own")), none) == {"app"}
+    assert told(charts_alone, none) == {"app"}
+    assert told(in_shop("kind: {"), none) == set()
+    left = {path: text for path, text in in_shop(named("ConfigMap", "own")).items() if path.startswith("overlays/")}
+    assert told(in_shop(named("ConfigMap", "own")), {**none, **left}) == set()

@@ -70,7 +70,7 @@ def only_harmless(change: ObjectChange, _field: FieldChange) -> bool:
 
 def skipped(change: ObjectChange, _field: FieldChange) -> bool:
     """Tell whether Argo CD no longer looks at an Application."""
-    return dig(change.new, "metadata", "annotations", SKIPPED) == "true"
+    return bool(dig(change.new, "metadata", "annotations", SKIPPED) == "true")
 
 
 OF_ITSELF = (

@@ -45,7 +45,7 @@ def lets_more_pass(change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a policy judges fewer requests, or lets those pass that it cannot judge."""
     old, new = (mapping(one.get("spec")) for one in (change.old, change.new))
     if "failurePolicy" in field.path:
-        return field.new == "Ignore"
+        return bool(field.new == "Ignore")
     if "matchConditions" in field.path:
         return all(one in sequence(new.get("matchConditions")) for one in sequence(old.get("matchConditions")))
     both = old.get("matchConstraints"), new.get("matchConstraints")

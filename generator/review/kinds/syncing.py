@@ -93,7 +93,7 @@ SYNCING = (
         kinds=(ANY,),
         effect=Effect.OUTAGE,
         reason="it becomes a hook: a sync no longer keeps it, but deletes it, `Prune=false` or not, and makes it "
-        "again, empty, with each sync, or not at all (`Skip`)",
+        "again with each sync, or not at all (`Skip`)",
         instead="take the annotation away; a hook is for Jobs and for what only they need",
         link=HOOKS,
         as_removal=True,
