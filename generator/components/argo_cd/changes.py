@@ -15,6 +15,12 @@ def takes_rights(change: ObjectChange, field: FieldChange) -> bool:
     return change.name == "argocd-rbac-cm" and not old <= new
 
 
+def customizes(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether it is said otherwise how objects of a kind are judged that were judged before."""
+    said = str(field.path[-1])
+    return change.name == "argocd-cm" and said.startswith("resource.customizations") and field.old is not ABSENT
+
+
 CHANGES = (
     ChangeRule(
         code="GEN-CHG-320",
@@ -24,6 +30,33 @@ CHANGES = (
         reason="Argo CD reads it live",
         link=f"{DOCS}/operator-manual/declarative-setup/",
         when=named("argocd-cm", "argocd-rbac-cm", "argocd-ssh-known-hosts-cm", "argocd-tls-certs-cm"),
+    ),
+    ChangeRule(
+        code="GEN-CHG-744",
+        kinds=MAPS,
+        paths=(
+            "data.[resource.exclusions]",
+            "data.[resource.inclusions]",
+            "data.[application.resourceTrackingMethod]",
+            "data.[application.instanceLabelKey]",
+        ),
+        effect=Effect.BY_HAND,
+        reason="Argo CD sees other objects, or takes others for its own: those that it no longer sees it neither "
+        "compares nor applies nor deletes, whatever Git says",
+        instead="look at what `argocd app diff` shows of every Application after the merge",
+        link=f"{DOCS}/operator-manual/declarative-setup/#resource-exclusioninclusion",
+        when=named("argocd-cm"),
+    ),
+    ChangeRule(
+        code="GEN-CHG-745",
+        kinds=MAPS,
+        paths=("data.*",),
+        effect=Effect.UNKNOWN,
+        reason="Argo CD judges or compares objects of some kinds otherwise: one that it takes for unhealthy stops "
+        "every later wave, and what it leaves out of comparisons no longer arrives",
+        instead="try it on a cluster that does not matter",
+        link=f"{DOCS}/operator-manual/health/",
+        when=customizes,
     ),
     ChangeRule(
         code="GEN-CHG-321",

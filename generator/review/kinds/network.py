@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from generator.build.difference import ORDER
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod, pods_of
 from generator.model.change import ABSENT, Beside, ChangeRule, Effect, FieldChange, ObjectChange
@@ -52,8 +53,8 @@ def only_added(_change: ObjectChange, field: FieldChange) -> bool:
 
 
 def only_named(_change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether only a name or a hint of the protocol changes, which those behind the number do not see."""
-    return field.path[-1] in ("appProtocol", "nodePort") and field.old is ABSENT
+    """Tell whether only the order, a hint of the protocol or a port on nodes changes, which nobody sees who uses it."""
+    return field.path[-1] == ORDER or (field.path[-1] in ("appProtocol", "nodePort") and field.old is ABSENT)
 
 
 def to_local(_change: ObjectChange, field: FieldChange) -> bool:
