@@ -29,7 +29,8 @@ def change_of(rule: ChangeRule) -> str:
 
 def effect_of(rule: ChangeRule) -> str:
     """Return the class of a change, and that it comes later where it does."""
-    return f"{rule.effect}, armed" if rule.armed else str(rule.effect)
+    louder = ", or as its removal" if rule.as_removal else ""
+    return f"{rule.effect}{', armed' * rule.armed}{louder}"
 
 
 def explanation(rule: ChangeRule) -> Iterator[tuple[str, str]]:
