@@ -122,7 +122,7 @@ def _cluster(old: Standing, new: Standing, folders: Collection[str], paths: Coll
         unseen=tuple(sorted({*before.unvendored, *after.unvendored})),
         notes=tuple(dict.fromkeys((*before.notes, *after.notes))),
         findings=(*before.findings, *after.findings),
-        beside=Beside(_by_kind(before), _by_kind(after), frozenset(one.component for one in before.objects)),
+        beside=Beside(_by_kind(before), _by_kind(after), _told(before, after)),
     )
 
 
@@ -149,6 +149,12 @@ def _seen(changes: Iterable[ObjectChange], before: Built, after: Built) -> Itera
             continue
         if change.application not in unseen.get(change.on, ()) or not _VENDORED.search(change.file):
             yield change
+
+
+def _told(before: Built, after: Built) -> frozenset[str]:
+    """Return the Applications of which all that goes is told by itself: objects, or charts that are not vendored."""
+    seen = {*(one.component for one in before.objects), *before.unvendored}
+    return frozenset(seen - {*before.broken, *after.broken})
 
 
 def _by_kind(built: Built) -> dict[str, list[Manifest]]:
