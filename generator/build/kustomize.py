@@ -13,9 +13,6 @@ from generator.components.component import Manifest
 from generator.errors import CommandError, UsageError
 from generator.process import cache_home, run
 
-NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-"""How the file of a kustomization may be called."""
-
 ORIGIN = "originAnnotations"
 """What `buildMetadata` of a kustomization must hold for `run_kustomize`."""
 

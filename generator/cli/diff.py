@@ -1,6 +1,8 @@
 """`gen diff`."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,10 +11,12 @@ from generator.cli.output import show_findings
 from generator.cli.terminal import say, say_json, styled
 from generator.errors import UsageError
 from generator.model.change import Effect
-from generator.repository.cluster_files import load
 from generator.review.report import Report, report
 from generator.review.sides import Wanted, both_sides
 from generator.review.text import lines
+
+if TYPE_CHECKING:
+    from generator.repository.cluster_files import Loaded
 
 APPROVAL = 3
 
@@ -52,7 +56,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     if since is not None and base is not None:
         raise UsageError("give BASE or --since BASE: both say what is compared with")
     wanted = Wanted(base=since or base, head="HEAD" if since else head, clusters=clusters, left=since is not None)
-    with both_sides(root, wanted, lambda names: load(root, names)) as sides:
+    with both_sides(root, wanted, lambda names: _load(root, names)) as sides:
         if sides.wrong:
             show_findings(list(sides.wrong), "text")
             say("nothing was compared: mend the cluster file first", err=True)
@@ -60,6 +64,12 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
         found = report(sides, allow)
     _show(found, output)
     return APPROVAL if found.unapproved else int(any(one.found.findings for one in found.clusters))
+
+
+def _load(root: Path, names: Sequence[str]) -> list["Loaded"]:
+    from generator.repository.cluster_files import load  # noqa: PLC0415 - it imports every check
+
+    return load(root, names)
 
 
 def _show(found: Report, output: str) -> None:

@@ -8,6 +8,9 @@ from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.layout.emit import emit
 
+KUSTOMIZATION_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""How the file of a kustomization may be called."""
+
 Files = dict[str, bytes]
 """Posix paths, relative to the repository's root, and what stands in each file."""
 

@@ -104,6 +104,9 @@ CHART = "helm/Chart"
 """A release of a chart, by the name of the release, where its objects are not vendored: `version`, `values` ..."""
 PATCH = "kustomize/Patches"
 """The patches of a kustomization whose Application is not vendored, by the file: each by the field it stands in."""
+ELSEWHERE = "gen/Elsewhere"
+"""What an Application takes from where gen does not build it: a chart or a file in the network, a folder of manifests
+beside the overlays; by its address."""
 VERSION = "gen/Version"
 """The version of a component: `version`. `components` of `old` and `new` holds the versions of all."""
 

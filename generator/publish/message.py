@@ -8,6 +8,7 @@ from msgspec import Struct
 from generator.errors import UsageError
 from generator.model.change import Effect
 from generator.model.plural import plural
+from generator.review.approvals import KEY
 from generator.review.opens import gained, opened, title
 from generator.review.report import ClusterReport, Report
 from generator.review.rows import listed, rows
@@ -60,7 +61,7 @@ def message(found: Report, clusters: Sequence[str], approved: Sequence[Allowed],
     """
     first, _, rest = said.strip().partition("\n")
     rows = [*([rest.strip(), ""] if rest.strip() else []), *_body(found)]
-    trailers = [f"Gen-Allow: {one.text} {one.reason}" for one in approved]
+    trailers = [f"{KEY}: {one.text} {one.reason}" for one in approved]
     body = "\n".join([*rows, *([""] if rows and trailers else []), *trailers])
     return Message(first or _subject(found, clusters), body.strip())
 

@@ -12,8 +12,9 @@ from generator.repository.history import History
 from generator.repository.outcome import Outcome
 from generator.repository.plan import Change
 from generator.repository.render import render
-from generator.repository.sides import PLACES, commit_side, overlay, working_side
+from generator.repository.sides import commit_side, overlay, working_side
 from generator.repository.working_tree import ignored, status
+from generator.review.approvals import in_commits
 from generator.review.report import Report, report
 from generator.review.sides import Sides
 
@@ -67,9 +68,10 @@ def _report(
         new = working_side(root_of(git), history, touched, changes)
         commit = history.commit(base)
         old = commit_side(history, commit, f"{base} ({commit[:9]})", at_hand=new)
-        between = history.differing(commit, history.head or commit, PLACES)
-        paths = frozenset({*between, *overlay(root_of(git), touched, changes)})
-        return report(Sides(old=old, new=new, differing=paths), approved)
+        between = history.differing(commit, history.head or commit)
+        written = overlay(root_of(git), touched, changes).keys()
+        said = in_commits(history, commit, history.head or commit, written)
+        return report(Sides(old=old, new=new, differing=frozenset({*between, *written}), approved=said), approved)
 
 
 def _clusters(paths: Collection[str]) -> tuple[str, ...]:

@@ -60,16 +60,16 @@ def hand_edits(root: Path, plan: Plan, render_at: RenderAt, *, version: str, dis
     rendered again and counts as generated. `discard` holds files and folders that may be overwritten whatever they
     hold. Git is started only for files that are not as gen last left them. Raises `UsageError` when it refuses.
     """
-    record = Record.load(root)
     # An empty file holds nothing to lose, and is what a power cut may leave.
-    doubtful = [
+    overwritten = [
         change
         for change in plan.changes
-        if change.old
-        and change.old != change.new
-        and not _within(change.path, discard)
-        and not record.knows(change.path, change.old)
+        if change.old and change.old != change.new and not _within(change.path, discard)
     ]
+    if not overwritten:
+        return Verdict()
+    record = Record.load(root)
+    doubtful = [change for change in overwritten if not record.knows(change.path, change.old or b"")]
     place = locate(root)
     if not doubtful:
         return Verdict()

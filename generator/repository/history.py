@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from msgspec import Struct
+
 from generator.errors import UsageError
 from generator.repository.git_folder import GitFolder
 
@@ -22,6 +24,14 @@ _OTHER_SIDE = {
     "REVERT_HEAD": None,
 }
 """What stands in Git's folder while it combines two histories -> the file that names the other one."""
+
+
+class Trailer(Struct, frozen=True):
+    """What a commit's message says behind a key, in its last paragraph."""
+
+    commit: str
+    author: str
+    value: str
 
 
 class History:
@@ -83,13 +93,21 @@ class History:
             raise UsageError(f"{odd}: no file of a repository may lie there; `git fsck` tells more")
         return found
 
-    def differing(self, one: str, other: str, places: Iterable[str]) -> set[str]:
-        """Return the files that are not the same at two commits, below some files and folders. What folders have in
-        common is not even looked at.
+    def saying(self, commit: str, pattern: str, places: Iterable[str], but: str = "^$") -> set[str]:
+        """Return the files at `commit` in which a line matches an extended regular expression, and not another one;
+        `places` are patterns of paths, in which `**` stands for any folders.
         """
         prefix = self._place.prefix
+        globs = (f":(top,glob){prefix}{place}" for place in places)
+        words = ("-z", "-l", "-E", "-e", pattern, "--and", "--not", "-e", but)
+        listing = self._ask("grep", *words, commit, "--", *globs)
+        return {name.removeprefix(f"{commit}:{prefix}") for name in listing.split("\0") if name}
+
+    def differing(self, one: str, other: str) -> set[str]:
+        """Return the files that are not the same at two commits. What folders have in common is not even looked at."""
+        prefix = self._place.prefix
         words = ("-r", "-z", "--no-renames", "--name-only", one, other)
-        listing = self._git("diff-tree", *words, "--", *(f"{prefix}{place}" for place in places))
+        listing = self._git("diff-tree", *words, "--", f":(top){prefix}")
         return {name.removeprefix(prefix) for name in listing.split("\0") if name}
 
     def changed_since(self, commit: str) -> set[str]:
@@ -131,9 +149,19 @@ class History:
                 return name
         return None
 
-    def messages(self, base: str, head: str) -> str:
-        """Return the messages of the commits after `base` up to `head`."""
-        return self._git("log", "--format=%B", f"{base}..{head}")
+    def trailers(self, base: str, head: str, key: str) -> list[Trailer]:
+        """Return what the commits after `base` up to `head` say behind a key, where Git looks for such lines: in the
+        last paragraph of the message.
+        """
+        values = f"%(trailers:key={key},valueonly,unfold,separator=%x01)"
+        listing = self._git("log", f"--format=%H%x00%an%x00{values}%x02", f"{base}..{head}")
+        rows = (row.strip("\n").split("\0") for row in listing.split("\2"))
+        found = (
+            (commit, author, value)
+            for commit, author, values in (row for row in rows if len(row) == 3)
+            for value in values.split("\1")
+        )
+        return [Trailer(*each) for each in found if each[2].strip()]
 
     def touched(self, commit: str, path: str) -> str | None:
         """Return the last commit up to `commit` that changed `path`.
@@ -176,6 +204,17 @@ class History:
         if len(head) != 40:
             raise UsageError(f"{self._place.top}: the repository uses SHA-256 names, which gen cannot read")
         return head
+
+    def _ask(self, command: str, *words: str) -> str:
+        """Return what Git says; nothing where it finds nothing, which it tells by its status."""
+        from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
+
+        try:
+            return str(getattr(self._repo.git, command)(*words))
+        except GitCommandError as error:
+            if error.status == 1 and not error.stderr:
+                return ""
+            raise _refusal(self._place, error) from None
 
     def _git(self, command: str, *words: str) -> str:
         from git.exc import GitCommandError  # noqa: PLC0415 - slow to import

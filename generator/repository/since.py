@@ -8,7 +8,8 @@ from generator.layout.lock import LOCK, LockFile
 from generator.repository.git_folder import locate
 from generator.repository.history import History, Snapshot
 from generator.repository.places import names
-from generator.repository.sides import PLACES
+from generator.repository.reach import holding, sharing
+from generator.repository.sides import commit_side
 from generator.repository.vendored import locked
 
 SHARED = ("base", "workflows", "schemas")
@@ -26,10 +27,13 @@ def affected(root: Path, base: str) -> tuple[str, ...] | None:
             raise UsageError(f"{root}: nothing was committed yet, and --since compares commits; leave it out")
         commit = history.commit(base)
         commit = history.merge_base(commit, history.head) or commit
-        paths = history.differing(commit, history.head, (*PLACES, "schemas"))
+        paths = history.differing(commit, history.head)
         if LOCK in paths and not _only_more(*(_lock(history, each) for each in (commit, history.head))):
             return None
-    return _reached(root, paths)
+        side = commit_side(history, history.head, "")
+        others = {path for path in paths if not path.startswith(("base/", "workflows/"))}
+        also = {folder.split("/")[1] for folder in (*sharing(side, others), *holding(side, paths))}
+    return _reached(root, paths, also)
 
 
 def _lock(history: History, commit: str) -> tuple[bytes, LockFile]:
@@ -47,8 +51,8 @@ def _only_more(old: tuple[bytes, LockFile], new: tuple[bytes, LockFile]) -> bool
     return old[0] == new[0] and all(before.items() <= after.items() for before, after in pairs)
 
 
-def _reached(root: Path, paths: Iterable[str]) -> tuple[str, ...] | None:
-    standing, found = names(root), set[str]()
+def _reached(root: Path, paths: Iterable[str], also: Iterable[str]) -> tuple[str, ...] | None:
+    standing, found = names(root), {*also}
     for path in sorted(paths):
         top, name, *_ = (*path.split("/"), "")
         if top in SHARED:

@@ -1,9 +1,10 @@
 """A change as one page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from generator.model.change import ABSENT, FILE, ChangeRule, Effect, FieldChange
 from generator.model.plural import plural
+from generator.review.approvals import Approval
 from generator.review.judging import JudgedChange, Meaning
 from generator.review.markup import EMPTY, Html, Part, tag
 from generator.review.opens import HEADING, Opened, opened, title
@@ -35,15 +36,15 @@ def diff_page(found: Report) -> str:
         tag("p", tag("code", found.old), " to ", tag("code", found.new), class_="note"),
         _counted(every) if told else tag("p", "Nothing differs in what is applied."),
         section("To approve", _approvals(found), note="Nothing else stops the merge."),
-        section("Approvals that match nothing", tag("ul", [_unused(one.text, one.where) for one in found.unused]))
-        if found.unused
-        else EMPTY,
+        _without_effect("Approved before it changed again", found.outdated),
+        _without_effect("Approvals that match nothing", found.unused),
         [_cluster(one, its) for one, its in told],
     )
 
 
-def _unused(text: str, where: str) -> Html:
-    return tag("li", tag("code", text), f" ({where})")
+def _without_effect(title: str, approvals: Sequence[Approval]) -> Part:
+    listed = [tag("li", tag("code", one.text), f" ({one.where})") for one in approvals]
+    return section(title, tag("ul", listed)) if listed else EMPTY
 
 
 def _counted(every: list[Row]) -> Html:

@@ -161,7 +161,10 @@ def _fitting(lines: Iterable[tuple[int, str]], room: int) -> tuple[list[str], in
 
 def _unseen(found: Report, room: int) -> str:
     lines = [(0, f"\n{line}\n") for one in found.clusters for line in _not_told(one)]
-    lines += [(0, f"\nApproved and not there: {code(one.text)} ({prose(one.where)}).\n") for one in found.unused]
+    lines += [
+        (0, f"\nApproved before it changed again: {code(one.text)} ({code(one.where)}).\n") for one in found.outdated
+    ]
+    lines += [(0, f"\nApproved and not there: {code(one.text)} ({code(one.where)}).\n") for one in found.unused]
     taken, left = _fitting(lines, room - 60)
     return "".join(taken) + (f"\n{left} more remarks: `gen diff` shows them.\n" if left else "")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from generator.build.difference import field_changes
 from generator.build.kustomization import PATCHES
-from generator.build.kustomize import NAMES
+from generator.layout.files import KUSTOMIZATION_NAMES
 from generator.model.change import PATCH, ObjectChange
 from generator.model.fields import mapping, sequence
 from generator.review.standing import Standing
@@ -38,7 +38,7 @@ def _kustomizations(standing: Standing, component: str) -> Iterator[tuple[str, d
     """Yield the patches of each kustomization of a component, by its file."""
     folder = f"{standing.overlays}/{component}"
     for path in sorted(standing.below(folder)):
-        if posixpath.basename(path) in NAMES:
+        if posixpath.basename(path) in KUSTOMIZATION_NAMES:
             documents = standing.yaml(f"{folder}/{path}")
             found = dict(_patches(standing, posixpath.dirname(f"{folder}/{path}"), mapping(next(iter(documents), {}))))
             if found:

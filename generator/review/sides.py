@@ -3,18 +3,22 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from generator.errors import UsageError
 from generator.model.cluster import cluster_file
-from generator.repository.cluster_files import Loaded
 from generator.repository.git_folder import locate
 from generator.repository.history import History
-from generator.repository.render import changes
-from generator.repository.sides import PLACES, Side, commit_side, overlay, working_side
+from generator.repository.plan import Change
+from generator.repository.sides import Side, commit_side, overlay, working_side
+from generator.review.approvals import Approval, in_commits
 
-Load = Callable[[Sequence[str]], list[Loaded]]
+if TYPE_CHECKING:
+    from generator.repository.cluster_files import Loaded
+
+Load: TypeAlias = Callable[[Sequence[str]], "list[Loaded]"]
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -30,16 +34,16 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 class Sides(Struct, frozen=True, kw_only=True):
-    """Both states, the files that may differ, the messages of the commits between them, and cluster files that are
-    wrong: with them nothing can be compared.
+    """Both states, the files that may differ, what the commits between them approve, and cluster files that are wrong:
+    with them nothing can be compared.
     """
 
     old: Side
     new: Side
     differing: frozenset[str]
     clusters: tuple[str, ...] = ()
-    messages: str = ""
-    wrong: tuple[Loaded, ...] = ()
+    approved: tuple[Approval, ...] = ()
+    wrong: "tuple[Loaded, ...]" = ()
 
 
 @contextmanager
@@ -49,13 +53,14 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
     if place is None:
         raise UsageError(f"{root}: this is not a Git repository, and gen diff compares commits; `git init` and commit")
     with History(place) as history:
+        touched, rendered = set[str](), tuple[Change, ...]()
         if history.head is None:
             raise UsageError(f"{root}: nothing was committed yet, so there is nothing to compare with; commit first")
         head = history.head if wanted.head is None else history.commit(wanted.head)
         base, label = _base(history, wanted.base)
         if wanted.left:
             base = history.merge_base(base, head) or base
-        differing = history.differing(base, head, PLACES)
+        differing = history.differing(base, head)
         wrong: tuple[Loaded, ...] = ()
         if wanted.head is not None:
             new = commit_side(history, head, f"{wanted.head} ({head[:9]})")
@@ -64,7 +69,7 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
             names = _unrendered(root, {*differing, *touched}, wanted.clusters)
             loaded = load(names) if names else []
             wrong = tuple(one for one in loaded if one.wrong)
-            rendered = changes(root, loaded) if loaded and not wrong else ()
+            rendered = _rendered(root, loaded) if loaded and not wrong else ()
             new = working_side(root, history, touched, rendered)
             differing |= {*overlay(root, touched, rendered)}
         yield Sides(
@@ -72,9 +77,15 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
             new=new,
             differing=frozenset(differing),
             clusters=wanted.clusters,
-            messages=history.messages(base, head),
+            approved=in_commits(history, base, head, () if wanted.head else {*overlay(root, touched, rendered)}),
             wrong=wrong,
         )
+
+
+def _rendered(root: Path, loaded: "list[Loaded]") -> tuple[Change, ...]:
+    from generator.repository.render import changes  # noqa: PLC0415 - it imports all that lays out
+
+    return changes(root, loaded)
 
 
 def _base(history: History, name: str | None) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from generator.model.change import FILE, Effect, FieldChange
 from generator.model.plural import plural
+from generator.review.approvals import KEY, WHY
 from generator.review.judging import JudgedChange, Meaning
 from generator.review.opens import HEADING, QUIET, brief_lines, opened
 from generator.review.opens import lines as open_lines
@@ -194,6 +195,8 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
         names = f": {listed([row.title for row in told if row.felt == one])}" if loud else ""
         yield f"{paint(one.effect, f'{number} {one.word}')}{names}"
     yield from _opens_at_all(found, paint)
+    for outdated in found.outdated:
+        yield f"approved before it changed again: {outdated.text} ({outdated.where})"
     for unused in found.unused:
         yield f"approved and not there: {unused.text} ({unused.where})"
     for text in found.unapproved:
@@ -219,5 +222,5 @@ def _opens_at_all(found: Report, paint: Paint) -> Iterator[str]:
 
 def approving(found: Report) -> str:
     """Return the command that approves all that waits for it: a commit of its own, so that the message says why."""
-    trailers = " ".join(f"--trailer {shlex.quote(f'Gen-Allow: {one_line(text)} WHY')}" for text in found.unapproved)
+    trailers = " ".join(f"--trailer {shlex.quote(f'{KEY}: {one_line(text)} {WHY}')}" for text in found.unapproved)
     return f"git commit --allow-empty -m 'Approve what gen diff shows' {trailers}"

@@ -2,7 +2,7 @@
 
 A case says what stands before and after, `old` and `new`: objects, or in another `form`: `release`, a chart that is not
 vendored; `patches`, those of such a chart; `versions`, of Kubernetes and of components; `bootstrap`, files for nodes;
-`cluster`, the nodes of clusters.
+`cluster`, the nodes of clusters; `files`, some of a repository.
 What is expected is an effect, or what is opened, `opens`: the codes, each with what is gained.
 """
 
@@ -112,6 +112,27 @@ def clusters(given: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
+def in_one(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return files of the repository, beside an Application `a` of the cluster `one`, made of the folder `a`."""
+    application = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "a"},
+        "spec": {"source": {"path": "overlays/one/a"}},
+    }
+    return {
+        "clusters/one/argocd/kustomization.yaml": {"resources": ["a.yaml"]},
+        "clusters/one/argocd/a.yaml": application,
+        "overlays/one/a/kustomization.yaml": {"components": ["custom"]},
+        "overlays/one/a/custom/kustomization.yaml": {
+            "apiVersion": "kustomize.config.k8s.io/v1alpha1",
+            "kind": "Component",
+            **given.get("custom", {}),
+        },
+        **{path: content for path, content in given.items() if path != "custom"},
+    }
+
+
 FORMS = {"release": release, "patches": patches, "versions": versions, "bootstrap": bootstrap}
 
 
@@ -120,9 +141,11 @@ def changes(case: Mapping[str, Any]) -> list[ObjectChange]:
     form = case.get("form")
     if form is None:
         return differences(objects(case.get("old")), objects(case.get("new")))
-    if form == "cluster":
-        files, others = clusters(case.get("old", {})), clusters(case.get("new", {}))
-        both = compare(made(files), made(others), {*files, *others})
+    if form in {"cluster", "files"}:
+        laid = clusters if form == "cluster" else in_one
+        files, others = laid(case.get("old", {})), laid(case.get("new", {}))
+        differing = {path for path in {*files, *others} if files.get(path) != others.get(path)}
+        both = compare(made(files), made(others), differing)
         return [change for one in both for change in one.changes]
     old, new = (Standing(made(FORMS[form](case.get(which))), "one") for which in ("old", "new"))
     of_charts = (*chart_changes(old, new), *patch_changes(old, new, {"some"}))

@@ -98,7 +98,7 @@ def test_nothing_in_a_change_becomes_markup(text: str) -> None:
     report = whole(
         cluster([*old, gone], new, name=f"lab{text}", application=f"app{text}", unseen=(text,), findings=(unbuilt(),)),
         unapproved=(f"GEN-CHG-030:lab/PersistentVolumeClaim/{text}",),
-        unused=(Approval(f"GEN-CHG-030:{text}", text, "a commit"),),
+        unused=(Approval(text=f"GEN-CHG-030:{text}", reason=text, commit="0123456789", author=text),),
     )
     found = markdown(report)
     seen = Seen(found)

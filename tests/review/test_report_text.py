@@ -64,7 +64,7 @@ def test_what_has_no_room_is_counted() -> None:
 
 def test_what_could_not_be_seen_is_told() -> None:
     found = list(lines(whole(cluster([], [], unseen=("rook",), findings=(unbuilt(),)))))
-    assert "lab: nothing that is applied differs" in found
+    assert "lab: what differs cannot be built" in found
     assert "  not seen: rook: not vendored, only values of charts are compared" in found
     assert "  not built: overlays/lab/app: nothing of it can be read" in found
 
