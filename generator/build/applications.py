@@ -19,6 +19,7 @@ from generator.build.kustomize import program
 from generator.build.manifests import documents, is_manifest
 from generator.build.objects import ROOT, Built, Elsewhere, Object, TargetedPatch
 from generator.build.offline import CUSTOM, SetAside, TakenOut, build_offline
+from generator.build.placing import placed
 from generator.build.stage import stage, stage_application, temporary_folder
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
@@ -64,9 +65,10 @@ def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
 
 def build_some(copy: Path, cluster: str, wanted: Collection[str]) -> Built:
     """Build a cluster's folder `argocd`, and of the Applications in it those whose folders are `wanted`, from files
-    that stand in `copy` and may be changed there. What cannot be built is among `findings`, as with `build`.
+    that stand in `copy` and may be changed there; each object is in the namespace where it ends up. What cannot be
+    built is among `findings`, as with `build`.
     """
-    return _built(cluster, *_parts(copy, cluster, wanted))
+    return placed(_built(cluster, *_parts(copy, cluster, wanted)))
 
 
 def _built(name: str, parts: dict[str, _Part], left: list[str]) -> Built:

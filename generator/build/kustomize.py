@@ -16,6 +16,9 @@ from generator.process import cache_home, run
 ORIGIN = "originAnnotations"
 """What `buildMetadata` of a kustomization must hold for `run_kustomize`."""
 
+NEEDED_BY = "gen check --rendered and --server, commit, diff, images, report"
+"""The commands that build objects; all others do without."""
+
 _ORIGIN = "config.kubernetes.io/origin"
 _FILE = re.compile(r"^(?:path|configuredIn): (.+)$", re.MULTILINE)
 
@@ -31,7 +34,10 @@ def program() -> list[str]:
     for name, verb in [(given, "build")] if given else usual:
         if path := shutil.which(name):
             return [path, verb]
-    raise UsageError("Kustomize was not found; install `kustomize` or `kubectl`, or name one in GEN_KUSTOMIZE")
+    raise UsageError(
+        "Kustomize was not found; install `kustomize` or `kubectl`, which has it "
+        "(https://kubectl.docs.kubernetes.io/installation/kustomize/), or name one in GEN_KUSTOMIZE"
+    )
 
 
 def _cached() -> list[Path]:

@@ -13,6 +13,7 @@ from generator.errors import UsageError
 from generator.model.cluster import Waiver
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
+from generator.repository.places import without_file
 
 _FOLDER = click.Path(path_type=Path, allow_dash=True)
 
@@ -47,8 +48,8 @@ def command(  # noqa: PLR0913 - the options of the verb
     that --cluster names, with that cluster's waivers; without --cluster as part of none. What could not be judged is
     always told.
 
-    Works offline, unless --kubeconfig names a cluster. Exit code 1 when there is an error; with --strict also when
-    there is a warning that no waiver accepts.
+    Works offline, unless --kubeconfig names a cluster. --rendered and --server need Kustomize (`gen doctor`). Exit code
+    1 when there is an error; with --strict also when there is a warning that no waiver accepts.
     """
     if since is not None:
         if more["paths"]:
@@ -78,6 +79,8 @@ def _check_files(paths: Sequence[Path], clusters: Sequence[str], directory: Path
     read = _given(paths) if paths else load(root_of(directory), clusters)
     loaded, waived = zip(*map(_accepted, read), strict=True)
     show_findings(loaded, output)
+    for text in () if paths else without_file(root_of(directory)):
+        say(f"warning: {text}", err=True)
     failed = any(one.wrong or (strict and one.findings) for one in loaded)
     if output == "text":
         _end(loaded, waived, failed=failed, rendering=not paths)

@@ -35,6 +35,8 @@ def command(directory: Path, branch: str | None, said: str, allow: tuple[str, ..
     or is refused needs --allow: exit code 3 before anything is written.
 
     With --push, commits of others are fetched, this one is put on top of them, rendered and checked again.
+
+    Needs Kustomize (`gen doctor`).
     """
     root = root_of(directory)
     asked = Asked(branch=branch, allow=allow, said=said, push=push)

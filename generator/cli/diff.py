@@ -51,6 +51,8 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     Compares the objects that BASE has Argo CD apply with those of HEAD, or of the working tree as `gen render` would
     leave it. Default for BASE: where the branch left the main branch. What loses data or is refused ends with exit code
     3, unless it is approved: with --allow, or by a trailer in a commit, `Gen-Allow: CODE:OBJECT reason`.
+
+    Works offline; needs Kustomize (`gen doctor`).
     """
     root = root_of(directory)
     if since is not None and base is not None:
@@ -62,6 +64,8 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
             say("nothing was compared: mend the cluster file first", err=True)
             return 1
         found = report(sides, allow)
+    if sides.note:
+        say(f"note: {sides.note}", err=True)
     _show(found, output)
     return APPROVAL if found.unapproved else int(any(one.found.findings for one in found.clusters))
 

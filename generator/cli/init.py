@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from generator.cli.options import FOLDER, here
 from generator.cli.output import show_findings, summary
 from generator.cli.terminal import say
 from generator.errors import UsageError
@@ -24,9 +25,8 @@ _CI = ("github", "gitlab", "gitea")
 @click.command("init")
 @click.argument("name", required=False)
 @click.option(
-    "-C", "--directory", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path(),
-    help="The repository to begin or to add to. Default: here.",
-)  # fmt: skip
+    "-C", "--directory", type=FOLDER, default=here, help="The repository to begin or to add to. Default: here."
+)
 @click.option("--from", "table", metavar="FILE", type=click.Path(path_type=Path), help="A table of nodes (CSV).")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
 @click.option("--ci", type=click.Choice(_CI), help="Write CI jobs and CODEOWNERS for this kind of server.")

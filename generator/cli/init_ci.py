@@ -6,7 +6,7 @@ from pathlib import Path
 
 from generator.cli.terminal import say
 from generator.errors import UsageError
-from generator.repository.ci_files import CI_KINDS, REQUIREMENT, ci_files, owners, to_add, unowned
+from generator.repository.ci_files import ALL, CI_KINDS, REQUIREMENT, ci_files, owners, owners_file, to_add, unowned
 from generator.repository.git_folder import locate
 
 
@@ -17,7 +17,8 @@ def jobs(root: Path, kind: str, owned: Iterable[str], requirement: str | None) -
         raise UsageError(
             f"--ci: CI looks for its files at the top of the repository: gen init --ci {kind} -C {place.top}"
         )
-    return ci_files(next(each for each in CI_KINDS if each == kind), requirement or REQUIREMENT, owners(owned))
+    known = next(each for each in CI_KINDS if each == kind)
+    return ci_files(known, requirement or REQUIREMENT, owners(owned), owners_file(root, known))
 
 
 def tell(root: Path, files: Mapping[str, bytes], written: Collection[str], asked: tuple[tuple[str, ...], bool]) -> None:
@@ -33,7 +34,17 @@ def tell(root: Path, files: Mapping[str, bytes], written: Collection[str], asked
         for line in lacks.splitlines():
             say(f"  {line}".rstrip())
     owned, named = asked
-    if (nobody := unowned(owners(owned))) and any(path.endswith("CODEOWNERS") for path in written):
-        say(f"nobody approves {', '.join(nobody)} yet: name owners in CODEOWNERS, where these lines are comments")
+    if any(path.endswith("CODEOWNERS") for path in written):
+        _tell_unowned(unowned(owners(owned)))
     if not named and any(b"GEN: " in files[path] for path in written):
         say(f"name what pip installs, in GEN: it is {REQUIREMENT} yet, which is nowhere")
+
+
+def _tell_unowned(nobody: Collection[str]) -> None:
+    if tiers := [name for name in nobody if name != ALL]:
+        say(f"nobody approves {', '.join(tiers)} yet: name owners in CODEOWNERS, where these lines are comments")
+    if ALL in nobody:
+        say(
+            "nobody approves cluster files, gen.lock, CI jobs and CODEOWNERS itself yet, so that whoever may push can "
+            f"change them: --owner {ALL}=@OWNER, or the first line of CODEOWNERS, names somebody for all the rest"
+        )

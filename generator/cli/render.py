@@ -68,7 +68,7 @@ def command(  # noqa: PLR0913 - the verb's options
     if output == "text":
         _tell(told)
     if written and outcome.plan.changes and not outcome.refused and output not in {"json", "gitlab"}:
-        say(after_writing(root, outcome.plan.changes))
+        say(after_writing(root))
     return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
 
 

@@ -25,7 +25,7 @@ def command(clusters: tuple[str, ...], directory: Path, output: str) -> int:
     """Show a cluster as it is: racks, leaf switches, storage, quotas, waves, Secrets, images, findings, waivers.
 
     As html one page with pictures, which needs nothing else: `gen report --cluster NAME --output html > NAME.html`.
-    Works offline; needs Kustomize, for the images.
+    Works offline; needs Kustomize (`gen doctor`), for the images.
     """
     root = root_of(directory)
     loaded = load(root, clusters)

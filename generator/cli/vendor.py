@@ -93,8 +93,8 @@ def command(  # noqa: PLR0913 - the verb's options
     report = vendor(root, change.loaded, options, _progress(), lambda text: say(text, err=True))
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(report, options, change.told, perf_counter() - begun)
-    if (wrote := _wrote(report, options)) and output != "json":
-        say(after_writing(root, wrote))
+    if _wrote(report, options) and output != "json":
+        say(after_writing(root))
     return int(bool(report.findings) or report.refused or (only_check and bool(report.differing)))
 
 

@@ -1,15 +1,17 @@
 """How one field of a change is looked at more closely: conditions of `ChangeRule.when` that several rules share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from generator.model.change import ABSENT, FieldChange, ObjectChange, value_at
-from generator.model.fields import dig
+from generator.model.fields import dig, mapping, sequence
 from generator.model.quantity import Quantity
 
 Condition: TypeAlias = Callable[[ObjectChange, FieldChange], object]
 
 OPTIONS = "argocd.argoproj.io/sync-options"
+KEEP = "helm.sh/resource-policy"
+CASCADE = "resources-finalizer.argocd.argoproj.io"
 
 
 def options(manifest: object) -> set[str]:
@@ -21,6 +23,24 @@ def options(manifest: object) -> set[str]:
 def is_protected(change: ObjectChange, _field: FieldChange) -> bool:
     """Tell whether Argo CD was told to leave the object when it leaves Git."""
     return "Prune=false" in options(change.old)
+
+
+def cascades(application: object) -> bool:
+    """Tell whether an Application takes what it holds with it when it is deleted, in foreground or background."""
+    finalizers = sequence(dig(application, "metadata", "finalizers"))
+    return any(str(one).partition("/")[0] == CASCADE for one in finalizers)
+
+
+def outlives(manifest: object) -> bool:
+    """Tell whether Argo CD was told to leave the object when its Application is deleted."""
+    return "Delete=false" in options(manifest) or dig(manifest, "metadata", "annotations", KEEP) == "keep"
+
+
+def unprotected(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object as it is where nobody told Argo CD how to treat it."""
+    metadata = mapping(manifest.get("metadata"))
+    notes = {key: value for key, value in mapping(metadata.get("annotations")).items() if key != OPTIONS}
+    return {**manifest, "metadata": {**metadata, "annotations": notes}}
 
 
 def came(_change: ObjectChange, field: FieldChange) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from generator.errors import UsageError
 from generator.publish.comments import Review
-from generator.publish.forges import Forge, Kind, token
+from generator.publish.forges import KINDS, Forge, Kind, is_web, token
 
 _PULL = re.compile(r"refs/pull/(\d+)/")
 NONE = (
@@ -31,10 +31,9 @@ def review(env: Mapping[str, str]) -> Review:
         web, kind = env.get("GITHUB_SERVER_URL", ""), "gitea" if env.get("GITEA_ACTIONS") else "github"
     else:
         raise UsageError(NONE)
-    if not (web and path and number.isdecimal()):
+    if not (is_web(web) and path and number.isdecimal()):
         raise UsageError(NONE)
-    kinds: dict[str, Kind] = {"github": "github", "gitlab": "gitlab", "gitea": "gitea"}
-    return Review(Forge(kinds[kind], web.rstrip("/"), path, trusted=True), int(number))
+    return Review(Forge(next(each for each in KINDS if each == kind), web.rstrip("/"), path, trusted=True), int(number))
 
 
 def _number(env: Mapping[str, str]) -> str:

@@ -58,7 +58,7 @@ def forge(address: str, setting: str, env: Mapping[str, str]) -> Forge | None:
     web, path = found
     kind, _, told = setting.partition(" ")
     if setting:
-        if kind not in KINDS or (told and urlsplit(told).scheme not in {"http", "https"}):
+        if kind not in KINDS or (told and not is_web(told)):
             raise UsageError(
                 f"{SETTING}: `{setting}` is none of {', '.join(KINDS)}, with the server's address behind it where that "
                 f"is needed; `git config {SETTING} 'gitea https://git.example.org'`"
@@ -67,6 +67,15 @@ def forge(address: str, setting: str, env: Mapping[str, str]) -> Forge | None:
         below = urlsplit(web).path.strip("/")
         return Forge(next(each for each in KINDS if each == kind), web, path.removeprefix(f"{below}/"), trusted=True)
     return _by_host(web, path, env)
+
+
+def is_web(address: str) -> bool:
+    """Tell whether this is the address of a web server."""
+    try:
+        parts = urlsplit(address.strip())
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _by_host(web: str, path: str, env: Mapping[str, str]) -> Forge | None:
@@ -88,11 +97,16 @@ def _own_ci(web: str, env: Mapping[str, str]) -> Kind | None:
 
 def _parts(address: str) -> tuple[str, str] | None:
     """Return a server's web address and the path of the repository there, without user, password and `.git`."""
-    parts = urlsplit(address)
+    try:
+        parts, number = urlsplit(address), urlsplit(address).port
+    except ValueError:
+        # Git takes addresses that are none, as `http://[host/x`, and fails with them later, or rewrites them.
+        return None
     if parts.scheme in {"http", "https", "ssh", "git"} and parts.hostname:
-        port = f":{parts.port}" if parts.port and parts.scheme in {"http", "https"} else ""
+        port = f":{number}" if number and parts.scheme in {"http", "https"} else ""
         scheme = "http" if parts.scheme == "http" else "https"
-        web, path = f"{scheme}://{parts.hostname}{port}", parts.path
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        web, path = f"{scheme}://{host}{port}", parts.path
     elif not parts.netloc and (found := _SCP.fullmatch(address)) and parts.scheme != "file":
         web, path = f"https://{found[1]}", found[2]
     else:

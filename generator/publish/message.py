@@ -118,7 +118,7 @@ def _cluster(one: ClusterReport) -> Iterator[str]:
         yield f"- opens {each.word}: {listed([f'{title(judged)}: {gained(gains)}' for judged, gains in each.by], ROWS)}"
         yield f"  {each.rule.reason} ({each.rule.code})"
     for meaning, its in meant(rows(one)).values():
-        yield f"- {meaning.effect.value}: {listed([f'{row.title} {row.done}' for row in its], ROWS)}"
+        yield f"- {meaning.effect.word}: {listed([f'{row.title} {row.done}' for row in its], ROWS)}"
         yield f"  {why(meaning)}"
     if one.found.unseen:
         yield f"- not seen: {', '.join(one.found.unseen)}: not vendored"

@@ -17,11 +17,25 @@ CI_KINDS: tuple[CiKind, ...] = get_args(CiKind)
 REQUIREMENT = f"gen[rendered] @ git+https://git.example.org/platform/gen.git@v{__version__}"
 """What pip installs in CI as long as nobody says what: a place that cannot exist, never a name that a registry has."""
 
-_PLACES: dict[CiKind, tuple[str, str]] = {
-    "github": (".github/workflows/gen.yaml", ".github/CODEOWNERS"),
-    "gitlab": (".gitlab/gen.yml", ".gitlab/CODEOWNERS"),
-    "gitea": (".gitea/workflows/gen.yaml", ".gitea/CODEOWNERS"),
+_JOBS: dict[CiKind, str] = {
+    "github": ".github/workflows/gen.yaml",
+    "gitlab": ".gitlab/gen.yml",
+    "gitea": ".gitea/workflows/gen.yaml",
 }
+_OWNERS: dict[CiKind, tuple[str, ...]] = {
+    "github": (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"),
+    "gitlab": ("CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"),
+    "gitea": ("CODEOWNERS", "docs/CODEOWNERS", ".gitea/CODEOWNERS"),
+}
+"""Where each kind looks for CODEOWNERS, in this order; it reads the first alone (docs.github.com "About code owners",
+docs.gitlab.com/user/project/codeowners, docs.gitea.com/usage/code-owners).
+"""
+_BESIDE: dict[Tier, tuple[str, ...]] = {
+    Tier.PLATFORM: ("clusters/*/bootstrap", "overlays/*/namespaces"),
+    Tier.STORAGE: ("workflows",),
+    Tier.GITOPS: ("clusters/*/argocd",),
+}
+"""What is generated beside the folders of components."""
 GITLAB = ".gitlab-ci.yml"
 INCLUDE = "include:\n  - local: .gitlab/gen.yml\n"
 _HEADS: dict[CiKind, str] = {
@@ -58,9 +72,15 @@ def owners(given: Iterable[str]) -> Owners:
     return found
 
 
-def ci_files(kind: CiKind, requirement: str, whose: Owners) -> dict[str, bytes]:
-    """Return the files, by path: what pip installs there is `requirement`."""
-    jobs, approvals = _PLACES[kind]
+def owners_file(root: Path, kind: CiKind) -> str:
+    """Return the CODEOWNERS that is read: another one beside it would be passed over, or have this one passed over."""
+    there = (path for path in _OWNERS[kind] if (root / path).exists())
+    return next(there, f".{kind}/CODEOWNERS")
+
+
+def ci_files(kind: CiKind, requirement: str, whose: Owners, approvals: str) -> dict[str, bytes]:
+    """Return the files, by path: pip installs `requirement` there, `approvals` is where owners stand."""
+    jobs = _JOBS[kind]
     text = (Path(__file__).parent / "ci" / f"{kind}.yaml").read_text(encoding="utf-8")
     files = {jobs: text.replace("REQUIREMENT", json.dumps(requirement)), approvals: code_owners(kind, whose)}
     if kind == "gitlab":
@@ -77,8 +97,7 @@ def code_owners(kind: CiKind, whose: Owners) -> str:
     lines += _everything(kind, whose)
     for tier in Tier:
         names = sorted(one.name for one in CATALOGUE.values() if one.tier == tier)
-        if names:
-            lines += ["\n", *_section(kind, tier, names, whose.get(tier, ()))]
+        lines += ["\n", *_section(kind, tier, names, whose.get(tier, ()))]
     return "".join(lines)
 
 
@@ -88,23 +107,25 @@ def _everything(kind: CiKind, whose: Owners) -> Iterator[str]:
     yield f"\n{pattern} {' '.join(found)}\n" if found else f"\n# {pattern} @OWNER: whoever approves all the rest\n"
 
 
-def _section(kind: CiKind, tier: str, names: Iterable[str], found: tuple[str, ...]) -> Iterator[str]:
+def _section(kind: CiKind, tier: Tier, names: Iterable[str], found: tuple[str, ...]) -> Iterator[str]:
     mark, said = ("", " ".join(found)) if found else ("# ", "@OWNER")
     if kind == "gitlab":
         yield f"{mark}[{tier}] {said}\n"
-        yield from (f"{mark}{path}\n" for path in _paths(kind, names))
+        yield from (f"{mark}{path}\n" for path in _paths(kind, tier, names))
         return
     yield f"# {tier}\n"
-    yield from (f"{mark}{path} {said}\n" for path in _paths(kind, names))
+    yield from (f"{mark}{path} {said}\n" for path in _paths(kind, tier, names))
 
 
-def _paths(kind: CiKind, names: Iterable[str]) -> Iterator[str]:
-    """Yield the folders of components as each kind writes them."""
+def _paths(kind: CiKind, tier: Tier, names: Iterable[str]) -> Iterator[str]:
+    """Yield the folders of a tier as each kind writes them."""
     for name in names:
         if kind == "gitea":
             yield f"(base|overlays/[^/]+)/{name}/.*"
         else:
             yield from (f"/base/{name}/", f"/overlays/*/{name}/")
+    for folder in _BESIDE.get(tier, ()):
+        yield f"{folder.replace('*', '[^/]+')}/.*" if kind == "gitea" else f"/{folder}/"
 
 
 def unowned(whose: Owners) -> list[str]:

@@ -35,6 +35,17 @@ def locate(root: Path) -> GitFolder | None:
     return None
 
 
+def unborn(place: GitFolder) -> bool:
+    """Tell whether the branch that is checked out has no commit yet, as far as that can be told without Git."""
+    branch = (place.git_dir / "HEAD").read_text(encoding="utf-8", errors="replace").removeprefix("ref: ").strip()
+    parted = place.git_dir / "commondir"
+    common = place.git_dir / parted.read_text(encoding="utf-8").strip() if parted.exists() else place.git_dir
+    packed = common / "packed-refs"
+    known = packed.read_text(encoding="utf-8", errors="replace") if packed.exists() else ""
+    in_tables = (common / "reftable").exists()
+    return branch.startswith("refs/") and not in_tables and not (common / branch).exists() and branch not in known
+
+
 def _git_dir(top: Path) -> Path | None:
     git = top / ".git"
     if git.is_dir():

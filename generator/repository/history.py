@@ -1,5 +1,6 @@
 """Reading commits."""
 
+import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
@@ -24,6 +25,14 @@ _OTHER_SIDE = {
     "REVERT_HEAD": None,
 }
 """What stands in Git's folder while it combines two histories -> the file that names the other one."""
+_LEADING = (
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_CONFIG"),
+    *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE"),
+    *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"),
+)
+"""Variables by which Git, in a hook for example, would take another repository than the one that is meant, another
+index, or paths for something else (git(1), "Environment Variables").
+"""
 
 
 class Trailer(Struct, frozen=True):
@@ -242,7 +251,11 @@ class Snapshot:
 
 
 def open_repository(place: GitFolder) -> "Repo":
-    """Open a repository. Raises UsageError where there is no Git, or nothing that it can read."""
+    """Open a repository, whatever the environment says of others. Raises UsageError where there is no Git, or nothing
+    that it can read.
+    """
+    for name in _LEADING:
+        os.environ.pop(name, None)
     try:
         from git import Repo  # noqa: PLC0415 - slow to import
         from git.exc import InvalidGitRepositoryError  # noqa: PLC0415

@@ -6,14 +6,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from generator.layout.lock import LOCK
-from generator.repository.commits import between
+from generator.repository.commits import commits_after
 from generator.repository.git_commands import GitCommands, GitRefusalError, listed
 from generator.repository.git_folder import GitFolder, locate
 from generator.repository.hand_edits import several
 from generator.repository.working_tree import belongs, status
 
-# The user's settings may not move other branches, reorder commits or put work aside.
-_PLAIN = ("rebase.updateRefs=false", "rebase.autoSquash=false", "rebase.autoStash=false", "rerere.enabled=false")
+# What was committed before stands as it was: hooks are asked again for what is rendered on top.
+_PLAIN = ("-c", "rerere.enabled=false", "-c", "core.hooksPath=/dev/null")
 
 
 class ConflictError(GitRefusalError):
@@ -36,28 +36,36 @@ def beside(git: GitCommands, commit: str) -> Iterator[GitCommands]:
 
 
 def rebase(git: GitCommands, onto: str) -> None:
-    """Put HEAD's commits on top of `onto`. Generated files are then as in `onto`, to be rendered again: what Git merges
-    of them as text may be what neither side renders. Raises ConflictError where both changed the same lines of any
-    other file; commits stay as they are.
+    """Put HEAD's commits on top of `onto`, empty ones as well. Generated files are then as in `onto`, at each of them,
+    to be rendered again: what Git merges of them as text may be what neither side renders. Raises ConflictError where
+    both changed the same lines of any other file; commits stay as they are.
     """
     if git.value("rev-list", "--merges", f"{onto}..HEAD"):
         raise GitRefusalError("the branch has a merge of its own, which gen does not put on top of others' commits")
-    settings = [word for each in _PLAIN for word in ("-c", each)]
-    answer = git.ask(*settings, "rebase", "--quiet", "--empty=keep", "--reapply-cherry-picks", onto)
-    while answer.status:
-        now = status(git)
-        if not now.unmerged:
-            raise GitRefusalError(f"Git cannot put the commits on top of others':\n{answer.words.strip()}")
-        if for_people := [path for path in now.unmerged if not _generated(path)]:
-            raise ConflictError(several(for_people))
-        _take(git, now.unmerged, onto)
-        answer = git.ask(*settings, "rebase", "--continue")
-    touched = between(git, onto, "HEAD")
-    paths = (path.removeprefix(git.place.prefix) for path in touched if path.startswith(git.place.prefix))
-    if generated := sorted(filter(_generated, paths)):
+    commits = reversed(commits_after(git, onto, "HEAD"))
+    git.run("Git cannot check out others' commits beside", "checkout", "--quiet", "--detach", onto)
+    for commit in commits:
+        _pick(git, commit, onto)
+
+
+def _pick(git: GitCommands, commit: str, onto: str) -> None:
+    answer = git.ask(*_PLAIN, "cherry-pick", "--no-commit", commit)
+    now = status(git)
+    if answer.status and not now.unmerged:
+        raise GitRefusalError(f"Git cannot put the commits on top of others':\n{answer.words.strip()}")
+    if for_people := [path for path in now.unmerged if not _generated(path)]:
+        raise ConflictError(several(for_people))
+    if generated := sorted(filter(_generated, {*now.unmerged, *now.staged})):
         _take(git, generated, onto)
-        words = ("commit", "--quiet", "--amend", "--allow-empty", "--no-verify", "--no-edit")
-        git.run("Git cannot put the commits on top of others'", *words)
+    words = ("--no-verify", "--allow-empty", "--allow-empty-message", "--cleanup=verbatim")
+    git.run(
+        "Git cannot put the commits on top of others'",
+        *_PLAIN,
+        "commit",
+        "--quiet",
+        *words,
+        f"--reuse-message={commit}",
+    )
 
 
 def _take(git: GitCommands, paths: Sequence[str], onto: str) -> None:

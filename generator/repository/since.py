@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from generator.errors import UsageError
-from generator.layout.lock import LOCK, LockFile
+from generator.layout.lock import LOCK, LockFile, Writer, written_by
 from generator.repository.git_folder import locate
 from generator.repository.history import History, Snapshot
 from generator.repository.places import names
@@ -36,14 +36,13 @@ def affected(root: Path, base: str) -> tuple[str, ...] | None:
     return _reached(root, paths, also)
 
 
-def _lock(history: History, commit: str) -> tuple[bytes, LockFile]:
+def _lock(history: History, commit: str) -> tuple[Writer, LockFile]:
     """Return which gen wrote a commit, and what was locked there."""
     content = history.read(commit, LOCK) or b""
-    first = next((line for line in content.splitlines() if line.startswith(b"gen:")), b"")
-    return first, locked(Snapshot(history, commit).read)
+    return written_by(content), locked(Snapshot(history, commit).read)
 
 
-def _only_more(old: tuple[bytes, LockFile], new: tuple[bytes, LockFile]) -> bool:
+def _only_more(old: tuple[Writer, LockFile], new: tuple[Writer, LockFile]) -> bool:
     """Tell whether all that was locked is as it was: what another gen writes, or is inflated from other charts, may
     be any cluster's.
     """
@@ -71,10 +70,14 @@ def _reached(root: Path, paths: Iterable[str], also: Iterable[str]) -> tuple[str
 
 def _users(root: Path, path: str, standing: Iterable[str]) -> set[str]:
     """Return the clusters that are built from the folder of a shared file."""
-    top, *parts = path.split("/")
-    if top == "schemas":
+    if path.startswith("schemas/"):
         return {*standing}
-    folder = "/".join((top, *parts[: 2 if top == "base" else 1]))
-    component = parts[0] if top == "base" else top
+    folder, component = shared_folder(path)
     files = {name: root / f"overlays/{name}/{component}/kustomization.yaml" for name in standing}
     return {name for name, file in files.items() if file.is_file() and f"{folder}\n" in file.read_text()}
+
+
+def shared_folder(path: str) -> tuple[str, str]:
+    """Return the folder of base or workflows that a file is in, and the component that is built from it."""
+    top, *parts = path.split("/")
+    return "/".join((top, *parts[: 2 if top == "base" else 1])), parts[0] if top == "base" else top

@@ -1,14 +1,16 @@
 """What state a working tree is in, and whether something can be committed there."""
 
+import os
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Collection, Iterator
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
 from generator.errors import UsageError
 from generator.repository.git_commands import GitCommands
 from generator.repository.hand_edits import several
+from generator.repository.lines import with_line_feeds
 from generator.repository.scaffold import SCHEMA, scaffold
 
 _ENTRY = re.compile(r"(.)(.) (.*)", re.DOTALL)
@@ -73,6 +75,21 @@ def dirty(git: GitCommands) -> set[str]:
     return {path for _, path in _entries(git, "")}
 
 
+def untracked(git: GitCommands, paths: Collection[str]) -> set[str]:
+    """Return those of some paths, from the working tree's top, where something stands that HEAD does not have, ignored
+    or not.
+    """
+    listing = git.run("Git cannot list the files", "ls-tree", "-r", "-z", "--full-tree", "--name-only", "HEAD")
+    known = {*listing.split("\0")}
+    return {path for path in {*paths} - known if _stands(git.place.top, path)}
+
+
+def _stands(top: Path, path: str) -> bool:
+    """Tell whether a file, or another one in the place of one of its folders, would be overwritten."""
+    above = (top / folder for folder in PurePosixPath(path).parents)
+    return os.path.lexists(top / path) or any(folder.is_symlink() or folder.is_file() for folder in above)
+
+
 def _entries(git: GitCommands, prefix: str) -> Iterator[tuple[str, str]]:
     words = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
     for entry in filter(None, git.run("Git cannot tell what was changed", *words).split("\0")):
@@ -130,6 +147,11 @@ def branch(git: GitCommands) -> str:
 def head(git: GitCommands) -> str:
     """Return the full name of HEAD's commit, "" before the first."""
     return git.value("rev-parse", "--verify", "--quiet", "HEAD")
+
+
+def content_of(file: Path) -> bytes | None:
+    """Return what a file says, with line feeds; None where there is none."""
+    return with_line_feeds(file.read_bytes()) if file.is_file() else None
 
 
 def ignored(git: GitCommands) -> list[str]:

@@ -48,7 +48,7 @@ def compare(old: Side, new: Side, paths: Collection[str], clusters: Collection[s
     names = {path.split("/")[1] for path in (*folders, *paths) if path.split("/")[0] in {"clusters", "overlays"}}
     for side in (old, new):
         side.gather(*(f"{top}/{name}" for name in names for top in ("clusters", "overlays")), "base", "workflows")
-    before, after = ({name for name in names if side.below(f"clusters/{name}/argocd")} for side in (old, new))
+    before, after = ({name for name in names if _stands(side, name)} for side in (old, new))
     called = _called_otherwise(old, new, before, after)
     found: list[ClusterChanges] = []
     for name in sorted(names - {*called.values()}):
@@ -56,10 +56,15 @@ def compare(old: Side, new: Side, paths: Collection[str], clusters: Collection[s
         if clusters and name not in clusters and former not in clusters:
             continue
         if (name in after) != (former in before):
-            found.append(_whole(old, new, name))
+            found.append(whole(old, new, name))
         elif former != name or _differs(name, paths, folders):
             found.append(_cluster(Standing(old, former), Standing(new, name), folders, paths))
     return found
+
+
+def _stands(side: Side, name: str) -> bool:
+    """Tell whether there is something for the cluster's root Application to apply: `custom/` stays the user's."""
+    return any(not path.startswith("custom/") for path in Standing(side, name).below(f"clusters/{name}/argocd"))
 
 
 def _called_otherwise(old: Side, new: Side, before: set[str], after: set[str]) -> dict[str, str]:
@@ -75,9 +80,9 @@ def _called_otherwise(old: Side, new: Side, before: set[str], after: set[str]) -
     return found
 
 
-def _whole(old: Side, new: Side, name: str) -> ClusterChanges:
+def whole(old: Side, new: Side, name: str) -> ClusterChanges:
     """Return the one row of a cluster that came or went."""
-    on, side = ("added", new) if new.below(f"clusters/{name}/argocd") else ("removed", old)
+    on, side = ("added", new) if _stands(new, name) else ("removed", old)
     change = _cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())})
     return ClusterChanges(cluster=name, changes=(change,))
 
@@ -116,7 +121,7 @@ def _cluster(old: Standing, new: Standing, folders: Collection[str], paths: Coll
         unseen=tuple(sorted({*before.unvendored, *after.unvendored})),
         notes=tuple(dict.fromkeys((*before.notes, *after.notes))),
         findings=(*before.findings, *after.findings),
-        beside=Beside(_by_kind(before), _by_kind(after)),
+        beside=Beside(_by_kind(before), _by_kind(after), frozenset(one.component for one in before.objects)),
     )
 
 
@@ -160,7 +165,7 @@ def _build(side: Side, name: str, some: Collection[str] | None) -> Built:
 
     wanted = {*applications(side.below(f"overlays/{name}"))} if some is None else some
     argocd = f"clusters/{name}/argocd"
-    if not side.below(argocd):
+    if not _stands(side, name):
         return Built(name=name, cluster=None, objects=())
     reach = Reach(side)
     places = {place for folder in (argocd, *wanted) for place in reach.of(folder)}

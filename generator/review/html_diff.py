@@ -36,10 +36,16 @@ def diff_page(found: Report) -> str:
         tag("p", tag("code", found.old), " to ", tag("code", found.new), class_="note"),
         _counted(every) if told else tag("p", "Nothing differs in what is applied."),
         section("To approve", _approvals(found), note="Nothing else stops the merge."),
+        section("Approved", tag("ul", [_approved(one) for one in found.approved])) if found.approved else EMPTY,
         _without_effect("Approved before it changed again", found.outdated),
         _without_effect("Approvals that match nothing", found.unused),
         [_cluster(one, its) for one, its in told],
     )
+
+
+def _approved(one: Approval) -> Html:
+    reason = f": {one_line(one.reason)}" if one.reason else ""
+    return tag("li", tag("code", one.text), f" ({one_line(one.where)}){reason}")
 
 
 def _without_effect(title: str, approvals: Sequence[Approval]) -> Part:
@@ -133,7 +139,7 @@ def _place(where: str, mine: list[Row]) -> Html:
     loud = any(row.effect.loudness > Effect.UNKNOWN.loudness for row in mine)
     words = [(" ", badge(one), f" {number}") for one, number in counts(mine).items()]
     lines = tag("ul", [_row(row) for row in mine], class_="rows")
-    return tag("details", tag("summary", where, words), lines, open="open" if loud else None)
+    return tag("details", tag("summary", where or "The whole cluster", words), lines, open="open" if loud else None)
 
 
 def _row(row: Row) -> Html:

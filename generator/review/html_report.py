@@ -8,7 +8,7 @@ from generator.model.plural import plural
 from generator.model.quantity import Quantity
 from generator.review.markup import EMPTY, Html, Part, tag
 from generator.review.page import page, section, table
-from generator.review.pictures.bars import Bar, bar, parts
+from generator.review.pictures.bars import Bar, bar
 from generator.review.pictures.leaves import leaf
 from generator.review.pictures.racks import kind, rack
 from generator.review.pictures.waves import Step, waves
@@ -132,18 +132,14 @@ def _quotas(found: State) -> Html:
         for one in found.shared
         for team in one.teams
     ]
-    return section("Quotas of teams", _figures(bar(_quota(one)) for one in found.shared), table(heads, rows))
+    return section("Quotas of teams", _figures(bar(quota(one)) for one in found.shared), table(heads, rows))
 
 
-def _quota(one: Shared) -> Bar:
+def quota(one: Shared) -> Bar:
+    """Return how much of a pool each team owns, for a picture."""
     owners = tuple((team.team, team.amount) for team in one.teams)
-    caption = f"{one.capacity} {one.what}, {one.free} of them nobody's own"
+    caption = f"{one.capacity} {one.what}, {one.free} owned by no team"
     return Bar(name=one.pool, caption=caption, whole=one.capacity, parts=owners)
-
-
-def quota_bar(one: Shared) -> Html:
-    """Draw how much of a pool each team owns."""
-    return parts(_quota(one))
 
 
 def borrows(team: Owned) -> str:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.model.change import ABSENT, NOTHING, Beside, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.compared import unprotected
 from generator.model.opening import OpeningRule
 from generator.review.values import HIDDEN, holds_secret
 
@@ -58,7 +59,11 @@ def _opened(change: ObjectChange, rules: Sequence[OpeningRule], beside: Beside) 
 
 
 def _meanings(change: ObjectChange, rules: Sequence[ChangeRule], beside: Beside) -> tuple[Meaning, ...]:
-    fitting = [rule for rule in rules if rule.speaks_of(change)]
+    fitting = [
+        _as_removal(rule, change, rules, beside) if rule.as_removal else rule
+        for rule in rules
+        if rule.speaks_of(change)
+    ]
     fields: dict[tuple[str, str], list[FieldChange]] = {}
     known: dict[tuple[str, str], ChangeRule | None] = {}
     for field in change.fields:
@@ -71,6 +76,24 @@ def _meanings(change: ObjectChange, rules: Sequence[ChangeRule], beside: Beside)
         Meaning(rule.effect if rule else _unknown(change), rule, tuple(fields[key])) for key, rule in known.items()
     ]
     return tuple(sorted(found, key=lambda one: -one.effect.loudness))
+
+
+def _as_removal(rule: ChangeRule, change: ObjectChange, rules: Sequence[ChangeRule], beside: Beside) -> ChangeRule:
+    """Return a rule with the effect of the object's removal, where that is louder, and with what is said of it."""
+    parts = (part for field in change.fields for part in _parts(field))
+    if all(rule.specificity(change, part, beside) is None for part in parts):
+        return rule
+    old = unprotected(change.old)
+    field = FieldChange((), old, ABSENT)
+    gone = structs.replace(change, on="removed", old=old, new={}, fields=(field,), to="")
+    found = _rule(gone, field, [one for one in rules if one.speaks_of(gone) and not one.as_removal], beside)
+    effect = found.effect if found else Effect.UNKNOWN
+    if effect.loudness <= rule.effect.loudness:
+        return rule
+    # Of what nobody knows, the rule itself has said all.
+    said = found.said_of(gone, field) if found else rule
+    reason = f"{rule.reason}: {said.reason}" if found else rule.reason
+    return structs.replace(rule, effect=effect, reason=reason)
 
 
 def _unknown(change: ObjectChange) -> Effect:

@@ -47,6 +47,7 @@ def markdown(found: Report, room: int = ROOM) -> str:
     told = [(one, rows(one)) for one in found.clusters]
     text = f"{MARK}\n### What this change does to the running clusters\n\n{_verdict(found, told)}\n"
     text += _approvals(found, room // 4)
+    text += _approved(found, (room - len(text)) // 4)
     text += _opens(found, (room - len(text)) // 3)
     text += _table(told, (room - len(text)) // 3)
     text += _capacity(found, (room - len(text)) // 3)
@@ -78,13 +79,25 @@ def _verdict(found: Report, told: list[tuple[ClusterReport, list[Row]]]) -> str:
     if not told:
         return f"{compared}: nothing differs in what is applied."
     words = in_words(row for _, its in told for row in its)
-    needed = len(found.unapproved)
-    approval = (
-        f"**{plural(needed, 'change needs', 'changes need')} an approval.**" if needed else "None needs an approval."
-    )
+    needed, given = len(found.unapproved), len({one.text for one in found.approved})
+    open_ones = f"**{plural(needed, 'change needs', 'changes need')} an approval.**"
+    none = "None needs another approval." if given else "None needs an approval."
+    approval = open_ones if needed else none
+    if given:
+        approval = f"**{plural(given, 'change is', 'changes are')} approved.** {approval}"
     broken = any(one.found.findings for one in found.clusters)
     nothing = "what differs cannot be built" if broken else "nothing that is applied differs"
     return f"{compared}: {words or nothing}. {approval}"
+
+
+def _approved(found: Report, room: int) -> str:
+    lines = [
+        (0, f"- {code(one.text)} by {code(one.where)}" + (f": {code(one.reason)}" if one.reason else "") + "\n")
+        for one in found.approved
+    ]
+    taken, left = _fitting(lines, room - 60)
+    more = f"- {left} more: `gen diff` shows them.\n" if left else ""
+    return f"\nApproved:\n\n{''.join(taken)}{more}" if lines else ""
 
 
 def _approvals(found: Report, room: int) -> str:
@@ -206,7 +219,8 @@ def _folded(heading: str, text: str) -> str:
 def _blocks(one: ClusterReport, its: list[Row]) -> Iterator[_Block]:
     for where, mine in by_place(its).items():
         cluster = html.escape(one_line(one.found.cluster))
-        heading = f"<code>{cluster}</code> <code>{html.escape(where)}</code>: {in_words(mine)}"
+        place = html.escape(where or "the whole cluster")
+        heading = f"<code>{cluster}</code> <code>{place}</code>: {in_words(mine)}"
         for row in mine:
             yield _Block(row.effect.loudness, heading, _row(row))
 

@@ -57,6 +57,7 @@ class Report(Struct, frozen=True, kw_only=True):
             "head": self.new,
             "clusters": [_cluster_data(one) for one in self.clusters],
             "unapproved": list(self.unapproved),
+            "approved": [_approval_data(one) for one in self.approved],
             "outdatedApprovals": [one.text for one in self.outdated],
             "unusedApprovals": [one.text for one in self.unused],
         }
@@ -124,13 +125,9 @@ def _needed(one: ClusterReport) -> Iterator[tuple[str, set[str]]]:
     for judged in one.judged:
         custom = f"overlays/{cluster}/{judged.change.application}/{CUSTOM}"
         files = {judged.change.file or cluster_file(cluster), custom}
-        yield from ((f"{code}:{cluster}/{about(judged)}", files) for code in _stopping(judged))
-
-
-def _stopping(judged: JudgedChange) -> Iterator[str]:
-    """Yield the codes of what stops a merge."""
-    yield from (one.rule.code for one in judged.meanings if one.effect.needs_approval and one.rule)
-    yield from (one.rule.code for one in judged.opens if one.rule.stops)
+        refused = [each.rule for each in judged.meanings if each.rule and each.effect.needs_approval]
+        for rule in (*refused, *(each.rule for each in judged.opens if each.rule.stops)):
+            yield f"{rule.code}:{cluster}/{about(judged)}", files
 
 
 def about(judged: JudgedChange) -> str:
@@ -143,6 +140,15 @@ def shown(judged: JudgedChange) -> str:
     """Return how people name the object."""
     change = judged.change
     return full_name(change.kind.rpartition("/")[2], change.namespace, change.name)
+
+
+def _approval_data(one: Approval) -> dict[str, str | None]:
+    return {
+        "approval": one.text,
+        "commit": one.commit or None,
+        "author": one.author or None,
+        "reason": one.reason or None,
+    }
 
 
 def _cluster_data(one: ClusterReport) -> dict[str, Any]:

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 Load: TypeAlias = Callable[[Sequence[str]], "list[Loaded]"]
 
 
+UNKNOWN_MAIN = (
+    "compared with HEAD, and commits are not told: Git knows no main branch here; `git remote set-head origin --auto` "
+    "asks the remote for its own, `gen diff BRANCH` names one"
+)
+
+
 class Wanted(Struct, frozen=True, kw_only=True):
     """What the user wants compared; None for the place where the branch left the main branch, and for the working
     tree.
@@ -35,7 +41,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 class Sides(Struct, frozen=True, kw_only=True):
     """Both states, the files that may differ, what the commits between them approve, and cluster files that are wrong:
-    with them nothing can be compared.
+    with them nothing can be compared. `note` says what was compared with where nobody said it and Git does not know.
     """
 
     old: Side
@@ -44,6 +50,7 @@ class Sides(Struct, frozen=True, kw_only=True):
     clusters: tuple[str, ...] = ()
     approved: tuple[Approval, ...] = ()
     wrong: "tuple[Loaded, ...]" = ()
+    note: str = ""
 
 
 @contextmanager
@@ -57,9 +64,10 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
         if history.head is None:
             raise UsageError(f"{root}: nothing was committed yet, so there is nothing to compare with; commit first")
         head = history.head if wanted.head is None else history.commit(wanted.head)
-        base, label = _base(history, wanted.base)
+        base, label, note = _base(history, wanted.base)
         if wanted.left:
             base = history.merge_base(base, head) or base
+            label = f"{wanted.base} ({base[:9]})"
         differing = history.differing(base, head)
         wrong: tuple[Loaded, ...] = ()
         if wanted.head is not None:
@@ -72,13 +80,16 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
             rendered = _rendered(root, loaded) if loaded and not wrong else ()
             new = working_side(root, history, touched, rendered)
             differing |= {*overlay(root, touched, rendered)}
+        old = commit_side(history, base, label, at_hand=new)
+        _refuse_unknown(old, new, wanted.clusters)
         yield Sides(
-            old=commit_side(history, base, label, at_hand=new),
+            old=old,
             new=new,
             differing=frozenset(differing),
             clusters=wanted.clusters,
             approved=in_commits(history, base, head, () if wanted.head else {*overlay(root, touched, rendered)}),
             wrong=wrong,
+            note=note,
         )
 
 
@@ -88,20 +99,30 @@ def _rendered(root: Path, loaded: "list[Loaded]") -> tuple[Change, ...]:
     return changes(root, loaded)
 
 
-def _base(history: History, name: str | None) -> tuple[str, str]:
+def _refuse_unknown(old: Side, new: Side, clusters: Sequence[str]) -> None:
+    """Raise UsageError for a name that is no cluster's on either side: of it nothing could ever differ."""
+    for name in clusters:
+        if not any(side.below(f"{top}/{name}") for side in (old, new) for top in ("clusters", "overlays")):
+            paths = (path for side in (old, new) for path in side.below("clusters"))
+            there = ", ".join(sorted({path.split("/")[1] for path in paths if path.count("/") > 1})) or "none"
+            raise UsageError(f"`{name}`: neither side has a cluster of this name; there are {there}")
+
+
+def _base(history: History, name: str | None) -> tuple[str, str, str]:
+    """Return what is compared with: the commit, how it is called, and what there is to say of it."""
     if name is not None:
         commit = history.commit(name)
-        return commit, f"{name} ({commit[:9]})"
+        return commit, f"{name} ({commit[:9]})", ""
     main = history.main_branch()
     if main is None or history.head is None:
         commit = history.commit("HEAD")
-        return commit, f"HEAD ({commit[:9]})"
+        return commit, f"HEAD ({commit[:9]})", UNKNOWN_MAIN
     common = history.merge_base(main, history.head)
     if common is None:
         raise UsageError(
             f"{main}: this clone does not hold where the branch left it; `git fetch --unshallow` brings it"
         )
-    return common, f"{main} ({common[:9]})"
+    return common, f"{main} ({common[:9]})", ""
 
 
 def _unrendered(root: Path, differing: Collection[str], wanted: Sequence[str]) -> list[str]:

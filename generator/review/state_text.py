@@ -38,7 +38,7 @@ def _listed(title: str, found: Iterator[str]) -> Iterator[str]:
 
 
 def _quotas(one: Shared) -> Iterator[str]:
-    yield f"{one.pool}: {one.capacity} {one.what}, {one.free} of them nobody's own"
+    yield f"{one.pool}: {one.capacity} {one.what}, {one.free} owned by no team"
     for team in one.teams:
         yield f"  {team.team} owns {team.amount}, may borrow {borrows(team)}, lends {lends(team)}"
 

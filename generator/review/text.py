@@ -32,7 +32,7 @@ LOUD = 6
 
 ALL = 10**6
 Found: TypeAlias = tuple[JudgedChange, FieldChange]
-UNWRITTEN = "nobody has written down what this does: read it as if it mattered"
+UNWRITTEN = "nobody has written down what this does: read it as if it mattered; `gen explain unknown` says how"
 UNFELT = "nothing that runs feels it"
 
 
@@ -152,7 +152,8 @@ def _meant(its: list[Row], paint: Paint) -> Iterator[str]:
 
 def _places(its: list[Row], detail: _Detail, paint: Paint) -> Iterator[str]:
     for where, mine in by_place(its).items():
-        yield f"  {where}"
+        if where:
+            yield f"  {where}"
         for row in mine[: detail.rows]:
             found = [each for meaning in row.first.meanings for each in row.fields(meaning)]
             short = _inline(row, found) if found and not detail.fields else ""
@@ -195,6 +196,9 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
         names = f": {listed([row.title for row in told if row.felt == one])}" if loud else ""
         yield f"{paint(one.effect, f'{number} {one.word}')}{names}"
     yield from _opens_at_all(found, paint)
+    for approved in found.approved:
+        reason = f": {one_line(approved.reason)}" if approved.reason else ""
+        yield f"approved: {approved.text} ({one_line(approved.where)}){reason}"
     for outdated in found.outdated:
         yield f"approved before it changed again: {outdated.text} ({outdated.where})"
     for unused in found.unused:

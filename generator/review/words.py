@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.model.change import ANY, FILE, ChangeRule
+from generator.model.change import ANY, FILE, ChangeRule, Effect
 from generator.model.opening import OpeningRule
 from generator.review.report import rules
 from generator.review.transitions import TRANSITION
@@ -35,6 +35,18 @@ def effect_of(rule: ChangeRule) -> str:
     if isinstance(rule, OpeningRule):
         return f"opens {rule.opens}{', needs an approval' * rule.stops}"
     return f"{rule.effect}, armed" if rule.armed else str(rule.effect)
+
+
+def effect_explanation(effect: Effect) -> Iterator[tuple[str, str]]:
+    """Yield what a class means, each part with its title."""
+    number = sum(rule.effect is effect for rule in known_rules().values())
+    yield "felt", effect.felt
+    yield "merge", "stops until somebody approves it" if effect.needs_approval else "needs no approval"
+    if effect.advice:
+        yield "do", effect.advice
+    yield "order", f"{', '.join(Effect)}: the loudest last"
+    if number:
+        yield "rules", f"{number} say it; `gen explain --codes GEN-CHG` lists all"
 
 
 def explanation(rule: ChangeRule) -> Iterator[tuple[str, str]]:

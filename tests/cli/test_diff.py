@@ -112,6 +112,43 @@ def test_a_branch_is_compared_with_where_it_left_the_main_one(repository: Reposi
     assert kinds(repository.diff("less", "main", expect=3)) == kinds(both)
 
 
+def test_where_no_branch_is_the_main_one_it_says_what_helps(repository: Repository) -> None:
+    said = "git remote set-head origin --auto"
+    assert said not in repository.gen("diff")
+    repository.git("branch", "-m", "trunk")
+    told = repository.gen("diff")
+    assert "\nnote: compared with HEAD" in f"\n{told}"
+    assert said in told
+    assert "HEAD (" in told
+    assert said not in repository.gen("diff", "HEAD")
+    origin = repository.root.parent / "origin.git"
+    repository.git("clone", "-q", "--bare", ".", str(origin))
+    repository.git("remote", "add", "origin", str(origin))
+    repository.git("fetch", "-q", "origin")
+    repository.git("remote", "set-head", "origin", "--auto")
+    told = repository.gen("diff")
+    assert said not in told
+    assert "origin/HEAD (" in told, "what it says helps"
+
+
+def test_since_names_the_commit_that_is_compared_with(repository: Repository) -> None:
+    left = repository.git("rev-parse", "HEAD")
+    repository.git("checkout", "-qb", "less")
+    repository.commit("here")
+    repository.git("checkout", "-q", "main")
+    repository.commit("there")
+    repository.git("checkout", "-q", "less")
+    assert repository.diff("--since", "main")["base"] == f"main ({left[:9]})"
+
+
+def test_a_name_that_no_cluster_has_is_refused(repository: Repository) -> None:
+    said = repository.gen("diff", "--cluster", "nope", expect=2)
+    assert "`nope`: neither side has a cluster of this name; there are a30-bench" in said
+    assert "`nope`" in repository.gen("diff", "HEAD", "HEAD", "--cluster", "a30-bench", "--cluster", "nope", expect=2)
+    (repository.root / FILE).unlink()
+    assert "by hand" in repository.gen("diff", "--cluster", "a30-bench"), "one side is enough"
+
+
 def test_a_cluster_that_is_gone_is_one_row(repository: Repository) -> None:
     (repository.root / FILE).unlink()
     found = repository.diff()
@@ -167,7 +204,7 @@ def test_what_is_refused_needs_an_approval_of_just_that(repository: Repository) 
     assert f"needs approval: {needed}" in said
     assert "spec.serviceName: one -> two" in said
     assert repository.diff(base, expect=3)["unapproved"] == [needed]
-    repository.gen("diff", base, "--allow", needed)
+    assert f"\napproved: {needed} (--allow)\n" in repository.gen("diff", base, "--allow", needed)
     other = "GEN-CHG-010:a30-bench/StatefulSet/shop/other"
     assert f"approved and not there: {other}" in repository.gen("diff", base, "--allow", other, expect=3)
     repository.commit(f"Another service\n\nGen-Allow: {needed} nobody uses it yet")
@@ -213,6 +250,24 @@ def test_what_changes_again_is_to_be_approved_again(repository: Repository) -> N
         assert f"approved before it changed again: {needed} (commit " in said
         assert f"needs approval: {needed}" in said
         repository.commit()
+
+
+def test_every_form_tells_who_approved_what_and_why(repository: Repository) -> None:
+    base, _, needed = another_service(repository)
+    approving = repository.commit(f"Approve\n\nGen-Allow: {needed} nobody uses it yet")
+    by = f"commit {approving[:9]} by Ann"
+    assert f"\napproved: {needed} ({by}): nobody uses it yet\n" in repository.gen("diff", base, "HEAD")
+    found = repository.diff(base, "HEAD")
+    assert found["unapproved"] == []
+    approval = {"approval": needed, "commit": approving, "author": "Ann", "reason": "nobody uses it yet"}
+    assert found["approved"] == [approval]
+    comment = repository.gen("diff", base, "HEAD", "--output", "markdown")
+    assert "**1 change is approved.** None needs another approval." in comment
+    assert f"\nApproved:\n\n- `{needed}` by `{by}`: `nobody uses it yet`\n" in comment
+    page = repository.gen("diff", base, "HEAD", "--output", "html")
+    assert f"<h2>Approved</h2><ul><li><code>{needed}</code> ({by}): nobody uses it yet</li></ul>" in page
+    found = repository.diff(base, "HEAD~1", "--allow", needed)
+    assert found["approved"] == [{**approval, "commit": None, "author": None, "reason": None}]
 
 
 def test_who_gets_the_whole_cluster_needs_an_approval_though_nothing_feels_it(repository: Repository) -> None:

@@ -2,21 +2,28 @@
 
 import re
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
+from reference import ROOT
 
 from generator.cli import run
 from generator.components import CATALOGUE
 from generator.components.component import Tier
-from generator.repository.ci_files import CI_KINDS, CiKind, ci_files, code_owners, to_add, unowned
+from generator.repository.ci_files import CI_KINDS, CiKind, Owners, ci_files, code_owners, to_add, unowned
 
-WHOSE = {"storage": ("@lab/storage",), "network": ("@ann", "@bob"), "default": ("@lab/platform",)}
+WHOSE: Owners = {"storage": ("@lab/storage",), "network": ("@ann", "@bob"), "default": ("@lab/platform",)}
 PLACES = {"github": ".github/CODEOWNERS", "gitlab": ".gitlab/CODEOWNERS", "gitea": ".gitea/CODEOWNERS"}
 
 
-def approving(kind: CiKind, path: str) -> set[str]:
+@cache
+def owners_lines(kind: CiKind, whose: tuple[tuple[str, tuple[str, ...]], ...]) -> list[str]:
+    return code_owners(kind, dict(whose)).splitlines()
+
+
+def approving(kind: CiKind, path: str, whose: Owners = WHOSE) -> set[str]:
     """Return who approves a file, as each server reads its form.
 
     GitHub: the last line that fits (docs.github.com, "About code owners"). GitLab: the last line of each section
@@ -25,7 +32,7 @@ def approving(kind: CiKind, path: str) -> set[str]:
     """
     found: dict[str, list[str]] = {}
     section, owners_of_section = "", [""]
-    for line in code_owners(kind, WHOSE).splitlines():
+    for line in owners_lines(kind, tuple(whose.items())):
         if not line.strip() or line.startswith("#"):
             continue
         if kind == "gitlab" and line.startswith("["):
@@ -52,8 +59,18 @@ def test_storage_is_approved_by_its_owners(kind: CiKind) -> None:
             assert "@lab/storage" in approving(kind, path)
     assert "@lab/storage" not in approving(kind, "overlays/ml50/cilium/values.yaml")
     assert {"@ann", "@bob"} <= approving(kind, "overlays/ml50/cilium/values.yaml")
-    for path in ("clusters/ml50/cluster.yaml", "README.md", "overlays/ml50/namespaces/a.yaml"):
+    for path in ("clusters/ml50/cluster.yaml", "README.md", "gen.lock", PLACES[kind]):
         assert approving(kind, path) == {"@lab/platform"}
+
+
+@pytest.mark.parametrize("kind", CI_KINDS)
+def test_all_that_is_generated_has_a_tier(kind: CiKind) -> None:
+    """Without an owner for all the rest too."""
+    every: dict[str, tuple[str, ...]] = dict.fromkeys(map(str, Tier), ("@all",))
+    for top in ("base", "overlays", "workflows", "clusters/ml50/argocd", "clusters/ml50/bootstrap"):
+        for file in (ROOT / top).rglob("*.yaml"):
+            assert approving(kind, file.relative_to(ROOT).as_posix(), every) == {"@all"}, file
+    assert approving(kind, "clusters/ml50/cluster.yaml", every) == set()
 
 
 @pytest.mark.parametrize("kind", CI_KINDS)
@@ -74,7 +91,7 @@ def test_a_tier_without_owners_is_a_comment(kind: CiKind) -> None:
 @pytest.mark.parametrize("kind", CI_KINDS)
 def test_the_files_can_be_read_and_name_what_pip_installs(kind: CiKind) -> None:
     odd = 'gen @ git+https://x.example.org/"a": {b}#c'
-    files = ci_files(kind, odd, {})
+    files = ci_files(kind, odd, {}, PLACES[kind])
     assert PLACES[kind] in files
     texts = [content.decode() for path, content in files.items() if path.endswith(("yaml", "yml"))]
     assert any(f"'GEN': {odd!r}" in repr(yaml.safe_load(text)) for text in texts)
@@ -102,6 +119,33 @@ def test_what_is_there_is_never_overwritten(kind: CiKind, tmp_path: Path, capsys
     code, said = gen(capsys, *words)
     assert (code, "wrote" in said) == (0, False)
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "standing"),
+    [("github", "CODEOWNERS"), ("github", "docs/CODEOWNERS"), ("gitlab", "CODEOWNERS"), ("gitea", "docs/CODEOWNERS")],
+)
+def test_a_second_file_would_pass_over_the_first_or_be_passed_over(
+    kind: CiKind, standing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / standing).parent.mkdir(exist_ok=True)
+    (tmp_path / standing).write_text("* @me\n")
+    code, said = gen(capsys, "-C", str(tmp_path), "--ci", kind, "--owner", "storage=@lab/storage")
+    assert code == 0
+    assert not (tmp_path / PLACES[kind]).exists()
+    assert f"left alone: {standing} is there; to add to it:" in said
+    assert "minio/" in said
+
+
+def test_what_is_nobody_s_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [word for tier in Tier for word in ("--owner", f"{tier}=@lab/all")]
+    _, said = gen(capsys, "-C", str(tmp_path), "--ci", "github", *words)
+    assert "nobody approves cluster files, gen.lock, CI jobs and CODEOWNERS itself" in said
+    assert "nobody approves network" not in said
+    (tmp_path / PLACES["github"]).unlink()
+    _, said = gen(capsys, "-C", str(tmp_path), "--ci", "github", "--owner", "default=@lab/all")
+    assert "nobody approves network" in said
+    assert "CODEOWNERS itself" not in said
 
 
 def test_gitlab_s_own_file_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,6 +77,22 @@ def test_what_leaves_a_chart_that_is_vendored_on_both_sides_goes() -> None:
     assert shown(changes(VENDORED, less)) == [("removed", "/Service", "made-by-the-chart")]
 
 
+def in_shop(config: str) -> dict[str, str]:
+    """Return an Application for the namespace `shop` with one ConfigMap."""
+    return {**ARGOCD, f"{APP}/kustomization.yaml": f"{RESOURCES}[own.yaml]\n", f"{APP}/own.yaml": config}
+
+
+def test_the_namespace_of_the_application_may_be_left_out() -> None:
+    said = in_shop(named("ConfigMap", "own"))
+    unsaid = in_shop(yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own"}}))
+    assert changes(said, unsaid) == []
+    elsewhere = named("ConfigMap", "own").replace("shop", "other")
+    assert shown(changes(unsaid, in_shop(elsewhere))) == [
+        ("added", "/ConfigMap", "own"),
+        ("removed", "/ConfigMap", "own"),
+    ]
+
+
 def patched(image: str, *, charts: dict[str, str] = UNVENDORED) -> dict[str, str]:
     """Return an Application whose chart is patched, in a file of its own."""
     patch = yaml.safe_dump([{"op": "replace", "path": "/spec/image", "value": image}])

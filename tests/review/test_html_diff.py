@@ -55,7 +55,7 @@ def report(text: str, **more: Any) -> str:
     new.append(made("rbac.authorization.k8s.io/v1/RoleBinding", f"b{text}", "shop", subjects=[text]))
     one = cluster([*old, gone], new, name=f"lab{text}", application=f"app{text}", unseen=(text,), findings=(unbuilt(),))
     unused = Approval(text=f"GEN-CHG-030:{text}", reason=text, commit="0123456789", author=text)
-    return diff_page(whole(one, unapproved=(f"GEN-CHG-030:lab/{text}",), unused=(unused,), **more))
+    return diff_page(whole(one, unapproved=(f"GEN-CHG-030:lab/{text}",), unused=(unused,), approved=(unused,), **more))
 
 
 def test_nothing_in_a_change_becomes_markup() -> None:

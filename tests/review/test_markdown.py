@@ -89,6 +89,10 @@ def test_code_shows_a_text_as_it_is(text: str) -> None:
         assert [each.strip() for each in seen.code] == [line.strip()] * around.count("{}")
 
 
+def approval(text: str) -> Approval:
+    return Approval(text=f"GEN-CHG-030:{text}", reason=text, commit="0123456789", author=text)
+
+
 @pytest.mark.parametrize("text", NASTY)
 def test_nothing_in_a_change_becomes_markup(text: str) -> None:
     old = [made("v1/ConfigMap", f"c{text}", f"n{text}", data={"a": "1", f"k{text}": "x"})]
@@ -98,7 +102,8 @@ def test_nothing_in_a_change_becomes_markup(text: str) -> None:
     report = whole(
         cluster([*old, gone], new, name=f"lab{text}", application=f"app{text}", unseen=(text,), findings=(unbuilt(),)),
         unapproved=(f"GEN-CHG-030:lab/PersistentVolumeClaim/{text}",),
-        unused=(Approval(text=f"GEN-CHG-030:{text}", reason=text, commit="0123456789", author=text),),
+        unused=(approval(text),),
+        approved=(approval(text), Approval(text=f"GEN-CHG-030:{text}")),
     )
     found = markdown(report)
     seen = Seen(found)
@@ -148,7 +153,8 @@ def test_what_does_not_fit_is_counted_and_nothing_is_cut(room: int) -> None:
         cluster([*claims, *settings(sides[0], many=40)], settings(sides[1], many=40), name=f"c{i}") for i in range(40)
     ]
     needed = tuple(f"GEN-CHG-030:c{i}/PersistentVolumeClaim/shop/data" for i in range(400))
-    found = markdown(whole(*many, unapproved=needed), room)
+    given = tuple(approval(f"{i}{'y' * 100}") for i in range(200))
+    found = markdown(whole(*many, unapproved=needed, approved=given), room)
     assert room // 2 < len(found) <= room
     seen = Seen(found)
     assert seen.tags <= OURS

@@ -4,7 +4,7 @@ from typing import Any
 
 from reviewed import cluster, made, unbuilt, whole
 
-from generator.review.text import ROOM, brief, lines
+from generator.review.text import ROOM, UNWRITTEN, brief, lines
 
 
 def settings(value: str, many: int = 1, fields: int = 1) -> list[dict[str, Any]]:
@@ -29,7 +29,7 @@ def test_what_it_does_comes_first_and_what_must_be_approved_last() -> None:
         "  data-loss    PersistentVolumeClaim shop/data",
         "               with it goes what is stored in it (GEN-CHG-030)",
         "  unknown      ConfigMap shop/c0",
-        "               nobody has written down what this does: read it as if it mattered",
+        f"               {UNWRITTEN}",
         "  wave 3, app",
         "    data-loss    PersistentVolumeClaim shop/data removed",
         "    unknown      ConfigMap shop/c0 changed",

@@ -1,5 +1,7 @@
 """A cluster as it is: what is counted, and how it is told."""
 
+import re
+
 import pytest
 from msgspec import structs
 from reference import load
@@ -8,11 +10,11 @@ from generator.components import compose
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Position
 from generator.model.text import Port
-from generator.review.html_report import report_page
+from generator.review.html_report import report_page, waves_of
 from generator.review.pictures.bars import Bar, bar
 from generator.review.pictures.leaves import leaf
 from generator.review.pictures.racks import rack
-from generator.review.pictures.svg import cut, length
+from generator.review.pictures.svg import WIDTH, cut, length
 from generator.review.pictures.waves import Step, waves
 from generator.review.state import RACK, State, UsedImage, place_of
 from generator.review.state_text import lines
@@ -105,13 +107,44 @@ def test_a_component_waits_only_for_what_others_do_not_wait_for(ml50: Cluster) -
 def test_waves_are_drawn_from_above_with_a_line_for_each_need() -> None:
     steps = [Step(name=name, wave=wave) for name, wave in (("b", 2), ("a", 1), ("c", 2), ("d", 2))]
     drawn = waves(steps, {"b": ["a"], "c": ["a", "elsewhere"]}, "waves")
-    assert drawn.count("<path") == 2
+    assert drawn.count("<circle") == 2
     assert drawn.index(">a<") < drawn.index(">b<") < drawn.index(">d<")
 
 
 def test_what_a_whole_wave_needs_is_told_by_its_place() -> None:
     steps = [Step(name=name, wave=wave) for name, wave in (("a", 1), ("b", 2), ("c", 2), ("d", 3))]
     assert waves(steps, {"b": ["a"], "c": ["a"], "d": ["a"]}, "waves").count("<path") == 0
+
+
+def many_waves(number: int) -> tuple[list[Step], dict[str, list[str]]]:
+    """Applications of which each waits for two of the wave before, and the last for the first."""
+    steps = [Step(name=f"component-number-{i}", wave=i // 5) for i in range(number)]
+    names = [step.name for step in steps]
+    needs = {name: [names[i - 5], names[i - 4 - i % 3]] for i, name in enumerate(names) if i > 5}
+    needs[names[-1]].append(names[0])
+    return steps, needs
+
+
+@pytest.mark.parametrize("number", [15, 25, 40])
+def test_lines_between_waves_never_lie_on_each_other(number: int) -> None:
+    steps, needs = many_waves(number)
+    drawn = waves(steps, needs, "waves")
+    assert all(f">{step.name}<" in drawn for step in steps), "no name is cut"
+    lines = [tuple(map(float, one)) for one in re.findall(r"M([\d.]+) ([\d.]+) H([\d.]+) V([\d.]+)", drawn)]
+    assert len(lines) == len({need for each in needs.values() for need in each})
+    for one, (edge, start, x, end) in enumerate(lines):
+        assert edge < x < WIDTH
+        for _, above, other, below in lines[one + 1 :]:
+            assert x != other or end < above or below < start
+        assert [other[1] for other in lines].count(start) == 1
+    leaving = {start for _, start, _, _ in lines}
+    assert leaving.isdisjoint(float(y) for y in re.findall(r'cy="([\d.]+)"', drawn)), "what leaves is not what comes in"
+
+
+def test_the_waves_of_a_large_cluster_are_whole(ml50: Cluster) -> None:
+    found = state(ml50)
+    drawn = waves_of(found)
+    assert all(f">{name}<" in drawn for name in found.waves)
 
 
 def test_a_bar_with_more_than_there_is_says_where_the_whole_ends() -> None:

@@ -6,19 +6,12 @@ from generator.model.versions import next_minor, of, skips_a_minor
 DOCS = "https://argo-cd.readthedocs.io/en/stable"
 MAPS = ("/ConfigMap",)
 APPLICATION = ("argoproj.io/Application",)
-PROJECT = ("argoproj.io/AppProject",)
 
 
 def takes_rights(change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether somebody has a right no longer."""
     old, new = ({*value.splitlines()} if isinstance(value, str) else set[str]() for value in (field.old, field.new))
     return change.name == "argocd-rbac-cm" and not old <= new
-
-
-def narrows(_change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether something that was allowed is no longer in the list."""
-    old, new = (value if isinstance(value, list) else [] for value in (field.old, field.new))
-    return any(one not in new for one in old)
 
 
 def stays_in_overlays(_change: ObjectChange, field: FieldChange) -> bool:
@@ -81,56 +74,6 @@ CHANGES = (
         reason="everything is made again in the other cluster, and stays behind in the old one, where nobody manages "
         "it",
         instead="delete what was left behind",
-    ),
-    ChangeRule(
-        code="GEN-CHG-325",
-        kinds=APPLICATION,
-        on="removed",
-        effect=Effect.NONE,
-        reason="it has no finalizer: it goes, and its objects stay behind; what leaves Git with it is told object by "
-        "object",
-        link=f"{DOCS}/user-guide/app_deletion/",
-        when=lambda change, _field: not (change.old.get("metadata") or {}).get("finalizers"),
-    ),
-    ChangeRule(
-        code="GEN-CHG-326",
-        kinds=APPLICATION,
-        on="removed",
-        effect=Effect.OUTAGE,
-        reason="its finalizer has Argo CD delete every object that it made, dependents first",
-        instead="take the finalizer away in a commit of its own first, if the objects are to stay",
-        link=f"{DOCS}/user-guide/app_deletion/",
-    ),
-    ChangeRule(
-        code="GEN-CHG-327",
-        kinds=APPLICATION,
-        paths=("metadata.finalizers",),
-        effect=Effect.OUTAGE,
-        armed=True,
-        reason="nothing now; when the Application goes, its objects go with it",
-        link=f"{DOCS}/user-guide/app_deletion/",
-    ),
-    ChangeRule(
-        code="GEN-CHG-328",
-        kinds=PROJECT,
-        paths=("spec",),
-        effect=Effect.NONE,
-        reason="more is allowed than before, or the same",
-    ),
-    ChangeRule(
-        code="GEN-CHG-329",
-        kinds=PROJECT,
-        paths=(
-            "spec.sourceRepos",
-            "spec.destinations",
-            "spec.clusterResourceWhitelist",
-            "spec.namespaceResourceWhitelist",
-        ),
-        effect=Effect.UNKNOWN,
-        reason="an Application that still has what is no longer allowed moves no more; what runs goes on",
-        instead="take it out of the Applications in a commit before",
-        link=f"{DOCS}/user-guide/projects/",
-        when=narrows,
     ),
 )
 

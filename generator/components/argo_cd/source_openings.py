@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from generator.components.argo_cd.changes import DOCS, PROJECT
+from generator.components.argo_cd.changes import DOCS
+from generator.components.argo_cd.project_changes import PROJECT
 from generator.model.change import Beside, ObjectChange
 from generator.model.fields import dig, mapping, sequence, walk
 from generator.model.opening import OpeningRule, Opens

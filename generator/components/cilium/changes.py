@@ -1,12 +1,11 @@
 """What changes of Cilium's settings mean: those of its chart, and of the ConfigMap that the chart makes of them."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from generator.components.cilium.policy_changes import POLICY_CHANGES
 from generator.model.change import (
     CHART,
     VERSION,
-    Beside,
     ChangeRule,
     Effect,
     FieldChange,
@@ -19,8 +18,6 @@ from generator.model.versions import minors, next_minor, of, skips_a_minor
 
 SETTINGS = (CHART, "/ConfigMap")
 OURS = named("cilium", "cilium-config")
-POLICY_KINDS = ("cilium.io/CiliumNetworkPolicy", "cilium.io/CiliumClusterwideNetworkPolicy")
-ENFORCEMENT = "https://docs.cilium.io/en/stable/security/network/policyenforcement/"
 UPGRADE = "https://github.com/cilium/cilium/blob/v1.20.0/Documentation/operations/upgrade.rst"
 
 
@@ -54,18 +51,6 @@ def leaves(change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a device is no longer among those that Cilium binds to."""
     old, new = _listed(field.old), _listed(field.new)
     return OURS(change, field) and bool(new) and any(device not in new for device in old)
-
-
-def is_the_first(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
-    """Tell whether pods may be there that no policy selects: where it comes there are objects, and no policies."""
-    there = {
-        kind for kind, manifests in beside.old.items() for one in manifests if _space(one) == change.namespace != ""
-    }
-    return not change.namespace or (bool(there) and not there & {*POLICY_KINDS, "networking.k8s.io/NetworkPolicy"})
-
-
-def _space(manifest: Mapping[str, Any]) -> str:
-    return str(value_at(manifest, "metadata.namespace") or "")
 
 
 def up_a_minor(change: ObjectChange, field: FieldChange) -> bool:
@@ -141,8 +126,8 @@ SETTING_RULES = (
         kinds=SETTINGS,
         paths=("values.MTU", "data.mtu"),
         effect=Effect.ROLLING,
-        reason="Cilium's own devices and new pods get it, with a restart of the agents; pods that run keep the smaller "
-        "one: slower, nothing breaks",
+        reason="Cilium's own devices and new pods get the larger MTU, with a restart of the agents; pods that run keep "
+        "the smaller one: slower, nothing breaks",
         instead="the network below must carry it first, on every switch and node",
         when=OURS,
     ),
@@ -151,9 +136,9 @@ SETTING_RULES = (
         kinds=SETTINGS,
         paths=("values.MTU", "data.mtu"),
         effect=Effect.OUTAGE,
-        reason="pods that run keep the larger one until they are made anew: their large packets vanish, and "
-        "connections hang",
-        instead="node by node: drain it, restart its agent, uncordon; so no pod runs with the old one",
+        reason="pods that run keep the larger MTU until they are made anew: packets that are too large for the new one "
+        "are dropped, and connections hang",
+        instead="node by node: drain it, restart its Cilium agent, uncordon it: so no pod runs with the larger MTU",
         when=lower,
     ),
     ChangeRule(
@@ -228,38 +213,6 @@ SETTING_RULES = (
     ),
 )
 
-POLICIES = (
-    ChangeRule(
-        code="GEN-CHG-245",
-        kinds=POLICY_KINDS,
-        paths=("spec", "specs"),
-        effect=Effect.OUTAGE,
-        reason="what it no longer allows is cut within seconds, connections that stand as well",
-        instead="add what is to be allowed first, take away the rest in a commit of its own",
-        link=ENFORCEMENT,
-    ),
-    ChangeRule(
-        code="GEN-CHG-246",
-        kinds=POLICY_KINDS,
-        on="removed",
-        effect=Effect.OUTAGE,
-        reason="what only it allowed is cut where another policy selects its pods; where none does, they are open to "
-        "everybody",
-        instead="let another policy allow the same first",
-        link=ENFORCEMENT,
-    ),
-    ChangeRule(
-        code="GEN-CHG-247",
-        kinds=POLICY_KINDS,
-        on="added",
-        effect=Effect.OUTAGE,
-        reason="the first policy that selects a pod shuts it for everything that none allows",
-        instead="policies that allow what is needed, in a commit before",
-        link=ENFORCEMENT,
-        beside=is_the_first,
-    ),
-)
-
 JUMPS = (
     ChangeRule(
         code="GEN-CHG-340",
@@ -285,4 +238,4 @@ JUMPS = (
     ),
 )
 
-CHANGES = (*SETTING_RULES, *POLICIES)
+CHANGES = (*SETTING_RULES, *POLICY_CHANGES)

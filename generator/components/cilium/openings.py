@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from generator.components.cilium.changes import ENFORCEMENT, POLICY_KINDS
+from generator.components.cilium.policy_changes import ENFORCEMENT, POLICY_KINDS
 from generator.model.change import Beside, ObjectChange
 from generator.model.connections import Allowance, Policy, lets_more, names_all, shuts_less, written
 from generator.model.fields import dig, mapping, sequence

@@ -148,14 +148,21 @@ LISTS = (
         code="GEN-CHG-231",
         kinds=(FILE,),
         paths=(
-            "node.[prepare.sh]",
             "node.[encryption-key.sh]",
             "node.[discovery.sh]",
-            "node.disks.[mount.sh]",
             "nodes.[label.sh]",
         ),
         effect=Effect.NONE,
-        reason="it does nothing until somebody runs it",
+        reason="it is for the next time somebody makes a key, joins a node or labels nodes; until then it does nothing",
+    ),
+    ChangeRule(
+        code="GEN-CHG-737",
+        kinds=(FILE,),
+        paths=("node.[prepare.sh]", "node.disks.[mount.sh]"),
+        effect=Effect.BY_HAND,
+        reason="nodes stay as the former one left them; the next who runs it, as root, does what it says now, and from "
+        "then on nodes differ",
+        instead="read what it does more, then run it again, node by node; each says itself that this is safe",
     ),
     ChangeRule(
         code="GEN-CHG-232",

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from generator.components.minio.layout import NAMESPACE
+from generator.components.minio.policy_rights import loses_rights
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import Condition, every, named
 from generator.model.fields import dig, sequence
@@ -102,7 +103,7 @@ def rights_of(value: object) -> set[tuple[str, str]]:
 
 def rights_lost(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a user that is there may do less."""
-    return field.new is not ABSENT and bool(rights_of(field.old) - rights_of(field.new))
+    return ABSENT not in (field.old, field.new) and loses_rights(json_of(field.old), json_of(field.new))
 
 
 def rights_kept(change: ObjectChange, field: FieldChange) -> bool:

@@ -3,7 +3,8 @@
 from typing import Any
 
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
-from generator.model.fields import dig, sequence
+from generator.model.fields import dig, mapping, sequence
+from generator.review.kinds.judged import judges_less
 
 _GROUP = "admissionregistration.k8s.io"
 VALIDATING, MUTATING = f"{_GROUP}/ValidatingWebhookConfiguration", f"{_GROUP}/MutatingWebhookConfiguration"
@@ -38,6 +39,25 @@ def asks_less(change: ObjectChange, _field: FieldChange) -> bool:
     """Tell whether each validation of the new policy was there before."""
     old, new = (sequence(dig(one, "spec", "validations")) for one in (change.old, change.new))
     return all(any(dig(one, "expression") == dig(other, "expression") for other in old) for one in new)
+
+
+def lets_more_pass(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a policy judges fewer requests, or lets those pass that it cannot judge."""
+    old, new = (mapping(one.get("spec")) for one in (change.old, change.new))
+    if "failurePolicy" in field.path:
+        return bool(field.new == "Ignore")
+    if "matchConditions" in field.path:
+        return all(one in sequence(new.get("matchConditions")) for one in sequence(old.get("matchConditions")))
+    both = old.get("matchConstraints"), new.get("matchConstraints")
+    return "matchConstraints" in field.path and None not in both and judges_less(*both)
+
+
+def binds_less(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a binding is for fewer objects, or refuses no more than it did."""
+    if "validationActions" in field.path:
+        return _denies(change.old) and _denies(change.new)
+    both = (dig(one, "spec", "matchResources") for one in (change.old, change.new))
+    return "matchResources" in field.path and judges_less(*both)
 
 
 def only_words(_change: ObjectChange, field: FieldChange) -> bool:
@@ -111,7 +131,7 @@ ADMISSION = (
     ),
     ChangeRule(
         code="GEN-CHG-137",
-        kinds=POLICY,
+        kinds=POLICY[:1],
         paths=("spec",),
         effect=Effect.OUTAGE,
         reason="what runs stays; what breaks the policy as it is now is refused when it is written the next time",
@@ -121,7 +141,7 @@ ADMISSION = (
     ),
     ChangeRule(
         code="GEN-CHG-138",
-        kinds=POLICY,
+        kinds=POLICY[:1],
         paths=("spec.validations",),
         effect=Effect.NONE,
         reason="it asks for nothing that it did not ask for",
@@ -129,15 +149,32 @@ ADMISSION = (
     ),
     ChangeRule(
         code="GEN-CHG-139",
-        kinds=POLICY,
+        kinds=POLICY[:1],
         paths=("spec.validations.*", "spec.auditAnnotations.*"),
         effect=Effect.NONE,
         reason="only what is said of a refusal changes",
         when=only_words,
     ),
     ChangeRule(
+        code="GEN-CHG-730",
+        kinds=POLICY[:1],
+        paths=("spec.failurePolicy", "spec.matchConditions", "spec.matchConstraints"),
+        effect=Effect.NONE,
+        reason="it judges no request that it did not judge, or lets pass what it cannot judge",
+        link=POLICIES,
+        when=lets_more_pass,
+    ),
+    ChangeRule(
+        code="GEN-CHG-731",
+        kinds=(POLICY[1], BINDING[1]),
+        paths=("spec",),
+        effect=Effect.UNKNOWN,
+        reason="what runs stays; objects that are written from now on are changed in another way, or other ones",
+        link="https://kubernetes.io/docs/reference/access-authn-authz/mutating-admission-policy/",
+    ),
+    ChangeRule(
         code="GEN-CHG-140",
-        kinds=BINDING,
+        kinds=BINDING[:1],
         paths=("spec",),
         effect=Effect.OUTAGE,
         reason="what runs stays; other objects are judged, and those that break the policy are refused when they are "
@@ -149,7 +186,7 @@ ADMISSION = (
     ),
     ChangeRule(
         code="GEN-CHG-141",
-        kinds=BINDING,
+        kinds=BINDING[:1],
         paths=("spec",),
         effect=Effect.NONE,
         reason="it warns and records, and refuses nothing",
@@ -157,8 +194,25 @@ ADMISSION = (
         when=lambda change, field: not denies(change, field),
     ),
     ChangeRule(
+        code="GEN-CHG-732",
+        kinds=BINDING[:1],
+        paths=("spec.matchResources", "spec.validationActions"),
+        effect=Effect.NONE,
+        reason="it is for no object that it was not for, and refuses as before",
+        link=POLICIES,
+        when=binds_less,
+    ),
+    ChangeRule(
+        code="GEN-CHG-733",
+        kinds=BINDING[1:],
+        on="added",
+        effect=Effect.UNKNOWN,
+        reason="what runs stays; objects that are written from now on are changed by its policy",
+        link="https://kubernetes.io/docs/reference/access-authn-authz/mutating-admission-policy/",
+    ),
+    ChangeRule(
         code="GEN-CHG-142",
-        kinds=BINDING,
+        kinds=BINDING[:1],
         on="added",
         effect=Effect.OUTAGE,
         reason="what runs stays; what breaks the policy is refused when it is written the next time",

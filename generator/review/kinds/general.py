@@ -1,23 +1,13 @@
 """What holds for objects of every kind."""
 
-from generator.model.change import ANY, ChangeRule, Effect, FieldChange, ObjectChange
-from generator.model.compared import OPTIONS, is_protected, options
+from generator.model.change import ANY, ChangeRule, Effect
+from generator.model.compared import is_protected
 from generator.review.defaults import changes_nothing
 
 SOURCE = "https://github.com/kubernetes/kubernetes/blob/v1.35.3/pkg/apis"
 """Where the validation of each group lies."""
 
 BACKGROUND = ("metadata.ownerReferences", "metadata.finalizers", "metadata.generateName")
-
-
-def is_made_anew(change: ObjectChange, _field: FieldChange) -> bool:
-    """Tell whether Argo CD deletes the object and makes it again with each sync."""
-    return {"Force=true", "Replace=true"} <= options(change.new)
-
-
-def loses_protection(change: ObjectChange, _field: FieldChange) -> bool:
-    """Tell whether the object leaves the cluster when it leaves Git, from now on."""
-    return is_protected(change, _field) and "Prune=false" not in options(change.new)
 
 
 GENERAL = (
@@ -69,29 +59,11 @@ GENERAL = (
         settles=2,
     ),
     ChangeRule(
-        code="GEN-CHG-005",
-        kinds=(ANY,),
-        effect=Effect.OUTAGE,
-        reason="Argo CD deletes it and makes it again (`Force=true,Replace=true`), and what belongs to it goes with it",
-        link="https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/#replace-resource-instead-of-applying-changes",
-        when=is_made_anew,
-        settles=2,
-    ),
-    ChangeRule(
-        code="GEN-CHG-006",
-        kinds=(ANY,),
-        paths=(f"metadata.annotations[{OPTIONS}]",),
-        effect=Effect.OUTAGE,
-        reason="it is no longer protected: when it leaves Git, Argo CD deletes it with all that belongs to it",
-        armed=True,
-        when=loses_protection,
-    ),
-    ChangeRule(
         code="GEN-CHG-007",
         kinds=(ANY,),
         paths=BACKGROUND,
         effect=Effect.NONE,
-        reason="it counts when the object is made, or when it or its owner is deleted",
+        reason="it counts when the object is made, or when it is deleted",
         armed=True,
     ),
 )

@@ -8,6 +8,7 @@ from generator.build.pods import Pod, pods_of
 from generator.model.change import ABSENT, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence
 from generator.review.kinds.general import SOURCE
+from generator.review.kinds.reaching import within
 
 SERVICE, INGRESS = ("/Service",), ("networking.k8s.io/Ingress",)
 ENDPOINTS = ("/Endpoints", "discovery.k8s.io/EndpointSlice")
@@ -69,6 +70,21 @@ def gives_up_address(change: ObjectChange, _field: FieldChange) -> bool:
     return "ExternalName" in kinds or order.index(kinds[1]) < order.index(kinds[0]) if {*kinds} <= {*order} else True
 
 
+def gives_up_family(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a Service keeps one of two families of addresses. What is left out stays as it is."""
+    if field.path[-1] == "ipFamilyPolicy":
+        return field.new == "SingleStack" and field.old is not ABSENT and stays_inside(change, field)
+    return len(sequence(field.old)) == 2 and len(sequence(field.new)) == 1
+
+
+def only_more_addresses(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether all addresses that lead to a Service, or are let in, still do or are. No range lets in all."""
+    old, new = ([str(one) for one in sequence(value)] for value in (field.old, field.new))
+    if field.path[1] == "externalIPs":
+        return set(old) <= set(new)
+    return not new or (bool(old) and within(old, new))
+
+
 def selects_the_same(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
     """Tell whether both selectors fit the same pods, and some."""
     chosen = [
@@ -108,9 +124,23 @@ NETWORK = (
     ChangeRule(
         code="GEN-CHG-060",
         kinds=SERVICE,
-        paths=("spec",),
+        paths=(
+            "spec.sessionAffinity",
+            "spec.sessionAffinityConfig",
+            "spec.externalTrafficPolicy",
+            "spec.internalTrafficPolicy",
+            "spec.trafficDistribution",
+            "spec.publishNotReadyAddresses",
+            "spec.allocateLoadBalancerNodePorts",
+            "spec.healthCheckNodePort",
+            "spec.loadBalancerClass",
+            "spec.clusterIP",
+            "spec.clusterIPs",
+            "spec.ipFamilies",
+            "spec.ipFamilyPolicy",
+        ),
         effect=Effect.NONE,
-        reason="it changes nothing of who answers",
+        reason="connections that stand stay, and the same pods answer new ones",
     ),
     ChangeRule(
         code="GEN-CHG-061",
@@ -160,6 +190,35 @@ NETWORK = (
         reason="who reached it from outside no longer does: its address or its port on nodes is given back",
         link=f"{SERVICES}/#publishing-services-service-types",
         when=gives_up_address,
+    ),
+    ChangeRule(
+        code="GEN-CHG-725",
+        kinds=SERVICE,
+        paths=("spec.type",),
+        effect=Effect.NONE,
+        reason="who reached it still does; from now on it is reached from outside as well, by a port on every node or "
+        "an address of its own",
+        instead="NetworkPolicies that say who may, before",
+        link=f"{SERVICES}/#publishing-services-service-types",
+        when=lambda change, field: not gives_up_address(change, field),
+    ),
+    ChangeRule(
+        code="GEN-CHG-726",
+        kinds=SERVICE,
+        paths=("spec.ipFamilyPolicy", "spec.ipFamilies"),
+        effect=Effect.OUTAGE,
+        reason="its address of the second family is given back: who uses that one no longer gets an answer",
+        link="https://kubernetes.io/docs/concepts/services-networking/dual-stack/",
+        when=gives_up_family,
+    ),
+    ChangeRule(
+        code="GEN-CHG-727",
+        kinds=SERVICE,
+        paths=("spec.sessionAffinity",),
+        effect=Effect.OUTAGE,
+        reason="the next connection of a client may end at another pod, which knows nothing of its session",
+        link="https://kubernetes.io/docs/reference/networking/virtual-ips/#session-affinity",
+        when=lambda _change, field: field.old == "ClientIP",
     ),
     ChangeRule(
         code="GEN-CHG-065",
@@ -228,6 +287,15 @@ NETWORK = (
         effect=Effect.OUTAGE,
         reason="who reached it by the old address, or from an address that is no longer let in, no longer does",
         link=f"{SERVICES}/#loadbalancer",
+    ),
+    ChangeRule(
+        code="GEN-CHG-728",
+        kinds=SERVICE,
+        paths=("spec.externalIPs", "spec.loadBalancerSourceRanges"),
+        effect=Effect.NONE,
+        reason="who reached it still does; it is reached by more addresses, or from more, than before",
+        link=f"{SERVICES}/#loadbalancer",
+        when=only_more_addresses,
     ),
     ChangeRule(
         code="GEN-CHG-073",

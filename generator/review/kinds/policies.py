@@ -6,6 +6,7 @@ from generator.build.difference import same
 from generator.model.change import Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence
 from generator.review.kinds.network import pods_beside
+from generator.review.kinds.reaching import allows_all_of
 from generator.rules.selections import matches
 
 POLICY, BUDGET = ("networking.k8s.io/NetworkPolicy",), ("policy/PodDisruptionBudget",)
@@ -25,13 +26,15 @@ def only_allows_more(change: ObjectChange, _field: FieldChange) -> bool:
     old, new = mapping(dig(change.old, "spec")), mapping(dig(change.new, "spec"))
     if not same(old.get("podSelector") or {}, new.get("podSelector") or {}):
         return False
+    # What is no longer this policy's to shut another one may shut still: then what this one allowed is cut.
+    shut = _directions(change.new)
     kept = all(
-        any(same(rule, other) for other in sequence(new.get(way)))
-        for way in ("ingress", "egress")
-        if way.capitalize() in _directions(change.new)
+        way.capitalize() in shut and any(allows_all_of(other, rule, peers) for other in sequence(new.get(way)))
+        for way, peers in (("ingress", "from"), ("egress", "to"))
+        if way.capitalize() in _directions(change.old)
         for rule in sequence(old.get(way))
     )
-    return kept and _directions(change.new) <= _directions(change.old)
+    return kept and shut <= _directions(change.old)
 
 
 def is_alone(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
@@ -47,9 +50,26 @@ def is_alone(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
 
 
 def others_stay(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
-    """Tell whether policies of the namespace stay that shut what this one allowed."""
-    left = [one for one in beside.new.get(POLICY[0], ()) if dig(one, "metadata", "namespace") == change.namespace]
-    return bool(left)
+    """Tell whether policies stay, of whatever network, that may shut what this one allowed."""
+    return any(
+        _may_shut(change, kind, one)
+        for kind, manifests in beside.new.items()
+        for one in manifests
+        if kind.endswith("NetworkPolicy") and "Staged" not in kind
+    )
+
+
+def _may_shut(change: ObjectChange, kind: str, other: Any) -> bool:
+    """Tell whether a policy may select pods that another one selects, and shut the same direction. One without a
+    namespace is for the whole cluster; how those of a network's own kind select is theirs.
+    """
+    if dig(other, "metadata", "namespace") not in (None, change.namespace):
+        return False
+    if kind not in POLICY:
+        return True
+    ours, theirs = (mapping(dig(one, "spec", "podSelector", "matchLabels")) for one in (change.old, other))
+    meet = all(theirs.get(key, value) == value for key, value in ours.items())
+    return meet and bool(_directions(change.old) & _directions(other))
 
 
 def never_lets_go(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
@@ -74,7 +94,7 @@ POLICIES = (
         kinds=POLICY,
         paths=("spec",),
         effect=Effect.OUTAGE,
-        reason="what it no longer allows is cut within seconds",
+        reason="what it no longer allows is cut within seconds, where this or another policy shuts its pods",
         instead="add what is to be allowed first, take away the rest in a commit of its own",
         link=ISOLATION,
     ),
@@ -101,8 +121,9 @@ POLICIES = (
         code="GEN-CHG-083",
         kinds=POLICY,
         on="removed",
-        effect=Effect.NONE,
-        reason="no policy is left here: its pods are open to everybody",
+        effect=Effect.UNKNOWN,
+        reason="no other policy that was built selects its pods: where there is none, they are open to everybody from "
+        "now on; where there is one, what this one allowed is cut",
         link=ISOLATION,
     ),
     ChangeRule(
@@ -110,7 +131,7 @@ POLICIES = (
         kinds=POLICY,
         on="removed",
         effect=Effect.OUTAGE,
-        reason="what it allowed is cut, unless another policy of the namespace allows it",
+        reason="what it allowed is cut, unless another policy that selects the same pods allows it",
         link=ISOLATION,
         beside=others_stay,
     ),

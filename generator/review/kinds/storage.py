@@ -8,6 +8,7 @@ CLAIM, VOLUME, CLASS = ("/PersistentVolumeClaim",), ("/PersistentVolume",), ("st
 DRIVER, ATTRIBUTES = ("storage.k8s.io/CSIDriver",), ("storage.k8s.io/VolumeAttributesClass",)
 CORE, STORAGE_GROUP = f"{SOURCE}/core/validation/validation.go", f"{SOURCE}/storage/validation/validation.go"
 VOLUMES = "https://kubernetes.io/docs/concepts/storage/persistent-volumes"
+BINDER = "https://github.com/kubernetes/kubernetes/blob/v1.35.3/pkg/controller/volume/persistentvolume/pv_controller.go"
 _DEFAULT = "metadata.annotations[storageclass.kubernetes.io/is-default-class]"
 _OWN_FIELDS = (
     "spec.capacity",
@@ -47,6 +48,22 @@ def was_there(change: ObjectChange, field: FieldChange) -> bool:
 def is_another(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a field that was set gets another value."""
     return field.old not in (ABSENT, None, "")
+
+
+def is_claimed(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a volume that was for any claim is for one."""
+    return dig(change.old, "spec", "claimRef") is None and field.new is not ABSENT
+
+
+def is_given_up(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether a volume that was for one claim is for any."""
+    return dig(change.new, "spec", "claimRef") is None
+
+
+def is_deleted_with_it(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether a driver deletes what is stored when the volume's object goes."""
+    policy, driver = (dig(change.old, "spec", key) for key in ("persistentVolumeReclaimPolicy", "csi"))
+    return policy == "Delete" and driver is not None
 
 
 STORAGE = (
@@ -149,7 +166,28 @@ STORAGE = (
         paths=("spec.claimRef",),
         effect=Effect.OUTAGE,
         reason="the claim that is bound to it is Lost: pods that are made from then on do not start",
-        link="https://github.com/kubernetes/kubernetes/blob/v1.35.3/pkg/controller/volume/persistentvolume/pv_controller.go",
+        link=BINDER,
+    ),
+    ChangeRule(
+        code="GEN-CHG-720",
+        kinds=VOLUME,
+        paths=("spec.claimRef",),
+        effect=Effect.UNKNOWN,
+        reason="it is kept for this claim: one of another name that is bound to it is Lost",
+        instead="`kubectl get pv NAME` shows who is bound to it",
+        link=BINDER,
+        when=is_claimed,
+    ),
+    ChangeRule(
+        code="GEN-CHG-721",
+        kinds=VOLUME,
+        paths=("spec.claimRef",),
+        effect=Effect.UNKNOWN,
+        reason="a claim that is bound to it takes it again; where none is, the next claim that fits gets it, with what "
+        "is stored on it",
+        instead="leave the claim in it until the disk is empty",
+        link=BINDER,
+        when=is_given_up,
     ),
     ChangeRule(
         code="GEN-CHG-041",
@@ -167,6 +205,16 @@ STORAGE = (
         reason="the object goes as soon as no claim is bound to it; a disk behind it keeps what is stored, "
         "and nothing in the cluster knows of it any more",
         link=f"{VOLUMES}/#storage-object-in-use-protection",
+    ),
+    ChangeRule(
+        code="GEN-CHG-722",
+        kinds=VOLUME,
+        on="removed",
+        effect=Effect.DATA_LOSS,
+        reason="its policy is `Delete`: its driver deletes what is stored before the object goes",
+        instead="`persistentVolumeReclaimPolicy: Retain` in a commit before",
+        link=f"{VOLUMES}/#persistentvolume-deletion-protection-finalizer",
+        when=is_deleted_with_it,
     ),
     ChangeRule(
         code="GEN-CHG-043",

@@ -1,8 +1,8 @@
-"""Deployments, StatefulSets, DaemonSets and bare pods."""
+"""Deployments, StatefulSets and DaemonSets."""
 
 from typing import Any
 
-from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping
 from generator.review.kinds.general import SOURCE
 
@@ -33,6 +33,12 @@ def loses_claims(change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether the claims of pods that go are deleted with them."""
     kept = dig(change.new, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled")
     return fewer(change, field) and kept == "Delete"
+
+
+def takes_claims(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether the claims of its pods are deleted with a StatefulSet."""
+    kept: object = dig(change.old, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted")
+    return kept == "Delete"
 
 
 def _strategy(manifest: Any) -> dict[str, Any]:
@@ -75,21 +81,6 @@ def resumes(_change: ObjectChange, field: FieldChange) -> bool:
     return field.old is True
 
 
-def image_only(_change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether it is an image of a container that both have."""
-    return field.path[-1] == "image" and ABSENT not in (field.old, field.new)
-
-
-def may_change(_change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether a field of a pod changes as it may: tolerations come, a deadline comes nearer."""
-    old, new = field.old, field.new
-    if field.path[1] == "tolerations":
-        return (old is ABSENT and len(field.path) <= len(("spec", "tolerations", "[key]"))) or (
-            isinstance(new, list) and isinstance(old, list) and all(one in new for one in old)
-        )
-    return field.path[1] == "activeDeadlineSeconds" and (old is ABSENT or (isinstance(new, int) and new < old))
-
-
 WORKLOADS = (
     ChangeRule(
         code="GEN-CHG-010",
@@ -123,6 +114,16 @@ WORKLOADS = (
         on="removed",
         effect=Effect.OUTAGE,
         reason="its pods go, and nothing starts them again",
+    ),
+    ChangeRule(
+        code="GEN-CHG-723",
+        kinds=STATEFUL,
+        on="removed",
+        effect=Effect.DATA_LOSS,
+        reason="its pods go, and their claims with what is stored in them (`whenDeleted: Delete`)",
+        instead="set `whenDeleted: Retain` in a commit before",
+        link="https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention",
+        when=takes_claims,
     ),
     ChangeRule(
         code="GEN-CHG-013",
@@ -254,39 +255,11 @@ WORKLOADS = (
         when=resumes,
     ),
     ChangeRule(
-        code="GEN-CHG-027",
-        kinds=POD,
-        paths=("spec",),
-        effect=Effect.IMPOSSIBLE,
-        reason="the API server refuses nearly every change of a pod; its Application stops there",
-        instead="give it a new name, or make it of a Deployment",
-        link=f"{SOURCE}/core/validation/validation.go",
-    ),
-    ChangeRule(
-        code="GEN-CHG-028",
-        kinds=POD,
-        paths=("spec.containers.*.image", "spec.initContainers.*.image"),
-        effect=Effect.RESTART,
-        reason="the container starts again in place, on the same node",
-        link=f"{SOURCE}/core/validation/validation.go",
-        when=image_only,
-    ),
-    ChangeRule(
         code="GEN-CHG-009",
         kinds=DEPLOYMENT[1:],
         paths=("spec.template",),
         effect=Effect.BY_HAND,
         reason="it counts for pods that are made from now on; those that run stay as they are",
         instead="make it a Deployment",
-    ),
-    ChangeRule(
-        code="GEN-CHG-008",
-        kinds=POD,
-        paths=("spec.tolerations", "spec.activeDeadlineSeconds"),
-        effect=Effect.NONE,
-        reason="it is one of the few fields of a pod that may change so",
-        link=f"{SOURCE}/core/validation/validation.go",
-        when=may_change,
-        settles=1,
     ),
 )
