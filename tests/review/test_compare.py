@@ -121,6 +121,12 @@ def test_a_patch_of_what_is_not_vendored_is_told_with_its_file() -> None:
     assert come.fields[0].new["target"] == {"kind": "Deployment"}
 
 
+def test_patches_come_and_go_with_their_component() -> None:
+    none = {path: text for path, text in patched("web:1").items() if path.startswith("clusters/")}
+    for old, new in ((none, patched("web:1")), (patched("web:1"), none)):
+        assert "kustomize/Patches" not in {one.kind for one in changes(old, new)}
+
+
 def test_of_a_patch_of_what_is_vendored_the_objects_tell() -> None:
     found = changes(patched("web:1", charts=VENDORED), patched("web:2", charts=VENDORED))
     assert "kustomize/Patches" not in {one.kind for one in found}
