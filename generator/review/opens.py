@@ -1,6 +1,7 @@
 """What a change opens, told apart from what is felt of it: by rule, what must be approved first."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from generator.model.change import Effect
@@ -67,11 +68,22 @@ def title(each: JudgedChange) -> str:
 
 
 def brief_lines(found: Iterable[ClusterReport]) -> Iterator[str]:
-    """Yield one line for each object that opens something, without reasons."""
+    """Yield one line for each object that opens what must be approved, and one that counts the others."""
+    others: Counter[str] = Counter()
     for one in found:
         for each in opened(one.judged):
+            if not each.rule.stops:
+                others[each.word] += len(each.by)
+                continue
             for judged, gains in each.by:
                 yield f"opens {each.word}: {one_line(one.found.cluster)}: {title(judged)}: {gained(gains)}"
+    if others:
+        yield counted(others)
+
+
+def counted(others: Mapping[str, int]) -> str:
+    """Return how many objects open what: `opens: 2 admission, 1 code`."""
+    return f"opens: {', '.join(f'{number} {word}' for word, number in others.items())}"
 
 
 def lines(found: Opened) -> Iterator[str]:

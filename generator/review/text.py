@@ -9,7 +9,7 @@ from generator.model.change import FILE, Effect, FieldChange
 from generator.model.plural import plural
 from generator.review.approvals import KEY, WHY
 from generator.review.judging import JudgedChange, Meaning
-from generator.review.opens import HEADING, QUIET, brief_lines, opened
+from generator.review.opens import HEADING, QUIET, brief_lines, counted, opened
 from generator.review.opens import lines as open_lines
 from generator.review.report import ClusterReport, Report, shown
 from generator.review.rows import Felt, Row, by_place, counts, felt, in_words, listed, rows
@@ -221,7 +221,7 @@ def _opens_at_all(found: Report, paint: Paint) -> Iterator[str]:
         else:
             others[each.word] += len(each.by)
     if others:
-        yield paint(QUIET, f"opens: {', '.join(f'{number} {word}' for word, number in others.items())}")
+        yield paint(QUIET, counted(others))
 
 
 def approving(found: Report) -> str:

@@ -103,6 +103,11 @@ def test_of_what_must_be_approved_every_object_is_told() -> None:
 def test_a_render_tells_what_it_opens() -> None:
     told = list(brief([cluster([], [binding("all", "eve")])]))
     assert told[-1] == "  opens rights: lab: RoleBinding shop/all added: eve may do more"
+    services = [made("v1/Service", f"s{i}", "shop") for i in range(20)]
+    told = list(brief([cluster([], [binding("all", "eve"), *services])] * 2))
+    assert told[-3:] == ["  opens rights: lab: RoleBinding shop/all added: eve may do more"] * 2 + [
+        "  opens: 40 network"
+    ]
 
 
 def test_words_of_effects_are_painted() -> None:
