@@ -8,7 +8,7 @@ from msgspec import Struct
 from generator.errors import UsageError
 from generator.model.change import Effect
 from generator.model.plural import plural
-from generator.review.approvals import KEY
+from generator.review.approvals import KEY, reason_in
 from generator.review.opens import gained, opened, title
 from generator.review.report import ClusterReport, Report
 from generator.review.rows import listed, rows
@@ -48,11 +48,11 @@ def allowed(given: Iterable[str]) -> tuple[Allowed, ...]:
 
 def _allowed(text: str) -> Allowed:
     found = _ALLOWED.fullmatch(text.strip())
-    if found is None or not found[2]:
-        raise UsageError(
-            f"--allow {text}: say why as well, it stays in the history: --allow '{text.strip()} the reason'"
-        )
-    return Allowed(found[1], " ".join(found[2].split()))
+    reason = reason_in(found[2] or "") if found else ""
+    if found is None or not reason:
+        what = found[1] if found else text.strip()
+        raise UsageError(f"--allow {text}: say why as well, it stays in the history: --allow '{what} the reason'")
+    return Allowed(found[1], reason)
 
 
 def message(found: Report, clusters: Sequence[str], approved: Sequence[Allowed], said: str = "") -> Message:

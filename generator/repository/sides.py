@@ -16,6 +16,9 @@ FOLDERS = ("clusters", "overlays", "base", "workflows")
 PLACES = (*FOLDERS, LOCK)
 """What decides what is applied, and by hand done."""
 
+WORKING_TREE = "the working tree"
+"""What the side is called that is not committed."""
+
 List = Callable[[Iterable[str]], Mapping[str, str]]
 Read = Callable[[str], bytes]
 Find = Callable[[], Iterable[str]]
@@ -125,7 +128,7 @@ def working_side(root: Path, history: History, touched: Iterable[str], changes: 
         mine = {path for path in contents if "/custom/" in path or path.endswith(KUSTOMIZATION_NAMES)}
         return _leading_out(history, head) | mine
 
-    return Side("the working tree", listed, content, leading_out)
+    return Side(WORKING_TREE, listed, content, leading_out)
 
 
 def _leading_out(history: History, commit: str) -> set[str]:

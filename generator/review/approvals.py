@@ -58,6 +58,12 @@ def in_commits(history: History, base: str, head: str, touched: Iterable[str]) -
     )
 
 
+def reason_in(text: str) -> str:
+    """Return the reason that somebody gave, in one line; empty where it is none."""
+    reason = " ".join(text.split()).strip("-:. ")
+    return "" if reason == WHY else reason
+
+
 def _approval(trailer: Trailer, later: frozenset[str]) -> Approval:
     found = _TRAILER.fullmatch(trailer.value.strip())
     if not found:
@@ -65,8 +71,8 @@ def _approval(trailer: Trailer, later: frozenset[str]) -> Approval:
             f"commit {trailer.commit[:9]}: `{KEY}: {trailer.value.strip()}`: write it as gen diff shows it: "
             f"`{KEY}: CODE:cluster/Kind/namespace/name` and your reason"
         )
-    reason = (found[2] or "").strip(" \t-:.")
-    if reason in {"", WHY}:
+    reason = reason_in(found[2] or "")
+    if not reason:
         raise UsageError(
             f"commit {trailer.commit[:9]}: {KEY}: {found[1]}: say why, behind it, in the message of the commit; "
             "`git commit --amend` changes the last one"

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from generator.model.change import FILE, Effect, FieldChange
 from generator.model.plural import plural
+from generator.repository.sides import WORKING_TREE
 from generator.review.approvals import KEY, WHY
 from generator.review.judging import JudgedChange, Meaning
 from generator.review.opens import HEADING, QUIET, brief_lines, counted, opened
@@ -225,6 +226,12 @@ def _opens_at_all(found: Report, paint: Paint) -> Iterator[str]:
 
 
 def approving(found: Report) -> str:
-    """Return the command that approves all that waits for it: a commit of its own, so that the message says why."""
+    """Return the command that approves all that waits for it, in a message that says why: a commit of its own, or, of
+    what is not committed yet, the one that commits it. An approval from before would not count.
+    """
+    if found.new == WORKING_TREE:
+        return " ".join(
+            ("gen commit", *(f"--allow {shlex.quote(f'{one_line(text)} {WHY}')}" for text in found.unapproved))
+        )
     trailers = " ".join(f"--trailer {shlex.quote(f'{KEY}: {one_line(text)} {WHY}')}" for text in found.unapproved)
     return f"git commit --allow-empty -m 'Approve what gen diff shows' {trailers}"

@@ -153,7 +153,8 @@ def test_a_push_needs_a_remote(ann: Person) -> None:
 
 def test_an_approval_says_why(ann: Person) -> None:
     ann.edit(*QUOTA)
-    assert "say why as well" in refused(ann, "--allow", "GEN-CHG-010:a30-bench/StatefulSet/a/b")
+    for reason in ("", " WHY"):
+        assert "say why as well" in refused(ann, "--allow", f"GEN-CHG-010:a30-bench/StatefulSet/a/b{reason}")
     assert "nothing in this change needs it" in refused(ann, "--allow", "GEN-CHG-010:a30-bench/StatefulSet/a/b moved")
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from msgspec import structs
 from reviewed import cluster, made, unbuilt, whole
 
 from generator.review.text import ROOM, UNWRITTEN, brief, lines
@@ -39,13 +40,15 @@ def test_what_it_does_comes_first_and_what_must_be_approved_last() -> None:
         "1 unknown",
         f"needs approval: {needed}",
         "approve it, with your reason for WHY:",
-        f"  git commit --allow-empty -m 'Approve what gen diff shows' --trailer 'Gen-Allow: {needed} WHY'",
+        f"  gen commit --allow '{needed} WHY'",
     ]
 
 
 def test_a_command_that_approves_takes_no_orders_from_a_name() -> None:
-    found = list(lines(whole(cluster([claim()], []), unapproved=("GEN-CHG-030:lab/Kind/a'; rm -rf /;'",))))
-    assert """'Gen-Allow: GEN-CHG-030:lab/Kind/a'"'"'; rm -rf /;'"'"' WHY'""" in found[-1]
+    found = whole(cluster([claim()], []), unapproved=("GEN-CHG-030:lab/Kind/a'; rm -rf /;'",))
+    assert [*lines(found)][-1] == """  gen commit --allow 'GEN-CHG-030:lab/Kind/a'"'"'; rm -rf /;'"'"' WHY'"""
+    committed = [*lines(structs.replace(found, new="HEAD (def)"))][-1]
+    assert """'Gen-Allow: GEN-CHG-030:lab/Kind/a'"'"'; rm -rf /;'"'"' WHY'""" in committed
 
 
 def test_the_more_differs_the_less_is_shown_of_each() -> None:
