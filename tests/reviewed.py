@@ -1,5 +1,6 @@
 """Reports made by hand, for the tests of their forms."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from generator.build.difference import differences
@@ -10,6 +11,8 @@ from generator.model.opening import OpeningRule, Opens
 from generator.review.compare import ClusterChanges
 from generator.review.judging import judge
 from generator.review.report import ClusterReport, Report
+
+WHEN = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
 
 
 def _is_protected(change: ObjectChange, _field: object) -> bool:

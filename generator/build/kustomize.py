@@ -19,6 +19,10 @@ ORIGIN = "originAnnotations"
 NEEDED_BY = "gen check --rendered and --server, commit, diff, images, report"
 """The commands that build objects; all others do without."""
 
+PINNED = (5, 8, 1)
+"""The version that Argo CD of the catalogue builds with; an older one refuses some of what that takes."""
+
+_VERSION = re.compile(r"(?:Kustomize Version: |^\{?)v(\d+)\.(\d+)\.(\d+)", re.MULTILINE)
 _ORIGIN = "config.kubernetes.io/origin"
 _FILE = re.compile(r"^(?:path|configuredIn): (.+)$", re.MULTILINE)
 
@@ -46,6 +50,19 @@ def _cached() -> list[Path]:
     return []
 
 
+def older(command: list[str]) -> str:
+    """Return what to say of a Kustomize that is older than Argo CD's, nothing of another."""
+    asked = ["version", "--client"] if command[1] == "kustomize" else ["version"]
+    with suppress(CommandError, UsageError):
+        found = _VERSION.search(run([command[0], *asked]))
+        if found and tuple(map(int, found.groups())) < PINNED:
+            pinned, old = ".".join(map(str, PINNED)), ".".join(found.groups())
+            return (
+                f" ({command[0]} has Kustomize {old}, Argo CD {pinned}, which may build it: set GEN_KUSTOMIZE to one)"
+            )
+    return ""
+
+
 def run_kustomize(command: list[str], folder: Path, place: str, component: str = "") -> list[tuple[Manifest, str]]:
     """Return the objects that Kustomize builds from a folder, each with its file relative to the folder (empty where
     it is not told). The folder's kustomization asks for `ORIGIN`. Raises BrokenError that names `place`, the folder
@@ -57,6 +74,7 @@ def run_kustomize(command: list[str], folder: Path, place: str, component: str =
         words = error.output.strip().replace(f"{folder}{os.sep}", "").replace(str(folder), place)
         if (copy := str(folder).removesuffix(place)) != str(folder):
             words = words.replace(copy, "")
+        words += older(command)
         raise BrokenError(unbuilt(place, f"Kustomize cannot build it: {words}", component)) from None
     except UnreadableError as error:
         raise BrokenError(unbuilt(place, f"what Kustomize makes of it cannot be read: {error}", component)) from None

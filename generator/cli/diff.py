@@ -1,6 +1,7 @@
 """`gen diff`."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,12 +32,19 @@ APPROVAL = 3
     type=click.Choice(["text", "json", "markdown", "html"]),
     default="text",
     show_default=True,
-    help="How to tell it.",
+    help="How to tell it: markdown for a pull request, html as a page.",
 )
 @click.option(
-    "--since", metavar="BASE", help="Compare what is committed with where it left BASE, as a pull request does."
+    "--since",
+    metavar="BASE",
+    help="Compare what is committed with where it left BASE, as a pull request does. Default: see above.",
 )
-@click.option("--allow", metavar="CODE:OBJECT", multiple=True, help="Approve one effect on one object.")
+@click.option(
+    "--allow",
+    metavar="CODE:OBJECT",
+    multiple=True,
+    help="Approve one effect on one object, for this run; may be repeated.",
+)
 def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     base: str | None,
     head: str | None,
@@ -88,7 +96,7 @@ def _show(found: Report, output: str) -> None:
     if output == "html":
         from generator.review.html_diff import diff_page  # noqa: PLC0415 - only when it is asked for
 
-        say(diff_page(found), nl=False)
+        say(diff_page(found, datetime.now(UTC)), nl=False)
         return
     for line in lines(found, _painted):
         say(line)

@@ -53,12 +53,18 @@ class Address(click.ParamType[IPv4Address]):
 def hardware(verb: Callable[..., int]) -> Callable[..., int]:
     """Give a verb the options that say what a node has."""
     options = (
-        click.option("--cpu", type=click.IntRange(1), help="Hardware threads of a node."),
-        click.option("--memory", metavar="AMOUNT", help="Memory of a node, as in 1Ti."),
-        click.option("--gpus", type=click.IntRange(0), help="GPUs of a node."),
-        click.option("--gpu-model", metavar="MODEL", help="Their model."),
-        click.option("--gpu-memory", metavar="AMOUNT", help="Memory of one GPU, as in 80Gi."),
-        click.option("--disk", "disks", metavar="DISK", multiple=True, help="More disks, as an entry of the file."),
+        click.option("--cpu", type=click.IntRange(1), help="Hardware threads of a node. Default: unchanged."),
+        click.option("--memory", metavar="AMOUNT", help="Memory of a node, as in 1Ti. Default: unchanged."),
+        click.option("--gpus", type=click.IntRange(0), help="GPUs of a node. Default: unchanged."),
+        click.option("--gpu-model", metavar="MODEL", help="Model of the GPUs. Default: unchanged."),
+        click.option("--gpu-memory", metavar="AMOUNT", help="Memory of one GPU, as in 80Gi. Default: unchanged."),
+        click.option(
+            "--disk",
+            "disks",
+            metavar="DISK",
+            multiple=True,
+            help="More disks, as an entry of the file; may be repeated. Default: none.",
+        ),
     )
     for option in reversed(options):
         verb = option(verb)

@@ -6,19 +6,19 @@ from pathlib import Path
 
 from generator.cli.terminal import say
 from generator.errors import UsageError
-from generator.repository.ci_files import ALL, CI_KINDS, REQUIREMENT, ci_files, owners, owners_file, to_add, unowned
+from generator.repository.ci_files import ALL, REQUIREMENT, ci_files, owners, owners_file, to_add, unowned
+from generator.repository.forge_kinds import ForgeKind
 from generator.repository.git_folder import locate
 
 
-def jobs(root: Path, kind: str, owned: Iterable[str], requirement: str | None) -> dict[str, bytes]:
+def jobs(root: Path, kind: ForgeKind, owned: Iterable[str], requirement: str | None) -> dict[str, bytes]:
     """Return the files for a kind of CI. Raises UsageError for an owner that is none, and where CI would not look."""
     place = locate(root.absolute())
     if place and place.prefix:
         raise UsageError(
             f"--ci: CI looks for its files at the top of the repository: gen init --ci {kind} -C {place.top}"
         )
-    known = next(each for each in CI_KINDS if each == kind)
-    return ci_files(known, requirement or REQUIREMENT, owners(owned), owners_file(root, known))
+    return ci_files(kind, requirement or REQUIREMENT, owners(owned), owners_file(root, kind))
 
 
 def tell(root: Path, files: Mapping[str, bytes], written: Collection[str], asked: tuple[tuple[str, ...], bool]) -> None:

@@ -6,15 +6,16 @@ from pathlib import Path
 import click
 
 from generator.cli.editing import show_lines
-from generator.cli.options import CLUSTER, ROOT, after_writing, discarded, root_of
+from generator.cli.options import CLUSTER, DISCARD, ROOT, after_writing, discarded, root_of
 from generator.cli.output import show_findings, summary
+from generator.cli.render import vendoring
 from generator.cli.terminal import bold, say
 from generator.model.plural import plural
 from generator.repository.hand_edits import refusals
 from generator.repository.migrating import MigratedFile, migrated
 from generator.repository.outcome import Outcome
 from generator.repository.render import VendoredChange, render
-from generator.review.overwritten import consequences
+from generator.review.overwritten import MOST, consequences
 from generator.review.text import brief
 from generator.spec.reader import read
 
@@ -26,9 +27,7 @@ WORDS = {"create": "new", "update": "changed", "delete": "removed"}
 @ROOT
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit code 1 when something would change.")
 @click.option("--dry-run", is_flag=True, help="Write nothing, tell what would change.")
-@click.option(
-    "--discard", metavar="PATH", multiple=True, help="Overwrite this file or folder even if it was edited by hand."
-)
+@DISCARD
 def command(
     clusters: tuple[str, ...], directory: Path, *, only_check: bool, dry_run: bool, discard: tuple[str, ...]
 ) -> int:
@@ -72,7 +71,8 @@ def _show(one: MigratedFile) -> None:
 
 def _tell(root: Path, outcome: Outcome, *, written: bool) -> None:
     changes = outcome.plan.changes
-    for text in (*(f"note: {note}" for note in outcome.notes), *refusals(outcome.edits)):
+    notes = (f"note: {note}" for note in outcome.notes)
+    for text in (*vendoring(outcome), *notes, *refusals(outcome.edits)):
         say(text, err=True)
     if outcome.refused:
         say("nothing was written", err=True)
@@ -84,6 +84,8 @@ def _tell(root: Path, outcome: Outcome, *, written: bool) -> None:
     rendered = [change for change in changes if not change.path.endswith("/cluster.yaml")]
     for text in brief(consequences(root, rendered)):
         say(text)
+    if len(rendered) > MOST and any(change.old for change in rendered):
+        say(f"what it does: `gen diff` tells it; {len(rendered)} files are more than are compared here")
     if not changes:
         say(f"nothing to migrate: {plural(outcome.plan.unchanged, 'file')} as this gen writes them")
         return

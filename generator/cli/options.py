@@ -33,6 +33,14 @@ SINCE = click.option(
 )
 
 
+DISCARD = click.option(
+    "--discard",
+    metavar="PATH",
+    multiple=True,
+    help="Overwrite this file or folder even if it was edited by hand; may be repeated. Default: none.",
+)
+
+
 def narrowed(root: Path, clusters: tuple[str, ...], since: str | None) -> tuple[str, ...] | None:
     """Return the clusters that somebody asks about, none for all of them; None where nothing of theirs differs since
     a commit. Raises UsageError.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, SINCE, after_writing, narrowed, root_of
+from generator.cli.options import CLUSTER, DISCARD, ROOT, SINCE, after_writing, narrowed, root_of
 from generator.cli.output import REPORTED, located, show_findings, summary, without_accepted
 from generator.cli.rendering import Options, result
 from generator.cli.terminal import annotate, bold, say, say_json
@@ -31,9 +31,7 @@ LISTED = 20
 @SINCE
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit code 1 when something would change.")
 @click.option("--dry-run", is_flag=True, help="Write nothing, tell what would change.")
-@click.option(
-    "--discard", metavar="PATH", multiple=True, help="Overwrite this file or folder even if it was edited by hand."
-)
+@DISCARD
 def command(  # noqa: PLR0913 - the verb's options
     clusters: tuple[str, ...],
     output: str,

@@ -19,7 +19,11 @@ from generator.upstream.cluster_images import cluster_images
 @CLUSTER
 @ROOT
 @click.option(
-    "--output", type=click.Choice(["text", "json", "html"]), default="text", show_default=True, help="How to tell it."
+    "--output",
+    type=click.Choice(["text", "json", "html"]),
+    default="text",
+    show_default=True,
+    help="How to tell it; html: as a page.",
 )
 def command(clusters: tuple[str, ...], directory: Path, output: str) -> int:
     """Show a cluster as it is: racks, leaf switches, storage, quotas, waves, Secrets, images, findings, waivers.

@@ -186,6 +186,7 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
     `armed`: nothing happens now; the effect comes with a later deletion, restart or drain.
     `as_removal`: the object is deleted, if only to be made again: the effect is at least that of its removal from Git,
     protected or not.
+    `on_refusal`: it counts only where the API server refuses the change, and in the stead of what says so.
     `reason` says what happens and why, `instead` the gentle way, `link` where that is written; `words` are what stands
     in braces in the first two.
     """
@@ -201,6 +202,7 @@ class ChangeRule(Struct, frozen=True, kw_only=True):
     link: str = ""
     armed: bool = False
     as_removal: bool = False
+    on_refusal: bool = False
     when: Callable[[ObjectChange, FieldChange], object] | None = None
     beside: Callable[[ObjectChange, FieldChange, Beside], object] | None = None
     settles: int = 0

@@ -103,10 +103,11 @@ def _push(git: GitCommands, result: Result, asked: Asked, waiting: Tell) -> Resu
     if result.commit is None and asked.branch is None and is_main(git, on, result.remote):
         return result
 
-    empty, own = is_empty(git, head(git)), result.commit is not None
+    mine, own = head(git), result.commit is not None
+    empty = is_empty(git, mine)
 
     def again(there: GitCommands) -> str:
-        made = _again(there, asked, waiting, own=own)
+        made = _again(there, mine, asked, waiting, own=own)
         # Others made the same change; a commit that was empty from the start says something.
         return made if empty or not is_empty(there, made) else there.value("rev-parse", "HEAD^")
 
@@ -121,10 +122,10 @@ def _push(git: GitCommands, result: Result, asked: Asked, waiting: Tell) -> Resu
     )
 
 
-def _again(there: GitCommands, asked: Asked, waiting: Tell, *, own: bool) -> str:
-    """Make the commit anew on top of others' commits; with a new message where the old one was gen's `own`."""
+def _again(there: GitCommands, mine: str, asked: Asked, waiting: Tell, *, own: bool) -> str:
+    """Make the commit `mine` anew on top of others' commits; with a new message where the old one was gen's `own`."""
     approved = allowed(asked.allow)
-    prepared = prepare(there, "HEAD^", [one.text for one in approved], waiting)
+    prepared = prepare(there, "HEAD^", [one.text for one in approved], waiting, before=mine)
     if prepared.stopped or prepared.report is None:
         raise StoppedError(prepared)
     files = write_change(there, prepared, waiting)

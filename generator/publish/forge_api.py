@@ -9,13 +9,14 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request
 
 from generator.errors import UsageError
-from generator.publish.forges import Forge, Kind, token_names
+from generator.publish.forges import Forge, token_names
+from generator.repository.forge_kinds import ForgeKind
 from generator.upstream.web import opener, through
 
 SECONDS = 30
 LARGEST = 8 << 20
 WORDS = 300
-NEEDED: dict[Kind, str] = {
+NEEDED: dict[ForgeKind, str] = {
     "gitlab": "needs the scope api, and the role Reporter to comment or Developer to open a merge request; a new "
     "project access token has the role Guest",
     "gitea": "needs the scopes write:issue, write:repository and read:user",

@@ -13,9 +13,9 @@ from generator.repository.history import History
 from generator.repository.outcome import Outcome
 from generator.repository.plan import Change
 from generator.repository.render import render
-from generator.repository.sides import commit_side, overlay, working_side
+from generator.repository.sides import Side, commit_side, overlay, working_side
 from generator.repository.working_tree import content_of, ignored, status
-from generator.review.approvals import in_commits
+from generator.review.approvals import Approval, in_commits
 from generator.review.report import Report, report
 from generator.review.sides import Sides
 
@@ -48,8 +48,10 @@ class Prepared(Struct, frozen=True, kw_only=True):
         return unfit or bool(self.report and self.report.unapproved)
 
 
-def prepare(git: GitCommands, base: str, approved: Iterable[str], waiting: Tell) -> Prepared:
-    """Check and render without writing, and compare with the commit `base`. Raises UsageError."""
+def prepare(git: GitCommands, base: str, approved: Iterable[str], waiting: Tell, *, before: str = "HEAD") -> Prepared:
+    """Check and render without writing, and compare with the commit `base`. What the branch's commits approve counts
+    where it is still as they have it; `before` is the last of them. Raises UsageError.
+    """
     root, touched = root_of(git), status(git).mine
     # Before anything is judged: whatever changes from here on is found when it is committed.
     standing = {path: content_of(root / path) for path in touched}
@@ -61,28 +63,39 @@ def prepare(git: GitCommands, base: str, approved: Iterable[str], waiting: Tell)
     if outcome.refused or (not paths and base == "HEAD"):
         return Prepared(loaded=tuple(loaded), outcome=outcome)
     judged = standing | {change.path: change.new for change in outcome.plan.changes}
-    found = _report(git, base, (touched, outcome.plan.changes), approved)
+    found = _report(git, (base, before), (touched, outcome.plan.changes), approved)
     return Prepared(loaded=tuple(loaded), outcome=outcome, report=found, clusters=_clusters(paths), judged=judged)
 
 
 def _report(
-    git: GitCommands, base: str, differing: tuple[Sequence[str], Sequence[Change]], approved: Iterable[str]
+    git: GitCommands,
+    commits: tuple[str, str],
+    differing: tuple[Sequence[str], Sequence[Change]],
+    approved: Iterable[str],
 ) -> Report:
-    touched, changes = differing
+    (base, before), (touched, changes) = commits, differing
     with History(git.place) as history:
         new = working_side(root_of(git), history, touched, changes)
         commit = history.commit(base)
         old = commit_side(history, commit, f"{base} ({commit[:9]})", at_hand=new)
         between = history.differing(commit, history.head or commit)
         written = overlay(root_of(git), touched, changes).keys()
-        said = in_commits(history, _left(history) or commit, history.head or commit, written)
-        return report(Sides(old=old, new=new, differing=frozenset({*between, *written}), approved=said), approved)
+        paths = frozenset({*between, *written})
+        said = _approved(history, history.commit(before), new, paths)
+        return report(Sides(old=old, new=new, differing=paths, approved=said), approved)
 
 
-def _left(history: History) -> str | None:
-    """Return where the branch left the main one: its commits since then may hold approvals."""
-    main, head = history.main_branch(), history.head
-    return history.merge_base(main, head) if main and head else None
+def _approved(history: History, last: str, new: Side, differing: Collection[str]) -> tuple[Approval, ...]:
+    """Return what the branch's commits up to `last` approve, since it left the main one."""
+    main = history.main_branch()
+    left = history.merge_base(main, last) if main else None
+    if left is None:
+        return ()
+    was = commit_side(history, last, "")
+    paths = {*differing, *history.differing(last, history.head or last)}
+    for side in (was, new):
+        side.gather(*{path.rpartition("/")[0] or path for path in paths})
+    return in_commits(history, left, last, (path for path in paths if was.identity(path) != new.identity(path)))
 
 
 def _clusters(paths: Collection[str]) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from msgspec import Struct
 from generator.errors import UsageError
 from generator.repository.git_commands import GitCommands, GitRefusalError, listed, written
 from generator.repository.hand_edits import several
+from generator.repository.history import USUAL
+from generator.repository.remotes import main_told
 from generator.repository.working_tree import belongs, branch, content_of, head
-
-USUAL = ("main", "master")
 
 
 class Commit(Struct, frozen=True, kw_only=True):
@@ -22,9 +22,9 @@ class Commit(Struct, frozen=True, kw_only=True):
 
 def is_main(git: GitCommands, name: str, remote: str) -> bool:
     """Tell whether others merge into this branch: the remote says so, or its name does."""
-    told = git.value("symbolic-ref", "--quiet", "--short", f"refs/remotes/{remote}/HEAD") if remote else ""
+    told = main_told(git, remote) if remote else ""
     usual = {*USUAL, git.value("config", "init.defaultBranch")}
-    return name == told.removeprefix(f"{remote}/") if told else name in usual
+    return name == told if told else name in usual
 
 
 def free_name(git: GitCommands, name: str, remote: str) -> str:

@@ -17,14 +17,8 @@ if TYPE_CHECKING:
     from git import Repo
     from git.exc import GitCommandError
 
-_OTHER_SIDE = {
-    "MERGE_HEAD": "MERGE_HEAD",
-    "CHERRY_PICK_HEAD": "CHERRY_PICK_HEAD",
-    "rebase-merge": "REBASE_HEAD",
-    "rebase-apply": "REBASE_HEAD",
-    "REVERT_HEAD": None,
-}
-"""What stands in Git's folder while it combines two histories -> the file that names the other one."""
+USUAL = ("main", "master")
+"""Names of the branch that others merge into, where nobody says."""
 _LEADING = (
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_CONFIG"),
     *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE"),
@@ -152,7 +146,7 @@ class History:
 
     def main_branch(self) -> str | None:
         """Return the name of the branch that others merge into: what the remote says, else `main` or `master`."""
-        for name in ("origin/HEAD", "origin/main", "origin/master", "main", "master"):
+        for name in ("origin/HEAD", *(f"origin/{each}" for each in USUAL), *USUAL):
             with suppress(UsageError):
                 self.commit(name)
                 return name
@@ -194,11 +188,11 @@ class History:
 
     def others(self) -> list[str] | None:
         """Return the commits that HEAD is being combined with (merge, rebase, cherry-pick), None when it is not."""
-        git_dir = self._place.git_dir
-        files = [other for sign, other in _OTHER_SIDE.items() if (git_dir / sign).exists()]
-        if not files:
+        combining = [one for one in self._place.under_way if one.combines]
+        if not combining:
             return None
-        named = [git_dir / file for file in files if file and (git_dir / file).exists()]
+        named = [self._place.git_dir / one.other for one in combining if one.other]
+        named = [file for file in named if file.exists()]
         return [commit for file in named for commit in file.read_text(encoding="ascii").split()]
 
     def _head(self) -> str | None:

@@ -1,5 +1,6 @@
 """Putting commits on top of others', beside the user's working tree."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,9 @@ from generator.repository.working_tree import belongs, status
 # What was committed before stands as it was: hooks are asked again for what is rendered on top.
 _PLAIN = ("-c", "rerere.enabled=false", "-c", "core.hooksPath=/dev/null")
 
+_TREE = "tree"
+_OURS = re.compile(rf"^worktree (.+/gen-[^/\n]+/{_TREE})$", re.MULTILINE)
+
 
 class ConflictError(GitRefusalError):
     """Two people changed the same lines of a file that only people can settle."""
@@ -23,8 +27,9 @@ class ConflictError(GitRefusalError):
 @contextmanager
 def beside(git: GitCommands, commit: str) -> Iterator[GitCommands]:
     """Yield a working tree of its own, with `commit` checked out; it is gone after the block."""
+    _forget_gone(git)
     with TemporaryDirectory(prefix="gen-") as folder:
-        place = Path(folder).resolve() / "tree"
+        place = Path(folder).resolve() / _TREE
         git.run("Git cannot check out the commit beside", "worktree", "add", "--quiet", "--detach", str(place), commit)
         try:
             found = locate(place)
@@ -33,6 +38,16 @@ def beside(git: GitCommands, commit: str) -> Iterator[GitCommands]:
                 yield there
         finally:
             git.ask("worktree", "remove", "--force", "--force", str(place))
+
+
+def _forget_gone(git: GitCommands) -> None:
+    """Forget working trees of ours whose folder is gone, as after a kill and a restart; nobody else's, which may lie on
+    a disk that is not there now.
+    """
+    for path in _OURS.findall(git.value("worktree", "list", "--porcelain")):
+        if not Path(path).exists():
+            # Forced once: one that another gen is making at this moment is locked, and stays.
+            git.ask("worktree", "remove", "--force", path)
 
 
 def rebase(git: GitCommands, onto: str) -> None:

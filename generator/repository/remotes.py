@@ -39,10 +39,16 @@ def address(git: GitCommands, remote: str) -> str:
     return git.value("config", f"remote.{remote}.url")
 
 
+def main_told(git: GitCommands, remote: str) -> str:
+    """Return the branch of a remote that others merge into, as it was said when it was cloned; "" where it was not."""
+    return git.value("symbolic-ref", "--quiet", "--short", f"refs/remotes/{remote}/HEAD").removeprefix(f"{remote}/")
+
+
 def main_of(git: GitCommands, remote: str) -> str:
-    """Return the branch of a remote that others merge into; "" where nobody says."""
-    told = git.value("symbolic-ref", "--quiet", "--short", f"refs/remotes/{remote}/HEAD").removeprefix(f"{remote}/")
-    if told:
+    """Return the branch of a remote that others merge into; it is asked where that was never said, and "" where nobody
+    says.
+    """
+    if told := main_told(git, remote):
         return told
     found = _MAIN.search(git.value("ls-remote", "--symref", remote, "HEAD"))
     return found[1] if found else ""

@@ -225,7 +225,7 @@ def _rendered(name: str, tree: Tree) -> Rendered:
         components=tree.components[name],
         states=tree.states[name],
         held=tuple(sorted(tree.held)),
-        own=len(tree.files) - len(shared),
+        own=len(tree.files) - len(shared) + len(tree.once),
         shared=(*shared, SCHEMA, LOCK),
     )
 

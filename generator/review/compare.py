@@ -83,11 +83,12 @@ def _called_otherwise(old: Side, new: Side, before: set[str], after: set[str]) -
 def whole(old: Side, new: Side, name: str) -> ClusterChanges:
     """Return the one row of a cluster that came or went."""
     on, side = ("added", new) if _stands(new, name) else ("removed", old)
-    change = _cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())})
+    change = cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())})
     return ClusterChanges(cluster=name, changes=(change,))
 
 
-def _cluster_change(on: Any, name: str, known: dict[str, Any], to: str = "") -> ObjectChange:
+def cluster_change(on: Any, name: str, known: dict[str, Any], to: str = "") -> ObjectChange:
+    """Return the change of a whole cluster that came, went or is called `to` now; `known` is what is told of it."""
     old, new = (known if on != "added" else {}), (known if on != "removed" else {})
     whole = FieldChange((), old or ABSENT, new or ABSENT)
     return ObjectChange(
@@ -106,7 +107,7 @@ def _cluster(old: Standing, new: Standing, folders: Collection[str], paths: Coll
     wanted = None if renamed else _of(new.name, {*folders, *_moved(old, new, folders, paths)})
     before, after = (_build(one.side, one.name, wanted) for one in (old, new))
     changes = [
-        *([_cluster_change("renamed", old.name, {"nodes": sorted(old.nodes())}, new.name)] if renamed else []),
+        *([cluster_change("renamed", old.name, {"nodes": sorted(old.nodes())}, new.name)] if renamed else []),
         *version_changes(old, new),
         *chart_changes(old, new),
         *patch_changes(old, new, {*before.unvendored, *after.unvendored}),
@@ -121,7 +122,7 @@ def _cluster(old: Standing, new: Standing, folders: Collection[str], paths: Coll
         unseen=tuple(sorted({*before.unvendored, *after.unvendored})),
         notes=tuple(dict.fromkeys((*before.notes, *after.notes))),
         findings=(*before.findings, *after.findings),
-        beside=Beside(_by_kind(before), _by_kind(after), frozenset(one.component for one in before.objects)),
+        beside=Beside(_by_kind(before), _by_kind(after), _told(before, after)),
     )
 
 
@@ -148,6 +149,12 @@ def _seen(changes: Iterable[ObjectChange], before: Built, after: Built) -> Itera
             continue
         if change.application not in unseen.get(change.on, ()) or not _VENDORED.search(change.file):
             yield change
+
+
+def _told(before: Built, after: Built) -> frozenset[str]:
+    """Return the Applications of which all that goes is told by itself: objects, or charts that are not vendored."""
+    seen = {*(one.component for one in before.objects), *before.unvendored}
+    return frozenset(seen - {*before.broken, *after.broken})
 
 
 def _by_kind(built: Built) -> dict[str, list[Manifest]]:

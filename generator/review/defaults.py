@@ -197,6 +197,8 @@ def changes_nothing(change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a change of a field is none to the API server: a default that is written down or left out, an empty
     list, another form of the same number.
     """
+    if field.path[-2:] == ("metadata", "creationTimestamp"):
+        return all(value in (None, ABSENT) for value in (field.old, field.new))
     if not _is_own(change.kind) or not field.path:
         return False
     if any(reaches(pattern, field.path) is not None for pattern in _IGNORED) or _is_kept(change, field):
@@ -204,6 +206,11 @@ def changes_nothing(change: ObjectChange, field: FieldChange) -> bool:
     old = _meant(change, change.old, field.path, field.old)
     new = _meant(change, change.new, field.path, field.new)
     return same(old, new) or (_is_amount(field.path) and amount(old) == amount(new) is not None)
+
+
+def is_the_servers(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a field is the state of an object of Kubernetes' own, which only its controllers write."""
+    return field.path[:1] == ("status",) and _is_own(change.kind)
 
 
 def _is_kept(change: ObjectChange, field: FieldChange) -> bool:

@@ -67,7 +67,7 @@ def _meanings(change: ObjectChange, rules: Sequence[ChangeRule], beside: Beside)
     fields: dict[tuple[str, str], list[FieldChange]] = {}
     known: dict[tuple[str, str], ChangeRule | None] = {}
     for field in change.fields:
-        rule = _rule(change, field, fitting, beside)
+        rule = _applied(change, field, fitting, beside)
         # Rules that are read from definitions share a code, and each has a reason of its own.
         key = (rule.code, rule.reason) if rule else ("", "")
         known.setdefault(key, rule.said_of(change, field) if rule else None)
@@ -99,6 +99,17 @@ def _as_removal(rule: ChangeRule, change: ObjectChange, rules: Sequence[ChangeRu
 def _unknown(change: ObjectChange) -> Effect:
     """Return what is said where no rule speaks: an object that comes anew changes nothing that runs."""
     return Effect.NONE if change.on == "added" else Effect.UNKNOWN
+
+
+def _applied(
+    change: ObjectChange, field: FieldChange, rules: Sequence[ChangeRule], beside: Beside
+) -> ChangeRule | None:
+    """Return the rule that counts for a field: where the API server refuses it, what is done about that."""
+    rule = _rule(change, field, [one for one in rules if not one.on_refusal], beside)
+    if rule is None or rule.effect is not Effect.IMPOSSIBLE or rule.by:
+        return rule
+    forced = (one for one in rules if one.on_refusal and one.specificity(change, field, beside) is not None)
+    return next(forced, rule)
 
 
 def _rule(change: ObjectChange, field: FieldChange, rules: Sequence[ChangeRule], beside: Beside) -> ChangeRule | None:

@@ -34,7 +34,8 @@ def effect_of(rule: ChangeRule) -> str:
     """Return the class of a change, and that it comes later where it does; of what opens something, what."""
     if isinstance(rule, OpeningRule):
         return f"opens {rule.opens}{', needs an approval' * rule.stops}"
-    return f"{rule.effect}, armed" if rule.armed else str(rule.effect)
+    louder = ", or as its removal" if rule.as_removal else ""
+    return f"{rule.effect}{', armed' * rule.armed}{louder}"
 
 
 def effect_explanation(effect: Effect) -> Iterator[tuple[str, str]]:

@@ -95,6 +95,14 @@ def test_a_file_that_is_wrong_after_it_keeps_all_from_being_written(
     assert git(old, "status", "--porcelain", "-uall") == ""
 
 
+def test_more_than_is_compared_is_said(
+    old: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("generator.cli.migrate.MOST", 3)
+    assert gen(old, "migrate", "--dry-run") == 0
+    assert "what it does: `gen diff` tells it; 4 files are more than are compared here" in capsys.readouterr().out
+
+
 def test_a_line_for_hands_is_named_with_its_file(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (old / FILE).write_text(OLD.replace("            profile: all-1g.6gb\n", ""))
     assert gen(old, "migrate") == 2

@@ -5,13 +5,15 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
 from generator.build.kustomize import NEEDED_BY
-from generator.cli import VERBS, run
+from generator.cli import VERBS, cli, run
 from generator.repository import given_files
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.outcome import Outcome
@@ -781,7 +783,7 @@ def test_files_of_two_repositories_are_not_taken_for_one_another(
 
 @pytest.mark.parametrize("output", ["text", "github"])
 @pytest.mark.parametrize(
-    ("git", "words"), [(True, "git diff, then commit"), (False, "git init, git add --all, then commit")]
+    ("git", "words"), [(True, "git add --all, then git commit"), (False, "git init, git add --all, then git commit")]
 )
 def test_vendor_says_what_comes_after_it_wrote(  # noqa: PLR0913 - two cases of two things
     repository: Path,
@@ -990,3 +992,25 @@ def test_without_a_store_it_is_said_that_only_buckets_are_backed_up(
     file.write_text(f"{file.read_text()}\n  backups: [{backup}]\n")
     run(["check", "-C", str(tmp_path)])
     assert "fix: only buckets of Ceph can be backed up: add storage.ceph.objectStores" in capsys.readouterr().out
+
+
+def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    """Yield every command that does something, those of a verb too."""
+    if isinstance(command, click.Group):
+        for each in command.list_commands(click.Context(command)):
+            below = command.get_command(click.Context(command), each)
+            assert below
+            yield from commands(below, f"{name} {each}".strip())
+    else:
+        yield name, command
+
+
+@pytest.mark.parametrize(("name", "command"), [*commands(cli, "")])
+def test_every_option_says_what_it_is_and_what_counts_without_it(name: str, command: click.Command) -> None:
+    for option in (each for each in command.params if isinstance(each, click.Option)):
+        said, long = option.help or "", option.opts[-1]
+        assert said[-1:] == ".", (name, long)
+        without = ("Default: ", "Must be given", "With --")
+        told = option.is_flag or option.show_default or any(word in said for word in without)
+        assert told or long in str(command.help), f"gen {name} {long}: what counts without it?"
+        assert not option.multiple or "may be repeated" in said, f"gen {name} {long}: can it be repeated?"

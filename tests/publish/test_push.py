@@ -1,12 +1,16 @@
 """`gen commit --push` to a real remote: races between two writers, conflicts, and remotes that refuse."""
 
+import re
+import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from gitworld import FILE, Person
+from test_commit import refused_by_the_server
 
 from generator.repository.git_commands import GitCommands, without_passwords
 from generator.repository.remotes import fetch, push
@@ -393,3 +397,68 @@ def test_a_file_that_git_ignores_is_not_overwritten(ann: Person, bob: Person, re
     assert f"{theirs}: changed here and not committed, and on origin/main as well" in said.err
     assert (ann.root / mine).read_text() == "mine\n"
     assert at(remote, ann, "main") == bob.head()
+
+
+def test_a_working_tree_of_a_gen_that_was_killed_is_forgotten(ann: Person, bob: Person, tmp_path: Path) -> None:
+    """Where its folder is gone; what is somebody else's stays."""
+    for place in ("gen-killed/tree", "gen-runs/tree", "usb/tree"):
+        ann.git("worktree", "add", "-q", "--detach", str(tmp_path / place))
+    for place in ("gen-killed", "usb"):
+        shutil.rmtree(tmp_path / place)
+    bob.edit(*RETENTION)
+    assert bob.gen("commit", "--push", "--branch", "main").code == 0
+    ann.edit(*QUOTA)
+    assert ann.gen("commit", "--push", "--branch", "main").code == 0
+    known = ann.git("worktree", "list")
+    assert [place in known for place in ("gen-killed/tree", "gen-runs/tree", "usb/tree")] == [False, True, True]
+
+
+def without_teams(ann: Person) -> None:
+    """Take out what is generated, and much that goes with it."""
+    text = (ann.root / FILE).read_text()
+    teams, rest = text.index("  teams:\n"), text.index("  monitoring:\n")
+    ann.write(FILE, text[:teams] + text[rest:])
+
+
+def approved(ann: Person, change: Callable[[Person], None]) -> set[str]:
+    """Commit a change on a branch with all approvals that it needs, and return them; others see the branch before."""
+    ann.git("switch", "-q", "-c", "mine")
+    change(ann)
+    needed = re.findall("^needs approval: (.+)$", ann.gen("commit").out, re.MULTILINE)
+    assert needed
+    allow = [word for each in needed for word in ("--allow", f"{each} nobody uses it yet")]
+    assert ann.gen("commit", *allow).code == 0
+    ann.git("push", "-q", "origin", "mine^:refs/heads/mine")
+    return {*needed}
+
+
+@pytest.mark.parametrize("change", [without_teams, refused_by_the_server])
+def test_what_a_commit_approves_is_approved_on_top_of_others_as_well(
+    ann: Person, bob: Person, remote: Path, change: Callable[[Person], None]
+) -> None:
+    """It was committed with the reasons before, and only pushed later."""
+    needed = approved(ann, change)
+    bob.git("pull", "-q")
+    bob.git("switch", "-q", "mine")
+    bob.edit(*RETENTION)
+    assert bob.gen("commit", "--push").code == 0
+    said = ann.gen("commit", "--push")
+    assert said.code == 0, said.err + said.out
+    assert ann.head("HEAD^") == bob.head()
+    assert {*re.findall(r"^Gen-Allow: (\S+) nobody", ann.git("log", "-1", "--format=%B"), re.MULTILINE)} == needed
+    assert at(remote, ann, "mine") == ann.head()
+
+
+def test_what_is_another_thing_on_top_of_others_is_approved_no_longer(ann: Person, bob: Person, remote: Path) -> None:
+    """Others changed what is made of the same object."""
+    (needed,) = approved(ann, refused_by_the_server)
+    bob.git("pull", "-q")
+    bob.git("switch", "-q", "mine")
+    bob.write("overlays/a30-bench/queues/custom/more.yaml", "kind: Patch\n")
+    assert bob.gen("commit", "--push").code == 0
+    before = ann.state()
+    said = ann.gen("commit", "--push")
+    assert said.code == 3
+    assert f"approved before it changed again: {needed}" in said.out
+    assert ann.state() == before
+    assert at(remote, ann, "mine") == bob.head()

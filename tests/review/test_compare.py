@@ -5,6 +5,7 @@ from typing import Any
 import yaml
 from sides import side
 
+from generator.build.objects import ROOT
 from generator.model.change import ObjectChange
 from generator.review.compare import compare
 
@@ -129,3 +130,20 @@ def test_patches_come_and_go_with_their_component() -> None:
 def test_of_a_patch_of_what_is_vendored_the_objects_tell() -> None:
     found = changes(patched("web:1", charts=VENDORED), patched("web:2", charts=VENDORED))
     assert "kustomize/Patches" not in {one.kind for one in found}
+
+
+def told(old: dict[str, str], new: dict[str, str]) -> frozenset[str]:
+    """Return the Applications of which all that goes is told by itself."""
+    paths = {path for path in {*old, *new} if old.get(path) != new.get(path)}
+    return compare(side(old), side(new), paths)[0].beside.built - {ROOT}
+
+
+def test_only_what_was_built_is_told_by_itself() -> None:
+    none = {"clusters/one/argocd/kustomization.yaml": f"{RESOURCES}[]\n"}
+    charts_alone = {**UNVENDORED, f"{APP}/kustomization.yaml": f"{RESOURCES}[releases]\n"}
+    assert told(in_shop(named("ConfigMap", "own")), none) == {"app"}
+    assert told(charts_alone, none) == {"app"}
+    assert told(in_shop("kind: {"), none) == set()
+    left = {path: text for path, text in in_shop(named("ConfigMap", "own")).items() if path.startswith("overlays/")}
+    # A folder that stays, and that no Application holds any more, is built for what it held.
+    assert told(in_shop(named("ConfigMap", "own")), {**none, **left}) == {"app"}

@@ -7,7 +7,7 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 from msgspec import structs
-from reviewed import cluster, made, unbuilt, whole
+from reviewed import WHEN, cluster, made, unbuilt, whole
 
 from generator.review.approvals import Approval
 from generator.review.capacity import CapacityRow
@@ -192,6 +192,6 @@ def test_what_there_is_room_for_is_told_where_it_differs() -> None:
     found = markdown(whole(one))
     assert "| `GPUs H100` | `lab` | 120 | 112 |" in found
     assert "MinIO" not in found
-    page = diff_page(whole(one))
+    page = diff_page(whole(one), WHEN)
     assert "<strong>GPUs H100</strong> 120 to 112" in page
     assert "MinIO" not in page

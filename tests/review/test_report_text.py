@@ -81,11 +81,11 @@ def test_what_is_opened_is_told_before_what_is_felt_even_where_nothing_is() -> N
         "    rights       who is bound to it may do more (GEN-CHG-750)",
         "                   RoleBinding shop/all added: eve may do more; ann may do more",
         "                 instead: bind less",
-        "  none         RoleBinding shop/all",
+        "  not felt     RoleBinding shop/all",
         "               nothing that runs feels it",
         "  wave 3, app",
     ]
-    assert found[-2:] == ["1 none", "1 opens rights: RoleBinding shop/all"]
+    assert found[-2:] == ["1 not felt", "1 opens rights: RoleBinding shop/all"]
 
 
 def test_of_what_gives_less_away_the_last_lines_count_the_objects() -> None:

@@ -11,7 +11,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Position
 from generator.model.text import Port
 from generator.review.html_report import report_page, waves_of
-from generator.review.pictures.bars import Bar, bar
+from generator.review.pictures.bars import KINDS, Bar, bar
 from generator.review.pictures.leaves import leaf
 from generator.review.pictures.racks import rack
 from generator.review.pictures.svg import WIDTH, cut, length
@@ -152,6 +152,46 @@ def test_a_bar_with_more_than_there_is_says_where_the_whole_ends() -> None:
     assert "all there is" in bar(one)
     assert "all there is" not in bar(structs.replace(one, whole=16))
     assert "<rect" in bar(Bar(name="x", caption="y", whole=0))
+
+
+def test_a_legend_names_every_part_of_a_bar_and_what_is_left() -> None:
+    one = Bar(
+        name="x", caption="y", whole=100, parts=(("a", 98), ("b", 1), ("c", 0)), rest="nobody has", told="{} GiB".format
+    )
+    assert re.findall(r'class="spot ([\w-]+)"></span>(.*?)</li>', bar(one)) == [
+        ("fill-mild", "a: 98 GiB"),
+        ("fill-gpu", "b: 1 GiB"),
+        ("fill-free", "nobody has: 1 GiB"),
+    ]
+    assert "nobody has" not in bar(structs.replace(one, whole=90))
+
+
+def test_colours_of_legends_are_those_of_the_pictures(ml50: Cluster) -> None:
+    page = report_page(state(ml50))
+    style, _, body = page.partition("</style>")
+    for kind in set(re.findall(r'class="spot ([\w-]+)"', body)) | {*KINDS}:
+        drawn = re.search(rf"svg \.{kind} {{ fill: (var\(--\w+\))", style)
+        spot = re.search(rf"\.spot\.{kind} {{ background: (var\(--\w+\))", style)
+        assert drawn
+        assert spot
+        assert drawn[1] == spot[1]
+
+
+def test_the_secrets_that_somebody_must_make_are_told_by_where_they_come_from(ml50: Cluster) -> None:
+    found = state(ml50)
+    sources = [secret.source for one in found.components for secret in one.secrets]
+    given, generated = sources.count("given"), sources.count("generated")
+    assert min(given, generated) > 1
+    said = f"{given + generated} Secrets to make: {given} given, {generated} generated"
+    told = [*lines(found)]
+    assert said in told[0]
+    (first, second) = (line.strip() for line in told[told.index("  Secrets to make") + 1 :][:2])
+    assert (first[:7], first.count(", ") + 1) == ("given: ", given)
+    assert (second[:11], second.count(", ") + 1) == ("generated: ", generated)
+    page = report_page(found)
+    assert page.count(said) == 2
+    shown = re.findall(r'data-head="source">(given|generated)', page)
+    assert shown == ["given"] * given + ["generated"] * generated
 
 
 def test_a_text_is_cut_to_its_room() -> None:

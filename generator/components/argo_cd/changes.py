@@ -1,10 +1,11 @@
 """What changes of Argo CD's own settings and objects mean (v3.5.3: `util/settings`, `docs/operator-manual`)."""
 
-from generator.model.change import VERSION, ChangeRule, Effect, FieldChange, ObjectChange, named
+from generator.model.change import ABSENT, VERSION, ChangeRule, Effect, FieldChange, ObjectChange, named
 from generator.model.versions import next_minor, of, skips_a_minor
 
 DOCS = "https://argo-cd.readthedocs.io/en/stable"
 MAPS = ("/ConfigMap",)
+TYPE = "argocd.argoproj.io/secret-type"
 APPLICATION = ("argoproj.io/Application",)
 
 
@@ -19,6 +20,12 @@ def stays_in_overlays(_change: ObjectChange, field: FieldChange) -> bool:
     return all(isinstance(place, str) and place.startswith("overlays/") for place in (field.old, field.new))
 
 
+def customizes(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether it is said otherwise how objects of a kind are judged that were judged before."""
+    said = str(field.path[-1])
+    return change.name == "argocd-cm" and said.startswith("resource.customizations") and field.old is not ABSENT
+
+
 CHANGES = (
     ChangeRule(
         code="GEN-CHG-320",
@@ -28,6 +35,33 @@ CHANGES = (
         reason="Argo CD reads it live",
         link=f"{DOCS}/operator-manual/declarative-setup/",
         when=named("argocd-cm", "argocd-rbac-cm", "argocd-ssh-known-hosts-cm", "argocd-tls-certs-cm"),
+    ),
+    ChangeRule(
+        code="GEN-CHG-744",
+        kinds=MAPS,
+        paths=(
+            "data.[resource.exclusions]",
+            "data.[resource.inclusions]",
+            "data.[application.resourceTrackingMethod]",
+            "data.[application.instanceLabelKey]",
+        ),
+        effect=Effect.BY_HAND,
+        reason="Argo CD sees other objects, or takes others for its own: those that it no longer sees it neither "
+        "compares nor applies nor deletes, whatever Git says",
+        instead="look at what `argocd app diff` shows of every Application after the merge",
+        link=f"{DOCS}/operator-manual/declarative-setup/#resource-exclusioninclusion",
+        when=named("argocd-cm"),
+    ),
+    ChangeRule(
+        code="GEN-CHG-745",
+        kinds=MAPS,
+        paths=("data.*",),
+        effect=Effect.UNKNOWN,
+        reason="Argo CD judges or compares objects of some kinds otherwise: one that it takes for unhealthy stops "
+        "every later wave, and what it leaves out of comparisons no longer arrives",
+        instead="try it on a cluster that does not matter",
+        link=f"{DOCS}/operator-manual/health/",
+        when=customizes,
     ),
     ChangeRule(
         code="GEN-CHG-321",
@@ -48,6 +82,16 @@ CHANGES = (
         reason="whoever is no longer named may do nothing in Argo CD from now on",
         instead="name the new ones first",
         when=takes_rights,
+    ),
+    ChangeRule(
+        code="GEN-CHG-740",
+        kinds=("/Secret",),
+        paths=(f"metadata.labels[{TYPE}]",),
+        effect=Effect.OUTAGE,
+        reason="Argo CD no longer takes it for what it was, a repository or a cluster: what needs it moves no more",
+        instead="leave the label as long as an Application needs the Secret",
+        link=f"{DOCS}/operator-manual/declarative-setup/",
+        when=lambda _change, field: field.old is not ABSENT,
     ),
     ChangeRule(
         code="GEN-CHG-323",

@@ -19,6 +19,14 @@ DOCUMENTATION = "https://github.com/rook/rook/blob/v1.20.6/Documentation"
 SOURCE = "https://github.com/rook/rook/blob/v1.20.6/pkg/operator/ceph"
 CLUSTER_CRD = f"{DOCUMENTATION}/CRDs/Cluster/ceph-cluster-crd.md"
 KINDS = ("ceph.rook.io/CephCluster",)
+HOLDING = (
+    "CephBlockPool",
+    "CephBlockPoolRadosNamespace",
+    "CephFilesystem",
+    "CephFilesystemSubVolumeGroup",
+    "CephObjectStore",
+)
+"""What Rook does not let go as long as something is stored in it, unless it is told to."""
 
 _RELEASE = re.compile(r":v(\d+)\.(\d+)\.(\d+)")
 
@@ -227,6 +235,17 @@ SETTINGS = (
 )
 
 LEAVING = (
+    ChangeRule(
+        code="GEN-CHG-739",
+        kinds=(*KINDS, *(f"ceph.rook.io/{kind}" for kind in HOLDING)),
+        paths=("metadata.annotations[rook.io/force-deletion]",),
+        effect=Effect.DATA_LOSS,
+        armed=True,
+        reason="when it is deleted, Rook no longer waits until nothing is stored in it any more: that goes with it",
+        instead="leave the annotation to whoever deletes it, by hand",
+        link="https://rook.io/docs/rook/latest/Getting-Started/ceph-teardown/#force-delete-resources",
+        when=turned_on,
+    ),
     ChangeRule(
         code="GEN-CHG-424",
         kinds=KINDS,

@@ -3,7 +3,9 @@
 Read in Kueue v0.18.3: `pkg/controller/core`, and the rules of its CRDs.
 """
 
-from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange, value_at
+from generator.components.kueue import PRIORITY
+from generator.components.kueue import QUEUE as QUEUE_NAME
+from generator.model.change import ANY, ChangeRule, Effect, FieldChange, ObjectChange, value_at
 
 SOURCE = "https://github.com/kubernetes-sigs/kueue/blob/v0.18.3"
 QUEUE = "kueue.x-k8s.io/ClusterQueue"
@@ -144,5 +146,15 @@ OBJECT_CHANGES = (
         effect=Effect.PREEMPTS,
         reason="what it owned itself is nobody's any more; jobs that run on it may be stopped for those who own theirs",
         link=f"{SOURCE}/apis/kueue/v1beta2/cohort_types.go",
+    ),
+    ChangeRule(
+        code="GEN-CHG-738",
+        kinds=(ANY,),
+        paths=(f"metadata.labels[{QUEUE_NAME}]", f"metadata.labels[{PRIORITY}]"),
+        effect=Effect.UNKNOWN,
+        reason="Kueue reads it of jobs, and of what makes pods: one that waits goes to another queue or another place "
+        "in it; of one that runs it may be refused, and without a queue it may start past all of them",
+        instead="make it anew with the other label",
+        link="https://kueue.sigs.k8s.io/docs/reference/labels-and-annotations/",
     ),
 )

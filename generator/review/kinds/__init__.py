@@ -5,6 +5,7 @@ it, field by field, in `tests/real/test_immutable_fields.py`.
 """
 
 from generator.review.kinds.access import ACCESS
+from generator.review.kinds.addresses import ADDRESSES
 from generator.review.kinds.admission import ADMISSION
 from generator.review.kinds.bare_pods import BARE_PODS
 from generator.review.kinds.configuration import CONFIGURATION
@@ -32,6 +33,7 @@ RULES = (
     *SCHEDULES,
     *STORAGE,
     *NETWORK,
+    *ADDRESSES,
     *INGRESSES,
     *POLICIES,
     *ACCESS,

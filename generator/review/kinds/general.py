@@ -2,7 +2,7 @@
 
 from generator.model.change import ANY, ChangeRule, Effect
 from generator.model.compared import is_protected
-from generator.review.defaults import changes_nothing
+from generator.review.defaults import changes_nothing, is_the_servers
 
 SOURCE = "https://github.com/kubernetes/kubernetes/blob/v1.35.3/pkg/apis"
 """Where the validation of each group lies."""
@@ -16,7 +16,7 @@ GENERAL = (
         kinds=(ANY,),
         paths=("metadata.labels", "metadata.annotations"),
         effect=Effect.NONE,
-        reason="labels and annotations of the object itself start nothing",
+        reason="labels and annotations of the object itself start nothing; what chooses objects by them follows",
     ),
     ChangeRule(
         code="GEN-CHG-002",
@@ -65,5 +65,16 @@ GENERAL = (
         effect=Effect.NONE,
         reason="it counts when the object is made, or when it is deleted",
         armed=True,
+    ),
+    ChangeRule(
+        code="GEN-CHG-742",
+        kinds=(ANY,),
+        paths=("status",),
+        effect=Effect.NONE,
+        reason="the state of an object is its controllers': the API server drops what Git says of it",
+        link="https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/"
+        "api-conventions.md#spec-and-status",
+        when=is_the_servers,
+        settles=2,
     ),
 )

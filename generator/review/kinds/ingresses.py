@@ -2,7 +2,7 @@
 
 from generator.build.difference import same
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
-from generator.model.fields import sequence
+from generator.model.fields import dig, sequence
 from generator.review.kinds.general import SOURCE
 from generator.review.kinds.network import ENDPOINTS, INGRESS
 
@@ -15,6 +15,12 @@ def keeps_items(_change: ObjectChange, field: FieldChange) -> bool:
     return isinstance(field.new, list) and all(
         any(same(one, other) for other in sequence(field.new)) for one in sequence(field.old)
     )
+
+
+def only_reordered(change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether a list of rules or certificates has the same items as before."""
+    old, new = (sequence(dig(one, "spec", str(field.path[1]))) for one in (change.old, change.new))
+    return len(old) == len(new) and all(any(same(one, other) for other in new) for one in old)
 
 
 INGRESSES = (
@@ -33,6 +39,15 @@ INGRESSES = (
         effect=Effect.NONE,
         reason="it comes beside what is there",
         when=keeps_items,
+        settles=1,
+    ),
+    ChangeRule(
+        code="GEN-CHG-743",
+        kinds=INGRESS,
+        paths=("spec.rules", "spec.tls"),
+        effect=Effect.NONE,
+        reason="the same rules stand in another order, which none of them depends on",
+        when=only_reordered,
         settles=1,
     ),
     ChangeRule(

@@ -5,23 +5,20 @@ from typing import Any
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping
 from generator.review.kinds.general import SOURCE
+from generator.review.kinds.syncing import delete_policies, is_hook
 
 JOB, CRON = ("batch/Job",), ("batch/CronJob",)
 UPDATES = f"{SOURCE}/batch/validation/validation.go"
-_HOOK, _POLICY = "argocd.argoproj.io/hook", "argocd.argoproj.io/hook-delete-policy"
 
 
-def _is_hook(manifest: Any) -> bool:
+def _is_made_again(manifest: Any) -> bool:
     """Tell whether Argo CD deletes the Job before it makes it again, or when it is done."""
-    notes = mapping(dig(manifest, "metadata", "annotations"))
-    hooked = {_HOOK, "helm.sh/hook"} & notes.keys()
-    policy = notes.get(_POLICY) or notes.get("helm.sh/hook-delete-policy") or "BeforeHookCreation"
-    return bool(hooked) and str(policy) not in {"HookFailed", "hook-failed"}
+    return is_hook(manifest) and delete_policies(manifest) != {"hookfailed"}
 
 
-def is_hook(change: ObjectChange, _field: FieldChange) -> bool:
+def stays_a_hook(change: ObjectChange, _field: FieldChange) -> bool:
     """Tell whether it is a hook on both sides."""
-    return _is_hook(change.old) and _is_hook(change.new)
+    return _is_made_again(change.old) and _is_made_again(change.new)
 
 
 def was_suspended(change: ObjectChange, field: FieldChange) -> bool:
@@ -52,7 +49,7 @@ JOBS = (
         effect=Effect.NONE,
         reason="it is a hook: Argo CD deletes it and makes it again with each sync anyway",
         link="https://argo-cd.readthedocs.io/en/stable/user-guide/sync-waves/",
-        when=is_hook,
+        when=stays_a_hook,
         settles=2,
     ),
     ChangeRule(

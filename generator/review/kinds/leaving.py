@@ -7,8 +7,8 @@ Read in Argo CD v3.5: `controller/appcontroller.go`, `shouldBeDeleted`.
 from generator.model.change import ANY, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import cascades, is_protected, options, outlives
 from generator.model.fields import dig
+from generator.review.kinds.syncing import APPLICATION
 
-APPLICATION = "argoproj.io/Application"
 DEFINITION = "apiextensions.k8s.io/CustomResourceDefinition"
 DELETION = "https://argo-cd.readthedocs.io/en/stable/user-guide/app_deletion/#about-the-deletion-finalizer"
 

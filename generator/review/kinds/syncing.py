@@ -5,7 +5,7 @@ Read in Argo CD v3.5: `gitops-engine/pkg/sync` (`sync_context.go`, `hook/`, `rec
 
 from typing import Any
 
-from generator.model.change import ABSENT, ANY, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import ABSENT, ANY, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import KEEP, OPTIONS, options, outlives
 from generator.model.fields import dig, mapping, sequence
 
@@ -13,6 +13,7 @@ HOOK, POLICY = "argocd.argoproj.io/hook", "argocd.argoproj.io/hook-delete-policy
 HELM_HOOK, HELM_POLICY = "helm.sh/hook", "helm.sh/hook-delete-policy"
 HOOKS = "https://argo-cd.readthedocs.io/en/stable/user-guide/sync-waves/"
 SYNC_OPTIONS = "https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options"
+APPLICATION = "argoproj.io/Application"
 COLLECTED = "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents"
 UPDATED = {"apiextensions.k8s.io/CustomResourceDefinition", "/Namespace"}
 """Kinds that Argo CD only updates where it is told to replace: all that is in them would go with them."""
@@ -52,6 +53,17 @@ def is_made_anew(change: ObjectChange, _field: FieldChange) -> bool:
     return change.kind not in UPDATED and {"Force=true", "Replace=true"} <= told
 
 
+def is_forced(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
+    """Tell whether Argo CD deletes an object where the API server refuses its change: not with server-side apply, which
+    refuses to be forced.
+    """
+    told = options(change.old) | options(change.new)
+    names = (one for one in beside.new.get(APPLICATION, ()) if dig(one, "metadata", "name") == change.application)
+    application = next(names, None)
+    server_side = "ServerSideApply=true" in {*told, *sequence(dig(application, "spec", "syncPolicy", "syncOptions"))}
+    return "Force=true" in told and (not server_side or "ServerSideApply=false" in told)
+
+
 def begins_to_replace(change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether an object is put in whole from now on, and not deleted for it."""
     came = "Replace=true" in options(change.new) - options(change.old)
@@ -74,12 +86,6 @@ def may_be_deleted(change: ObjectChange, _field: FieldChange) -> bool:
     return _strength(change.new, "Delete") < _strength(change.old, "Delete")
 
 
-def asked(change: ObjectChange, _field: FieldChange) -> dict[str, str]:
-    """Return the words for what is left of the protection."""
-    weakest = min(_strength(change.new, option) for option in ("Prune", "Delete"))
-    return {"asked": ", as soon as somebody confirms it" if weakest else ""}
-
-
 def has_other_owner(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether an object has an owner that it had not."""
     if isinstance(field.new, list):
@@ -93,7 +99,7 @@ SYNCING = (
         kinds=(ANY,),
         effect=Effect.OUTAGE,
         reason="it becomes a hook: a sync no longer keeps it, but deletes it, `Prune=false` or not, and makes it "
-        "again, empty, with each sync, or not at all (`Skip`)",
+        "again with each sync, or not at all (`Skip`)",
         instead="take the annotation away; a hook is for Jobs and for what only they need",
         link=HOOKS,
         as_removal=True,
@@ -113,6 +119,18 @@ SYNCING = (
         settles=2,
     ),
     ChangeRule(
+        code="GEN-CHG-746",
+        kinds=(ANY,),
+        effect=Effect.OUTAGE,
+        reason="the API server refuses it, so Argo CD deletes the object and makes it again (`Force=true`), and what "
+        "belongs to it goes with it",
+        instead="take the option away, in a sync of its own",
+        link=f"{SYNC_OPTIONS}/#force-sync",
+        as_removal=True,
+        on_refusal=True,
+        beside=is_forced,
+    ),
+    ChangeRule(
         code="GEN-CHG-701",
         kinds=(ANY,),
         paths=(f"metadata.annotations[{OPTIONS}]",),
@@ -128,26 +146,26 @@ SYNCING = (
         kinds=(ANY,),
         paths=(f"metadata.annotations[{OPTIONS}]",),
         effect=Effect.OUTAGE,
-        reason="it is no longer protected: when it leaves Git, Argo CD deletes it with all that belongs to it{asked}",
+        reason="less protects it: when it leaves Git, Argo CD deletes it with all that belongs to it; with "
+        "`Prune=confirm`, once somebody says so",
         instead="leave `Prune=false`, unless it may go",
         link=f"{SYNC_OPTIONS}/#no-prune-resources",
         armed=True,
         as_removal=True,
         when=may_be_pruned,
-        words=asked,
     ),
     ChangeRule(
         code="GEN-CHG-702",
         kinds=(ANY,),
         paths=(f"metadata.annotations[{OPTIONS}]", f"metadata.annotations[{KEEP}]"),
         effect=Effect.OUTAGE,
-        reason="it no longer outlives its Application: when that is deleted with what it holds, it goes too{asked}",
+        reason="it no longer outlives its Application: when that is deleted with what it holds, it goes too; with "
+        "`Delete=confirm`, once somebody says so",
         instead="leave `Delete=false`, unless it may go",
         link=f"{SYNC_OPTIONS}/#no-resource-deletion",
         armed=True,
         as_removal=True,
         when=may_be_deleted,
-        words=asked,
     ),
     ChangeRule(
         code="GEN-CHG-703",
