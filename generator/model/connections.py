@@ -1,6 +1,5 @@
 """What policies of networks let through, whatever their kind, and what a change of one opens."""
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -37,11 +36,6 @@ class Policy(Struct, frozen=True, kw_only=True):
     shuts: frozenset[str]
     allows: tuple[Allowance, ...]
     refuses: tuple[str, ...] = ()
-
-
-def written(value: object) -> str:
-    """Return a part of a policy as text, of which equal parts have the same."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
 def names_all(part: object) -> bool:

@@ -1,11 +1,12 @@
 """What a change lets somebody do that they could not do before: the rules that are asked beside those of effects."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
 from generator.model.change import ANY, Beside, ChangeRule, Effect, ObjectChange
-from generator.model.fields import dig
+from generator.model.fields import dig, mapping
 
 
 class Opens(StrEnum):
@@ -38,6 +39,24 @@ class OpeningRule(ChangeRule, frozen=True, kw_only=True):
     def speaks_of(self, change: ObjectChange) -> bool:
         """Tell whether it is about such objects. What moves to another Application stays what it was."""
         return change.on != "moved" and (change.kind in self.kinds or ANY in self.kinds)
+
+
+def written(value: object) -> str:
+    """Return a part of an object as text, whatever it is: equal parts have the same."""
+    return (
+        value if isinstance(value, str) else json.dumps(_plain(value), ensure_ascii=False, sort_keys=True, default=str)
+    )
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list) else value
+
+
+def texts(part: object) -> dict[str, str]:
+    """Return labels, annotations or data as texts, whatever stands there."""
+    return {str(key): written(value) for key, value in mapping(part).items()}
 
 
 ENFORCE = "pod-security.kubernetes.io/enforce"

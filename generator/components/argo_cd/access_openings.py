@@ -6,8 +6,8 @@ from typing import Any
 
 from generator.components.argo_cd.changes import DOCS, MAPS
 from generator.model.change import Beside, ObjectChange
-from generator.model.fields import dig, mapping
-from generator.model.opening import OpeningRule, Opens
+from generator.model.fields import dig
+from generator.model.opening import OpeningRule, Opens, texts
 
 _ADMIN = "role:admin"
 _POLICY = re.compile(r"policy(\..*)?\.csv")
@@ -17,8 +17,8 @@ RBAC = f"{DOCS}/operator-manual/rbac"
 
 def _lines(manifest: Any) -> list[tuple[str, ...]]:
     """Return the lines of all policies, taken apart."""
-    texts = [text for key, text in mapping(dig(manifest, "data")).items() if _POLICY.fullmatch(key)]
-    lines = [line.strip() for text in texts for line in str(text).splitlines()]
+    found = [text for key, text in texts(dig(manifest, "data")).items() if _POLICY.fullmatch(key)]
+    lines = [line.strip() for text in found for line in text.splitlines()]
     return [tuple(part.strip() for part in line.split(",")) for line in lines if line and not line.startswith("#")]
 
 
@@ -81,12 +81,12 @@ def lets_in(change: ObjectChange, _beside: Beside) -> Iterator[str]:
     """Yield who else gets into Argo CD, or what it runs. What is behind a login is not shown: it may hold secrets."""
     if change.name not in {"argocd-cm", "argocd-cmd-params-cm"} or not change.new:
         return
-    old, new = (mapping(dig(side, "data")) for side in (change.old, change.new))
+    old, new = (texts(dig(side, "data")) for side in (change.old, change.new))
     for key in sorted(new):
         if new[key] == old.get(key):
             continue
         if key in _CLOSED:
-            yield from (f"{key}: {new[key]}" for _ in range(str(new[key]).lower() == "true"))
+            yield from (f"{key}: {new[key]}" for _ in range(new[key].lower() == "true"))
         elif key.startswith(_WATCHED):
             yield f"{key} differs" if key.startswith(("oidc.", "dex.")) else f"{key}: {new[key]}"
 

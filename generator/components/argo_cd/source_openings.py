@@ -2,7 +2,6 @@
 `docs/user-guide/projects.md`, and the definitions of both kinds).
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +9,7 @@ from generator.components.argo_cd.changes import DOCS
 from generator.components.argo_cd.project_changes import PROJECT
 from generator.model.change import Beside, ObjectChange
 from generator.model.fields import dig, mapping, sequence, walk
-from generator.model.opening import OpeningRule, Opens
+from generator.model.opening import OpeningRule, Opens, written
 
 APPLICATIONS = ("argoproj.io/Application", "argoproj.io/ApplicationSet", "bootstrap/Application")
 _LISTS = (
@@ -48,22 +47,18 @@ def from_strangers(change: ObjectChange, beside: Beside) -> Iterator[str]:
             yield "any repository" if text == "*" else f"repository {text}"
 
 
-def _written(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-
-
 def allows_more(change: ObjectChange, beside: Beside) -> Iterator[str]:
     """Yield what else a project allows that it did not."""
     if not change.new:
         return
     old, new = (mapping(dig(side, "spec")) for side in (change.old, change.new))
     for one in sequence(new.get("sourceRepos")):
-        if one not in sequence(old.get("sourceRepos")) and one in _known(change, beside):
+        if one not in sequence(old.get("sourceRepos")) and str(one) in _known(change, beside):
             yield f"sourceRepos: {one}"
     for key in _LISTS:
         before = sequence(old.get(key))
         found = (one for one in sequence(new.get(key)) if one not in before and not _is_refusal(one))
-        yield from (f"{key}: {_written(one)}" for one in found)
+        yield from (f"{key}: {written(one)}" for one in found)
     yield from _refuses_less(old, new)
 
 
@@ -73,7 +68,7 @@ def _refuses_less(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
     for key in ("sourceRepos", "destinations", *_REFUSALS):
         left = sequence(new.get(key))
         gone = (one for one in sequence(old.get(key)) if key in _REFUSALS or _is_refusal(one))
-        yield from (f"{key} without {_written(one)}" for one in gone if one not in left)
+        yield from (f"{key} without {written(one)}" for one in gone if one not in left)
     for key in ("sourceIntegrity", "permitOnlyProjectScopedClusters"):
         if old.get(key) and old.get(key) != new.get(key):
             yield f"{key} differs"
@@ -108,7 +103,7 @@ def _said(manifest: Any) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path, value in walk(dig(manifest, "spec")):
         if path and path[-1] in _FOLLOWED:
-            found.setdefault(str(path[-1]), []).append(_written(value))
+            found.setdefault(str(path[-1]), []).append(written(value))
     return found
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from generator.model.change import Beside, ObjectChange
-from generator.model.connections import Allowance, Policy, lets_more, names_all, shuts_less, written
+from generator.model.connections import Allowance, Policy, lets_more, names_all, shuts_less
 from generator.model.fields import mapping, sequence
-from generator.model.opening import OpeningRule, Opens
+from generator.model.opening import OpeningRule, Opens, written
 
 POLICY_KINDS = tuple(
     f"{group}/{kind}"
@@ -30,7 +30,7 @@ def read(manifest: Mapping[str, Any]) -> Policy:
         allows=tuple(
             Allowance(way, written(rule), _is_for_all(mapping(rule.get(ends))))
             for way, ends, rule in rules
-            if rule.get("action") in {"Allow", "Pass"}
+            if str(rule.get("action")) in {"Allow", "Pass"}
         ),
         refuses=tuple(f"{way}: {written(rule)}" for way, _, rule in rules if rule.get("action") == "Deny"),
     )

@@ -5,9 +5,9 @@ from typing import Any
 
 from generator.components.cilium.policy_changes import ENFORCEMENT, POLICY_KINDS
 from generator.model.change import Beside, ObjectChange
-from generator.model.connections import Allowance, Policy, lets_more, names_all, shuts_less, written
+from generator.model.connections import Allowance, Policy, lets_more, names_all, shuts_less
 from generator.model.fields import dig, mapping, sequence
-from generator.model.opening import OpeningRule, Opens
+from generator.model.opening import OpeningRule, Opens, written
 
 _WAYS = (("Ingress", "ingress", "from"), ("Egress", "egress", "to"))
 _PORTS = {"toPorts", "icmps", "authentication"}
@@ -37,7 +37,7 @@ def _shuts(spec: Mapping[str, Any], key: str) -> bool:
 
 def _is_for_all(rule: Mapping[str, Any], ends: str) -> bool:
     """Tell whether a rule names no other end, all of them, or the world. An empty rule names nobody."""
-    named = {key: value for key, value in rule.items() if key.startswith(ends) and key not in _PORTS}
+    named = {key: value for key, value in rule.items() if str(key).startswith(ends) and key not in _PORTS}
     entities = sequence(rule.get(f"{ends}Entities"))
     return (bool(rule) and not named) or bool({"all", "world"} & {*map(str, entities)}) or names_all(named)
 

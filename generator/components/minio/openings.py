@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from generator.components.minio.setup_changes import KINDS, RETENTION, is_ours, json_of, rights_of
 from generator.model.change import ABSENT, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import every
-from generator.model.fields import dig, mapping, sequence
-from generator.model.opening import OpeningRule, Opens
+from generator.model.fields import dig, sequence
+from generator.model.opening import OpeningRule, Opens, texts
 
 
 def _days(value: object) -> int | None:
@@ -36,7 +36,7 @@ def user_rights(change: ObjectChange, _beside: Beside) -> Iterator[str]:
     """Yield what users of MinIO may do that they could not."""
     if not is_ours(change, FieldChange((), None, None)):
         return
-    old, new = (mapping(dig(side, "data")) for side in (change.old, change.new))
+    old, new = (texts(dig(side, "data")) for side in (change.old, change.new))
     for key, text in new.items():
         if key.startswith("policy-"):
             user = key.removeprefix("policy-").removesuffix(".json")

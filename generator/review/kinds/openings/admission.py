@@ -1,6 +1,5 @@
 """What is let in: Pod Security, policies and webhooks that refuse less, and webhooks of others."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,7 +7,7 @@ from generator.build.difference import same
 from generator.model.change import Beside, ObjectChange
 from generator.model.compared import options
 from generator.model.fields import dig, mapping, sequence
-from generator.model.opening import ENFORCE, OpeningRule, Opens, lowered_level
+from generator.model.opening import ENFORCE, OpeningRule, Opens, lowered_level, texts, written
 from generator.review.kinds.admission import GUIDE, POLICIES, WEBHOOKS
 
 _GROUP = "admissionregistration.k8s.io"
@@ -26,7 +25,7 @@ def stays(change: ObjectChange) -> bool:
 
 def short(value: object) -> str:
     """Return a value as it stands in a sentence."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    text = written(value)
     return text if len(text) <= LONG else f"{text[: LONG - 3]}..."
 
 
@@ -39,7 +38,7 @@ def lowers(change: ObjectChange, _beside: Beside) -> Iterator[str]:
 
 def chosen_otherwise(change: ObjectChange, _beside: Beside) -> Iterator[str]:
     """Yield the labels of a namespace that stays which came, went or changed."""
-    old, new = (mapping(dig(side, "metadata", "labels")) for side in (change.old, change.new))
+    old, new = (texts(dig(side, "metadata", "labels")) for side in (change.old, change.new))
     for key in sorted({*old, *new}) if change.old and change.new else ():
         if old.get(key) != new.get(key) and not key.startswith("pod-security.kubernetes.io/"):
             yield f"{key}: {old.get(key, 'nothing')} -> {new.get(key, 'nothing')}"
@@ -143,10 +142,10 @@ def _server(hook: dict[str, Any]) -> Any:
 
 def asks_strangers(change: ObjectChange, _beside: Beside) -> Iterator[str]:
     """Yield which webhooks send what they are asked about to an address that was not there."""
-    known = {dig(one, "clientConfig", "url") for one in _hooks(change.old).values()}
+    known = {str(dig(one, "clientConfig", "url")) for one in _hooks(change.old).values()}
     for name, hook in _hooks(change.new).items():
         url = dig(hook, "clientConfig", "url")
-        if url and url not in known:
+        if isinstance(url, str) and url not in known:
             yield f"{name}: {short(url)}"
 
 

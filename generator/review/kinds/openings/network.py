@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from generator.model.change import Beside, ObjectChange
-from generator.model.connections import Allowance, Policy, lets_more, names_all, shuts_less, written
+from generator.model.connections import Allowance, Policy, lets_more, names_all, shuts_less
 from generator.model.fields import dig, mapping, sequence
-from generator.model.opening import OpeningRule, Opens
+from generator.model.opening import OpeningRule, Opens, texts, written
 
 _ADMINS = "policy.networking.k8s.io"
 POLICY = ("networking.k8s.io/NetworkPolicy", f"{_ADMINS}/AdminNetworkPolicy", f"{_ADMINS}/BaselineAdminNetworkPolicy")
@@ -44,7 +44,7 @@ def _of_admins(spec: dict[str, Any]) -> Policy:
         allows=tuple(
             Allowance(way, written(rule), names_all(rule.get(ends)))
             for way, ends, rule in found
-            if rule.get("action") in {"Allow", "Pass"}
+            if str(rule.get("action")) in {"Allow", "Pass"}
         ),
         refuses=tuple(f"{way}: {written(rule)}" for way, _, rule in found if rule.get("action") == "Deny"),
     )
@@ -56,7 +56,7 @@ _OUTSIDE = ("NodePort", "LoadBalancer")
 def _doors(service: Any) -> Iterator[str]:
     """Yield the ways from outside to a Service."""
     spec = mapping(dig(service, "spec"))
-    if spec.get("type") in _OUTSIDE:
+    if str(spec.get("type")) in _OUTSIDE:
         ports = ", ".join(str(dig(one, "port")) for one in sequence(spec.get("ports")))
         yield f"{spec['type']}, ports {ports}"
     yield from (f"external address {one}" for one in sequence(spec.get("externalIPs")))
@@ -95,7 +95,7 @@ _GUARDS = ("auth", "whitelist", "allowlist", "denylist")
 
 
 def _guards(manifest: Any) -> set[str]:
-    noted = mapping(dig(manifest, "metadata", "annotations"))
+    noted = texts(dig(manifest, "metadata", "annotations"))
     return {f"{key}: {value}" for key, value in noted.items() if any(one in key for one in _GUARDS)}
 
 

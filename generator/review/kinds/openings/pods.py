@@ -51,7 +51,7 @@ _HELD: dict[str, Callable[[dict[str, Any]], object]] = {
     "may run as root": lambda one: one.get("runAsNonRoot") is True,
     "may gain privileges": lambda one: one.get("allowPrivilegeEscalation") is False,
     "keeps its default capabilities": lambda one: "ALL" in sequence(dig(one, "capabilities", "drop")),
-    "no seccomp profile": lambda one: dig(one, "seccompProfile", "type") in {"RuntimeDefault", "Localhost"},
+    "no seccomp profile": lambda one: str(dig(one, "seccompProfile", "type")) in {"RuntimeDefault", "Localhost"},
     "may write its own files": lambda one: one.get("readOnlyRootFilesystem") is True,
 }
 """What holds a container back, by what is said when it no longer does."""

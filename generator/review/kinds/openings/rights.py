@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from generator.model.change import Beside, ObjectChange
 from generator.model.fields import dig, mapping, sequence
-from generator.model.opening import OpeningRule, Opens
+from generator.model.opening import OpeningRule, Opens, texts
 
 GROUP = "rbac.authorization.k8s.io"
 ROLE, CLUSTER_ROLE = f"{GROUP}/Role", f"{GROUP}/ClusterRole"
@@ -148,7 +148,7 @@ def flows(change: ObjectChange, _beside: Beside) -> Iterator[str]:
 
 
 def _flowing(manifest: Any) -> set[str]:
-    labels = mapping(dig(manifest, "metadata", "labels"))
+    labels = texts(dig(manifest, "metadata", "labels"))
     return {key for key, value in labels.items() if key.startswith(AGGREGATED) and value == "true"}
 
 

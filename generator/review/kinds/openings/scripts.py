@@ -8,8 +8,8 @@ from typing import Any
 
 from generator.build.difference import field_changes
 from generator.model.change import ABSENT, ANY, FILE, Beside, FieldChange, ObjectChange
-from generator.model.fields import dig, mapping, walk
-from generator.model.opening import OpeningRule, Opens
+from generator.model.fields import dig, mapping, sequence, walk
+from generator.model.opening import OpeningRule, Opens, texts
 
 HOOKS = "https://argo-cd.readthedocs.io/en/stable/user-guide/resource_hooks/"
 _HOOK, _HELM = "argocd.argoproj.io/hook", "helm.sh/hook"
@@ -43,8 +43,8 @@ def _of_nodes(change: ObjectChange) -> Iterator[str]:
 
 
 def _hook(manifest: Any) -> str:
-    noted = mapping(dig(manifest, "metadata", "annotations"))
-    return str(noted.get(_HOOK) or noted.get(_HELM) or "")
+    noted = texts(dig(manifest, "metadata", "annotations"))
+    return noted.get(_HOOK) or noted.get(_HELM) or ""
 
 
 def _hooked(change: ObjectChange) -> Iterator[str]:
@@ -67,7 +67,7 @@ def _holds_more(field: FieldChange) -> bool:
 def _programs(manifest: Any) -> Iterator[str]:
     for _, part in walk(manifest):
         if isinstance(part, dict) and isinstance(part.get("image"), str):
-            words = [part["image"], *map(str, (*(part.get("command") or ()), *(part.get("args") or ())))]
+            words = [part["image"], *map(str, (*sequence(part.get("command")), *sequence(part.get("args"))))]
             yield " ".join(words)
 
 
