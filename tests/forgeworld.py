@@ -2,10 +2,12 @@
 
 What is published:
 - GitHub: docs.github.com/en/rest/pulls/pulls "Create a pull request", /rest/issues/comments "List", "Create", "Update";
+  /rest/users/users "Get the authenticated user";
   a server of one's own has its API below /api/v3 (docs.github.com/en/enterprise-server, "Getting started").
-- GitLab: docs.gitlab.com/api/merge_requests "Create MR"; docs.gitlab.com/api/notes, merge requests.
+- GitLab: docs.gitlab.com/api/merge_requests "Create MR"; docs.gitlab.com/api/notes, merge requests;
+  docs.gitlab.com/api/users "Retrieve the current user".
 - Gitea: docs.gitea.com/api, repoCreatePullRequest (CreatePullRequestOption of modules/structs/pull.go),
-  issueGetComments, issueCreateComment, issueEditComment.
+  issueGetComments, issueCreateComment, issueEditComment, userGetCurrent.
 """
 
 import json
@@ -51,6 +53,7 @@ APIS = {
             ("POST", "/repos/lab/clusters/pulls"): ({"title", "head", "base"}, _GITHUB_PULL),
             ("POST", "/repos/lab/clusters/issues/7/comments"): ({"body"}, set()),
             ("PATCH", "/repos/lab/clusters/issues/comments/2"): ({"body"}, set()),
+            ("GET", "/user"): (set(), set()),
             ("GET", "/repos/lab/clusters/issues/7/comments"): (set(), set()),
         },
     ),
@@ -61,6 +64,7 @@ APIS = {
             ("POST", "/repos/lab/clusters/pulls"): ({"title", "head", "base"}, _GITEA_PULL),
             ("POST", "/repos/lab/clusters/issues/7/comments"): ({"body"}, {"updated_at"}),
             ("PATCH", "/repos/lab/clusters/issues/comments/2"): ({"body"}, {"updated_at"}),
+            ("GET", "/user"): (set(), set()),
             ("GET", "/repos/lab/clusters/issues/7/comments"): (set(), set()),
         },
     ),
@@ -73,10 +77,28 @@ APIS = {
             ),
             ("POST", "/projects/lab%2Fclusters/merge_requests/7/notes"): ({"body"}, {"internal"}),
             ("PUT", "/projects/lab%2Fclusters/merge_requests/7/notes/2"): ({"body"}, set()),
+            ("GET", "/user"): (set(), set()),
             ("GET", "/projects/lab%2Fclusters/merge_requests/7/notes"): (set(), set()),
         },
     ),
 }  # fmt: skip
+
+ME = 40
+"""The number of the user whose the token is."""
+
+
+def whose(kind: str, sent: Sent) -> tuple[int, Any] | None:
+    """Say whose a token is, if that is asked; GitHub tells it to no job (403 for all tokens of apps)."""
+    if not sent.path.endswith("/user"):
+        return None
+    return (403, {"message": "Resource not accessible by integration"}) if kind == "github" else (200, {"id": ME})
+
+
+def note(kind: str, number: int, body: str, *, mine: bool = True) -> dict[str, Any]:
+    """Return a comment as its server gives it."""
+    author = {"id": ME if mine else ME + 1, **({"type": "Bot" if mine else "User"} if kind == "github" else {})}
+    return {"id": number, "body": body, "author" if kind == "gitlab" else "user": author}
+
 
 Answer = Callable[[Sent], tuple[int, Any]]
 

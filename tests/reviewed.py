@@ -1,14 +1,18 @@
 """Reports made by hand, for the tests of their forms."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from generator.build.difference import differences
 from generator.build.objects import Object
 from generator.model.change import ANY, ChangeRule, Effect, ObjectChange
 from generator.model.finding import Finding
+from generator.model.opening import OpeningRule, Opens
 from generator.review.compare import ClusterChanges
 from generator.review.judging import judge
 from generator.review.report import ClusterReport, Report
+
+WHEN = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
 
 
 def _is_protected(change: ObjectChange, _field: object) -> bool:
@@ -57,6 +61,22 @@ RULES = (
         on="removed",
         effect=Effect.DATA_LOSS,
         reason="with it goes what is stored in it",
+    ),
+    OpeningRule(
+        code="GEN-CHG-750",
+        kinds=("rbac.authorization.k8s.io/RoleBinding",),
+        opens=Opens.RIGHTS,
+        gains=lambda change, _beside: [f"{one} may do more" for one in change.new.get("subjects", ())],
+        stops=True,
+        reason="who is bound to it may do more",
+        instead="bind less",
+    ),
+    OpeningRule(
+        code="GEN-CHG-775",
+        kinds=("/Service",),
+        opens=Opens.NETWORK,
+        gains=lambda _change, _beside: ["a door"],
+        reason="it is reached from outside",
     ),
 )
 """A few that stay as they are here, whatever the program's own say."""

@@ -13,4 +13,4 @@ def side(texts: Mapping[str, str]) -> Side:
         below = tuple(f"{place}/" for place in places)
         return {path: identity(content) for path, content in contents.items() if f"{path}/".startswith(below)}
 
-    return Side("a side", listed, contents.__getitem__)
+    return Side("a side", listed, contents.__getitem__, contents.keys)

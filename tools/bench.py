@@ -250,6 +250,57 @@ def clusters(folder: Path, runs: int) -> Iterator[Row]:
     yield Row("time of 200 clusters beside 50", spent[200] / spent[50], "x", 4)
 
 
+def committed(place: Path) -> Path:
+    """Commit all that is there."""
+    git(place, "add", "--all")
+    git(place, "commit", "--quiet", "--message=all")
+    return place
+
+
+def changed(place: Path, name: str, old: str, new: str) -> Path:
+    """Change the file of a cluster, render it, and commit that."""
+    file = place / "clusters" / name / "cluster.yaml"
+    text = file.read_text()
+    if old not in text:
+        sys.exit(f"{file}: there is no {old!r} to change")
+    file.write_text(text.replace(old, new, 1))
+    run([GEN, "render", "--cluster", name], place)
+    return committed(place)
+
+
+def reviews(folder: Path, runs: int) -> Iterator[Row]:
+    """Tell what a change of one of ten clusters does; what was built before is remembered."""
+    place = repository(folder / "ten", {f"c{one:03}": cluster(one) for one in range(10)})
+    run([GEN, "render"], committed(place))
+    committed(place)
+    diff = [GEN, "diff", "HEAD~1", "HEAD"]
+    run([GEN, "node", "add", "cpu-29", "--like", "cpu-28", "--cluster", "c004"], place)
+    run([GEN, "render", "--cluster", "c004"], place)
+    committed(place)
+    yield timed("`gen diff` of 10 clusters, a node more in one", median(diff, place, runs=runs), 0.6)
+    changed(place, "c004", 'version: "1.35.3"', 'version: "1.34.6"')
+    yield timed("`gen diff` of 10 clusters, another Kubernetes in one", median(diff, place, runs=runs), 2.5)
+    shutil.rmtree(place)
+
+
+def fleet(folder: Path, runs: int) -> Iterator[Row]:
+    """Change one of a thousand clusters: what CI runs for it."""
+    place = repository(folder / "fleet", {f"c{one:03}": cluster(one) for one in range(1000)})
+    run([GEN, "render"], committed(place))
+    changed(committed(place), "c500", "borrow: 16", "borrow: 24")
+    git(place, "gc", "--quiet")
+    yield timed("`git status` of 1000 clusters", median(["git", "status", "--short"], place, runs=runs))
+    words = {
+        "check --since HEAD~1": "`gen check --since BASE` of them, one changed",
+        "render --check --since HEAD~1": "`gen render --check --since BASE`",
+        "diff HEAD~1 HEAD": "`gen diff` of both commits",
+    }
+    samples = [median([GEN, *command.split()], place, runs=runs) for command in words]
+    yield from map(timed, words.values(), samples)
+    yield Row("the three together", sum(one.wall for one in samples), "s", 1.5, sum(one.cpu for one in samples))
+    shutil.rmtree(place)
+
+
 def main() -> int:
     """Measure, print the table and return the exit code."""
     parser = argparse.ArgumentParser(description="Measure gen's speed budgets.")
@@ -261,8 +312,9 @@ def main() -> int:
     rows = []
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         sys.stdout.write("| work | budget | median | CPU | |\n|---|---|---|---|---|\n")
-        parts = ((single, options.runs), (vendored, options.runs), (nodes, options.runs))
-        for part, runs in (*parts, (clusters, max(1, options.runs // 3))):
+        fewer = max(1, options.runs // 3)
+        parts = {single: options.runs, vendored: options.runs, nodes: options.runs, reviews: options.runs}
+        for part, runs in {**parts, clusters: fewer, fleet: fewer}.items():
             for row in part(Path(folder), runs):
                 sys.stdout.write(f"{row}\n")
                 sys.stdout.flush()

@@ -24,8 +24,9 @@ from generator.model.change import ChangeRule
 from generator.model.plural import plural
 from generator.model.rule import Explained
 from generator.repository.cluster_files import load
-from generator.review.html_report import quota_bar, waves_of
+from generator.review.html_report import quota, waves_of
 from generator.review.page import alone
+from generator.review.pictures.bars import parts
 from generator.review.pictures.leaves import ports
 from generator.review.pictures.racks import nodes as rack_nodes
 from generator.review.state import State
@@ -333,7 +334,7 @@ def pictures() -> dict[Path, str]:
     drawn = {
         "rack": rack_nodes(state.racks[0]),
         "leaf": ports(state.leaves[0]),
-        "quota": quota_bar(state.shared[0]),
+        "quota": parts(quota(state.shared[0])),
         "waves": waves_of(state),
     }
     return {ROOT / f"docs/pictures/{name}.svg": alone(each) for name, each in drawn.items()}

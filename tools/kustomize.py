@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Print the command that renders a folder with Kustomize; build Kustomize once if there is none.
 
-Run as `python tools/kustomize.py`. Looked at in this order: $GEN_KUSTOMIZE (a path), `kustomize` and `kubectl` on
-PATH, the cache ($XDG_CACHE_HOME or ~/.cache, then gen/bin). To build takes pip, the network and a minute or two.
+Run as `python tools/kustomize.py`. Looked at in this order: $GEN_KUSTOMIZE (a path), the cache ($XDG_CACHE_HOME or
+~/.cache, then gen/bin), `kustomize` and `kubectl` on PATH unless they are older than the pinned one, as these build
+less. To build takes pip, the network and a minute or two.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,11 +28,25 @@ def cached() -> Path:
 def command() -> list[str] | None:
     """Return what to put before a folder's name to render it, or None where no Kustomize is found."""
     given = os.environ.get("GEN_KUSTOMIZE")
-    usual = [("kustomize", "build"), ("kubectl", "kustomize"), (str(cached()), "build")]
+    usual = [(str(cached()), "build"), ("kustomize", "build"), ("kubectl", "kustomize")]
     for program, verb in [(given, "build")] if given else usual:
-        if path := shutil.which(program):
+        path = shutil.which(program)
+        if path and (given or path == str(cached()) or is_new_enough(path, verb)):
             return [path, verb]
     return None
+
+
+def is_new_enough(program: str, verb: str) -> bool:
+    """Tell whether `kustomize`, or the one in `kubectl`, is the pinned version or a newer one."""
+    asked = [program, "version", *(["--client"] if verb == "kustomize" else [])]
+    done = subprocess.run(asked, check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    found = re.search(r"(?:Kustomize Version: |^)(v5[.\d]+)", done.stdout, re.MULTILINE)
+    return found is not None and numbers(found[1]) >= numbers(VERSION)
+
+
+def numbers(version: str) -> list[int]:
+    """Return the parts of a version to compare by."""
+    return [int(part) for part in version.removeprefix("v").split(".")]
 
 
 def build() -> list[str]:

@@ -17,7 +17,7 @@ from generator.build.go_yaml import UnreadableError
 from generator.build.kustomization import patch_targets
 from generator.build.kustomize import program
 from generator.build.manifests import documents, is_manifest
-from generator.build.objects import ROOT, Built, Object, TargetedPatch
+from generator.build.objects import ROOT, Built, Elsewhere, Object, TargetedPatch
 from generator.build.offline import CUSTOM, SetAside, TakenOut, build_offline
 from generator.build.placing import placed
 from generator.build.stage import stage, stage_application, temporary_folder
@@ -36,6 +36,7 @@ class _Part(Struct, frozen=True):
     objects: tuple[Object, ...] = ()
     unvendored: bool = False
     remote: bool = False
+    elsewhere: tuple[Elsewhere, ...] = ()
     notes: tuple[str, ...] = ()
     patches: tuple[TargetedPatch, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -80,6 +81,7 @@ def _built(name: str, parts: dict[str, _Part], left: list[str]) -> Built:
         notes=(*(note for part in parts.values() for note in part.notes), *left, *_elsewhere(parts)),
         patches=tuple(patch for part in parts.values() for patch in part.patches),
         findings=tuple(each for part in parts.values() for each in part.findings),
+        elsewhere=tuple(each for part in parts.values() for each in part.elsewhere),
         broken=tuple(component for component, part in parts.items() if part.findings),
     )
 
@@ -156,8 +158,10 @@ def _part(command: list[str], copy: Path, application: tuple[str, str], removed:
         return _Part(findings=(removed,))
     found = patch_targets(copy / place)
     patches = tuple(TargetedPatch(component, f"{place}/{file}", number, target) for file, number, target in found)
-    notes = tuple(each.note(each.file.relative_to(copy).as_posix()) for each in removed.remotes)
-    part = _Part(unvendored=removed.unvendored, remote=bool(removed.remotes), notes=notes)
+    remotes = [(each, each.file.relative_to(copy).as_posix()) for each in removed.remotes]
+    notes = tuple(each.note(file) for each, file in remotes)
+    elsewhere = tuple(Elsewhere(component, file, each.field, each.address, each.said) for each, file in remotes)
+    part = _Part(unvendored=removed.unvendored, remote=bool(remotes), elsewhere=elsewhere, notes=notes)
     try:
         build_it = partial(build_folder, command, copy / place, removed.folders, place, component)
         made, more = build_offline(build_it, removed, f"{place}/{CUSTOM}")

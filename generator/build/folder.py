@@ -14,11 +14,11 @@ from generator.build.any_kustomization import build_kustomization
 from generator.build.broken import EMPTY, UNREADABLE, unreadable
 from generator.build.cache import remembered
 from generator.build.go_yaml import UnreadableError
-from generator.build.kustomize import NAMES
 from generator.build.manifests import documents_with_items, is_manifest, is_meant_as_manifest
 from generator.build.objects import Built, Object
 from generator.build.variants import Variants
 from generator.errors import UsageError
+from generator.layout.files import KUSTOMIZATION_NAMES
 from generator.model.finding import Finding, Position
 from generator.model.plural import plural
 
@@ -48,7 +48,7 @@ def read_manifests(path: Path) -> Built:
         return _gathered("standard input", [_read("-", sys.stdin.buffer.read())], 1)
     if not _exists(path):
         raise UsageError(f"{path}: there is no such file or folder")
-    if any(os.path.isfile(path / name) for name in NAMES):  # noqa: PTH113 - never raises
+    if any(os.path.isfile(path / name) for name in KUSTOMIZATION_NAMES):  # noqa: PTH113 - never raises
         built = build_kustomization(path)
         return built if built.objects or built.findings else _without(built, "Kustomize builds nothing from it")
     return _all_below(path) if path.is_dir() else _gathered(str(path), [_of_file(path)], 1)
@@ -75,7 +75,7 @@ def _all_below(path: Path) -> Built:
 
 
 def _grouped(one: _File, variants: Variants, file: Path) -> _File:
-    if file.name in NAMES:
+    if file.name in KUSTOMIZATION_NAMES:
         return structs.replace(one, objects=(), notes=())
     return structs.replace(one, objects=tuple(variants.grouped(each) for each in one.objects))
 

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from generator.build.broken import BrokenError, unreadable
 from generator.build.go_yaml import UnreadableError
-from generator.build.kustomize import NAMES
 from generator.build.manifests import documents
+from generator.layout.files import KUSTOMIZATION_NAMES
 from generator.layout.image_references import with_registry
 from generator.model.fields import mapping, sequence
 
@@ -46,11 +46,14 @@ class Kustomization(Struct, frozen=True):
 
 
 class Remote(Struct, frozen=True):
-    """What a kustomization wants from the network: the field of its file, and the address, or the name of a chart."""
+    """What a kustomization wants from the network: the field of its file, the address, or the name of a chart, and all
+    that the field says of it.
+    """
 
     file: Path
     field: str
     address: str
+    said: Any = None
 
     def note(self, file: str) -> str:
         """Say, for a file called like this, that nobody looked."""
@@ -61,7 +64,7 @@ class Remote(Struct, frozen=True):
 
 def kustomization(folder: Path, *, own: bool = False) -> Kustomization | None:
     """Return the kustomization of a folder, None where there is none. Raises BrokenError where it cannot be read."""
-    file = next((folder / name for name in NAMES if (folder / name).is_file()), None)
+    file = next((folder / name for name in KUSTOMIZATION_NAMES if (folder / name).is_file()), None)
     if file is None:
         return None
     content = file.read_bytes()
@@ -83,10 +86,10 @@ def split_remotes(one: Kustomization, *, charts: bool = False) -> tuple[dict[str
         addresses = [_address(one, field, entry) for entry in entries]
         if any(addresses):
             kept[field] = [entry for entry, address in zip(entries, addresses, strict=True) if not address]
-            found += [Remote(one.file, field, address) for address in addresses if address]
+            found += [Remote(one.file, field, *each) for each in zip(addresses, entries, strict=True) if each[0]]
     if charts:
         listed = sequence(kept.pop("helmCharts", None))
-        found += [Remote(one.file, "helmCharts", str(mapping(each).get("name"))) for each in listed]
+        found += [Remote(one.file, "helmCharts", str(mapping(each).get("name")), each) for each in listed]
     if not kept.get("openapi", True):
         del kept["openapi"]
     # Without any field that lists something a kustomization is refused as empty.

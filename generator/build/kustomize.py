@@ -13,12 +13,16 @@ from generator.components.component import Manifest
 from generator.errors import CommandError, UsageError
 from generator.process import cache_home, run
 
-NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-"""How the file of a kustomization may be called."""
-
 ORIGIN = "originAnnotations"
 """What `buildMetadata` of a kustomization must hold for `run_kustomize`."""
 
+NEEDED_BY = "gen check --rendered and --server, commit, diff, images, report"
+"""The commands that build objects; all others do without."""
+
+PINNED = (5, 8, 1)
+"""The version that Argo CD of the catalogue builds with; an older one refuses some of what that takes."""
+
+_VERSION = re.compile(r"(?:Kustomize Version: |^\{?)v(\d+)\.(\d+)\.(\d+)", re.MULTILINE)
 _ORIGIN = "config.kubernetes.io/origin"
 _FILE = re.compile(r"^(?:path|configuredIn): (.+)$", re.MULTILINE)
 
@@ -34,13 +38,29 @@ def program() -> list[str]:
     for name, verb in [(given, "build")] if given else usual:
         if path := shutil.which(name):
             return [path, verb]
-    raise UsageError("Kustomize was not found; install `kustomize` or `kubectl`, or name one in GEN_KUSTOMIZE")
+    raise UsageError(
+        "Kustomize was not found; install `kustomize` or `kubectl`, which has it "
+        "(https://kubectl.docs.kubernetes.io/installation/kustomize/), or name one in GEN_KUSTOMIZE"
+    )
 
 
 def _cached() -> list[Path]:
     with suppress(UsageError):
         return sorted((cache_home() / "bin").glob("kustomize*/kustomize"), reverse=True)
     return []
+
+
+def older(command: list[str]) -> str:
+    """Return what to say of a Kustomize that is older than Argo CD's, nothing of another."""
+    asked = ["version", "--client"] if command[1] == "kustomize" else ["version"]
+    with suppress(CommandError, UsageError):
+        found = _VERSION.search(run([command[0], *asked]))
+        if found and tuple(map(int, found.groups())) < PINNED:
+            pinned, old = ".".join(map(str, PINNED)), ".".join(found.groups())
+            return (
+                f" ({command[0]} has Kustomize {old}, Argo CD {pinned}, which may build it: set GEN_KUSTOMIZE to one)"
+            )
+    return ""
 
 
 def run_kustomize(command: list[str], folder: Path, place: str, component: str = "") -> list[tuple[Manifest, str]]:
@@ -54,6 +74,7 @@ def run_kustomize(command: list[str], folder: Path, place: str, component: str =
         words = error.output.strip().replace(f"{folder}{os.sep}", "").replace(str(folder), place)
         if (copy := str(folder).removesuffix(place)) != str(folder):
             words = words.replace(copy, "")
+        words += older(command)
         raise BrokenError(unbuilt(place, f"Kustomize cannot build it: {words}", component)) from None
     except UnreadableError as error:
         raise BrokenError(unbuilt(place, f"what Kustomize makes of it cannot be read: {error}", component)) from None

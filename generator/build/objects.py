@@ -101,6 +101,18 @@ class TargetedPatch(Struct, frozen=True):
     target: dict[str, str]
 
 
+class Elsewhere(Struct, frozen=True):
+    """What an Application takes from the network: the field of the kustomization that wants it, its address or the name
+    of the chart, and all that is said of it.
+    """
+
+    component: str
+    file: str
+    field: str
+    address: str
+    said: Any
+
+
 class Built(Struct, frozen=True, kw_only=True, eq=False):
     """Everything that is applied to one cluster, or that lies in a folder. Equal only to itself, so that what many
     rules ask for can be kept with it as a key.
@@ -111,8 +123,8 @@ class Built(Struct, frozen=True, kw_only=True, eq=False):
     stands for a folder of no component. `notes` say in words what else could not be read or judged. `definitions` are
     CRDs that are at hand and not applied here, `patches` are those that name a target. `digests` are those of images
     that `gen.lock` has.
-    `findings` are about files and folders that should have been judged and could not be; `broken` are their
-    Applications.
+    `elsewhere` is what `remote` is about. `findings` are about files and folders that should have been judged and could
+    not be; `broken` are their Applications.
     """
 
     name: str
@@ -126,6 +138,7 @@ class Built(Struct, frozen=True, kw_only=True, eq=False):
     digests: Mapping[str, str] = {}
     findings: tuple[Finding, ...] = ()
     broken: tuple[str, ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     @property
     def unvendored(self) -> tuple[str, ...]:

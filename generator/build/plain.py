@@ -9,10 +9,11 @@ from typing import Any
 from generator.build.broken import BrokenError
 from generator.build.go_yaml import UnreadableError
 from generator.build.kustomization import Kustomization, kustomization
-from generator.build.kustomize import NAMES, ORIGIN
+from generator.build.kustomize import ORIGIN
 from generator.build.manifests import documents, is_manifest
 from generator.build.offline import CUSTOM
 from generator.components.component import Manifest
+from generator.layout.files import KUSTOMIZATION_NAMES
 from generator.model.fields import mapping, walk
 
 _LISTING = {"apiVersion", "kind", "resources", "components", "buildMetadata"}
@@ -86,7 +87,7 @@ def _only_lists(one: Kustomization, kind: str) -> bool:
         and said.get("kind", "Kustomization") == kind
         and said.get("apiVersion", _VERSIONS[kind]) == _VERSIONS[kind]
         and set(texts[2]) <= {ORIGIN}
-        and sum((one.folder / name).is_file() for name in NAMES) == 1
+        and sum((one.folder / name).is_file() for name in KUSTOMIZATION_NAMES) == 1
     )
 
 

@@ -10,8 +10,8 @@ from msgspec import Struct, structs
 
 from generator.build.broken import BrokenError
 from generator.build.kustomization import Kustomization, folders, kustomization, named_files, retagged_images
-from generator.build.kustomize import NAMES
 from generator.build.objects import Object
+from generator.layout.files import KUSTOMIZATION_NAMES
 from generator.model.plural import plural
 
 _PATCH = re.compile(r"(?:^|[-_.])patch(?:es)?(?:[-_.]|$)")
@@ -37,7 +37,7 @@ class Variants(Struct, frozen=True):
     def of(cls, folder: Path, files: Iterable[Path]) -> "Variants":
         """Return the variants among files. What cannot be read counts as none: the file itself is told."""
         files = list(files)
-        places = sorted({file.parent for file in files if file.name in NAMES})
+        places = sorted({file.parent for file in files if file.name in KUSTOMIZATION_NAMES})
         found = [one for each in places if (one := _kustomization(each))]
         named = [(str(one.folder), *named_files(one)) for one in found]
         owners = {file: place for place, objects, _ in named for file in objects}

@@ -28,8 +28,10 @@ VERBS = {
     "diff": "Tell what a change does to the running clusters.",
     "doctor": "Tell what gen needs on this machine and in this repository, and what is missing.",
     "explain": "Explain a finding's code, or where a value of a cluster comes from.",
+    "help": "Tell more of a command; without one, of all.",
     "images": "List every image of the clusters, with digests; check that all come from the mirror.",
     "init": "Begin a repository, or add a cluster to it.",
+    "migrate": "Bring a repository that an older gen wrote, and its cluster files, to this one.",
     "node": "Add, remove, replace or change nodes in a cluster file, line by line.",
     "pool": "Add a pool and its nodes to a cluster file, line by line.",
     "render": "Write the repository that Argo CD syncs from the cluster files.",
@@ -104,18 +106,24 @@ class Verbs(click.Group):
         if ctx.resilient_parsing and args and args[0] in VERBS:
             from generator.cli.completing import stand_in  # noqa: PLC0415 - only when it is needed
 
-            if instead := stand_in(args[0], args[1:]):
+            before = ["-C", ctx.params["directory"]] if ctx.params.get("directory") else []
+            if instead := stand_in(args[0], [*before, *args[1:]]):
                 return args[0], instead, args[1:]
         return super().resolve_command(ctx, args)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="gen")
-def cli() -> None:
+@click.option("-C", "--directory", metavar="DIRECTORY", help="Where the command works, as its own -C. Default: here.")
+def cli(directory: str | None) -> None:
     """Turn one file that describes an on-premises ML cluster into a repository that Argo CD syncs.
+
+    Begin: `git init`, `gen init NAME`, edit the file that it names, then `gen check`, `gen render`, `gen commit`.
+    `gen help COMMAND` tells more of each.
 
     Exit codes: 0 done, 1 findings or differences, 2 wrong usage, 3 needs approval, 70 a bug in gen.
     """
+    del directory  # the verbs ask the context for it
 
 
 def main() -> None:
@@ -149,9 +157,11 @@ def run(arguments: list[str]) -> int:
         shown = StringIO()
         error.show(shown)
         say(shown.getvalue(), err=True, nl=False)
+        _hint(arguments)
         return error.exit_code
     except UsageError as error:
         say(f"gen: {error}", err=True)
+        _hint(arguments)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         say("gen: stopped", err=True)
@@ -161,6 +171,14 @@ def run(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort: a bug of ours, told as one
         return _unforeseen(error)
     return code if isinstance(code, int) else 0
+
+
+def _hint(arguments: list[str]) -> None:
+    """Tell how to name a cluster, where one was named in another way."""
+    from generator.cli.bare_names import with_option  # noqa: PLC0415 - only when it is needed
+
+    if meant := with_option(cli, arguments):
+        say(f"a cluster is named with --cluster: {meant}", err=True)
 
 
 def _unforeseen(error: Exception) -> int:

@@ -13,6 +13,8 @@ from generator.errors import UsageError
 from generator.model.cluster import Waiver
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
+from generator.repository.head_files import MOST, clusters_at_head, differing_from_head
+from generator.repository.places import without_file
 
 _FOLDER = click.Path(path_type=Path, allow_dash=True)
 
@@ -23,12 +25,23 @@ _FOLDER = click.Path(path_type=Path, allow_dash=True)
 @REPORTED
 @ROOT
 @SINCE
-@click.option("--strict", is_flag=True, help="Let warnings fail as errors do.")
+@click.option("--strict", is_flag=True, help="Let warnings fail as errors do (exit code 1).")
 @click.option("--rendered", is_flag=True, help="Build the objects with Kustomize and judge them.")
 @click.option("--server", is_flag=True, help="Ask an API server as well: a throw-away one, or that of --kubeconfig.")
-@click.option("--schemas", metavar="DIR", multiple=True, type=_FOLDER, help="CRDs that are not among the objects.")
-@click.option("--kubeconfig", metavar="FILE", type=_FOLDER, help="With --server: the cluster to ask.")
-@click.option("--context", metavar="NAME", help="With --kubeconfig: a context other than its current one.")
+@click.option(
+    "--schemas",
+    metavar="DIR",
+    multiple=True,
+    type=_FOLDER,
+    help="A folder or file of CRDs that are not among the objects; may be repeated. Default: none.",
+)
+@click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    type=_FOLDER,
+    help="With --server: the cluster to ask. Default: a throw-away API server.",
+)
+@click.option("--context", metavar="NAME", help="With --kubeconfig: one of its contexts. Default: its current one.")
 def command(  # noqa: PLR0913 - the options of the verb
     clusters: tuple[str, ...],
     output: str,
@@ -42,13 +55,16 @@ def command(  # noqa: PLR0913 - the options of the verb
     """Check cluster files and report everything that is wrong with them, all at once: those of the repository, or each
     PATH, which may also lie outside a repository.
 
+    A file that differs from HEAD is held against the cluster that HEAD describes: warnings tell what that one refuses,
+    what loses data, and what is left behind.
+
     With --rendered also the objects, as Kustomize builds them from the repository as it stands; a PATH that is no
     cluster file is then any folder, kustomization or file, or standard input (-). It is judged as part of the cluster
     that --cluster names, with that cluster's waivers; without --cluster as part of none. What could not be judged is
     always told.
 
-    Works offline, unless --kubeconfig names a cluster. Exit code 1 when there is an error; with --strict also when
-    there is a warning that no waiver accepts.
+    Works offline, unless --kubeconfig names a cluster. --rendered and --server need Kustomize (`gen doctor`). Exit code
+    1 when there is an error; with --strict also when there is a warning that no waiver accepts.
     """
     if since is not None:
         if more["paths"]:
@@ -76,12 +92,29 @@ def command(  # noqa: PLR0913 - the options of the verb
 def _check_files(paths: Sequence[Path], clusters: Sequence[str], directory: Path, output: str, *, strict: bool) -> int:
     """Check cluster files, and nothing that is rendered of them."""
     read = _given(paths) if paths else load(root_of(directory), clusters)
-    loaded, waived = zip(*map(_accepted, read), strict=True)
+    accepted, waived = zip(*map(_accepted, read), strict=True)
+    loaded = accepted if paths else _foreseen(root_of(directory), accepted, whole=not clusters)
     show_findings(loaded, output)
+    for text in () if paths else without_file(root_of(directory)):
+        say(f"warning: {text}", err=True)
     failed = any(one.wrong or (strict and one.findings) for one in loaded)
     if output == "text":
         _end(loaded, waived, failed=failed, rendering=not paths)
     return int(failed)
+
+
+def _foreseen(root: Path, loaded: Sequence[Loaded], *, whole: bool) -> Sequence[Loaded]:
+    """Add warnings for what the clusters that HEAD describes would refuse, lose or keep."""
+    mine = {one.document.file: one.cluster for one in loaded}
+    paths = [path for path in differing_from_head(root) if whole or path in mine]
+    if len(paths) > MOST:
+        say(f"{len(paths)} cluster files differ from HEAD: told is what {MOST} do; `gen diff` tells all", err=True)
+    known = clusters_at_head(root, paths[:MOST])
+    if before := {path: one for path, one in known.items() if mine.get(path) != one.cluster}:
+        from generator.review.since_head import foresee  # noqa: PLC0415 - only where a cluster is being edited
+
+        return foresee(root, loaded, before)
+    return loaded
 
 
 def _untouched(since: str, output: str) -> int:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from generator.cli.diff import APPROVAL
 from generator.cli.options import ROOT, root_of
 from generator.cli.output import show_findings
 from generator.cli.render import vendoring
@@ -16,15 +17,23 @@ from generator.publish.prepare import Prepared
 from generator.repository.hand_edits import refusals, several
 from generator.review.text import lines
 
-APPROVAL = 3
-
 
 @click.command("commit")
 @ROOT
 @click.option("--branch", metavar="NAME", help="The branch to commit on: a new one, or the one that is checked out.")
-@click.option("-m", "--message", "said", metavar="TEXT", default="", help="Your words; the first line is the subject.")
 @click.option(
-    "--allow", metavar="'CODE:OBJECT reason'", multiple=True, help="Approve one effect on one object, and say why."
+    "-m",
+    "--message",
+    "said",
+    metavar="TEXT",
+    default="",
+    help="Your words; the first line is the subject. Default: what the change is.",
+)
+@click.option(
+    "--allow",
+    metavar="'CODE:OBJECT reason'",
+    multiple=True,
+    help="Approve one effect on one object, and say why; may be repeated.",
 )
 @click.option("--push", is_flag=True, help="Push the branch; with a token in the environment open a pull request.")
 def command(directory: Path, branch: str | None, said: str, allow: tuple[str, ...], *, push: bool) -> int:
@@ -35,6 +44,8 @@ def command(directory: Path, branch: str | None, said: str, allow: tuple[str, ..
     or is refused needs --allow: exit code 3 before anything is written.
 
     With --push, commits of others are fetched, this one is put on top of them, rendered and checked again.
+
+    Needs Kustomize (`gen doctor`).
     """
     root = root_of(directory)
     asked = Asked(branch=branch, allow=allow, said=said, push=push)

@@ -19,19 +19,21 @@ from generator.repository.places import find_root, names
 from generator.spec.named import steps
 
 _CODE = re.compile(r'(?:rule|warning)\(\s*"(GEN-[A-Z0-9]+-\d{3})"|\bcode="(GEN-[A-Z0-9]+-\d{3})"')
+_VALUED = {"-C", "--directory", "--cluster", "--output", "--since", "--discard", "--allow", "--schemas"}
+_VALUED |= {"--like", "--rack", "--address"}
 _PACKAGE = Path(__file__).parents[1]
 
 
 def stand_in(verb: str, typed: list[str]) -> click.Command | None:
     """Return what completes the word behind those that are typed, where a value is wanted that this module knows."""
-    before, root = typed[-1:], _root(typed)
+    before, root = typed[-1:], root_meant(typed)
     if before == ["--cluster"]:
         return _Values(verb, names(root))
     if before in (["-C"], ["--directory"]):
         return None
     if before == ["--like"]:
         return _Values(verb, _named(root, f"{verb}s"))
-    words = [word for index, word in enumerate(typed) if not _of_option(typed, index)]
+    words = [word for index, word in enumerate(typed) if not of_option(typed, index)]
     values = _words(verb, words, root)
     return None if values is None else _Values(verb, values)
 
@@ -91,7 +93,8 @@ def _children(value: Any) -> dict[str | int, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _root(typed: list[str]) -> Path:
+def root_meant(typed: list[str]) -> Path:
+    """Return the repository that these words are about, and the folder that they name where it is none."""
     start = Path(*[*_directories(typed)][-1:]).absolute()
     try:
         return find_root(start)
@@ -110,9 +113,21 @@ def _directories(typed: list[str]) -> Iterator[str]:
             yield word[2:]
 
 
-def _of_option(typed: list[str], index: int) -> bool:
+def of_option(typed: list[str], index: int) -> bool:
     """Tell whether a word is an option or the value of one; those without a value are flags."""
-    valued = {"-C", "--like", "--rack", "--address", "--directory", "--cluster", "--output", "--discard"}
+    valued = {
+        "-C",
+        "--since",
+        "--allow",
+        "--schemas",
+        "--like",
+        "--rack",
+        "--address",
+        "--directory",
+        "--cluster",
+        "--output",
+        "--discard",
+    }
     return typed[index].startswith("-") or (index > 0 and typed[index - 1] in valued)
 
 

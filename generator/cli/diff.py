@@ -1,6 +1,9 @@
 """`gen diff`."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,10 +12,12 @@ from generator.cli.output import show_findings
 from generator.cli.terminal import say, say_json, styled
 from generator.errors import UsageError
 from generator.model.change import Effect
-from generator.repository.cluster_files import load
 from generator.review.report import Report, report
 from generator.review.sides import Wanted, both_sides
 from generator.review.text import lines
+
+if TYPE_CHECKING:
+    from generator.repository.cluster_files import Loaded
 
 APPROVAL = 3
 
@@ -27,12 +32,19 @@ APPROVAL = 3
     type=click.Choice(["text", "json", "markdown", "html"]),
     default="text",
     show_default=True,
-    help="How to tell it.",
+    help="How to tell it: markdown for a pull request, html as a page.",
 )
 @click.option(
-    "--since", metavar="BASE", help="Compare what is committed with where it left BASE, as a pull request does."
+    "--since",
+    metavar="BASE",
+    help="Compare what is committed with where it left BASE, as a pull request does. Default: see above.",
 )
-@click.option("--allow", metavar="CODE:OBJECT", multiple=True, help="Approve one effect on one object.")
+@click.option(
+    "--allow",
+    metavar="CODE:OBJECT",
+    multiple=True,
+    help="Approve one effect on one object, for this run; may be repeated.",
+)
 def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     base: str | None,
     head: str | None,
@@ -47,19 +59,29 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     Compares the objects that BASE has Argo CD apply with those of HEAD, or of the working tree as `gen render` would
     leave it. Default for BASE: where the branch left the main branch. What loses data or is refused ends with exit code
     3, unless it is approved: with --allow, or by a trailer in a commit, `Gen-Allow: CODE:OBJECT reason`.
+
+    Works offline; needs Kustomize (`gen doctor`).
     """
     root = root_of(directory)
     if since is not None and base is not None:
         raise UsageError("give BASE or --since BASE: both say what is compared with")
     wanted = Wanted(base=since or base, head="HEAD" if since else head, clusters=clusters, left=since is not None)
-    with both_sides(root, wanted, lambda names: load(root, names)) as sides:
+    with both_sides(root, wanted, lambda names: _load(root, names)) as sides:
         if sides.wrong:
             show_findings(list(sides.wrong), "text")
             say("nothing was compared: mend the cluster file first", err=True)
             return 1
         found = report(sides, allow)
+    if sides.note:
+        say(f"note: {sides.note}", err=True)
     _show(found, output)
     return APPROVAL if found.unapproved else int(any(one.found.findings for one in found.clusters))
+
+
+def _load(root: Path, names: Sequence[str]) -> list["Loaded"]:
+    from generator.repository.cluster_files import load  # noqa: PLC0415 - it imports every check
+
+    return load(root, names)
 
 
 def _show(found: Report, output: str) -> None:
@@ -74,7 +96,7 @@ def _show(found: Report, output: str) -> None:
     if output == "html":
         from generator.review.html_diff import diff_page  # noqa: PLC0415 - only when it is asked for
 
-        say(diff_page(found), nl=False)
+        say(diff_page(found, datetime.now(UTC)), nl=False)
         return
     for line in lines(found, _painted):
         say(line)

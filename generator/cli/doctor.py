@@ -13,11 +13,15 @@ from generator.cli.options import ROOT
 from generator.cli.terminal import say, styled
 from generator.components.component import HELM
 from generator.errors import UsageError
+from generator.layout.lock import LOCK
+from generator.layout.lock import written_by as writer_of
 from generator.layout.tree import lay_out, merge
 from generator.model.plural import plural
+from generator.model.versions import numbers
 from generator.process import run
 from generator.repository.cluster_files import load
-from generator.repository.places import find_root
+from generator.repository.own_code import this_gen
+from generator.repository.places import find_root, without_file
 from generator.repository.unused_custom import unused
 
 GOOD, MISSING, WRONG = "ok", "--", "!!"
@@ -42,7 +46,7 @@ def machine() -> Iterator[Line]:
     """Look at the programs on this machine."""
     yield GOOD, f"gen {__version__}, Python {sys.version.split()[0]}"
     yield program("git", "--version", needed_for="telling hand edits and committing", needed=True)
-    yield found("kustomize", kustomize, needed_for="gen check --rendered, gen images")
+    yield kustomize()
     yield found("helm", helm, needed_for="gen vendor")
     yield found("kube-apiserver", lambda: api_server("kube-apiserver"), needed_for="gen check --server")
     yield found("etcd", lambda: api_server("etcd"), needed_for="gen check --server")
@@ -60,11 +64,11 @@ def found(name: str, look: Callable[[], str], *, needed_for: str) -> Line:
         return MISSING, f"{needed_for}: {error}"
 
 
-def kustomize() -> str:
-    """Return the command that builds overlays."""
-    from generator.build.kustomize import program  # noqa: PLC0415 - each of these three imports much
+def kustomize() -> Line:
+    """Look for the command that builds overlays."""
+    from generator.build.kustomize import NEEDED_BY, older, program  # noqa: PLC0415 - each of these three imports much
 
-    return " ".join(program())
+    return found("kustomize", lambda: " ".join(program()) + older(program()), needed_for=NEEDED_BY)
 
 
 def helm() -> str:
@@ -104,6 +108,7 @@ def repository(directory: Path) -> Iterator[Line]:
     if not (root / ".git").exists():
         yield MISSING, f"{root} is not a Git repository: edits by hand cannot be told"
     yield written_by(root)
+    yield from ((MISSING, text) for text in without_file(root))
     for one in loaded:
         if one.wrong:
             yield WRONG, f"{one.document.file} has errors; see `gen check --cluster {one.name}`"
@@ -116,10 +121,16 @@ def repository(directory: Path) -> Iterator[Line]:
 
 def written_by(root: Path) -> Line:
     """Tell which gen wrote the repository last."""
-    lock = root / "gen.lock"
+    lock = root / LOCK
     if not lock.is_file():
         return MISSING, "nothing is rendered yet: gen render"
-    text = lock.read_text(encoding="utf-8", errors="replace")
-    if f'gen: "{__version__}"' in text:
-        return GOOD, f"gen.lock: written by gen {__version__}"
-    return MISSING, "gen.lock: another version of gen wrote this repository; gen render brings it to this one"
+    writer = writer_of(lock.read_bytes())
+    if writer == this_gen():
+        return GOOD, f"{LOCK}: written by gen {__version__}"
+    if numbers(writer.version) > numbers(__version__):
+        return (
+            WRONG,
+            f"{LOCK}: gen {writer.version} wrote this repository: install it, this one is older",
+        )
+    build = f"another build of gen {__version__}" if writer.version == __version__ else f"gen {writer.version}"
+    return MISSING, f"{LOCK}: {build} wrote this repository; `gen migrate` brings it to this one, --dry-run tells how"

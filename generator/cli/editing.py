@@ -53,12 +53,18 @@ class Address(click.ParamType[IPv4Address]):
 def hardware(verb: Callable[..., int]) -> Callable[..., int]:
     """Give a verb the options that say what a node has."""
     options = (
-        click.option("--cpu", type=click.IntRange(1), help="Hardware threads of a node."),
-        click.option("--memory", metavar="AMOUNT", help="Memory of a node, as in 1Ti."),
-        click.option("--gpus", type=click.IntRange(0), help="GPUs of a node."),
-        click.option("--gpu-model", metavar="MODEL", help="Their model."),
-        click.option("--gpu-memory", metavar="AMOUNT", help="Memory of one GPU, as in 80Gi."),
-        click.option("--disk", "disks", metavar="DISK", multiple=True, help="More disks, as an entry of the file."),
+        click.option("--cpu", type=click.IntRange(1), help="Hardware threads of a node. Default: unchanged."),
+        click.option("--memory", metavar="AMOUNT", help="Memory of a node, as in 1Ti. Default: unchanged."),
+        click.option("--gpus", type=click.IntRange(0), help="GPUs of a node. Default: unchanged."),
+        click.option("--gpu-model", metavar="MODEL", help="Model of the GPUs. Default: unchanged."),
+        click.option("--gpu-memory", metavar="AMOUNT", help="Memory of one GPU, as in 80Gi. Default: unchanged."),
+        click.option(
+            "--disk",
+            "disks",
+            metavar="DISK",
+            multiple=True,
+            help="More disks, as an entry of the file; may be repeated. Default: none.",
+        ),
     )
     for option in reversed(options):
         verb = option(verb)
@@ -88,6 +94,7 @@ def make(  # noqa: PLR0913 - what a verb was given
         _show(outcome)
         if not dry_run:
             write_edit(lock, outcome)
+    _show_named(outcome.named)
     file = outcome.after.document.file
     say(f"would write {file}" if dry_run else f"wrote {file}")
     say(f"next: gen render --cluster {outcome.after.name}")
@@ -102,12 +109,7 @@ def _refused(outcome: Outcome) -> int:
 
 
 def _show(outcome: Outcome) -> None:
-    taken, added = _lines(outcome)
-    for sign, colour, lines in (("-", "red", taken), ("+", "green", added)):
-        shown = lines if len(lines) <= LISTED else [*lines[: LISTED - 2], (0, ""), lines[-1]]
-        indent = min((len(line) - len(line.lstrip()) for _, line in lines if line.strip()), default=0)
-        for number, line in shown:
-            say(styled(f"{number:5} {sign} {line[indent:].rstrip()}", colour) if number else f"      {sign} ...")
+    show_lines(outcome.old, outcome.new)
     cluster = outcome.after.cluster
     rows = gains(outcome.before, cluster) if cluster else []
     wide = max((len(row.what) for row in rows), default=0)
@@ -118,9 +120,26 @@ def _show(outcome: Outcome) -> None:
     say()
 
 
-def _lines(outcome: Outcome) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+def _show_named(named: tuple[str, ...]) -> None:
+    for text in named[:LISTED]:
+        say(f"note: {text}; change that as well", err=True)
+    if len(named) > LISTED:
+        say(f"note: {len(named) - LISTED} more lines name them", err=True)
+
+
+def show_lines(before: str, after: str) -> None:
+    """Show the lines of a text that go and those that come, each with its number; of many the first and the last."""
+    taken, added = _lines(before, after)
+    for sign, colour, lines in (("-", "red", taken), ("+", "green", added)):
+        shown = lines if len(lines) <= LISTED else [*lines[: LISTED - 2], (0, ""), lines[-1]]
+        indent = min((len(line) - len(line.lstrip()) for _, line in lines if line.strip()), default=0)
+        for number, line in shown:
+            say(styled(f"{number:5} {sign} {line[indent:].rstrip()}", colour) if number else f"      {sign} ...")
+
+
+def _lines(before: str, after: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
     """Return the lines that go and those that come, each with its number."""
-    old, new = outcome.old.split("\n"), outcome.new.split("\n")
+    old, new = before.split("\n"), after.split("\n")
     taken, added = list[tuple[int, str]](), list[tuple[int, str]]()
     for how, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if how != "equal":

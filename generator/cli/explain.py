@@ -1,5 +1,6 @@
 """`gen explain`."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -7,6 +8,7 @@ import click
 from generator.cli.options import ROOT, root_of
 from generator.cli.terminal import bold, say, styled
 from generator.errors import UsageError
+from generator.model.change import Effect, effect_named
 from generator.model.rule import Explained, explained
 from generator.spec.near import did_you_mean, nearest, suggest
 
@@ -15,16 +17,17 @@ CHANGES = "GEN-CHG-"
 
 
 @click.command("explain")
-@click.argument("code", metavar="[CODE | CLUSTER]", required=False)
+@click.argument("code", metavar="[CODE | EFFECT | CLUSTER]", required=False)
 @click.argument("path", required=False)
 @ROOT
 @click.option("--codes", is_flag=True, help="List the codes; with CODE those that begin with it.")
 def command(code: str | None, path: str | None, directory: Path, *, codes: bool) -> None:
-    """Explain a finding's CODE, or where a value of a cluster comes from.
+    """Explain a CODE, an EFFECT of changes, or where a value of a cluster comes from.
 
     \b
     gen explain GEN-NET-004                why the rule exists, a wrong and a right example
     gen explain GEN-CHG-010                what a change does to the running cluster, and what to do instead
+    gen explain outage                     what an effect is, as gen diff tells it: outage, unknown, by hand ...
     gen explain --codes GEN-NET            all codes of a family, each with what must hold
     gen explain ml50 kubernetes.maxPods    the value, and the line that gives it or gen's default
     gen explain ml50 nodes.gpu-01          all values that count for a node, and where each comes from
@@ -45,7 +48,17 @@ def command(code: str | None, path: str | None, directory: Path, *, codes: bool)
             raise UsageError("explanations are docstrings, which this Python leaves out: run gen without -OO")
         _show(explained)
         return
+    if effect := effect_named(code if path is None else f"{code} {path}"):
+        _show_effect(effect)
+        return
     _show_value(root_of(directory), code, path or "")
+
+
+def _show_effect(effect: Effect) -> None:
+    from generator.review.words import effect_explanation  # noqa: PLC0415 - as above
+
+    say(bold(effect))
+    _show_parts(effect_explanation(effect))
 
 
 def _show_value(root: Path, cluster: str, path: str) -> None:
@@ -54,7 +67,7 @@ def _show_value(root: Path, cluster: str, path: str) -> None:
 
     if cluster not in (known := names(root)):
         hint = suggest(cluster, [*known, *explanations()], f"clusters here: {', '.join(known) or 'none'}")
-        raise UsageError(f"`{cluster}` is neither a code nor a cluster; {hint}")
+        raise UsageError(f"`{cluster}` is neither a code, an effect nor a cluster; {hint}")
     say(origin(root, cluster, path))
 
 
@@ -101,7 +114,11 @@ def _show_change(code: str) -> None:
     if whole not in known:
         raise UsageError(f"`{code}` is not a code; gen explain --codes GEN-CHG lists them all")
     say(bold(whole))
-    for title, text in explanation(known[whole]):
+    _show_parts(explanation(known[whole]))
+
+
+def _show_parts(parts: Iterable[tuple[str, str]]) -> None:
+    for title, text in parts:
         line = f"{title + ':':9}{text}"
         say(line if title == "read" else click.wrap_text(line, 100, subsequent_indent=" " * 9))
 
@@ -116,9 +133,9 @@ def explanations() -> dict[str, Explained]:
     from generator.repository import cluster_files  # noqa: PLC0415 - as above
     from generator.rules import waivers  # noqa: PLC0415 - as above
     from generator.rules.engine import MODULES as RULES  # noqa: PLC0415 - as above
-    from generator.spec import syntax_codes, text_codes, value_codes  # noqa: PLC0415 - as above
+    from generator.spec import moved, syntax_codes, text_codes, value_codes  # noqa: PLC0415 - as above
 
-    files = ([text_codes, syntax_codes], [value_codes], [cluster_files], checks.MODULES, checks.ACROSS)
+    files = ([text_codes, syntax_codes], [value_codes, moved], [cluster_files], checks.MODULES, checks.ACROSS)
     return explained(*files, RULES, [waivers], [broken], [refusals])
 
 

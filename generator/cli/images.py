@@ -50,7 +50,7 @@ def command(  # noqa: PLR0913 - the verb's options
     """List every image of the clusters, with digests; check that all come from the mirror.
 
     The images are those of the built objects, wherever these name one, and of what nodes run before Argo CD. Works
-    offline but with --sizes and --lock; needs Kustomize.
+    offline but with --sizes and --lock; needs Kustomize (`gen doctor`).
 
     Exit code 1 when an image has no tag, or `latest`, or cannot be read (`${IMG}`); and, when `site.images` names a
     mirror, when an image would still come from elsewhere, or nobody can tell: a component is not vendored, or from

@@ -1,38 +1,36 @@
 """`gen init`."""
 
-import re
 from contextlib import suppress
 from pathlib import Path
 
 import click
 
+from generator.cli.options import FOLDER, here
 from generator.cli.output import show_findings, summary
 from generator.cli.terminal import say
 from generator.errors import UsageError
-from generator.model.base import DNS_LABEL
-from generator.model.cluster import cluster_file
+from generator.model.base import is_label
+from generator.model.cluster import LONGEST_NAME, cluster_file
 from generator.repository.cluster_files import examine
+from generator.repository.forge_kinds import FORGE_KINDS, ForgeKind
 from generator.repository.plan import Owned, plan
 from generator.repository.scaffold import SCHEMA, published_schema, scaffold, starter
 from generator.repository.write_lock import exclusive
 from generator.repository.writer import write
 from generator.spec.reader import SIZE
 
-_CI = ("github", "gitlab", "gitea")
-
 
 @click.command("init")
 @click.argument("name", required=False)
 @click.option(
-    "-C", "--directory", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path(),
-    help="The repository to begin or to add to. Default: here.",
-)  # fmt: skip
+    "-C", "--directory", type=FOLDER, default=here, help="The repository to begin or to add to. Default: here."
+)
 @click.option("--from", "table", metavar="FILE", type=click.Path(path_type=Path), help="A table of nodes (CSV).")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
-@click.option("--ci", type=click.Choice(_CI), help="Write CI jobs and CODEOWNERS for this kind of server.")
+@click.option("--ci", type=click.Choice(FORGE_KINDS), help="Write CI jobs and CODEOWNERS for this kind of server.")
 @click.option(
     "--owner", "owned", metavar="TIER=@OWNER", multiple=True,
-    help="With --ci: who approves a tier, as in storage=@lab/storage; default=@OWNER for all the rest.",
+    help="With --ci: who approves a tier, as in storage=@lab/storage; default=@OWNER for the rest; may be repeated.",
 )  # fmt: skip
 @click.option("--gen", "requirement", metavar="REQUIREMENT", help="With --ci: what pip installs there to have gen.")
 def command(  # noqa: PLR0913 - the options of the verb
@@ -41,7 +39,7 @@ def command(  # noqa: PLR0913 - the options of the verb
     table: Path | None,
     *,
     dry_run: bool,
-    ci: str | None,
+    ci: ForgeKind | None,
     owned: tuple[str, ...],
     requirement: str | None,
 ) -> int:
@@ -93,8 +91,10 @@ def _write(directory: Path, once: dict[str, bytes], *, dry_run: bool) -> set[str
 
 def _cluster(name: str, directory: Path, table: Path | None) -> dict[str, bytes] | None:
     """Return the files of a new cluster, None where it would have errors: they are told."""
-    if not re.search(DNS_LABEL, name) or len(name) > 32:
-        raise UsageError(f"`{name}` cannot be a cluster's name: up to 32 small letters, digits and hyphens, as in ml50")
+    if not is_label(name, LONGEST_NAME):
+        raise UsageError(
+            f"`{name}` cannot be a cluster's name: up to {LONGEST_NAME} small letters, digits and hyphens, as in ml50"
+        )
     file = cluster_file(name)
     if (directory / file).exists():
         raise UsageError(f"{file}: exists already; edit it, or choose another name")

@@ -6,18 +6,19 @@ from pathlib import Path
 
 from generator.cli.terminal import say
 from generator.errors import UsageError
-from generator.repository.ci_files import CI_KINDS, REQUIREMENT, ci_files, owners, to_add, unowned
+from generator.repository.ci_files import ALL, REQUIREMENT, ci_files, owners, owners_file, to_add, unowned
+from generator.repository.forge_kinds import ForgeKind
 from generator.repository.git_folder import locate
 
 
-def jobs(root: Path, kind: str, owned: Iterable[str], requirement: str | None) -> dict[str, bytes]:
+def jobs(root: Path, kind: ForgeKind, owned: Iterable[str], requirement: str | None) -> dict[str, bytes]:
     """Return the files for a kind of CI. Raises UsageError for an owner that is none, and where CI would not look."""
     place = locate(root.absolute())
     if place and place.prefix:
         raise UsageError(
             f"--ci: CI looks for its files at the top of the repository: gen init --ci {kind} -C {place.top}"
         )
-    return ci_files(next(each for each in CI_KINDS if each == kind), requirement or REQUIREMENT, owners(owned))
+    return ci_files(kind, requirement or REQUIREMENT, owners(owned), owners_file(root, kind))
 
 
 def tell(root: Path, files: Mapping[str, bytes], written: Collection[str], asked: tuple[tuple[str, ...], bool]) -> None:
@@ -33,7 +34,17 @@ def tell(root: Path, files: Mapping[str, bytes], written: Collection[str], asked
         for line in lacks.splitlines():
             say(f"  {line}".rstrip())
     owned, named = asked
-    if (nobody := unowned(owners(owned))) and any(path.endswith("CODEOWNERS") for path in written):
-        say(f"nobody approves {', '.join(nobody)} yet: name owners in CODEOWNERS, where these lines are comments")
+    if any(path.endswith("CODEOWNERS") for path in written):
+        _tell_unowned(unowned(owners(owned)))
     if not named and any(b"GEN: " in files[path] for path in written):
         say(f"name what pip installs, in GEN: it is {REQUIREMENT} yet, which is nowhere")
+
+
+def _tell_unowned(nobody: Collection[str]) -> None:
+    if tiers := [name for name in nobody if name != ALL]:
+        say(f"nobody approves {', '.join(tiers)} yet: name owners in CODEOWNERS, where these lines are comments")
+    if ALL in nobody:
+        say(
+            "nobody approves cluster files, gen.lock, CI jobs and CODEOWNERS itself yet, so that whoever may push can "
+            f"change them: --owner {ALL}=@OWNER, or the first line of CODEOWNERS, names somebody for all the rest"
+        )

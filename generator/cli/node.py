@@ -22,10 +22,13 @@ def command() -> None:
 
 @command.command("add", short_help="Add nodes like another one.")
 @click.argument("names", type=Names())
-@click.option("--like", metavar="NODE", help="The node that they are like: its pool, its leaves.")
+@click.option("--like", metavar="NODE", help="The node that they are like: its pool, its leaves. Must be given.")
 @click.option("--address", type=Address(), help="Address of the first. Default: the next that is free.")
-@click.option("--rack", "racks", type=Names(), help="Where they stand, or a set of racks that they take in turn.")
-@click.option("--mac", metavar="MAC", help="Address of the network card, of one node.")
+@click.option(
+    "--rack", "racks", type=Names(),
+    help="Where they stand, or a set of racks that they take in turn. Default: the rack of what they are like.",
+)  # fmt: skip
+@click.option("--mac", metavar="MAC", help="Address of the network card, of one node. Default: none.")
 @CLUSTER
 @ROOT
 @DRY_RUN
@@ -57,9 +60,12 @@ def remove(names: list[str], directory: Path, **more: Any) -> int:
 @command.command("replace", short_help="Put another machine in a node's place.")
 @click.argument("old", metavar="NODE")
 @click.argument("new", required=False)
-@click.option("--mac", metavar="MAC", help="Address of the new network card.")
-@click.option("--bmc", type=Address(), help="Address of the new management controller.")
-@click.option("--disk", "disks", metavar="OLD=NEW", multiple=True, help="Id of a disk and of the one in its place.")
+@click.option("--mac", metavar="MAC", help="Address of the new network card. Must be given where the old one has one.")
+@click.option("--bmc", type=Address(), help="Address of the new management controller. Default: unchanged.")
+@click.option(
+    "--disk", "disks", metavar="OLD=NEW", multiple=True,
+    help="Id of a disk and of the one in its place; may be repeated. Default: unchanged.",
+)  # fmt: skip
 @CLUSTER
 @ROOT
 @DRY_RUN
@@ -75,7 +81,7 @@ def replace(old: str, new: str | None, directory: Path, disks: tuple[str, ...], 
 @command.command("set", short_help="Write other hardware into nodes.")
 @click.argument("names", type=Names())
 @hardware
-@click.option("--rack", metavar="RACK", help="Where they stand.")
+@click.option("--rack", metavar="RACK", help="Where they stand. Default: unchanged.")
 @CLUSTER
 @ROOT
 @DRY_RUN

@@ -7,24 +7,37 @@ from pathlib import Path
 import click
 
 from generator.errors import UsageError
-from generator.repository.git_folder import locate
+from generator.repository.git_folder import locate, unborn
 from generator.repository.places import find_root
-from generator.repository.plan import Change
 
 CLUSTER = click.option(
     "--cluster", "clusters", metavar="NAME", multiple=True, help="Only this cluster; may be repeated. Default: all."
 )
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+def here() -> str:
+    """Return the folder of a verb that names none: that of a -C before the verb, or the current one."""
+    return click.get_current_context().find_root().params.get("directory") or "."
+
+
 ROOT = click.option(
-    "-C",
-    "--directory",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=Path(),
-    help="The repository, or a folder in it. Default: here.",
+    "-C", "--directory", type=FOLDER, default=here, help="The repository, or a folder in it. Default: here."
 )
 
 
 SINCE = click.option(
-    "--since", metavar="BASE", help="Only the clusters that what was committed since this commit reaches."
+    "--since",
+    metavar="BASE",
+    help="Only clusters that commits after the one at which this branch left BASE can have changed. Default: all.",
+)
+
+
+DISCARD = click.option(
+    "--discard",
+    metavar="PATH",
+    multiple=True,
+    help="Overwrite this file or folder even if it was edited by hand; may be repeated. Default: none.",
 )
 
 
@@ -47,14 +60,12 @@ def root_of(directory: Path) -> Path:
     return find_root(directory.absolute())
 
 
-def after_writing(root: Path, changes: Iterable[Change]) -> str:
-    """Return the line that says what comes after files were written: Argo CD reads what is committed, and Git neither
-    shows nor commits new files that it was not told of.
-    """
-    if not locate(root):
-        return "next: git init, git add --all, then commit: Argo CD reads Git"
-    new = any(change.kind == "create" for change in changes)
-    return f"next: {'git add --all, git diff --staged' if new else 'git diff'}, then commit"
+def after_writing(root: Path) -> str:
+    """Return the line that says what comes after files were written: Argo CD reads what is committed."""
+    place = locate(root)
+    if not place:
+        return "next: git init, git add --all, then git commit: Argo CD reads Git"
+    return "next: git add --all, then git commit" if unborn(place) else "next: gen diff, then gen commit"
 
 
 def discarded(root: Path, paths: Iterable[str]) -> set[str]:

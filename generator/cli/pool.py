@@ -20,9 +20,12 @@ def command() -> None:
 
 @command.command("add", short_help="Add a pool like another one, and its nodes.")
 @click.argument("name")
-@click.option("--like", metavar="POOL", help="The pool that it is like.")
-@click.option("--nodes", type=Names(), help="Its nodes, as in gpu-[16-31].")
-@click.option("--rack", "racks", type=Names(), help="Where they stand, or a set of racks that they take in turn.")
+@click.option("--like", metavar="POOL", help="The pool that it is like. Must be given.")
+@click.option("--nodes", type=Names(), help="Its nodes, as in gpu-[16-31]. Must be given.")
+@click.option(
+    "--rack", "racks", type=Names(),
+    help="Where they stand, or a set of racks that they take in turn. Default: the rack of what they are like.",
+)  # fmt: skip
 @hardware
 @CLUSTER
 @ROOT

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, SINCE, after_writing, narrowed, root_of
+from generator.cli.options import CLUSTER, DISCARD, ROOT, SINCE, after_writing, narrowed, root_of
 from generator.cli.output import REPORTED, located, show_findings, summary, without_accepted
 from generator.cli.rendering import Options, result
 from generator.cli.terminal import annotate, bold, say, say_json
@@ -31,9 +31,7 @@ LISTED = 20
 @SINCE
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit code 1 when something would change.")
 @click.option("--dry-run", is_flag=True, help="Write nothing, tell what would change.")
-@click.option(
-    "--discard", metavar="PATH", multiple=True, help="Overwrite this file or folder even if it was edited by hand."
-)
+@DISCARD
 def command(  # noqa: PLR0913 - the verb's options
     clusters: tuple[str, ...],
     output: str,
@@ -68,7 +66,7 @@ def command(  # noqa: PLR0913 - the verb's options
     if output == "text":
         _tell(told)
     if written and outcome.plan.changes and not outcome.refused and output not in {"json", "gitlab"}:
-        say(after_writing(root, outcome.plan.changes))
+        say(after_writing(root))
     return int(outcome.refused or (only_check and bool(outcome.plan.changes or outcome.stale or outcome.damaged)))
 
 

@@ -10,6 +10,7 @@ from generator.model.finding import Severity
 from generator.repository.outcome import Outcome, Rendered, count
 from generator.repository.places import names
 from generator.repository.plan import Plan
+from generator.repository.scaffold import scaffold
 from generator.repository.unchanged import Look
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _nothing_new(root: Path, look: Look) -> Outcome | None:
     known = look.unchanged(every := names(root))
     if not look.whole or len(known) < len(every):
         return None
-    return Outcome(plan=Plan(changes=(), unchanged=count(known.values())), rendered=known, seconds={})
+    return Outcome(plan=Plan(changes=(), unchanged=count(known.values()) + len(scaffold())), rendered=known, seconds={})
 
 
 def _loaded(root: Path, wanted: Sequence[str], look: Look | None) -> tuple[list["Loaded"], dict[str, Rendered]]:

@@ -19,13 +19,17 @@ from generator.upstream.cluster_images import cluster_images
 @CLUSTER
 @ROOT
 @click.option(
-    "--output", type=click.Choice(["text", "json", "html"]), default="text", show_default=True, help="How to tell it."
+    "--output",
+    type=click.Choice(["text", "json", "html"]),
+    default="text",
+    show_default=True,
+    help="How to tell it; html: as a page.",
 )
 def command(clusters: tuple[str, ...], directory: Path, output: str) -> int:
     """Show a cluster as it is: racks, leaf switches, storage, quotas, waves, Secrets, images, findings, waivers.
 
     As html one page with pictures, which needs nothing else: `gen report --cluster NAME --output html > NAME.html`.
-    Works offline; needs Kustomize, for the images.
+    Works offline; needs Kustomize (`gen doctor`), for the images.
     """
     root = root_of(directory)
     loaded = load(root, clusters)

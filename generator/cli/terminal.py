@@ -19,14 +19,15 @@ _CODES |= {_STYLES["cyan"]: "36", _END: "0"}
 
 def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print text of one or more lines to standard output, or to standard error."""
-    lines = (line if line.isprintable() else "".join(map(_shown, line)) for line in text.split("\n"))
+    bare = (line.removesuffix("\r") for line in text.split("\n"))
+    lines = (line if line.isprintable() else "".join(map(_shown, line)) for line in bare)
     click.echo("\n".join(lines), err=err, nl=nl)
 
 
 def _shown(char: str) -> str:
     if code := _CODES.get(char):
         return f"\x1b[{code}m"
-    return char if char.isprintable() or char in "\t\r" else _escape(char)
+    return char if char.isprintable() or char == "\t" else _escape(char)
 
 
 def say_json(data: Any) -> None:

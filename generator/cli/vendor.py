@@ -7,7 +7,7 @@ from time import perf_counter
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, after_writing, discarded, root_of
+from generator.cli.options import CLUSTER, DISCARD, ROOT, after_writing, discarded, root_of
 from generator.cli.output import OUTPUT, show_findings, summary
 from generator.cli.terminal import annotate, bold, say, say_json, styled
 from generator.errors import UsageError
@@ -54,9 +54,7 @@ Environment, for downloads only:
     help="Write nothing; inflate everything again, exit code 1 when a committed file differs.",
 )
 @click.option("--dry-run", is_flag=True, help="Write nothing, tell what would change.")
-@click.option(
-    "--discard", metavar="PATH", multiple=True, help="Overwrite this file or folder even if it was edited by hand."
-)
+@DISCARD
 def command(  # noqa: PLR0913 - the verb's options
     components: tuple[str, ...],
     clusters: tuple[str, ...],
@@ -93,8 +91,8 @@ def command(  # noqa: PLR0913 - the verb's options
     report = vendor(root, change.loaded, options, _progress(), lambda text: say(text, err=True))
     show = {"json": _show_json, "github": _show_github, "text": _show}[output]
     show(report, options, change.told, perf_counter() - begun)
-    if (wrote := _wrote(report, options)) and output != "json":
-        say(after_writing(root, wrote))
+    if _wrote(report, options) and output != "json":
+        say(after_writing(root))
     return int(bool(report.findings) or report.refused or (only_check and bool(report.differing)))
 
 

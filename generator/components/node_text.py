@@ -111,17 +111,6 @@ class Csv(Escaped):
         return '"' + text.replace('"', '""') + '"'
 
 
-class Remark(Escaped):
-    """The rest of a line that is a comment: it ends with the line."""
-
-    __slots__ = ()
-
-    @staticmethod
-    def escaped(text: str) -> str:
-        """Return it as it is."""
-        return text
-
-
 class Place(str):
     """A path below the bootstrap folder, made of its steps. Raises UsageError for a step that is none: with a slash, a
     blank, `.` or `..`.

@@ -15,15 +15,21 @@ _NO_NODES = frozenset({"nodes", "pools", "teams", "fabric"})
 
 def refuse_mentioned(document: Document, machine: Machine, *, address: bool = True) -> None:
     """Raise UsageError if a value of the file names the node, or one of its addresses, outside of `nodes`."""
-    words = [machine.name, *((str(each) for each in (machine.address, *machine.addresses.values())) if address else ())]
+    words = [machine.name, *(addresses_of(machine) if address else ())]
     for at, text in _texts(document.value.get("spec", {}), ("spec",)):
-        word = next((word for word in words if _names(text, word)), None)
+        word = next((word for word in words if names_word(text, word)), None)
         if word is not None and word not in document.value["spec"].get("pools", {}):
             named = word == machine.name
             what = word if named else f"{machine.name}'s address {word}"
             fix = "" if named else f", or `gen node replace {machine.name} NEW`, which keeps the addresses"
             line = document.position(at).line
             raise UsageError(f"{what} is named in line {line} ({dotted(at[1:])}): change that first{fix}")
+
+
+def addresses_of(machine: Machine) -> list[str]:
+    """Return a node's addresses, of both families and in all networks."""
+    own = (machine.address, machine.address6, *machine.addresses.values())
+    return [str(address) for address in own if address]
 
 
 def _texts(value: Any, at: Path) -> Iterator[tuple[Path, str]]:
@@ -38,5 +44,7 @@ def _texts(value: Any, at: Path) -> Iterator[tuple[Path, str]]:
         yield at, value
 
 
-def _names(text: str, word: str) -> bool:
-    return word in text and re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-]|\.\d)", text) is not None
+def names_word(text: str, word: str) -> bool:
+    """Tell whether a text names a node, or an address, and not one that is only longer."""
+    sign = r"[\w:-]" if ":" in word else r"[\w-]"
+    return word in text and re.search(rf"(?<!{sign}){re.escape(word)}(?!{sign}|\.\d)", text) is not None

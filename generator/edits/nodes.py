@@ -2,7 +2,6 @@
 UsageError; whether the cluster is right afterwards is for the rules to say.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv4Address
 from typing import Any
@@ -13,7 +12,7 @@ from generator.edits.free import Free
 from generator.edits.mentions import refuse_mentioned
 from generator.edits.source import NODES, Source
 from generator.errors import UsageError
-from generator.model.base import DNS_LABEL
+from generator.model.base import is_label
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 from generator.model.nodes import Machine
@@ -166,7 +165,7 @@ def refuse_known(source: Source, names: Iterable[str]) -> None:
     lines = {node.name: index for index, node in enumerate(source.cluster.nodes)}
     seen: set[str] = set()
     for name in names:
-        if not re.search(DNS_LABEL, name) or len(name) > 63:
+        if not is_label(name):
             raise UsageError(f"`{name}` cannot be a node's name: small letters, digits and hyphens, as in gpu-016")
         if name in lines:
             raise UsageError(

@@ -1,14 +1,12 @@
 """Pools that come, as exact edits of the file's text."""
 
-import re
-
 from msgspec import structs
 
 from generator.edits.hardware import Change, change_hardware
 from generator.edits.nodes import Wanted, copies, refuse_known
 from generator.edits.source import NODES, Source
 from generator.errors import UsageError
-from generator.model.base import DNS_LABEL
+from generator.model.base import is_label
 from generator.model.finding import Path
 from generator.spec.edit import insert_items
 from generator.spec.edit_keys import append_item, copy_key, put_value
@@ -36,7 +34,7 @@ def add_pool(source: Source, name: str, like: str, nodes: Wanted, change: Change
 
 def _refuse(source: Source, name: str, like: str) -> None:
     source.refuse_pool(like)
-    if not re.search(DNS_LABEL, name) or len(name) > 63:
+    if not is_label(name):
         raise UsageError(f"`{name}` cannot be a pool's name: small letters, digits and hyphens, as in gpu-training")
     if name in source.cluster.pools:
         line = source.document.position((*POOLS, name), key=True).line

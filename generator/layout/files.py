@@ -1,12 +1,15 @@
 """Kubernetes objects as files: names, first lines, kustomizations."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.layout.emit import emit
+
+KUSTOMIZATION_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""How the file of a kustomization may be called."""
 
 Files = dict[str, bytes]
 """Posix paths, relative to the repository's root, and what stands in each file."""
@@ -26,16 +29,20 @@ def document(value: Any, source: str) -> bytes:
     return f"# Written by gen. Do not edit; instead: {source}\n{emit(value)}".encode()
 
 
-def objects(folder: str, manifests: Sequence[Manifest], source: str) -> tuple[list[str], Files]:
-    """Return one file for each object, and the files' names in a stable order. Raises ValueError for two objects in one
-    file, and for a name or namespace that would lead out of the folder.
+def objects(
+    folder: str, manifests: Sequence[Manifest], source: str, named: Collection[str] = ()
+) -> tuple[list[str], Files]:
+    """Return one file for each object, and the files' names in a stable order. A name says the namespace where another
+    object has the same, and always where it is one of `named`: others of the kind may come. Raises ValueError for two
+    objects in one file, and for a name or namespace that would lead out of the folder.
     """
     counted = Counter(_name(manifest) for manifest in manifests)
     files: Files = {}
     for manifest in manifests:
         name = _name(manifest)
-        if counted[name] > 1:
-            name = f"{name}.{manifest['metadata'].get('namespace', 'cluster')}"
+        namespace = manifest["metadata"].get("namespace", "cluster")
+        if counted[name] > 1 or namespace in named:
+            name = f"{name}.{namespace}"
         if {"/", "\\", "\0"} & set(name):
             raise ValueError(f"{name!r}: no file can be named after this object")
         path = f"{folder}/{name}.yaml"

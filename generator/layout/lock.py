@@ -1,5 +1,6 @@
 """`gen.lock`: what came from outside, by digest, and which gen and Helm wrote the tree."""
 
+import re
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -10,6 +11,18 @@ from generator.layout.emit import emit
 from generator.layout.files import Files
 
 LOCK = "gen.lock"
+
+
+_WRITER = re.compile(rb'^(gen|code): *"?([^"\s]+)', re.MULTILINE)
+
+
+class Writer(Struct, frozen=True):
+    """The gen that wrote a repository: its version, and the digest of the code that decides what is rendered; empty
+    where that is not known, as of a gen that runs from its source.
+    """
+
+    version: str = ""
+    code: str = ""
 
 
 class LockFile(Struct, frozen=True, kw_only=True):
@@ -30,10 +43,19 @@ def key(chart: Chart) -> str:
     return f"{chart.repository}/{chart.name}:{chart.version}"
 
 
-def lock_file(lock: LockFile) -> Files:
-    """Return `gen.lock`; one line for each entry, sorted, so that two branches merge as text."""
+def written_by(content: bytes) -> Writer:
+    """Return who wrote a `gen.lock`, also one with conflicts in it; empty where it does not say."""
+    found = {key: value.decode(errors="replace") for key, value in reversed(_WRITER.findall(content))}
+    return Writer(found.get(b"gen", ""), found.get(b"code", ""))
+
+
+def lock_file(lock: LockFile, code: str = "") -> Files:
+    """Return `gen.lock`; one line for each entry, sorted, so that two branches merge as text. `code` is the digest of
+    this gen's own code.
+    """
     content = {
         "gen": __version__,
+        **({"code": code} if code else {}),
         **({"helm": HELM} if lock.charts else {}),
         **{
             name: dict(sorted(entries.items()))

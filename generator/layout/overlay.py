@@ -52,7 +52,8 @@ def overlay(
     source = f"clusters/{cluster.name}/cluster.yaml, or put patches into {folder}/custom/"
     rewriting = ImageRewriting(cluster.site.images, digests)
     shared = _shared_images(component, upstream) if rewriting else ()
-    names, files = objects(folder, [rewritten(one, rewriting) for one in component.objects], source)
+    teams = {team.name for team in cluster.teams}
+    names, files = objects(folder, [rewritten(one, rewriting) for one in component.objects], source, teams)
     generated = _generated(component, shared, rewriting)
     top = kustomization(
         [*_resources(component, vendored=upstream is not None), *names],

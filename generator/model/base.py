@@ -1,5 +1,6 @@
 """What the types of the cluster file have in common."""
 
+import re
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -22,9 +23,17 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, ren
 
 
 DNS_LABEL = rf"^[a-z0-9]([-a-z0-9]*[a-z0-9])?{_END}"
+_LONGEST = 63
+"""Characters of a DNS label (RFC 1035, 2.3.4), and of the value of a Kubernetes label."""
+
+
+def is_label(text: str, longest: int = _LONGEST) -> bool:
+    """Tell whether a text is a DNS label of small letters, digits and hyphens."""
+    return len(text) <= longest and re.search(DNS_LABEL, text) is not None
+
 
 Name = Annotated[
-    str, Meta(pattern=DNS_LABEL, max_length=63, description="a DNS label: small letters, digits and hyphens")
+    str, Meta(pattern=DNS_LABEL, max_length=_LONGEST, description="a DNS label: small letters, digits and hyphens")
 ]
 _HOST_LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 Host = Annotated[
@@ -39,7 +48,7 @@ Label = Annotated[
     str,
     Meta(
         pattern=rf"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?{_END}",
-        max_length=63,
+        max_length=_LONGEST,
         description="the value of a Kubernetes label",
     ),
 ]

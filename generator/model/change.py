@@ -25,14 +25,8 @@ ABSENT = Absent()
 
 
 class Effect(StrEnum):
-    """What the running cluster feels of a change, the quietest first.
-
-    `none`: nothing, or only what comes later anew. `rolling`: pods are replaced one after the other. `restart`: all
-    pods of something at once. `moves`: data or objects move from one place to another. `preempts`: running jobs may be
-    stopped for others. `by hand`: nothing happens until somebody does it. `drain`: nodes are emptied of their pods.
-    `reboot`: nodes start again. `outage`: a service, or the pod network, is away for a while. `impossible`: it is
-    refused, or upstream forbids it. `data-loss`: what was stored is gone. `unknown` is not said of anything harmless:
-    it means that nobody has written down what happens.
+    """What the running cluster feels of a change, the quietest first; `felt` says it in words. `unknown` is not said of
+    anything harmless: it means that nobody has written down what happens.
     """
 
     NONE = "none"
@@ -58,8 +52,55 @@ class Effect(StrEnum):
         """Whether such a change stops a merge until somebody approves it."""
         return self in {Effect.IMPOSSIBLE, Effect.DATA_LOSS}
 
+    @property
+    def word(self) -> str:
+        """How people read it, behind a number too: `none` as `not felt`."""
+        return "not felt" if self is Effect.NONE else self.value
+
+    @property
+    def felt(self) -> str:
+        """What is felt, in words."""
+        return _FELT[self]
+
+    @property
+    def advice(self) -> str:
+        """What to do before it is merged; empty where there is nothing to do."""
+        return _ADVICE.get(self, "")
+
 
 _LOUDNESS = {effect: number for number, effect in enumerate(Effect)}
+_FELT = {
+    Effect.NONE: "nothing, or only what comes later anew",
+    Effect.ROLLING: "pods are replaced one after the other",
+    Effect.RESTART: "all pods of something at once",
+    Effect.MOVES: "data or objects move from one place to another",
+    Effect.UNKNOWN: "nobody has written down what happens",
+    Effect.PREEMPTS: "running jobs may be stopped for others",
+    Effect.BY_HAND: "nothing happens until somebody does it",
+    Effect.DRAIN: "nodes are emptied of their pods",
+    Effect.REBOOT: "nodes start again",
+    Effect.OUTAGE: "a service, or the pod network, is away for a while",
+    Effect.IMPOSSIBLE: "it is refused, or upstream forbids it: its Application stops there",
+    Effect.DATA_LOSS: "what was stored is gone",
+}
+_CHOOSE = "choose the hour, and tell those who use it"
+_ADVICE = {
+    Effect.UNKNOWN: "read which fields differ and what upstream says of them, and try it on a test cluster; "
+    "who learns what happens adds a rule to gen (CONTRIBUTING.md)",
+    Effect.PREEMPTS: _CHOOSE,
+    Effect.BY_HAND: "the reason says what to do, and where",
+    Effect.DRAIN: _CHOOSE,
+    Effect.REBOOT: _CHOOSE,
+    Effect.OUTAGE: _CHOOSE,
+    Effect.IMPOSSIBLE: "go the way that stands behind `instead`; or approve it, and say why",
+    Effect.DATA_LOSS: "see that it is stored elsewhere, or that nobody needs it; then approve it, and say why",
+}
+
+
+def effect_named(name: str) -> Effect | None:
+    """Return the class that somebody means: as data calls it, as people read it, with or without a `later`."""
+    plain = name.lower().replace("-", " ").removesuffix(" later")
+    return next((one for one in Effect if plain in {one.word, one.value.replace("-", " ")}), None)
 
 
 class FieldChange(Struct, frozen=True):
@@ -102,6 +143,11 @@ CLUSTER = "gen/Cluster"
 """A whole cluster that comes or goes, or is called otherwise."""
 CHART = "helm/Chart"
 """A release of a chart, by the name of the release, where its objects are not vendored: `version`, `values` ..."""
+ELSEWHERE = "gen/Elsewhere"
+"""What an Application takes from where gen does not build it: a chart or a file in the network, a folder of manifests
+beside the overlays; by its address."""
+PATCH = "kustomize/Patches"
+"""The patches of a kustomization whose Application is not vendored, by the file: each by the field it stands in."""
 VERSION = "gen/Version"
 """The version of a component: `version`. `components` of `old` and `new` holds the versions of all."""
 

@@ -222,6 +222,10 @@ class Spec(Section, frozen=True, kw_only=True):
     waivers: tuple[Waiver, ...] = ()
 
 
+LONGEST_NAME = 32
+"""Characters of a cluster's name."""
+
+
 class Metadata(Section, frozen=True, kw_only=True):
     """`name` is the folder's name; labels go onto the cluster's Argo CD objects."""
 
@@ -229,8 +233,8 @@ class Metadata(Section, frozen=True, kw_only=True):
         str,
         Meta(
             pattern=DNS_LABEL,
-            max_length=32,
-            description="a DNS label: small letters, digits and hyphens, up to 32 characters",
+            max_length=LONGEST_NAME,
+            description=f"a DNS label: small letters, digits and hyphens, up to {LONGEST_NAME} characters",
         ),
     ]
     labels: dict[Line, Label] = field(default_factory=dict)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from generator.errors import UsageError
 from generator.publish.comments import Review
-from generator.publish.forges import Forge, Kind, token
+from generator.publish.forges import Forge, is_web, token
+from generator.repository.forge_kinds import ForgeKind
 
 _PULL = re.compile(r"refs/pull/(\d+)/")
 NONE = (
@@ -23,6 +24,7 @@ NONE = (
 
 def review(env: Mapping[str, str]) -> Review:
     """Return the pull request that a job runs for. Raises UsageError where it runs for none."""
+    kind: ForgeKind
     if env.get("GITLAB_CI"):
         path, number = env.get("CI_PROJECT_PATH", ""), env.get("CI_MERGE_REQUEST_IID", "")
         web, kind = env.get("CI_SERVER_URL", ""), "gitlab"
@@ -31,10 +33,9 @@ def review(env: Mapping[str, str]) -> Review:
         web, kind = env.get("GITHUB_SERVER_URL", ""), "gitea" if env.get("GITEA_ACTIONS") else "github"
     else:
         raise UsageError(NONE)
-    if not (web and path and number.isdecimal()):
+    if not (is_web(web) and path and number.isdecimal()):
         raise UsageError(NONE)
-    kinds: dict[str, Kind] = {"github": "github", "gitlab": "gitlab", "gitea": "gitea"}
-    return Review(Forge(kinds[kind], web.rstrip("/"), path, trusted=True), int(number))
+    return Review(Forge(kind, web.rstrip("/"), path, trusted=True), int(number))
 
 
 def _number(env: Mapping[str, str]) -> str:
@@ -46,7 +47,7 @@ def _number(env: Mapping[str, str]) -> str:
     return found[1] if found else ""
 
 
-def job_token(kind: Kind, env: Mapping[str, str]) -> tuple[str, str]:
+def job_token(kind: ForgeKind, env: Mapping[str, str]) -> tuple[str, str]:
     """Return the name of the variable with a job's token, and the token; Gitea gives its jobs one as GitHub does."""
     found = token(kind, env)
     return token("github", env) if kind == "gitea" and not found[0] else found

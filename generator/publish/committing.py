@@ -9,7 +9,7 @@ from generator.errors import UsageError
 from generator.publish.message import Allowed, Message, allowed, branch_name, message
 from generator.publish.prepare import Prepared, Tell, prepare, write_change
 from generator.publish.pushing import Pushed, push_on_top
-from generator.repository.commits import Commit, amend, commit, free_name, is_main, refuse_branch
+from generator.repository.commits import Commit, amend, commit, free_name, is_empty, is_main, refuse_branch
 from generator.repository.git_commands import GitCommands
 from generator.repository.git_folder import locate
 from generator.repository.remotes import refuse_no_remote, remote_of
@@ -70,9 +70,11 @@ def commit_change(root: Path, asked: Asked, waiting: Tell) -> Result:
 
 
 def _refuse_unused(prepared: Prepared, approved: Sequence[Allowed]) -> None:
-    known = prepared.report.unused if prepared.report else approved
-    for one in known:
-        raise UsageError(f"--allow {one.text}: nothing in this change needs it; leave it out, or see `gen diff`")
+    unused = {one.text for one in (prepared.report.unused if prepared.report else approved)}
+    # What commits of the branch approved before may be more than this change does.
+    for one in approved:
+        if one.text in unused:
+            raise UsageError(f"--allow {one.text}: nothing in this change needs it; leave it out, or see `gen diff`")
 
 
 def _commit(git: GitCommands, prepared: Prepared, asked: Asked, remote: str, waiting: Tell) -> Result:
@@ -80,8 +82,8 @@ def _commit(git: GitCommands, prepared: Prepared, asked: Asked, remote: str, wai
         return Result(prepared=prepared, remote=remote, others=tuple(status(git).others))
     told = message(prepared.report, prepared.clusters, allowed(asked.allow), asked.said)
     on = asked.branch or _branch(git, prepared, remote)
-    paths = write_change(git, prepared, waiting)
-    made = commit(git, paths, told.text, on)
+    files = write_change(git, prepared, waiting)
+    made = commit(git, files, told.text, on)
     return Result(prepared=prepared, commit=made, message=told, remote=remote, others=tuple(status(git).others))
 
 
@@ -101,8 +103,13 @@ def _push(git: GitCommands, result: Result, asked: Asked, waiting: Tell) -> Resu
     if result.commit is None and asked.branch is None and is_main(git, on, result.remote):
         return result
 
+    mine, own = head(git), result.commit is not None
+    empty = is_empty(git, mine)
+
     def again(there: GitCommands) -> str:
-        return _again(there, asked, waiting, own=result.commit is not None)
+        made = _again(there, mine, asked, waiting, own=own)
+        # Others made the same change; a commit that was empty from the start says something.
+        return made if empty or not is_empty(there, made) else there.value("rev-parse", "HEAD^")
 
     pushed = push_on_top(git, result.remote, on, again, waiting)
     return Result(
@@ -115,16 +122,14 @@ def _push(git: GitCommands, result: Result, asked: Asked, waiting: Tell) -> Resu
     )
 
 
-def _again(there: GitCommands, asked: Asked, waiting: Tell, *, own: bool) -> str:
-    """Make the commit anew on top of others' commits; with a new message where the old one was gen's `own`."""
+def _again(there: GitCommands, mine: str, asked: Asked, waiting: Tell, *, own: bool) -> str:
+    """Make the commit `mine` anew on top of others' commits; with a new message where the old one was gen's `own`."""
     approved = allowed(asked.allow)
-    prepared = prepare(there, "HEAD^", [one.text for one in approved], waiting)
+    prepared = prepare(there, "HEAD^", [one.text for one in approved], waiting, before=mine)
     if prepared.stopped or prepared.report is None:
         raise StoppedError(prepared)
-    paths = write_change(there, prepared, waiting)
+    files = write_change(there, prepared, waiting)
     unused = {one.text for one in prepared.report.unused}
     used = [one for one in approved if one.text not in unused]
     told = message(prepared.report, prepared.clusters, used, asked.said)
-    amend(there, paths, told.text if own else None)
-    same = there.value("rev-parse", "HEAD^{tree}") == there.value("rev-parse", "HEAD^^{tree}")
-    return there.value("rev-parse", "HEAD^") if same else head(there)
+    return amend(there, files, told.text if own else None)

@@ -10,11 +10,20 @@ from urllib.request import HTTPRedirectHandler, Request
 
 from generator.errors import UsageError
 from generator.publish.forges import Forge, token_names
+from generator.repository.forge_kinds import ForgeKind
 from generator.upstream.web import opener, through
 
 SECONDS = 30
 LARGEST = 8 << 20
 WORDS = 300
+NEEDED: dict[ForgeKind, str] = {
+    "gitlab": "needs the scope api, and the role Reporter to comment or Developer to open a merge request; a new "
+    "project access token has the role Guest",
+    "gitea": "needs the scopes write:issue, write:repository and read:user",
+}
+"""What a token must be allowed; GitHub's own words say it (docs.gitlab.com/user/permissions, docs.gitea.com
+"Token scopes").
+"""
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
@@ -87,10 +96,11 @@ class ForgeApi:
             said = ""
         said = said.replace(self._token, "***")[:WORDS]
         names = token_names(self.place.kind)
+        needs = f": it {NEEDED[self.place.kind]}" if self.place.kind in NEEDED else ""
         fix = {
             401: f"; the token in {names} is not valid there",
-            403: f"; check what the token in {names} may do",
-            404: f"; check the address, and whether the token in {names} may see {self.place.path}",
+            403: f"; check what the token in {names} may do{needs}",
+            404: f"; check the address, and whether the token in {names} may see {self.place.path}{needs}",
         }.get(error.code, "")
         return ForgeError(f"{self._host()}: {error.code} {error.reason}{said and f': {said}'}{fix}", error.code)
 

@@ -2,21 +2,19 @@
 
 import re
 from collections.abc import Mapping
-from typing import Literal, TypeAlias, get_args
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
 from generator.errors import UsageError
+from generator.repository.forge_kinds import FORGE_KINDS, ForgeKind, forge_kind
 
-Kind: TypeAlias = Literal["github", "gitlab", "gitea"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 SETTING = "gen.forge"
 _SCP = re.compile(r"(?:[^@/\s]+@)?([\w.-]+):(?!/)(.+)")
-_KNOWN: dict[str, Kind] = {"github.com": "github", "gitlab.com": "gitlab", "codeberg.org": "gitea"}
-_NAMES: dict[str, Kind] = {"github": "github", "gitlab": "gitlab", "gitea": "gitea", "forgejo": "gitea"}
+_KNOWN: dict[str, ForgeKind] = {"github.com": "github", "gitlab.com": "gitlab", "codeberg.org": "gitea"}
+_NAMES: dict[str, ForgeKind] = {"github": "github", "gitlab": "gitlab", "gitea": "gitea", "forgejo": "gitea"}
 # In the order in which each one's own program looks.
-_TOKENS: dict[Kind, tuple[str, ...]] = {
+_TOKENS: dict[ForgeKind, tuple[str, ...]] = {
     "github": ("GH_TOKEN", "GITHUB_TOKEN"),
     "gitlab": ("GITLAB_TOKEN",),
     "gitea": ("GITEA_TOKEN",),
@@ -29,7 +27,7 @@ class Forge(Struct, frozen=True):
     sent there.
     """
 
-    kind: Kind
+    kind: ForgeKind
     web: str
     path: str
     trusted: bool
@@ -58,15 +56,25 @@ def forge(address: str, setting: str, env: Mapping[str, str]) -> Forge | None:
     web, path = found
     kind, _, told = setting.partition(" ")
     if setting:
-        if kind not in KINDS or (told and urlsplit(told).scheme not in {"http", "https"}):
+        known = forge_kind(kind)
+        if known is None or (told and not is_web(told)):
             raise UsageError(
-                f"{SETTING}: `{setting}` is none of {', '.join(KINDS)}, with the server's address behind it where that "
-                f"is needed; `git config {SETTING} 'gitea https://git.example.org'`"
+                f"{SETTING}: `{setting}` is none of {', '.join(FORGE_KINDS)}, with the server's address behind it "
+                f"where that is needed; `git config {SETTING} 'gitea https://git.example.org'`"
             )
         web = told.strip().rstrip("/") or web
         below = urlsplit(web).path.strip("/")
-        return Forge(next(each for each in KINDS if each == kind), web, path.removeprefix(f"{below}/"), trusted=True)
+        return Forge(known, web, path.removeprefix(f"{below}/"), trusted=True)
     return _by_host(web, path, env)
+
+
+def is_web(address: str) -> bool:
+    """Tell whether this is the address of a web server."""
+    try:
+        parts = urlsplit(address.strip())
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _by_host(web: str, path: str, env: Mapping[str, str]) -> Forge | None:
@@ -77,7 +85,7 @@ def _by_host(web: str, path: str, env: Mapping[str, str]) -> Forge | None:
     return Forge(named, web, path, trusted=False) if named else None
 
 
-def _own_ci(web: str, env: Mapping[str, str]) -> Kind | None:
+def _own_ci(web: str, env: Mapping[str, str]) -> ForgeKind | None:
     """Return what the server is whose job this is, where the remote is that server."""
     if env.get("CI_SERVER_URL", "").rstrip("/") == web:
         return "gitlab"
@@ -88,11 +96,16 @@ def _own_ci(web: str, env: Mapping[str, str]) -> Kind | None:
 
 def _parts(address: str) -> tuple[str, str] | None:
     """Return a server's web address and the path of the repository there, without user, password and `.git`."""
-    parts = urlsplit(address)
+    try:
+        parts, number = urlsplit(address), urlsplit(address).port
+    except ValueError:
+        # Git takes addresses that are none, as `http://[host/x`, and fails with them later, or rewrites them.
+        return None
     if parts.scheme in {"http", "https", "ssh", "git"} and parts.hostname:
-        port = f":{parts.port}" if parts.port and parts.scheme in {"http", "https"} else ""
+        port = f":{number}" if number and parts.scheme in {"http", "https"} else ""
         scheme = "http" if parts.scheme == "http" else "https"
-        web, path = f"{scheme}://{parts.hostname}{port}", parts.path
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        web, path = f"{scheme}://{host}{port}", parts.path
     elif not parts.netloc and (found := _SCP.fullmatch(address)) and parts.scheme != "file":
         web, path = f"https://{found[1]}", found[2]
     else:
@@ -101,11 +114,11 @@ def _parts(address: str) -> tuple[str, str] | None:
     return (web, path) if "/" in path else None
 
 
-def token(kind: Kind, env: Mapping[str, str]) -> tuple[str, str]:
+def token(kind: ForgeKind, env: Mapping[str, str]) -> tuple[str, str]:
     """Return the name of the variable with a token for such a server, and the token; "" twice where there is none."""
     return next(((name, env[name].strip()) for name in _TOKENS[kind] if env.get(name, "").strip()), ("", ""))
 
 
-def token_names(kind: Kind) -> str:
+def token_names(kind: ForgeKind) -> str:
     """Return the variables that may hold a token."""
     return " or ".join(_TOKENS[kind])

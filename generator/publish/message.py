@@ -8,6 +8,8 @@ from msgspec import Struct
 from generator.errors import UsageError
 from generator.model.change import Effect
 from generator.model.plural import plural
+from generator.review.approvals import KEY
+from generator.review.opens import gained, opened, title
 from generator.review.report import ClusterReport, Report
 from generator.review.rows import listed, rows
 from generator.review.text import meant, objects, why
@@ -59,7 +61,7 @@ def message(found: Report, clusters: Sequence[str], approved: Sequence[Allowed],
     """
     first, _, rest = said.strip().partition("\n")
     rows = [*([rest.strip(), ""] if rest.strip() else []), *_body(found)]
-    trailers = [f"Gen-Allow: {one.text} {one.reason}" for one in approved]
+    trailers = [f"{KEY}: {one.text} {one.reason}" for one in approved]
     body = "\n".join([*rows, *([""] if rows and trailers else []), *trailers])
     return Message(first or _subject(found, clusters), body.strip())
 
@@ -112,8 +114,11 @@ def _body(found: Report) -> Iterator[str]:
 
 def _cluster(one: ClusterReport) -> Iterator[str]:
     yield f"{one.found.cluster}: {objects(one)}"
+    for each in opened(one.judged):
+        yield f"- opens {each.word}: {listed([f'{title(judged)}: {gained(gains)}' for judged, gains in each.by], ROWS)}"
+        yield f"  {each.rule.reason} ({each.rule.code})"
     for meaning, its in meant(rows(one)).values():
-        yield f"- {meaning.effect.value}: {listed([f'{row.title} {row.done}' for row in its], ROWS)}"
+        yield f"- {meaning.effect.word}: {listed([f'{row.title} {row.done}' for row in its], ROWS)}"
         yield f"  {why(meaning)}"
     if one.found.unseen:
         yield f"- not seen: {', '.join(one.found.unseen)}: not vendored"

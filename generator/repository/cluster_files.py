@@ -15,7 +15,7 @@ from generator.model.finding import Finding, Position, Severity, put
 from generator.model.finding import Path as Steps
 from generator.model.rule import Explained
 from generator.repository.parallel import spread
-from generator.repository.places import names
+from generator.repository.places import misnamed, names
 from generator.spec.decode import decode, decode_rest
 from generator.spec.document import Document, from_the_top
 from generator.spec.reader import SIZE, read
@@ -63,8 +63,9 @@ class Loaded(Struct, frozen=True):
         return structs.replace(self, findings=_ordered(self.document, [*self.findings, *own])) if own else self
 
 
-def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:
-    """Read, decode and check the clusters named, or all of them.
+def load(root: Path, wanted: Sequence[str] = (), instead: Mapping[str, bytes] = {}) -> list[Loaded]:
+    """Read, decode and check the clusters named, or all of them; `instead` holds what some of their files would say, by
+    path.
 
     Rules over several clusters see whatever else of the repository the wanted ones may be at odds with; what is found
     is told of these. Raises UsageError for a name without a file, and for a file that cannot be read.
@@ -73,10 +74,15 @@ def load(root: Path, wanted: Sequence[str] = ()) -> list[Loaded]:
     for name in wanted:
         if name not in known:
             listed = ", ".join(known) or "none"
-            raise UsageError(f"{cluster_file(name)}: there is no such file; clusters here: {listed}")
+            raise UsageError(
+                misnamed(root).get(name) or f"{cluster_file(name)}: there is no such file; clusters here: {listed}"
+            )
+    if not known and (wrong := misnamed(root)):
+        raise UsageError("; ".join(wrong.values()))
     if not known:
         raise UsageError(f"{root / 'clusters'}: no cluster.yaml below it; `gen init NAME` makes the first one")
-    loaded = spread(_load, [(root, name) for name in known if not wanted or name in wanted])
+    jobs = [(root, name, instead.get(cluster_file(name))) for name in known if not wanted or name in wanted]
+    loaded = spread(_load, jobs)
     clusters = {one.name: one.cluster for one in loaded if one.cluster}
     others = _others(root, [name for name in known if wanted and name not in wanted], clusters)
     # Of two that are at odds the later one is told of it: here one of those that somebody asks about.
@@ -90,18 +96,18 @@ def _others(root: Path, names: Sequence[str], clusters: Mapping[str, Cluster]) -
         return {}
     from generator.repository.neighbours import neighbours  # noqa: PLC0415 - only where some are named
 
-    near = neighbours(clusters.values(), names, lambda name: _content(root, cluster_file(name)))
-    return {one.name: one.cluster for one in spread(_load, [(root, name) for name in near]) if one.cluster}
+    near = neighbours(clusters.values(), names, lambda name: content_of(root, cluster_file(name)))
+    return {one.name: one.cluster for one in spread(_load, [(root, name, None) for name in near]) if one.cluster}
 
 
-def _load(job: tuple[Path, str]) -> Loaded:
-    root, name = job
+def _load(job: tuple[Path, str, bytes | None]) -> Loaded:
+    root, name, instead = job
     file = cluster_file(name)
-    return examine(_content(root, file), file, name)
+    return examine(content_of(root, file) if instead is None else instead, file, name)
 
 
-def _content(root: Path, file: str) -> bytes:
-    """Return what a cluster file says, and of one that is too large just enough to tell."""
+def content_of(root: Path, file: str) -> bytes:
+    """Return what a cluster file says, and of one that is too large just enough to tell. Raises UsageError."""
     target = Path(os.path.realpath(root / file))
     if not target.is_relative_to(os.path.realpath(root)):
         raise UsageError(

@@ -1,15 +1,15 @@
 """Making one commit, whole or not at all."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
 from generator.errors import UsageError
 from generator.repository.git_commands import GitCommands, GitRefusalError, listed, written
 from generator.repository.hand_edits import several
-from generator.repository.working_tree import belongs, branch, head
-
-USUAL = ("main", "master")
+from generator.repository.history import USUAL
+from generator.repository.remotes import main_told
+from generator.repository.working_tree import belongs, branch, content_of, head
 
 
 class Commit(Struct, frozen=True, kw_only=True):
@@ -22,9 +22,9 @@ class Commit(Struct, frozen=True, kw_only=True):
 
 def is_main(git: GitCommands, name: str, remote: str) -> bool:
     """Tell whether others merge into this branch: the remote says so, or its name does."""
-    told = git.value("symbolic-ref", "--quiet", "--short", f"refs/remotes/{remote}/HEAD") if remote else ""
+    told = main_told(git, remote) if remote else ""
     usual = {*USUAL, git.value("config", "init.defaultBranch")}
-    return name == told.removeprefix(f"{remote}/") if told else name in usual
+    return name == told if told else name in usual
 
 
 def free_name(git: GitCommands, name: str, remote: str) -> str:
@@ -48,38 +48,50 @@ def refuse_branch(git: GitCommands, name: str) -> None:
         raise UsageError(f"--branch {name}: there is such a branch; `git switch {name}` goes to it, or take another")
 
 
-def commit(git: GitCommands, paths: Sequence[str], message: str, on: str) -> Commit:
-    """Commit these paths on the branch `on`, which is the one checked out or a new one; hooks run. Raises
-    GitRefusalError where Git or a hook refuses: branch and index are then as before.
+def commit(git: GitCommands, files: Mapping[str, bytes | None], message: str, on: str) -> Commit:
+    """Commit these files on the branch `on`, which is the one checked out or a new one; hooks run. Raises
+    GitRefusalError where Git or a hook refuses, or where a file does not say what is given for it (None: it is gone):
+    branch and index are then as before.
     """
     before, start = branch(git), head(git)
     try:
         if on != before:
             git.run(f"the branch {on} cannot be made", "switch", "--quiet", "--no-track", "--create", on)
-        name = _committed(git, paths, message, ())
+        name = _committed(git, files, message, ())
     except BaseException:
         _undo(git, start, before, on)
         raise
     return Commit(name=name, branch=on, new_branch=on != before)
 
 
-def amend(git: GitCommands, paths: Sequence[str], message: str | None) -> str:
-    """Make these paths part of HEAD's commit, with another message where one is given. Raises GitRefusalError."""
-    return _committed(git, paths, message, ("--amend", "--allow-empty"))
+def amend(git: GitCommands, files: Mapping[str, bytes | None], message: str | None) -> str:
+    """Make these files part of HEAD's commit, with another message where one is given. Raises as `commit`."""
+    return _committed(git, files, message, ("--amend", "--allow-empty"))
 
 
-def _committed(git: GitCommands, paths: Sequence[str], message: str | None, how: tuple[str, ...]) -> str:
+def _committed(git: GitCommands, files: Mapping[str, bytes | None], message: str | None, how: tuple[str, ...]) -> str:
     prefix = git.place.prefix
-    if paths:
-        with listed(f"{prefix}{path}" for path in paths) as words:
+    if files:
+        with listed(f"{prefix}{path}" for path in files) as words:
             top = ("-C", str(git.place.top), "--literal-pathspecs")
             git.run("Git does not take the files", *top, "add", "--all", *words)
+    root = git.place.top / prefix
+    refuse_changed_meanwhile(path for path, content in files.items() if content_of(root / path) != content)
     staged = git.run("Git cannot write the commit", "write-tree")
     with written(message or "") as file:
         text = ("--cleanup=whitespace", f"--file={file}") if message else ("--no-edit",)
         git.run("Git or a hook refused the commit, and nothing was committed", "commit", "--quiet", *how, *text)
     _refuse_changed_by_hooks(git, staged)
     return head(git)
+
+
+def refuse_changed_meanwhile(paths: Iterable[str]) -> None:
+    """Raise GitRefusalError for files that are not what was judged."""
+    if changed := [*paths]:
+        raise GitRefusalError(
+            f"{several(changed)}: changed after gen had looked at it, so that nobody knows what it does; nothing was "
+            "committed; run again"
+        )
 
 
 def _refuse_changed_by_hooks(git: GitCommands, staged: str) -> None:
@@ -108,3 +120,18 @@ def between(git: GitCommands, old: str, new: str) -> set[str]:
     """Return the paths, from the working tree's top, that differ between two commits."""
     listing = git.run("Git cannot compare", "diff", "--name-only", "--no-renames", "-z", old, new)
     return {name for name in listing.split("\0") if name}
+
+
+def is_empty(git: GitCommands, commit: str) -> bool:
+    """Tell whether a commit changes nothing."""
+    return git.value("rev-parse", f"{commit}^{{tree}}") == git.value("rev-parse", f"{commit}^^{{tree}}")
+
+
+def stands_on(git: GitCommands, commit: str, base: str) -> bool:
+    """Tell whether a commit is another one, or came from it."""
+    return not git.ask("merge-base", "--is-ancestor", base, commit).status
+
+
+def commits_after(git: GitCommands, old: str, new: str) -> list[str]:
+    """Return the commits up to `new` that `old` did not come from, the newest first."""
+    return git.run("Git cannot compare", "rev-list", f"{old}..{new}").split()

@@ -14,6 +14,7 @@ from generator.errors import UsageError
 from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import Finding, Severity
 from generator.repository.cluster_files import Loaded, examine, load
+from generator.repository.named_elsewhere import named_elsewhere
 from generator.repository.plan import Owned, plan
 from generator.repository.write_lock import WriteLock
 from generator.repository.writer import write
@@ -22,13 +23,14 @@ from generator.spec.near import suggest
 
 class Outcome(Struct, frozen=True):
     """An edit and what it does: the cluster before, the file after with only those findings that it did not have, and
-    both texts.
+    both texts. `named` says where nodes that leave are named outside of the file.
     """
 
     before: Cluster
     after: Loaded
     old: str
     new: str
+    named: tuple[str, ...] = ()
 
     @property
     def errors(self) -> int:
@@ -49,7 +51,15 @@ def edited(root: Path, cluster: str | None, holds: str, edit: Callable[[Source],
     if old.removeprefix("\ufeff") != one.document.text:
         raise UsageError(f"{one.document.file} was changed at this moment by somebody else; run again")
     new = edit(Source(old, one.document, one.cluster, _elsewhere(each.cluster for each in loaded if each is not one)))
-    return Outcome(one.cluster, _judged(loaded, one, new), old, new)
+    after = _judged(loaded, one, new)
+    return Outcome(one.cluster, after, old, new, _named(root, one.cluster, after, loaded))
+
+
+def _named(root: Path, before: Cluster, after: Loaded, loaded: Sequence[Loaded]) -> tuple[str, ...]:
+    stay = {node.name for node in after.cluster.nodes} if after.cluster else set[str]()
+    gone = [machine for machine in before.machines if machine.name not in stay]
+    others = {one.name: one.cluster for one in loaded if one.name != after.name}
+    return tuple(named_elsewhere(root, after.name, gone, others)) if gone and after.cluster else ()
 
 
 def _elsewhere(clusters: Iterable[Cluster | None]) -> frozenset[IPv4Address]:

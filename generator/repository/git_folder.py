@@ -1,10 +1,36 @@
 """Where Git keeps its files for a folder, found without starting Git."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
 from generator.errors import UsageError
+
+
+class Operation(Struct, frozen=True):
+    """Something that Git does in steps: what it is, how to end it, how to leave it. It `combines` two histories, or
+    not; `other` is the file that names the commit of the other one, None where there is none to look at.
+    """
+
+    name: str
+    end: str
+    leave: str
+    combines: bool = True
+    other: str | None = None
+
+
+UNDER_WAY: Mapping[str, Operation] = {
+    "MERGE_HEAD": Operation("a merge", "git commit", "git merge --abort", other="MERGE_HEAD"),
+    "rebase-merge": Operation("a rebase", "git rebase --continue", "git rebase --abort", other="REBASE_HEAD"),
+    "rebase-apply": Operation("a rebase", "git rebase --continue", "git rebase --abort", other="REBASE_HEAD"),
+    "CHERRY_PICK_HEAD": Operation(
+        "a cherry-pick", "git cherry-pick --continue", "git cherry-pick --abort", other="CHERRY_PICK_HEAD"
+    ),
+    "REVERT_HEAD": Operation("a revert", "git revert --continue", "git revert --abort"),
+    "BISECT_LOG": Operation("a bisection", "git bisect reset", "git bisect reset", combines=False),
+}
+"""What stands in Git's folder while it does something in steps."""
 
 
 class GitFolder(Struct, frozen=True):
@@ -17,6 +43,11 @@ class GitFolder(Struct, frozen=True):
     top: Path
     git_dir: Path
     prefix: str
+
+    @property
+    def under_way(self) -> list[Operation]:
+        """What Git does there in steps and has not ended."""
+        return [operation for sign, operation in UNDER_WAY.items() if (self.git_dir / sign).exists()]
 
 
 def locate(root: Path) -> GitFolder | None:
@@ -33,6 +64,17 @@ def locate(root: Path) -> GitFolder | None:
         if _holds_git(top):
             raise UsageError(f"{top}: this is a bare Git repository; run gen in a clone with a working tree")
     return None
+
+
+def unborn(place: GitFolder) -> bool:
+    """Tell whether the branch that is checked out has no commit yet, as far as that can be told without Git."""
+    branch = (place.git_dir / "HEAD").read_text(encoding="utf-8", errors="replace").removeprefix("ref: ").strip()
+    parted = place.git_dir / "commondir"
+    common = place.git_dir / parted.read_text(encoding="utf-8").strip() if parted.exists() else place.git_dir
+    packed = common / "packed-refs"
+    known = packed.read_text(encoding="utf-8", errors="replace") if packed.exists() else ""
+    in_tables = (common / "reftable").exists()
+    return branch.startswith("refs/") and not in_tables and not (common / branch).exists() and branch not in known
 
 
 def _git_dir(top: Path) -> Path | None:

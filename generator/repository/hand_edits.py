@@ -1,13 +1,12 @@
 """Telling a person's edits in generated files from what gen wrote itself."""
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, structs
 
-from generator.layout.lock import LOCK
+from generator.layout.lock import LOCK, Writer, written_by
 from generator.repository.git_folder import locate
 from generator.repository.history import History, Snapshot
 from generator.repository.lines import changed, first_difference, has_conflict, same
@@ -23,8 +22,6 @@ RenderAt: TypeAlias = Callable[[Snapshot], Tree | None]
 
 HANDFUL = 5
 """How many edits are told one by one."""
-
-_VERSION = re.compile(rb'^gen: *"?([^"\s]+)', re.MULTILINE)
 
 
 class HandEdit(Struct, frozen=True, kw_only=True):
@@ -53,23 +50,25 @@ class Verdict(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def hand_edits(root: Path, plan: Plan, render_at: RenderAt, *, version: str, discard: Collection[str] = ()) -> Verdict:
+def hand_edits(
+    root: Path, plan: Plan, render_at: RenderAt, *, writer: Writer, discard: Collection[str] = ()
+) -> Verdict:
     """Find the hand edits in the files that `plan` would update or delete.
 
-    `version` is gen's own, which `gen.lock` names as `gen: "<version>"`: what another version wrote cannot be
-    rendered again and counts as generated. `discard` holds files and folders that may be overwritten whatever they
+    `writer` is this gen, as `gen.lock` names it: what another one wrote cannot be rendered again and counts as
+    generated. `discard` holds files and folders that may be overwritten whatever they
     hold. Git is started only for files that are not as gen last left them. Raises `UsageError` when it refuses.
     """
-    record = Record.load(root)
     # An empty file holds nothing to lose, and is what a power cut may leave.
-    doubtful = [
+    overwritten = [
         change
         for change in plan.changes
-        if change.old
-        and change.old != change.new
-        and not _within(change.path, discard)
-        and not record.knows(change.path, change.old)
+        if change.old and change.old != change.new and not _within(change.path, discard)
     ]
+    if not overwritten:
+        return Verdict()
+    record = Record.load(root)
+    doubtful = [change for change in overwritten if not record.knows(change.path, change.old or b"")]
     place = locate(root)
     if not doubtful:
         return Verdict()
@@ -78,7 +77,7 @@ def hand_edits(root: Path, plan: Plan, render_at: RenderAt, *, version: str, dis
     with History(place) as history:
         if history.head is None and not record.exists:
             return _unprotected(doubtful, "nothing was committed yet")
-        judge = _Judge(history, Renames(history, on_disk(root)), render_at, version)
+        judge = _Judge(history, Renames(history, on_disk(root)), render_at, writer)
         edits = tuple(edit for change in doubtful if (edit := judge.question(change)))
     return Verdict(edits, tuple(judge.notes()))
 
@@ -153,11 +152,11 @@ class _At(NamedTuple):
 class _Judge:
     """Answers for one plan; every commit is rendered at most once."""
 
-    def __init__(self, history: History, renames: Renames, render_at: RenderAt, version: str) -> None:
+    def __init__(self, history: History, renames: Renames, render_at: RenderAt, writer: Writer) -> None:
         self._history = history
         self._renames = renames
         self._render_at = render_at
-        self._version = version.encode()
+        self._writer = writer
         self._trees: dict[str, Tree | None] = {}
         self._untold: set[str] = set()
 
@@ -187,8 +186,8 @@ class _Judge:
         """Say what could not be told."""
         if self._untold:
             yield (
-                f"{several(self._untold)}: whether it was changed by hand cannot be told, because another version "
-                "of gen wrote it or the cluster file of that commit cannot be rendered; `git diff` shows what changes"
+                f"{several(self._untold)}: whether it was changed by hand cannot be told, because another gen "
+                "wrote it or the cluster file of that commit cannot be rendered; `git diff` shows what changes"
             )
 
     def _committed(self, head: _At) -> HandEdit | None:
@@ -209,12 +208,12 @@ class _Judge:
         return None
 
     def _explained(self, at: _At) -> bool:
-        """Whether the file needs no look into the past: gone, as rendered, or from another version of gen."""
+        """Whether the file needs no look into the past: gone, as rendered, or from another gen."""
         here = self._read(at)
         if here is None:
             return True
         if self._foreign(at.commit):
-            # The lock itself changes with every version, which is no news.
+            # The lock itself changes with every gen, which is no news.
             self._untold.update({at.path} - {LOCK})
             return True
         tree = self._tree(at.commit) or {}
@@ -250,8 +249,8 @@ class _Judge:
         return self._trees[commit]
 
     def _foreign(self, commit: str) -> bool:
-        named = _VERSION.search(self._history.read(commit, LOCK) or b"")
-        return named is not None and named[1] != self._version
+        writer = written_by(self._history.read(commit, LOCK) or b"")
+        return bool(writer.version) and writer != self._writer
 
 
 def _edit(kind: Kind, path: str, here: bytes, generated: bytes | None) -> HandEdit:

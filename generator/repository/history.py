@@ -1,11 +1,14 @@
 """Reading commits."""
 
+import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+
+from msgspec import Struct
 
 from generator.errors import UsageError
 from generator.repository.git_folder import GitFolder
@@ -14,14 +17,24 @@ if TYPE_CHECKING:
     from git import Repo
     from git.exc import GitCommandError
 
-_OTHER_SIDE = {
-    "MERGE_HEAD": "MERGE_HEAD",
-    "CHERRY_PICK_HEAD": "CHERRY_PICK_HEAD",
-    "rebase-merge": "REBASE_HEAD",
-    "rebase-apply": "REBASE_HEAD",
-    "REVERT_HEAD": None,
-}
-"""What stands in Git's folder while it combines two histories -> the file that names the other one."""
+USUAL = ("main", "master")
+"""Names of the branch that others merge into, where nobody says."""
+_LEADING = (
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_CONFIG"),
+    *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE"),
+    *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"),
+)
+"""Variables by which Git, in a hook for example, would take another repository than the one that is meant, another
+index, or paths for something else (git(1), "Environment Variables").
+"""
+
+
+class Trailer(Struct, frozen=True):
+    """What a commit's message says behind a key, in its last paragraph."""
+
+    commit: str
+    author: str
+    value: str
 
 
 class History:
@@ -83,13 +96,21 @@ class History:
             raise UsageError(f"{odd}: no file of a repository may lie there; `git fsck` tells more")
         return found
 
-    def differing(self, one: str, other: str, places: Iterable[str]) -> set[str]:
-        """Return the files that are not the same at two commits, below some files and folders. What folders have in
-        common is not even looked at.
+    def saying(self, commit: str, pattern: str, places: Iterable[str], but: str = "^$") -> set[str]:
+        """Return the files at `commit` in which a line matches an extended regular expression, and not another one;
+        `places` are patterns of paths, in which `**` stands for any folders.
         """
         prefix = self._place.prefix
+        globs = (f":(top,glob){prefix}{place}" for place in places)
+        words = ("-z", "-l", "-E", "-e", pattern, "--and", "--not", "-e", but)
+        listing = self._ask("grep", *words, commit, "--", *globs)
+        return {name.removeprefix(f"{commit}:{prefix}") for name in listing.split("\0") if name}
+
+    def differing(self, one: str, other: str) -> set[str]:
+        """Return the files that are not the same at two commits. What folders have in common is not even looked at."""
+        prefix = self._place.prefix
         words = ("-r", "-z", "--no-renames", "--name-only", one, other)
-        listing = self._git("diff-tree", *words, "--", *(f"{prefix}{place}" for place in places))
+        listing = self._git("diff-tree", *words, "--", f":(top){prefix}")
         return {name.removeprefix(prefix) for name in listing.split("\0") if name}
 
     def changed_since(self, commit: str) -> set[str]:
@@ -125,15 +146,25 @@ class History:
 
     def main_branch(self) -> str | None:
         """Return the name of the branch that others merge into: what the remote says, else `main` or `master`."""
-        for name in ("origin/HEAD", "origin/main", "origin/master", "main", "master"):
+        for name in ("origin/HEAD", *(f"origin/{each}" for each in USUAL), *USUAL):
             with suppress(UsageError):
                 self.commit(name)
                 return name
         return None
 
-    def messages(self, base: str, head: str) -> str:
-        """Return the messages of the commits after `base` up to `head`."""
-        return self._git("log", "--format=%B", f"{base}..{head}")
+    def trailers(self, base: str, head: str, key: str) -> list[Trailer]:
+        """Return what the commits after `base` up to `head` say behind a key, where Git looks for such lines: in the
+        last paragraph of the message.
+        """
+        values = f"%(trailers:key={key},valueonly,unfold,separator=%x01)"
+        listing = self._git("log", f"--format=%H%x00%an%x00{values}%x02", f"{base}..{head}")
+        rows = (row.strip("\n").split("\0") for row in listing.split("\2"))
+        found = (
+            (commit, author, value)
+            for commit, author, values in (row for row in rows if len(row) == 3)
+            for value in values.split("\1")
+        )
+        return [Trailer(*each) for each in found if each[2].strip()]
 
     def touched(self, commit: str, path: str) -> str | None:
         """Return the last commit up to `commit` that changed `path`.
@@ -157,11 +188,11 @@ class History:
 
     def others(self) -> list[str] | None:
         """Return the commits that HEAD is being combined with (merge, rebase, cherry-pick), None when it is not."""
-        git_dir = self._place.git_dir
-        files = [other for sign, other in _OTHER_SIDE.items() if (git_dir / sign).exists()]
-        if not files:
+        combining = [one for one in self._place.under_way if one.combines]
+        if not combining:
             return None
-        named = [git_dir / file for file in files if file and (git_dir / file).exists()]
+        named = [self._place.git_dir / one.other for one in combining if one.other]
+        named = [file for file in named if file.exists()]
         return [commit for file in named for commit in file.read_text(encoding="ascii").split()]
 
     def _head(self) -> str | None:
@@ -176,6 +207,17 @@ class History:
         if len(head) != 40:
             raise UsageError(f"{self._place.top}: the repository uses SHA-256 names, which gen cannot read")
         return head
+
+    def _ask(self, command: str, *words: str) -> str:
+        """Return what Git says; nothing where it finds nothing, which it tells by its status."""
+        from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
+
+        try:
+            return str(getattr(self._repo.git, command)(*words))
+        except GitCommandError as error:
+            if error.status == 1 and not error.stderr:
+                return ""
+            raise _refusal(self._place, error) from None
 
     def _git(self, command: str, *words: str) -> str:
         from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
@@ -203,7 +245,11 @@ class Snapshot:
 
 
 def open_repository(place: GitFolder) -> "Repo":
-    """Open a repository. Raises UsageError where there is no Git, or nothing that it can read."""
+    """Open a repository, whatever the environment says of others. Raises UsageError where there is no Git, or nothing
+    that it can read.
+    """
+    for name in _LEADING:
+        os.environ.pop(name, None)
     try:
         from git import Repo  # noqa: PLC0415 - slow to import
         from git.exc import InvalidGitRepositoryError  # noqa: PLC0415

@@ -7,7 +7,7 @@ from generator.checks.site import hosts
 from generator.model.cluster import Cluster
 from generator.model.text import AddressRange
 
-_RANGE = re.compile(rb"\brange: *[\"']?([0-9][0-9./-]*)")
+_RANGE = re.compile(rb"range: *[\"']?([0-9][0-9./-]*)")
 
 
 def neighbours(clusters: Iterable[Cluster], others: Iterable[str], content: Callable[[str], bytes]) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Rendered(Struct, frozen=True, kw_only=True):
     """What one cluster was rendered as. `components` are in order; `states` tells of those that bring charts or
     upstream manifests whether these are vendored, and `held` are the folders with what is. `own` is how many files it
-    has for itself, `shared` which it has together with others.
+    has for itself, those that are made once among them, `shared` which it has together with others.
     """
 
     components: tuple[str, ...]

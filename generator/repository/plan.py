@@ -60,7 +60,8 @@ class Change(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What would change, sorted by path, and how many files of the tree already stand as they should.
+    """What would change, sorted by path, and how many files already stand as they should, or at all where they are made
+    once.
 
     `temporaries` and `empty` are files and folders that a killed run left: no change, but `write` removes them.
     """
@@ -97,11 +98,12 @@ def plan(root: Path, tree: Tree, once: Tree, owned: Owned) -> Plan:
     _find_temporaries(base, (*tree, *once, *owned.files), found)
     rendered = list(_rendered(base, tree))
     stale = {*found.files, *owned.files}.difference(tree, once, owned.standing)
-    changes = [*rendered, *_first(base, once), *_stale(base, stale, kept)]
+    first = list(_first(base, once))
+    changes = [*rendered, *first, *_stale(base, stale, kept)]
     _stay_inside(base, (*(change.path for change in changes), *found.temporaries, *found.empty))
     return Plan(
         changes=tuple(sorted(changes, key=lambda change: change.path)),
-        unchanged=len(tree) - len(rendered),
+        unchanged=len(tree) + len(once) - len(rendered) - len(first),
         temporaries=tuple(found.temporaries),
         empty=tuple(found.empty),
     )

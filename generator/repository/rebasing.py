@@ -1,19 +1,23 @@
 """Putting commits on top of others', beside the user's working tree."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from generator.layout.lock import LOCK
-from generator.repository.commits import between
+from generator.repository.commits import commits_after
 from generator.repository.git_commands import GitCommands, GitRefusalError, listed
 from generator.repository.git_folder import GitFolder, locate
 from generator.repository.hand_edits import several
 from generator.repository.working_tree import belongs, status
 
-# The user's settings may not move other branches, reorder commits or put work aside.
-_PLAIN = ("rebase.updateRefs=false", "rebase.autoSquash=false", "rebase.autoStash=false", "rerere.enabled=false")
+# What was committed before stands as it was: hooks are asked again for what is rendered on top.
+_PLAIN = ("-c", "rerere.enabled=false", "-c", "core.hooksPath=/dev/null")
+
+_TREE = "tree"
+_OURS = re.compile(rf"^worktree (.+/gen-[^/\n]+/{_TREE})$", re.MULTILINE)
 
 
 class ConflictError(GitRefusalError):
@@ -23,8 +27,9 @@ class ConflictError(GitRefusalError):
 @contextmanager
 def beside(git: GitCommands, commit: str) -> Iterator[GitCommands]:
     """Yield a working tree of its own, with `commit` checked out; it is gone after the block."""
+    _forget_gone(git)
     with TemporaryDirectory(prefix="gen-") as folder:
-        place = Path(folder).resolve() / "tree"
+        place = Path(folder).resolve() / _TREE
         git.run("Git cannot check out the commit beside", "worktree", "add", "--quiet", "--detach", str(place), commit)
         try:
             found = locate(place)
@@ -35,29 +40,47 @@ def beside(git: GitCommands, commit: str) -> Iterator[GitCommands]:
             git.ask("worktree", "remove", "--force", "--force", str(place))
 
 
+def _forget_gone(git: GitCommands) -> None:
+    """Forget working trees of ours whose folder is gone, as after a kill and a restart; nobody else's, which may lie on
+    a disk that is not there now.
+    """
+    for path in _OURS.findall(git.value("worktree", "list", "--porcelain")):
+        if not Path(path).exists():
+            # Forced once: one that another gen is making at this moment is locked, and stays.
+            git.ask("worktree", "remove", "--force", path)
+
+
 def rebase(git: GitCommands, onto: str) -> None:
-    """Put HEAD's commits on top of `onto`. Generated files are then as in `onto`, to be rendered again: what Git merges
-    of them as text may be what neither side renders. Raises ConflictError where both changed the same lines of any
-    other file; commits stay as they are.
+    """Put HEAD's commits on top of `onto`, empty ones as well. Generated files are then as in `onto`, at each of them,
+    to be rendered again: what Git merges of them as text may be what neither side renders. Raises ConflictError where
+    both changed the same lines of any other file; commits stay as they are.
     """
     if git.value("rev-list", "--merges", f"{onto}..HEAD"):
         raise GitRefusalError("the branch has a merge of its own, which gen does not put on top of others' commits")
-    settings = [word for each in _PLAIN for word in ("-c", each)]
-    answer = git.ask(*settings, "rebase", "--quiet", "--empty=keep", "--reapply-cherry-picks", onto)
-    while answer.status:
-        now = status(git)
-        if not now.unmerged:
-            raise GitRefusalError(f"Git cannot put the commits on top of others':\n{answer.words.strip()}")
-        if for_people := [path for path in now.unmerged if not _generated(path)]:
-            raise ConflictError(several(for_people))
-        _take(git, now.unmerged, onto)
-        answer = git.ask(*settings, "rebase", "--continue")
-    touched = between(git, onto, "HEAD")
-    paths = (path.removeprefix(git.place.prefix) for path in touched if path.startswith(git.place.prefix))
-    if generated := sorted(filter(_generated, paths)):
+    commits = reversed(commits_after(git, onto, "HEAD"))
+    git.run("Git cannot check out others' commits beside", "checkout", "--quiet", "--detach", onto)
+    for commit in commits:
+        _pick(git, commit, onto)
+
+
+def _pick(git: GitCommands, commit: str, onto: str) -> None:
+    answer = git.ask(*_PLAIN, "cherry-pick", "--no-commit", commit)
+    now = status(git)
+    if answer.status and not now.unmerged:
+        raise GitRefusalError(f"Git cannot put the commits on top of others':\n{answer.words.strip()}")
+    if for_people := [path for path in now.unmerged if not _generated(path)]:
+        raise ConflictError(several(for_people))
+    if generated := sorted(filter(_generated, {*now.unmerged, *now.staged})):
         _take(git, generated, onto)
-        words = ("commit", "--quiet", "--amend", "--allow-empty", "--no-verify", "--no-edit")
-        git.run("Git cannot put the commits on top of others'", *words)
+    words = ("--no-verify", "--allow-empty", "--allow-empty-message", "--cleanup=verbatim")
+    git.run(
+        "Git cannot put the commits on top of others'",
+        *_PLAIN,
+        "commit",
+        "--quiet",
+        *words,
+        f"--reuse-message={commit}",
+    )
 
 
 def _take(git: GitCommands, paths: Sequence[str], onto: str) -> None:

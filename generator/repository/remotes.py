@@ -39,20 +39,49 @@ def address(git: GitCommands, remote: str) -> str:
     return git.value("config", f"remote.{remote}.url")
 
 
+def main_told(git: GitCommands, remote: str) -> str:
+    """Return the branch of a remote that others merge into, as it was said when it was cloned; "" where it was not."""
+    return git.value("symbolic-ref", "--quiet", "--short", f"refs/remotes/{remote}/HEAD").removeprefix(f"{remote}/")
+
+
 def main_of(git: GitCommands, remote: str) -> str:
-    """Return the branch of a remote that others merge into; "" where nobody says."""
-    told = git.value("symbolic-ref", "--quiet", "--short", f"refs/remotes/{remote}/HEAD").removeprefix(f"{remote}/")
-    if told:
+    """Return the branch of a remote that others merge into; it is asked where that was never said, and "" where nobody
+    says.
+    """
+    if told := main_told(git, remote):
         return told
     found = _MAIN.search(git.value("ls-remote", "--symref", remote, "HEAD"))
     return found[1] if found else ""
 
 
-def push(git: GitCommands, remote: str, commit: str, branch: str) -> bool:
-    """Push a commit as a branch; hooks run. Returns False where somebody else has pushed before. Raises GitRefusalError
-    where the remote or a hook refuses, or nobody answers.
+def has_one_address(git: GitCommands, remote: str) -> bool:
+    """Tell whether commits are pushed to where they are fetched from."""
+    return git.value("remote", "get-url", remote) == git.value("remote", "get-url", "--push", remote)
+
+
+def last_seen(git: GitCommands, remote: str, branch: str) -> str:
+    """Return the commit that a branch had on its remote when it was last looked at; "" where it never was."""
+    return git.value("rev-parse", "--verify", "--quiet", _there(remote, branch))
+
+
+def ever_seen(git: GitCommands, remote: str, branch: str) -> set[str]:
+    """Return the commits that a branch ever had on its remote, as far as Git has kept that."""
+    kept = git.value("rev-list", "--walk-reflogs", _there(remote, branch))
+    return {*last_seen(git, remote, branch).split(), *kept.split()}
+
+
+def _there(remote: str, branch: str) -> str:
+    return f"refs/remotes/{remote}/{branch}"
+
+
+def push(git: GitCommands, remote: str, commit: str, branch: str, over: str = "") -> bool:
+    """Push a commit as a branch; hooks run. `over` is a commit below it that the branch must have there, "" for
+    whichever. Returns False where it has another: somebody else has pushed before. Raises GitRefusalError where the
+    remote or a hook refuses, or nobody answers.
     """
-    answer = git.ask("push", "--porcelain", remote, f"{commit}:refs/heads/{branch}")
+    # It forces nothing: what is pushed stands on top of the commit that is expected.
+    expected = (f"--force-with-lease=refs/heads/{branch}:{over}",) if over else ()
+    answer = git.ask("push", "--porcelain", *expected, remote, f"{commit}:refs/heads/{branch}")
     if not answer.status:
         return True
     if _RACE.search(answer.output):
@@ -69,6 +98,7 @@ def follow(git: GitCommands, remote: str, branch: str) -> None:
 
 
 def fetch(git: GitCommands, remote: str, branch: str) -> str:
-    """Fetch a branch and return its commit. Raises GitRefusalError."""
-    git.run(f"{remote} did not give the branch {branch}", "fetch", "--quiet", remote, f"refs/heads/{branch}")
+    """Fetch a branch from where it is pushed to and return its commit. Raises GitRefusalError."""
+    place = remote if has_one_address(git, remote) else git.value("remote", "get-url", "--push", remote)
+    git.run(f"{remote} did not give the branch {branch}", "fetch", "--quiet", place, f"refs/heads/{branch}")
     return git.run("Git cannot read what it fetched", "rev-parse", "--verify", "FETCH_HEAD")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from generator import __version__
+from generator.errors import UsageError
 from generator.layout.files import Files
 from generator.layout.lock import LOCK, LockFile, lock_file
 from generator.layout.tree import Known, Tree, lay_out, merge
@@ -18,8 +18,9 @@ from generator.repository.hand_edits import hand_edits, several
 from generator.repository.history import Snapshot
 from generator.repository.lines import same
 from generator.repository.outcome import Outcome, Rendered, count
+from generator.repository.own_code import refuse_newer, this_gen
 from generator.repository.parallel import spread
-from generator.repository.places import names
+from generator.repository.places import RENDERED, gone, misnamed, names
 from generator.repository.plan import Change, Owned, Plan, plan
 from generator.repository.scaffold import SCHEMA, published_schema, scaffold
 from generator.repository.unused_custom import unused
@@ -83,9 +84,10 @@ def render(  # noqa: PLR0913 - what a render may be told
     with exclusive(root, waiting) as held:
         if fresh.seen is not None and fresh.seen != standing(held.root):
             raise OvertakenError(f"{root}: another gen has vendored here meanwhile; run again")
+        refuse_newer(on_disk(held.root), discard)
         planned = _planned(held.root, loaded, fresh, unchanged)
         found, laid = planned.plan, planned.laid
-        verdict = hand_edits(held.root, found, tree_of, version=__version__, discard=discard)
+        verdict = hand_edits(held.root, found, tree_of, writer=this_gen(), discard=discard)
         outcome = Outcome(
             plan=structs.replace(found, unchanged=found.unchanged + count(unchanged.values(), besides=planned.files)),
             rendered=dict(sorted({**unchanged, **planned.rendered}.items())),
@@ -103,6 +105,7 @@ def changes(root: Path, loaded: Sequence[Loaded]) -> tuple[Change, ...]:
     """Return what rendering these clusters would change, hand edits too. Takes no lock and asks nobody. Raises as
     `render`.
     """
+    refuse_newer(on_disk(root), ())
     return _planned(root, loaded, NOTHING, {}).plan.changes
 
 
@@ -126,10 +129,18 @@ def _planned(
     trees, seconds = _lay_out(root, clusters, lock, fresh)
     laid = merge(trees)
     files = {**laid.files, **fresh.files, **_shared(lock)}
-    mine = owned(everything, clusters, laid, fresh, whole=whole, unchanged=unchanged)
+    if whole:
+        _refuse_misnamed(root)
+    mine = owned(everything, clusters, laid, fresh, whole=whole, unchanged=unchanged, gone=gone(root) if whole else ())
     found = plan(root, files, {**laid.once, **scaffold()}, mine)
     rendered = {one.name: _rendered(one.name, tree) for one, tree in zip(clusters, trees, strict=True)}
     return _Planned(laid, files, found, rendered, seconds, everything)
+
+
+def _refuse_misnamed(root: Path) -> None:
+    """Raise UsageError where a whole cluster would be removed because its file was given another name."""
+    if wrong := misnamed(root):
+        raise UsageError(f"{'; '.join(wrong.values())}; nothing was written: all that stands for it would be removed")
 
 
 def _converted(found: Plan) -> Iterator[str]:
@@ -168,14 +179,15 @@ def owned(  # noqa: PLR0913 - what decides
     *,
     whole: bool,
     unchanged: Mapping[str, Rendered] = {},
+    gone: Collection[str] = (),
 ) -> Owned:
     """Return what a render may remove. When only some clusters are rendered, bases and workflows that others
-    may use stay; so do the folders of clusters that are not rendered, never those of clusters that are gone.
+    may use stay; so do the folders of clusters that are not rendered, never those of clusters that are `gone`.
     What stands vendored is `gen vendor`'s, as long as the cluster has the component.
     """
     rendered = everything if whole else [cluster.name for cluster in clusters]
     changed = [name for name in rendered if name not in unchanged]
-    folders = [f"clusters/{name}/{part}" for name in changed for part in ("argocd", "bootstrap")]
+    folders = [f"clusters/{name}/{part}" for name in (*changed, *gone) for part in RENDERED]
     shared = ["base", "overlays", "workflows"] if whole else [f"overlays/{name}" for name in changed]
     kept = {f"overlays/{name}" for name in unchanged}.union(*(one.held for one in unchanged.values()))
     return Owned(
@@ -213,7 +225,7 @@ def _rendered(name: str, tree: Tree) -> Rendered:
         components=tree.components[name],
         states=tree.states[name],
         held=tuple(sorted(tree.held)),
-        own=len(tree.files) - len(shared),
+        own=len(tree.files) - len(shared) + len(tree.once),
         shared=(*shared, SCHEMA, LOCK),
     )
 
@@ -254,7 +266,7 @@ def _timed(job: _Job) -> tuple[Tree, float]:
 
 
 def _shared(lock: LockFile) -> dict[str, bytes]:
-    return {SCHEMA: published_schema(), **lock_file(lock)}
+    return {SCHEMA: published_schema(), **lock_file(lock, this_gen().code)}
 
 
 def tree_of(snapshot: Snapshot) -> dict[str, bytes] | None:

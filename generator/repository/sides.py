@@ -1,9 +1,11 @@
 """The states of a repository that can be compared: a commit, or the working tree as `gen render` would leave it."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from hashlib import sha1
 from pathlib import Path
 
+from generator.layout.files import KUSTOMIZATION_NAMES
 from generator.layout.lock import LOCK
 from generator.model.cluster import cluster_file
 from generator.repository.history import History
@@ -16,16 +18,21 @@ PLACES = (*FOLDERS, LOCK)
 
 List = Callable[[Iterable[str]], Mapping[str, str]]
 Read = Callable[[str], bytes]
+Find = Callable[[], Iterable[str]]
 
 
 class Side:
     """One state: files below folders, and what they say. A file's identity is the name that Git gives to its content:
     equal ones are equal, on whichever side. Nothing is listed before somebody asks: a repository may hold a million
     files, of which a change needs a few hundred.
+
+    `leading_out` returns files that users wrote and that may name what lies outside of what gen writes: kustomizations,
+    and files with Applications. There may be more, which name no such thing.
     """
 
-    def __init__(self, label: str, listed: List, content: Read) -> None:
+    def __init__(self, label: str, listed: List, content: Read, leading_out: Find = tuple) -> None:
         self.label = label
+        self.leading_out = cache(leading_out)
         self._list = listed
         self._content = content
         self._known: dict[str, dict[str, str]] = {}
@@ -83,7 +90,9 @@ def commit_side(history: History, commit: str, label: str, at_hand: Side | None 
         one = side.identity(path)
         return history.content(one) if one else b""
 
-    side = Side(label, lambda places: history.identities(commit, places), content)
+    side = Side(
+        label, lambda places: history.identities(commit, places), content, lambda: _leading_out(history, commit)
+    )
     return side
 
 
@@ -112,13 +121,23 @@ def working_side(root: Path, history: History, touched: Iterable[str], changes: 
         # In a sparse checkout some of it stands in Git alone.
         return there if there is not None else _content(root / path) or history.read(head, path) or b""
 
-    return Side("the working tree", listed, content)
+    def leading_out() -> set[str]:
+        mine = {path for path in contents if "/custom/" in path or path.endswith(KUSTOMIZATION_NAMES)}
+        return _leading_out(history, head) | mine
+
+    return Side("the working tree", listed, content, leading_out)
+
+
+def _leading_out(history: History, commit: str) -> set[str]:
+    kustomizations = [f"overlays/**/{name}" for name in KUSTOMIZATION_NAMES]
+    # A backslash, too: in quotes it may stand for what one looks for.
+    named = history.saying(commit, r"\.\./\.\./|\\", kustomizations, but=r"^ *- (\.\./)+(base|workflows)/[^ ,]+$")
+    return named | history.saying(commit, "repoURL|/spec/source", ["clusters/*/argocd/custom/**"])
 
 
 def overlay(root: Path, touched: Iterable[str], changes: Iterable[Change]) -> dict[str, bytes | None]:
     """Return what files of the working tree say, None for those that are gone, or would be after a render."""
-    found = {path: _content(root / path) for path in touched if path.split("/")[0] in PLACES}
-    return found | {change.path: change.new for change in changes if change.path.split("/")[0] in PLACES}
+    return {path: _content(root / path) for path in touched} | {change.path: change.new for change in changes}
 
 
 def _is_cluster(path: str) -> bool:

@@ -16,11 +16,14 @@ def unused(root: Path, laid: Tree, clusters: Collection[str]) -> Iterator[str]:
     """
     used = {path.rpartition("/")[0] for path in laid.once}
     unknown = {*clusters} - {*laid.components}
-    for folder in sorted((*root.glob("overlays/*/*/custom"), *root.glob("clusters/*/argocd/custom"))):
-        place = folder.relative_to(root).as_posix()
-        _, cluster, component, _ = place.split("/")
-        if place not in used and cluster not in unknown and _filled(folder):
-            yield _note(place, f"{cluster} has no {component}" if cluster in clusters else f"no cluster is {cluster}")
+    for top, pattern in (("clusters", "argocd/custom"), ("overlays", "*/custom")):
+        known = sorted(each for each in (root / top).glob("*") if each.name not in unknown)
+        for folder in sorted(each for cluster in known for each in cluster.glob(pattern)):
+            place = folder.relative_to(root).as_posix()
+            _, cluster, component, _ = place.split("/")
+            if place not in used and _filled(folder):
+                why = f"{cluster} has no {component}" if cluster in clusters else f"no cluster is {cluster}"
+                yield _note(place, why)
 
 
 def _filled(folder: Path) -> bool:

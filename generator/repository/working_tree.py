@@ -1,27 +1,21 @@
 """What state a working tree is in, and whether something can be committed there."""
 
+import os
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Collection, Iterator
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
 from generator.errors import UsageError
 from generator.repository.git_commands import GitCommands
+from generator.repository.git_folder import GitFolder
 from generator.repository.hand_edits import several
+from generator.repository.lines import with_line_feeds
 from generator.repository.scaffold import SCHEMA, scaffold
 
 _ENTRY = re.compile(r"(.)(.) (.*)", re.DOTALL)
 _UNMERGED = {"DD", "AU", "UD", "UA", "DU", "AA", "UU"}
-# What Git keeps in its folder while it does something in steps -> what it does, how to end it, how to leave it.
-_UNDER_WAY = {
-    "MERGE_HEAD": ("a merge", "git commit", "git merge --abort"),
-    "rebase-merge": ("a rebase", "git rebase --continue", "git rebase --abort"),
-    "rebase-apply": ("a rebase", "git rebase --continue", "git rebase --abort"),
-    "CHERRY_PICK_HEAD": ("a cherry-pick", "git cherry-pick --continue", "git cherry-pick --abort"),
-    "REVERT_HEAD": ("a revert", "git revert --continue", "git revert --abort"),
-    "BISECT_LOG": ("a bisection", "git bisect reset", "git bisect reset"),
-}
 _MINE = re.compile(
     r"(?:base|overlays|workflows)/.+|clusters/[^/]+/(?:cluster\.yaml|(?:argocd|bootstrap)/.+)"
     rf"|gen\.lock|{re.escape(SCHEMA)}"
@@ -73,6 +67,21 @@ def dirty(git: GitCommands) -> set[str]:
     return {path for _, path in _entries(git, "")}
 
 
+def untracked(git: GitCommands, paths: Collection[str]) -> set[str]:
+    """Return those of some paths, from the working tree's top, where something stands that HEAD does not have, ignored
+    or not.
+    """
+    listing = git.run("Git cannot list the files", "ls-tree", "-r", "-z", "--full-tree", "--name-only", "HEAD")
+    known = {*listing.split("\0")}
+    return {path for path in {*paths} - known if _stands(git.place.top, path)}
+
+
+def _stands(top: Path, path: str) -> bool:
+    """Tell whether a file, or another one in the place of one of its folders, would be overwritten."""
+    above = (top / folder for folder in PurePosixPath(path).parents)
+    return os.path.lexists(top / path) or any(folder.is_symlink() or folder.is_file() for folder in above)
+
+
 def _entries(git: GitCommands, prefix: str) -> Iterator[tuple[str, str]]:
     words = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
     for entry in filter(None, git.run("Git cannot tell what was changed", *words).split("\0")):
@@ -85,7 +94,7 @@ def refuse_unready(git: GitCommands) -> None:
     checked out, or nobody is named as the author.
     """
     now = status(git)
-    _refuse_under_way(git.place.git_dir, now)
+    _refuse_under_way(git.place, now)
     if not branch(git):
         raise UsageError(
             "HEAD is detached: a commit would be on no branch; `git switch -c NAME` makes a branch of what is checked "
@@ -101,15 +110,15 @@ def refuse_unready(git: GitCommands) -> None:
     _refuse_nobody(git)
 
 
-def _refuse_under_way(git_dir: Path, now: Status) -> None:
-    found = next((words for sign, words in _UNDER_WAY.items() if (git_dir / sign).exists()), None)
+def _refuse_under_way(place: GitFolder, now: Status) -> None:
+    found = next(iter(place.under_way), None)
     if now.unmerged:
-        end = f"then `{found[1]}`; `{found[2]}` leaves it" if found else "then run again"
+        end = f"then `{found.end}`; `{found.leave}` leaves it" if found else "then run again"
         raise UsageError(
             f"{several(now.unmerged)}: has a conflict that is not settled; settle it, `git add` the file, {end}"
         )
     if found:
-        raise UsageError(f"{found[0]} is in progress; end it with `{found[1]}` or leave it with `{found[2]}`")
+        raise UsageError(f"{found.name} is in progress; end it with `{found.end}` or leave it with `{found.leave}`")
 
 
 def _refuse_nobody(git: GitCommands) -> None:
@@ -130,6 +139,11 @@ def branch(git: GitCommands) -> str:
 def head(git: GitCommands) -> str:
     """Return the full name of HEAD's commit, "" before the first."""
     return git.value("rev-parse", "--verify", "--quiet", "HEAD")
+
+
+def content_of(file: Path) -> bytes | None:
+    """Return what a file says, with line feeds; None where there is none."""
+    return with_line_feeds(file.read_bytes()) if file.is_file() else None
 
 
 def ignored(git: GitCommands) -> list[str]:

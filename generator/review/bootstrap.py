@@ -105,15 +105,15 @@ def _changes(old: Standing, new: Standing, path: str, place: _Place) -> Iterator
     lines. A file that comes or goes is as one that said nothing: the nodes stay.
     """
     before, after = (_documents(one, path, place) for one in (old, new))
-    if not (before or after):
+    if before is None or after is None or not (before or after):
         kind, fields = _written(old, new, path, place)
         if found := tuple(fields):
             yield _change("changed", kind, path, found)
         return
-    for kind in dict.fromkeys((*before, *after)):
-        one, other = before.get(kind, {}), after.get(kind, {})
+    for kind, which in dict.fromkeys((*before, *after)):
+        one, other = before.get((kind, which), {}), after.get((kind, which), {})
         if found := tuple(field_changes(one, other)):
-            yield _change("changed", kind, path, found, (one, other))
+            yield _change("changed", kind, f"{path}:{which}" if which else path, found, (one, other))
 
 
 def _written(old: Standing, new: Standing, path: str, place: _Place) -> tuple[str, Iterator[FieldChange]]:
@@ -134,14 +134,24 @@ def _change(
     )
 
 
-def _documents(standing: Standing, path: str, place: _Place) -> dict[str, Any]:
-    """Return the documents of a file by their kind. What patches the kubelet's configuration on a pool's nodes is
-    there on both sides: without the file it says nothing.
+def _documents(standing: Standing, path: str, place: _Place) -> dict[tuple[str, str], Any] | None:
+    """Return the documents of a file by their kind, and of several of one kind by what tells them apart; None where
+    there is anything else in it. What patches the kubelet's configuration on a pool's nodes is there on both sides:
+    without the file it says nothing.
     """
+    whole = f"{standing.bootstrap}/{path}"
     if place.pattern.endswith("+merge.yaml") and "/kubeletconfiguration" in place.pattern:
-        return {KUBELET: mapping(next(iter(standing.yaml(f"{standing.bootstrap}/{path}")), {}))}
-    found = [mapping(one) for one in standing.yaml(f"{standing.bootstrap}/{path}")] if path.endswith(".yaml") else []
-    return {_kind(one): _told_apart(one) for one in found if one.get("kind") and one.get("apiVersion")}
+        return {(KUBELET, ""): mapping(next(iter(standing.yaml(whole)), {}))}
+    listed = [mapping(one) for one in standing.yaml(whole)] if path.endswith(".yaml") else []
+    if standing.side.has(whole) and not all(one.get("kind") and one.get("apiVersion") for one in listed or [{}]):
+        return None
+    found: dict[tuple[str, str], Any] = {}
+    for one in listed:
+        kind = _kind(one)
+        same = sum(kind == other for other, _ in found)
+        which = str(dig(one, "metadata", "name") or same + 1) if same else ""
+        found[kind, which if (kind, which) not in found else str(same + 1)] = _told_apart(one)
+    return found
 
 
 def _kind(document: Mapping[str, Any]) -> str:
@@ -178,7 +188,7 @@ def _labels(old: Standing, new: Standing) -> Iterator[FieldChange]:
 def _declared(standing: Standing) -> dict[str, Any]:
     """Return each Secret that must exist, by its namespace and name."""
     found = standing.yaml(f"{standing.bootstrap}/{DECLARED}")
-    listed = map(mapping, sequence(dig(found[0], "secrets") if found else None))
+    listed = (mapping(one) for document in found for one in sequence(dig(document, "secrets")))
     return {f"[{one.get('namespace')}/{one.get('name')}]": one for one in listed}
 
 
@@ -198,7 +208,7 @@ def _lines(old: str | None, new: str | None, steps: Steps) -> Iterator[FieldChan
 
 def _meant(text: str | None) -> list[str]:
     lines = (line.rstrip() for line in (text or "").splitlines())
-    return [line for line in lines if line and not line.startswith(("# ", "#!", "<!--"))]
+    return [line for line in lines if line and not line.startswith(("# ", "<!--"))]
 
 
 def _together(found: Iterable[tuple[_Place, ObjectChange]]) -> Iterator[ObjectChange]:

@@ -1,6 +1,5 @@
 """Two states of a repository, compared by what each would have Argo CD apply."""
 
-import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -9,20 +8,21 @@ from typing import Any
 from msgspec import Struct
 
 from generator.build.difference import differences
-from generator.build.kustomize import NAMES
 from generator.build.objects import ROOT, Built
 from generator.components.common import SYNC_WAVE
 from generator.components.component import Manifest
 from generator.model.change import ABSENT, CLUSTER, NOTHING, Beside, FieldChange, ObjectChange
 from generator.model.finding import Finding
+from generator.repository.reach import Reach, applications, holding, sharing
 from generator.repository.sides import FOLDERS, Side
 from generator.review.bootstrap import bootstrap_changes
 from generator.review.charts import chart_changes
 from generator.review.component_versions import version_changes
+from generator.review.elsewhere import elsewhere_changes, moved_folders
+from generator.review.patches import patch_changes
 from generator.review.standing import BOOTSTRAP, Standing
 
 _VENDORED = re.compile(r"^overlays/[^/]+/[^/]+/upstream/|^base/[^/]+/[^/]+/crds/")
-_LEADING_OUT = re.compile(r"(?:\.\./)+[\w@:.+/-]*")
 
 
 class ClusterChanges(Struct, frozen=True, kw_only=True):
@@ -44,11 +44,11 @@ def compare(old: Side, new: Side, paths: Collection[str], clusters: Collection[s
     """Return what differs from `old` to `new`, cluster by cluster, for those that differ; `paths` are the files that
     do. Only Applications whose files differ are built. Raises UsageError.
     """
-    folders = {*_own(paths), *_sharing(old, paths), *_sharing(new, paths)}
+    folders = {*applications(paths), *sharing(new, paths), *holding(new, paths)}
     names = {path.split("/")[1] for path in (*folders, *paths) if path.split("/")[0] in {"clusters", "overlays"}}
     for side in (old, new):
         side.gather(*(f"{top}/{name}" for name in names for top in ("clusters", "overlays")), "base", "workflows")
-    before, after = ({name for name in names if side.below(f"clusters/{name}/argocd")} for side in (old, new))
+    before, after = ({name for name in names if _stands(side, name)} for side in (old, new))
     called = _called_otherwise(old, new, before, after)
     found: list[ClusterChanges] = []
     for name in sorted(names - {*called.values()}):
@@ -56,10 +56,15 @@ def compare(old: Side, new: Side, paths: Collection[str], clusters: Collection[s
         if clusters and name not in clusters and former not in clusters:
             continue
         if (name in after) != (former in before):
-            found.append(_whole(old, new, name))
+            found.append(whole(old, new, name))
         elif former != name or _differs(name, paths, folders):
-            found.append(_cluster(Standing(old, former), Standing(new, name), folders))
+            found.append(_cluster(Standing(old, former), Standing(new, name), folders, paths))
     return found
+
+
+def _stands(side: Side, name: str) -> bool:
+    """Tell whether there is something for the cluster's root Application to apply: `custom/` stays the user's."""
+    return any(not path.startswith("custom/") for path in Standing(side, name).below(f"clusters/{name}/argocd"))
 
 
 def _called_otherwise(old: Side, new: Side, before: set[str], after: set[str]) -> dict[str, str]:
@@ -75,14 +80,15 @@ def _called_otherwise(old: Side, new: Side, before: set[str], after: set[str]) -
     return found
 
 
-def _whole(old: Side, new: Side, name: str) -> ClusterChanges:
+def whole(old: Side, new: Side, name: str) -> ClusterChanges:
     """Return the one row of a cluster that came or went."""
-    on, side = ("added", new) if new.below(f"clusters/{name}/argocd") else ("removed", old)
-    change = _cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())})
+    on, side = ("added", new) if _stands(new, name) else ("removed", old)
+    change = cluster_change(on, name, {"nodes": sorted(Standing(side, name).nodes())})
     return ClusterChanges(cluster=name, changes=(change,))
 
 
-def _cluster_change(on: Any, name: str, known: dict[str, Any], to: str = "") -> ObjectChange:
+def cluster_change(on: Any, name: str, known: dict[str, Any], to: str = "") -> ObjectChange:
+    """Return the change of a whole cluster that came, went or is called `to` now; `known` is what is told of it."""
     old, new = (known if on != "added" else {}), (known if on != "removed" else {})
     whole = FieldChange((), old or ABSENT, new or ABSENT)
     return ObjectChange(
@@ -95,67 +101,18 @@ def _differs(name: str, paths: Iterable[str], folders: Iterable[str]) -> bool:
     return any(path.startswith(mine) for path in (*paths, *(f"{folder}/" for folder in folders)))
 
 
-def _own(paths: Iterable[str]) -> Iterator[str]:
-    for path in paths:
-        parts = path.split("/")
-        if parts[0] == "overlays" and len(parts) > 3:
-            yield "/".join(parts[:3])
-
-
-def _sharing(side: Side, paths: Collection[str]) -> Iterator[str]:
-    """Yield the folders of Applications that are built from what differs in folders that clusters share."""
-    shared = {path for path in paths if not path.startswith(("overlays/", "clusters/"))}
-    if not shared:
-        return
-    reach = _Reach(side)
-    for folder in sorted({*_own(side.below("overlays"))}):
-        places = reach.of(folder)
-        if any(path == place or path.startswith(f"{place}/") for path in shared for place in places):
-            yield folder
-
-
-class _Reach:
-    """The places outside its own folder that a kustomization reads."""
-
-    def __init__(self, side: Side) -> None:
-        self._side = side
-        self._texts: dict[str, list[str]] = {}
-
-    def of(self, folder: str) -> set[str]:
-        """Return them; the folder itself is one."""
-        found, waiting = {folder}, [folder]
-        while waiting:
-            for place in self._leading_out(waiting.pop()):
-                if place not in found:
-                    found.add(place)
-                    waiting.append(place)
-        return found
-
-    def _leading_out(self, place: str) -> Iterator[str]:
-        for path, key in self._side.below(place).items():
-            if posixpath.basename(path) in NAMES:
-                for text in self._texts_of(path, key):
-                    found = posixpath.normpath(posixpath.join(posixpath.dirname(path), text))
-                    # What leads out of the repository is Kustomize's to refuse.
-                    if found != "." and not found.startswith(".."):
-                        yield found
-
-    def _texts_of(self, path: str, key: str) -> list[str]:
-        if key not in self._texts:
-            self._texts[key] = _LEADING_OUT.findall(self._side.read(path).decode(errors="replace"))
-        return self._texts[key]
-
-
-def _cluster(old: Standing, new: Standing, folders: Collection[str]) -> ClusterChanges:
+def _cluster(old: Standing, new: Standing, folders: Collection[str], paths: Collection[str]) -> ClusterChanges:
     """Compare one cluster, which may go by another name than before: then all of it is built."""
     renamed = old.name != new.name
-    sides = [(one, None if renamed else _of(one.name, folders)) for one in (old, new)]
-    before, after = (_build(one.side, one.name, wanted) for one, wanted in sides)
+    wanted = None if renamed else _of(new.name, {*folders, *_moved(old, new, folders, paths)})
+    before, after = (_build(one.side, one.name, wanted) for one in (old, new))
     changes = [
-        *([_cluster_change("renamed", old.name, {"nodes": sorted(old.nodes())}, new.name)] if renamed else []),
+        *([cluster_change("renamed", old.name, {"nodes": sorted(old.nodes())}, new.name)] if renamed else []),
         *version_changes(old, new),
         *chart_changes(old, new),
+        *patch_changes(old, new, {*before.unvendored, *after.unvendored}),
         *_seen(differences(before.objects, after.objects), before, after),
+        *elsewhere_changes(before, after, paths),
         *bootstrap_changes(old, new),
     ]
     return ClusterChanges(
@@ -167,6 +124,14 @@ def _cluster(old: Standing, new: Standing, folders: Collection[str]) -> ClusterC
         findings=(*before.findings, *after.findings),
         beside=Beside(_by_kind(before), _by_kind(after), _told(before, after)),
     )
+
+
+def _moved(old: Standing, new: Standing, folders: Collection[str], paths: Collection[str]) -> set[str]:
+    """Return the folders of Applications that have another one now, whose files may be as they were."""
+    argocd = f"clusters/{new.name}/argocd"
+    if argocd not in folders and not any(path.startswith(f"{argocd}/") for path in paths):
+        return set()
+    return moved_folders(*(_build(one.side, one.name, ()) for one in (old, new)))
 
 
 def _of(name: str, folders: Collection[str]) -> set[str]:
@@ -205,11 +170,11 @@ def _build(side: Side, name: str, some: Collection[str] | None) -> Built:
     from generator.build.applications import build_some  # noqa: PLC0415
     from generator.build.stage import temporary_folder  # noqa: PLC0415
 
-    wanted = {*_own(side.below(f"overlays/{name}"))} if some is None else some
+    wanted = {*applications(side.below(f"overlays/{name}"))} if some is None else some
     argocd = f"clusters/{name}/argocd"
-    if not side.below(argocd):
+    if not _stands(side, name):
         return Built(name=name, cluster=None, objects=())
-    reach = _Reach(side)
+    reach = Reach(side)
     places = {place for folder in (argocd, *wanted) for place in reach.of(folder)}
     with temporary_folder() as copy:
         for folder in (*FOLDERS, f"overlays/{name}"):

@@ -6,8 +6,8 @@ Read from what is rendered: what a cluster file leaves to the catalogue was deci
 import re
 from collections.abc import Iterator
 
-from generator.build.kustomize import NAMES
 from generator.components import CATALOGUE
+from generator.layout.files import KUSTOMIZATION_NAMES
 from generator.model.change import VERSION, FieldChange, ObjectChange
 from generator.model.fields import dig
 from generator.review.standing import BOOTSTRAP, Standing
@@ -41,7 +41,7 @@ def _versions(standing: Standing) -> Iterator[tuple[str, str]]:
             yield KUBERNETES, str(version).removeprefix("v")
     for path in standing.below(standing.overlays):
         component, _, file = path.partition("/")
-        if file in NAMES and component in CATALOGUE and CATALOGUE[component].versions:
+        if file in KUSTOMIZATION_NAMES and component in CATALOGUE and CATALOGUE[component].versions:
             yield from _based(standing, component, path)
 
 

@@ -1,6 +1,16 @@
 """What is said of charts, versions and whole clusters where no component says more."""
 
-from generator.model.change import CHART, CLUSTER, VERSION, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import (
+    CHART,
+    CLUSTER,
+    ELSEWHERE,
+    PATCH,
+    VERSION,
+    ChangeRule,
+    Effect,
+    FieldChange,
+    ObjectChange,
+)
 from generator.model.versions import goes_back
 
 _PODS = {"resources", "tolerations", "nodeSelector", "affinity", "priorityClassName", "podAnnotations", "podLabels"}
@@ -18,6 +28,13 @@ RULES = (
         kinds=(CHART,),
         effect=Effect.UNKNOWN,
         reason="what the chart makes of it is not vendored, so nobody can see it",
+        instead=_VENDOR,
+    ),
+    ChangeRule(
+        code="GEN-CHG-799",
+        kinds=(PATCH,),
+        effect=Effect.UNKNOWN,
+        reason="what it patches is not vendored, so nobody can see what it makes of it",
         instead=_VENDOR,
     ),
     ChangeRule(
@@ -81,6 +98,13 @@ RULES = (
         effect=Effect.BY_HAND,
         reason="nothing runs before somebody installs it",
         instead="clusters/<cluster>/bootstrap/README.md",
+    ),
+    ChangeRule(
+        code="GEN-CHG-383",
+        kinds=(ELSEWHERE,),
+        effect=Effect.UNKNOWN,
+        reason="it is not built here, so nobody can see what comes or goes with it",
+        instead="commit it as manifests below the Application's `custom`: then its objects are compared",
     ),
     ChangeRule(
         code="GEN-CHG-382",

@@ -1,20 +1,22 @@
 """A cluster as it is, as one page: pictures first."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from generator.components.component import Secret
 from generator.model.nodes import Machine
 from generator.model.plural import plural
 from generator.model.quantity import Quantity
-from generator.review.markup import EMPTY, Html, Part, tag
+from generator.review.markup import EMPTY, Html, Part, prose, tag
 from generator.review.page import page, section, table
-from generator.review.pictures.bars import Bar, bar, parts
+from generator.review.pictures.bars import Bar, bar
 from generator.review.pictures.leaves import leaf
 from generator.review.pictures.racks import kind, rack
 from generator.review.pictures.waves import Step, waves
 from generator.review.state import Owned, Shared, State, place_of
 from generator.review.stores import Store
 
+_SOURCES = ("given", "generated", "external", "in-cluster")
 _KINDS = {"fill-gpu": "GPUs", "fill-store": "disks", "fill-cpu": "CPUs only", "fill-control": "control plane"}
 
 
@@ -49,8 +51,14 @@ def facts(found: State) -> list[str]:
         plural(len(cluster.teams), "team"),
         plural(len(found.components), "component"),
     ]
-    given = sum(secret.source == "given" for one in found.components for secret in one.secrets)
-    return [*said, f"{plural(given, 'Secret')} to give"]
+    return [*said, to_make(found)]
+
+
+def to_make(found: State) -> str:
+    """Return how many Secrets the steps of the bootstrap make: of values that people have, and of random ones."""
+    sources = Counter(secret.source for one in found.components for secret in one.secrets)
+    given, generated = sources["given"], sources["generated"]
+    return f"{plural(given + generated, 'Secret')} to make: {given} given, {generated} generated"
 
 
 def _figures(drawn: Iterable[Html]) -> Html:
@@ -110,7 +118,8 @@ def _storage(found: State) -> Html:
 
 def _store(one: Store) -> Html:
     taken = tuple((room.name.rpartition(" ")[2], room.taken) for room in one.rooms if room.taken)
-    return bar(Bar(name=one.name, caption=f"{room_of(one)} ({one.about})", whole=one.fillable, parts=taken))
+    caption = f"{room_of(one)} ({one.about})"
+    return bar(Bar(name=one.name, caption=caption, whole=one.fillable, parts=taken, rest="not given away", told=human))
 
 
 def room_of(one: Store) -> str:
@@ -132,18 +141,14 @@ def _quotas(found: State) -> Html:
         for one in found.shared
         for team in one.teams
     ]
-    return section("Quotas of teams", _figures(bar(_quota(one)) for one in found.shared), table(heads, rows))
+    return section("Quotas of teams", _figures(bar(quota(one)) for one in found.shared), table(heads, rows))
 
 
-def _quota(one: Shared) -> Bar:
+def quota(one: Shared) -> Bar:
+    """Return how much of a pool each team owns, for a picture."""
     owners = tuple((team.team, team.amount) for team in one.teams)
-    caption = f"{one.capacity} {one.what}, {one.free} of them nobody's own"
-    return Bar(name=one.pool, caption=caption, whole=one.capacity, parts=owners)
-
-
-def quota_bar(one: Shared) -> Html:
-    """Draw how much of a pool each team owns."""
-    return parts(_quota(one))
+    caption = f"{one.capacity} {one.what}, {one.free} owned by no team"
+    return Bar(name=one.pool, caption=caption, whole=one.capacity, parts=owners, rest="owned by no team")
 
 
 def borrows(team: Owned) -> str:
@@ -163,7 +168,12 @@ def _order(found: State) -> Html:
         (str(found.waves[one.name]), one.name, one.version, ", ".join(found.needs[one.name]), one.summary)
         for one in ordered
     ]
-    drawn = tag("figure", waves_of(found), class_="tall")
+    caption = tag(
+        "figcaption",
+        "Argo CD begins a wave when the one before is healthy. A line leads from a component to those that wait for "
+        "it, each with a dot; there is none from what the whole next wave waits for.",
+    )
+    drawn = tag("figure", waves_of(found), caption, class_="tall")
     return section("Waves", tag("div", drawn, tag("div", table(heads, rows)), class_="two"))
 
 
@@ -175,14 +185,18 @@ def waves_of(found: State) -> Html:
 
 def _secrets(found: State) -> Html:
     heads = ("Secret", "keys", "source", "its loss", "how to replace it")
-    rows = [_secret(one) for component in found.components for one in component.secrets]
-    note = "What must exist; its values are nowhere in the repository."
-    return section("Secrets", table(heads, rows), note=note) if rows else EMPTY
+    every = [one for component in found.components for one in component.secrets]
+    rows = [_secret(one) for one in sorted(every, key=lambda one: _SOURCES.index(one.source))]
+    note = (
+        "What must exist; its values are nowhere in the repository. Given: a value that you have. Generated: a random "
+        "one, made by the commands of the bootstrap. In-cluster: what is named there makes it by itself."
+    )
+    return section("Secrets", tag("p", f"{to_make(found)}."), table(heads, rows), note=note) if rows else EMPTY
 
 
 def _secret(one: Secret) -> tuple[Part, ...]:
     source = f"{one.source}, {one.by}" if one.by else one.source
-    return tag("code", f"{one.namespace}/{one.name}"), ", ".join(one.keys), source, one.loss, one.rotate
+    return tag("code", f"{one.namespace}/{one.name}"), ", ".join(one.keys), source, one.loss, prose(one.rotate)
 
 
 def _images(found: State) -> Html:
@@ -202,7 +216,8 @@ def _images(found: State) -> Html:
 def _findings(found: State) -> Html:
     heads = ("severity", "code", "where", "what", "fix")
     rows: list[tuple[Part, ...]] = [
-        (one.severity.value, one.code, tag("code", place_of(one)), one.message, one.fix) for one in found.findings
+        (one.severity.value, one.code, tag("code", place_of(one)), prose(one.message), prose(one.fix))
+        for one in found.findings
     ]
     return section("Findings", table(heads, rows) or tag("p", "None."))
 

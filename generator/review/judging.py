@@ -6,6 +6,8 @@ from msgspec import Struct, structs
 
 from generator.model.change import ABSENT, NOTHING, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import unprotected
+from generator.model.opening import OpeningRule
+from generator.review.values import HIDDEN, holds_secret
 
 
 class Meaning(Struct, frozen=True):
@@ -18,11 +20,19 @@ class Meaning(Struct, frozen=True):
     fields: tuple[FieldChange, ...]
 
 
+class Opening(Struct, frozen=True):
+    """What somebody gains by a change, in words, and the rule that says so."""
+
+    rule: OpeningRule
+    gains: tuple[str, ...]
+
+
 class JudgedChange(Struct, frozen=True):
-    """A change of an object, with what it means, the loudest first."""
+    """A change of an object, with what it means, the loudest first, and what it opens."""
 
     change: ObjectChange
     meanings: tuple[Meaning, ...]
+    opens: tuple[Opening, ...] = ()
 
     @property
     def effect(self) -> Effect:
@@ -32,8 +42,20 @@ class JudgedChange(Struct, frozen=True):
 
 def judge(changes: Iterable[ObjectChange], rules: Sequence[ChangeRule], beside: Beside = NOTHING) -> list[JudgedChange]:
     """Return each change with what it means, the loudest first, then in their order."""
-    found = [JudgedChange(change, _meanings(change, rules, beside)) for change in changes]
+    opening = [rule for rule in rules if isinstance(rule, OpeningRule)]
+    felt = [rule for rule in rules if not isinstance(rule, OpeningRule)]
+    found = [
+        JudgedChange(change, _meanings(change, felt, beside), tuple(_opened(change, opening, beside)))
+        for change in changes
+    ]
     return sorted(found, key=lambda one: -one.effect.loudness)
+
+
+def _opened(change: ObjectChange, rules: Sequence[OpeningRule], beside: Beside) -> Iterator[Opening]:
+    for rule in rules:
+        gains = dict.fromkeys(rule.gains(change, beside)) if rule.speaks_of(change) else ()
+        if gains:
+            yield Opening(rule, tuple(HIDDEN if holds_secret(text) else text for text in gains))
 
 
 def _meanings(change: ObjectChange, rules: Sequence[ChangeRule], beside: Beside) -> tuple[Meaning, ...]:

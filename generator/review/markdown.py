@@ -12,6 +12,7 @@ from typing import NamedTuple
 from generator.model.change import FILE
 from generator.model.plural import plural
 from generator.review.judging import Meaning
+from generator.review.opens import HEADING, Opened, gained, opened, title
 from generator.review.report import ClusterReport, Report, shown
 from generator.review.rows import Row, by_place, felt, in_words, rows
 from generator.review.text import approving, meant, why
@@ -29,6 +30,9 @@ FIELDS = 12
 NAMES = 5
 """Names in one cell of the table."""
 
+OPENED = 20
+"""Objects of one rule that are shown with what they open; of what must be approved all are."""
+
 
 class _Block(NamedTuple):
     """Text that is shown whole or not at all, below a heading."""
@@ -43,6 +47,8 @@ def markdown(found: Report, room: int = ROOM) -> str:
     told = [(one, rows(one)) for one in found.clusters]
     text = f"{MARK}\n### What this change does to the running clusters\n\n{_verdict(found, told)}\n"
     text += _approvals(found, room // 4)
+    text += _approved(found, (room - len(text)) // 4)
+    text += _opens(found, (room - len(text)) // 3)
     text += _table(told, (room - len(text)) // 3)
     text += _capacity(found, (room - len(text)) // 3)
     text += _unseen(found, (room - len(text)) // 3)
@@ -73,13 +79,25 @@ def _verdict(found: Report, told: list[tuple[ClusterReport, list[Row]]]) -> str:
     if not told:
         return f"{compared}: nothing differs in what is applied."
     words = in_words(row for _, its in told for row in its)
-    needed = len(found.unapproved)
-    approval = (
-        f"**{plural(needed, 'change needs', 'changes need')} an approval.**" if needed else "None needs an approval."
-    )
+    needed, given = len(found.unapproved), len({one.text for one in found.approved})
+    open_ones = f"**{plural(needed, 'change needs', 'changes need')} an approval.**"
+    none = "None needs another approval." if given else "None needs an approval."
+    approval = open_ones if needed else none
+    if given:
+        approval = f"**{plural(given, 'change is', 'changes are')} approved.** {approval}"
     broken = any(one.found.findings for one in found.clusters)
     nothing = "what differs cannot be built" if broken else "nothing that is applied differs"
     return f"{compared}: {words or nothing}. {approval}"
+
+
+def _approved(found: Report, room: int) -> str:
+    lines = [
+        (0, f"- {code(one.text)} by {code(one.where)}" + (f": {code(one.reason)}" if one.reason else "") + "\n")
+        for one in found.approved
+    ]
+    taken, left = _fitting(lines, room - 60)
+    more = f"- {left} more: `gen diff` shows them.\n" if left else ""
+    return f"\nApproved:\n\n{''.join(taken)}{more}" if lines else ""
 
 
 def _approvals(found: Report, room: int) -> str:
@@ -87,6 +105,25 @@ def _approvals(found: Report, room: int) -> str:
         return ""
     text = f"\nTo approve, with your reason for WHY:\n\n<pre>{html.escape(approving(found), quote=False)}</pre>\n"
     return text if len(text) <= room else "\n`gen diff` prints the command that approves them.\n"
+
+
+def _opens(found: Report, room: int) -> str:
+    told = [(one.found.cluster, each) for one in found.clusters for each in opened(one.judged)]
+    lines = [(int(each.rule.stops), _opening(cluster, each)) for cluster, each in told]
+    if not lines:
+        return ""
+    head = f"\n**Opens**: {HEADING}.\n\n| opens | cluster | what | why |\n|---|---|---|---|\n"
+    taken, left = _fitting(sorted(lines, key=lambda line: -line[0]), room - len(head) - 40)
+    return head + "".join(taken) + (f"\n{left} more lines: `gen diff` shows them.\n" if left else "")
+
+
+def _opening(cluster: str, found: Opened) -> str:
+    most = len(found.by) if found.rule.stops else OPENED
+    more = f"<br>and {len(found.by) - most} more" if len(found.by) > most else ""
+    names = "<br>".join(f"{code(title(judged))}: {code(gained(gains))}" for judged, gains in found.by[:most])
+    instead = f"<br>instead: {prose(found.rule.instead)}" if found.rule.instead else ""
+    why = f"{prose(found.rule.reason)} ({found.rule.code}){instead}"
+    return f"| **{found.word}** | {code(cluster)} | {names}{more} | {why} |\n"
 
 
 def _table(told: list[tuple[ClusterReport, list[Row]]], room: int) -> str:
@@ -137,7 +174,10 @@ def _fitting(lines: Iterable[tuple[int, str]], room: int) -> tuple[list[str], in
 
 def _unseen(found: Report, room: int) -> str:
     lines = [(0, f"\n{line}\n") for one in found.clusters for line in _not_told(one)]
-    lines += [(0, f"\nApproved and not there: {code(one.text)} ({prose(one.where)}).\n") for one in found.unused]
+    lines += [
+        (0, f"\nApproved before it changed again: {code(one.text)} ({code(one.where)}).\n") for one in found.outdated
+    ]
+    lines += [(0, f"\nApproved and not there: {code(one.text)} ({code(one.where)}).\n") for one in found.unused]
     taken, left = _fitting(lines, room - 60)
     return "".join(taken) + (f"\n{left} more remarks: `gen diff` shows them.\n" if left else "")
 
@@ -179,7 +219,8 @@ def _folded(heading: str, text: str) -> str:
 def _blocks(one: ClusterReport, its: list[Row]) -> Iterator[_Block]:
     for where, mine in by_place(its).items():
         cluster = html.escape(one_line(one.found.cluster))
-        heading = f"<code>{cluster}</code> <code>{html.escape(where)}</code>: {in_words(mine)}"
+        place = html.escape(where or "the whole cluster")
+        heading = f"<code>{cluster}</code> <code>{place}</code>: {in_words(mine)}"
         for row in mine:
             yield _Block(row.effect.loudness, heading, _row(row))
 

@@ -1,6 +1,7 @@
 """HTML and SVG as text: what is handed in is text, and escaped, unless it was made here."""
 
 import html
+import re
 from collections.abc import Iterable
 from typing import TypeAlias, Union
 
@@ -15,7 +16,7 @@ class Html(str):
 
 Part: TypeAlias = Union[str, Iterable["Part"]]  # noqa: UP007 - it names itself
 EMPTY = Html()
-_VOID = {"br", "meta", "rect", "line", "path", "circle"}
+_VOID = {"br", "wbr", "meta", "rect", "line", "path", "circle"}
 
 
 def tag(name: str, /, *parts: Part, **attributes: str | float | None) -> Html:
@@ -27,6 +28,19 @@ def tag(name: str, /, *parts: Part, **attributes: str | float | None) -> Html:
     if name in _VOID:
         return Html(f"<{name}{opened}/>")
     return Html(f"<{name}{opened}>{joined(parts)}</{name}>")
+
+
+def prose(text: str) -> list[Html]:
+    """Return a sentence of gen's own: what stands between backticks is code, and so are codes of rules. Code is broken
+    between its words, and within one only where it is longer than a line.
+    """
+    parts = re.split(r"`([^`]+)`|(\(?GEN-[A-Z0-9]+-\d+\)?)", text)
+    return [_code(part) if number % 3 else joined(part) for number, part in enumerate(parts) if part]
+
+
+def _code(text: str) -> Html:
+    first, *others = (tag("span", word, class_="word") for word in text.split(" "))
+    return tag("code", first, [(" ", other) for other in others])
 
 
 def joined(part: Part) -> Html:

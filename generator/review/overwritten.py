@@ -7,11 +7,13 @@ from generator.build.difference import differences
 from generator.build.go_yaml import UnreadableError
 from generator.build.manifests import documents, is_manifest
 from generator.build.objects import ROOT, Object
+from generator.repository.places import names
 from generator.repository.plan import Change
 from generator.repository.sides import Side
+from generator.repository.since import shared_folder
 from generator.review.bootstrap import bootstrap_changes
 from generator.review.charts import chart_changes
-from generator.review.compare import ClusterChanges
+from generator.review.compare import ClusterChanges, whole
 from generator.review.component_versions import version_changes
 from generator.review.judging import judge
 from generator.review.report import ClusterReport, rules
@@ -32,11 +34,17 @@ def consequences(root: Path, changes: Iterable[Change]) -> list[ClusterReport]:
     if not any(change.old for change in found) or len(found) > MOST:
         return []
     old, new = (_side(root, found, which) for which in (lambda one: one.old, lambda one: one.new))
-    names = sorted({_cluster(change.path) for change in found} - {""})
+    clusters = names(root)
     every = rules()
     reports = []
-    for name in names:
+    for name in sorted({_cluster(change.path) for change in found} - {""}):
         mine = [change for change in found if _cluster(change.path) == name]
+        if name == SHARED:
+            mine = [change for change in mine if _used(change.path, clusters, (old, new))]
+        elif name not in clusters and old.below(f"clusters/{name}/argocd"):
+            gone = whole(old, new, name)
+            reports.append(ClusterReport(gone, tuple(judge(gone.changes, every))))
+            continue
         before, after = ([*_objects(mine, which)] for which in (lambda one: one.old, lambda one: one.new))
         both = (Standing(old, name), Standing(new, name))
         beside = [] if name == SHARED else [*version_changes(*both), *chart_changes(*both), *bootstrap_changes(*both)]
@@ -51,6 +59,14 @@ def _cluster(path: str) -> str:
     if top in {"overlays", "clusters"} and rest[0] not in {"", "cluster.yaml"}:
         return name
     return SHARED if top in {"base", "workflows"} else ""
+
+
+def _used(path: str, clusters: Iterable[str], sides: Iterable[Side]) -> bool:
+    """Tell whether a cluster that stands is, or was, built from the folder of a shared file."""
+    folder, component = shared_folder(path)
+    files = [f"overlays/{name}/{component}/kustomization.yaml" for name in clusters]
+    line = f"{folder}\n".encode()
+    return any(line in side.read(file) for side in sides for file in files if side.has(file))
 
 
 def _side(root: Path, changes: Iterable[Change], content: Callable[[Change], bytes | None]) -> Side:

@@ -6,18 +6,19 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from generator.build.offline import CUSTOM
 from generator.components import CATALOGUE
-from generator.components.kubeadm import changes, node_changes, secret_changes, version_changes
+from generator.components.kubeadm import changes, node_changes, openings, secret_changes, version_changes
 from generator.model.change import ABSENT, ChangeRule, FieldChange
 from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import dotted, full_name
 from generator.repository.sides import Side
-from generator.review.approvals import Approval, approvals
+from generator.review.approvals import Approval, given
 from generator.review.capacity import CapacityRow, capacity
 from generator.review.compare import ClusterChanges, compare
 from generator.review.definitions import definitions
 from generator.review.general import RULES as GENERAL
-from generator.review.judging import JudgedChange, judge
+from generator.review.judging import JudgedChange, Opening, judge
 from generator.review.kinds import RULES
 from generator.review.sides import Sides
 from generator.review.transitions import transition_rules
@@ -25,7 +26,7 @@ from generator.review.values import masked
 from generator.spec.decode import decode
 from generator.spec.reader import read
 
-BOOTSTRAP = (*changes.RULES, *node_changes.RULES, *secret_changes.RULES, *version_changes.RULES)
+BOOTSTRAP = (*changes.RULES, *openings.RULES, *node_changes.RULES, *secret_changes.RULES, *version_changes.RULES)
 
 
 class ClusterReport(Struct, frozen=True):
@@ -37,14 +38,16 @@ class ClusterReport(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """A change of the repository. `unapproved` is what needs an approval and has none, `unused` are approvals that
-    match nothing.
+    """A change of the repository. `unapproved` is what needs an approval and has none, `approved` are the approvals
+    that count, `outdated` those after which the object changed again, `unused` those that match nothing.
     """
 
     old: str
     new: str
     clusters: tuple[ClusterReport, ...]
     unapproved: tuple[str, ...] = ()
+    approved: tuple[Approval, ...] = ()
+    outdated: tuple[Approval, ...] = ()
     unused: tuple[Approval, ...] = ()
 
     def data(self) -> dict[str, Any]:
@@ -54,6 +57,8 @@ class Report(Struct, frozen=True, kw_only=True):
             "head": self.new,
             "clusters": [_cluster_data(one) for one in self.clusters],
             "unapproved": list(self.unapproved),
+            "approved": [_approval_data(one) for one in self.approved],
+            "outdatedApprovals": [one.text for one in self.outdated],
             "unusedApprovals": [one.text for one in self.unused],
         }
 
@@ -74,15 +79,20 @@ def report(sides: Sides, allowed: Iterable[str]) -> Report:
         ClusterReport(one, tuple(judge(one.changes, every, one.beside)), room_on(sides, one.cluster))
         for one in compared
     )
-    given = approvals(allowed, sides.messages)
-    needed = [text for one in clusters for text in _needed(one)]
-    granted = {one.text for one in given}
+    needed: dict[str, set[str]] = {}
+    for text, files in (each for one in clusters for each in _needed(one)):
+        needed.setdefault(text, set()).update(files)
+    approvals = (*given(allowed), *sides.approved)
+    counting = [one for one in approvals if one.text in needed and not one.outdated(needed[one.text])]
+    granted = {one.text for one in counting}
     return Report(
         old=sides.old.label,
         new=sides.new.label,
         clusters=clusters,
         unapproved=tuple(text for text in needed if text not in granted),
-        unused=tuple(one for one in given if one.text not in needed),
+        approved=tuple(counting),
+        outdated=tuple(one for one in approvals if one.text in needed and one not in counting),
+        unused=tuple(one for one in approvals if one.text not in needed),
     )
 
 
@@ -109,11 +119,15 @@ def _really_differing(sides: Sides) -> set[str]:
     return {path for path in sides.differing if sides.old.identity(path) != sides.new.identity(path)}
 
 
-def _needed(one: ClusterReport) -> Iterator[str]:
+def _needed(one: ClusterReport) -> Iterator[tuple[str, set[str]]]:
+    """Yield what needs an approval, with the files and folders that make it what it is."""
+    cluster = one.found.cluster
     for judged in one.judged:
-        for meaning in judged.meanings:
-            if meaning.effect.needs_approval and meaning.rule:
-                yield f"{meaning.rule.code}:{one.found.cluster}/{about(judged)}"
+        custom = f"overlays/{cluster}/{judged.change.application}/{CUSTOM}"
+        files = {judged.change.file or cluster_file(cluster), custom}
+        refused = [each.rule for each in judged.meanings if each.rule and each.effect.needs_approval]
+        for rule in (*refused, *(each.rule for each in judged.opens if each.rule.stops)):
+            yield f"{rule.code}:{cluster}/{about(judged)}", files
 
 
 def about(judged: JudgedChange) -> str:
@@ -126,6 +140,15 @@ def shown(judged: JudgedChange) -> str:
     """Return how people name the object."""
     change = judged.change
     return full_name(change.kind.rpartition("/")[2], change.namespace, change.name)
+
+
+def _approval_data(one: Approval) -> dict[str, str | None]:
+    return {
+        "approval": one.text,
+        "commit": one.commit or None,
+        "author": one.author or None,
+        "reason": one.reason or None,
+    }
 
 
 def _cluster_data(one: ClusterReport) -> dict[str, Any]:
@@ -163,6 +186,20 @@ def _change_data(one: ClusterReport, judged: JudgedChange) -> dict[str, Any]:
             }
             for meaning in judged.meanings
         ],
+        "opens": [_opening_data(opening) for opening in judged.opens],
+    }
+
+
+def _opening_data(opening: Opening) -> dict[str, Any]:
+    rule = opening.rule
+    return {
+        "code": rule.code,
+        "opens": rule.opens,
+        "approval": rule.stops,
+        "gains": list(opening.gains),
+        "reason": rule.reason,
+        "instead": rule.instead,
+        "link": rule.link,
     }
 
 

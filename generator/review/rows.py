@@ -33,8 +33,8 @@ class Felt(NamedTuple):
 
     @property
     def word(self) -> str:
-        """How it is called: `outage`, `outage later`."""
-        return f"{self.effect.value}{' later' * self.later}"
+        """How people read it: `outage`, `outage later`."""
+        return f"{self.effect.word}{' later' * self.later}"
 
     @property
     def order(self) -> tuple[int, bool]:
@@ -44,7 +44,7 @@ class Felt(NamedTuple):
 
 def felt(meaning: Meaning) -> Felt:
     """Return what is felt of one meaning."""
-    return Felt(meaning.effect, bool(meaning.rule and meaning.rule.armed))
+    return Felt(meaning.effect, bool(meaning.rule and meaning.rule.armed) and meaning.effect is not Effect.NONE)
 
 
 class Row(Struct, frozen=True, kw_only=True):

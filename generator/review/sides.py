@@ -3,18 +3,28 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from generator.errors import UsageError
 from generator.model.cluster import cluster_file
-from generator.repository.cluster_files import Loaded
 from generator.repository.git_folder import locate
 from generator.repository.history import History
-from generator.repository.render import changes
-from generator.repository.sides import PLACES, Side, commit_side, overlay, working_side
+from generator.repository.plan import Change
+from generator.repository.sides import Side, commit_side, overlay, working_side
+from generator.review.approvals import Approval, in_commits
 
-Load = Callable[[Sequence[str]], list[Loaded]]
+if TYPE_CHECKING:
+    from generator.repository.cluster_files import Loaded
+
+Load: TypeAlias = Callable[[Sequence[str]], "list[Loaded]"]
+
+
+UNKNOWN_MAIN = (
+    "compared with HEAD, and commits are not told: Git knows no main branch here; `git remote set-head origin --auto` "
+    "asks the remote for its own, `gen diff BRANCH` names one"
+)
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -30,16 +40,17 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 class Sides(Struct, frozen=True, kw_only=True):
-    """Both states, the files that may differ, the messages of the commits between them, and cluster files that are
-    wrong: with them nothing can be compared.
+    """Both states, the files that may differ, what the commits between them approve, and cluster files that are wrong:
+    with them nothing can be compared. `note` says what was compared with where nobody said it and Git does not know.
     """
 
     old: Side
     new: Side
     differing: frozenset[str]
     clusters: tuple[str, ...] = ()
-    messages: str = ""
-    wrong: tuple[Loaded, ...] = ()
+    approved: tuple[Approval, ...] = ()
+    wrong: "tuple[Loaded, ...]" = ()
+    note: str = ""
 
 
 @contextmanager
@@ -49,13 +60,15 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
     if place is None:
         raise UsageError(f"{root}: this is not a Git repository, and gen diff compares commits; `git init` and commit")
     with History(place) as history:
+        touched, rendered = set[str](), tuple[Change, ...]()
         if history.head is None:
             raise UsageError(f"{root}: nothing was committed yet, so there is nothing to compare with; commit first")
         head = history.head if wanted.head is None else history.commit(wanted.head)
-        base, label = _base(history, wanted.base)
+        base, label, note = _base(history, wanted.base)
         if wanted.left:
             base = history.merge_base(base, head) or base
-        differing = history.differing(base, head, PLACES)
+            label = f"{wanted.base} ({base[:9]})"
+        differing = history.differing(base, head)
         wrong: tuple[Loaded, ...] = ()
         if wanted.head is not None:
             new = commit_side(history, head, f"{wanted.head} ({head[:9]})")
@@ -64,33 +77,52 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
             names = _unrendered(root, {*differing, *touched}, wanted.clusters)
             loaded = load(names) if names else []
             wrong = tuple(one for one in loaded if one.wrong)
-            rendered = changes(root, loaded) if loaded and not wrong else ()
+            rendered = _rendered(root, loaded) if loaded and not wrong else ()
             new = working_side(root, history, touched, rendered)
             differing |= {*overlay(root, touched, rendered)}
+        old = commit_side(history, base, label, at_hand=new)
+        _refuse_unknown(old, new, wanted.clusters)
         yield Sides(
-            old=commit_side(history, base, label, at_hand=new),
+            old=old,
             new=new,
             differing=frozenset(differing),
             clusters=wanted.clusters,
-            messages=history.messages(base, head),
+            approved=in_commits(history, base, head, () if wanted.head else {*overlay(root, touched, rendered)}),
             wrong=wrong,
+            note=note,
         )
 
 
-def _base(history: History, name: str | None) -> tuple[str, str]:
+def _rendered(root: Path, loaded: "list[Loaded]") -> tuple[Change, ...]:
+    from generator.repository.render import changes  # noqa: PLC0415 - it imports all that lays out
+
+    return changes(root, loaded)
+
+
+def _refuse_unknown(old: Side, new: Side, clusters: Sequence[str]) -> None:
+    """Raise UsageError for a name that is no cluster's on either side: of it nothing could ever differ."""
+    for name in clusters:
+        if not any(side.below(f"{top}/{name}") for side in (old, new) for top in ("clusters", "overlays")):
+            paths = (path for side in (old, new) for path in side.below("clusters"))
+            there = ", ".join(sorted({path.split("/")[1] for path in paths if path.count("/") > 1})) or "none"
+            raise UsageError(f"`{name}`: neither side has a cluster of this name; there are {there}")
+
+
+def _base(history: History, name: str | None) -> tuple[str, str, str]:
+    """Return what is compared with: the commit, how it is called, and what there is to say of it."""
     if name is not None:
         commit = history.commit(name)
-        return commit, f"{name} ({commit[:9]})"
+        return commit, f"{name} ({commit[:9]})", ""
     main = history.main_branch()
     if main is None or history.head is None:
         commit = history.commit("HEAD")
-        return commit, f"HEAD ({commit[:9]})"
+        return commit, f"HEAD ({commit[:9]})", UNKNOWN_MAIN
     common = history.merge_base(main, history.head)
     if common is None:
         raise UsageError(
             f"{main}: this clone does not hold where the branch left it; `git fetch --unshallow` brings it"
         )
-    return common, f"{main} ({common[:9]})"
+    return common, f"{main} ({common[:9]})", ""
 
 
 def _unrendered(root: Path, differing: Collection[str], wanted: Sequence[str]) -> list[str]:

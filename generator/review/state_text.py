@@ -20,12 +20,13 @@ def lines(found: State) -> Iterator[str]:
     for name, wave in found.waves.items():
         members.setdefault(wave, []).append(name)
     yield from _listed("waves", (f"{wave}: {', '.join(sorted(members[wave]))}" for wave in sorted(members)))
+    yield from _listed("Secrets to make", _secrets(found))
     yield from _listed(
         "findings", (f"{one.severity} {one.code} {place_of(one)}: {one.message}" for one in found.findings)
     )
     waivers = (f"{one.code} until {one.expires} by {one.owner}: {one.reason}" for one in found.cluster.waivers)
     yield from _listed("waivers", waivers)
-    yield "  pictures, nodes, Secrets and images: --output html; all of it as data: --output json"
+    yield "  pictures, nodes, all Secrets and images: --output html; all of it as data: --output json"
 
 
 def _listed(title: str, found: Iterator[str]) -> Iterator[str]:
@@ -37,8 +38,15 @@ def _listed(title: str, found: Iterator[str]) -> Iterator[str]:
         yield f"    and {len(every) - MOST} more"
 
 
+def _secrets(found: State) -> Iterator[str]:
+    every = [secret for one in found.components for secret in one.secrets]
+    for source in ("given", "generated"):
+        if names := [f"{one.namespace}/{one.name}" for one in every if one.source == source]:
+            yield f"{source}: {', '.join(names)}"
+
+
 def _quotas(one: Shared) -> Iterator[str]:
-    yield f"{one.pool}: {one.capacity} {one.what}, {one.free} of them nobody's own"
+    yield f"{one.pool}: {one.capacity} {one.what}, {one.free} owned by no team"
     for team in one.teams:
         yield f"  {team.team} owns {team.amount}, may borrow {borrows(team)}, lends {lends(team)}"
 

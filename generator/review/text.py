@@ -1,12 +1,16 @@
 """A change as a terminal shows it: what it does, then what differs, then what must be approved."""
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from generator.model.change import FILE, Effect, FieldChange
 from generator.model.plural import plural
+from generator.review.approvals import KEY, WHY
 from generator.review.judging import JudgedChange, Meaning
+from generator.review.opens import HEADING, QUIET, brief_lines, opened
+from generator.review.opens import lines as open_lines
 from generator.review.report import ClusterReport, Report, shown
 from generator.review.rows import Felt, Row, by_place, counts, felt, in_words, listed, rows
 from generator.review.values import both, one_line, way
@@ -28,7 +32,7 @@ LOUD = 6
 
 ALL = 10**6
 Found: TypeAlias = tuple[JudgedChange, FieldChange]
-UNWRITTEN = "nobody has written down what this does: read it as if it mattered"
+UNWRITTEN = "nobody has written down what this does: read it as if it mattered; `gen explain unknown` says how"
 UNFELT = "nothing that runs feels it"
 
 
@@ -70,6 +74,10 @@ def brief(found: list[ClusterReport]) -> Iterator[str]:
         yield f"  {row.felt.word:<{COLUMN}} {cluster}: {row.title} {row.done}"
     if len(felt) > LOUD:
         yield f"  ... and {len(felt) - LOUD} more"
+    opening = list(brief_lines(found))
+    yield from (f"  {line}" for line in opening[:LOUD])
+    if len(opening) > LOUD:
+        yield f"  ... and {len(opening) - LOUD} more that open something"
 
 
 def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
@@ -77,6 +85,7 @@ def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
     yield f"{one.found.cluster}: {objects(one)}"
     if differing := [row.text for row in one.capacity if row.old != row.new]:
         yield f"  capacity: {'; '.join(differing)}"
+    yield from _opens(one, paint)
     head = list(_meant(its, paint))
     yield from head
     if one.found.unseen:
@@ -88,6 +97,16 @@ def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
         if len(head) + len(places) <= ROOM or detail is LEVELS[-1]:
             yield from places
             return
+
+
+def _opens(one: ClusterReport, paint: Paint) -> Iterator[str]:
+    found = opened(one.judged)
+    if found:
+        yield f"  opens: {HEADING}"
+    for each in found:
+        first, *rest = open_lines(each)
+        yield f"    {paint(each.shade, f'{each.word:<{COLUMN}}')} {first}"
+        yield from (f"    {'':<{COLUMN}} {line}" for line in rest)
 
 
 def objects(one: ClusterReport) -> str:
@@ -133,7 +152,8 @@ def _meant(its: list[Row], paint: Paint) -> Iterator[str]:
 
 def _places(its: list[Row], detail: _Detail, paint: Paint) -> Iterator[str]:
     for where, mine in by_place(its).items():
-        yield f"  {where}"
+        if where:
+            yield f"  {where}"
         for row in mine[: detail.rows]:
             found = [each for meaning in row.first.meanings for each in row.fields(meaning)]
             short = _inline(row, found) if found and not detail.fields else ""
@@ -175,6 +195,12 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
         loud = one.effect.loudness > Effect.UNKNOWN.loudness
         names = f": {listed([row.title for row in told if row.felt == one])}" if loud else ""
         yield f"{paint(one.effect, f'{number} {one.word}')}{names}"
+    yield from _opens_at_all(found, paint)
+    for approved in found.approved:
+        reason = f": {one_line(approved.reason)}" if approved.reason else ""
+        yield f"approved: {approved.text} ({one_line(approved.where)}){reason}"
+    for outdated in found.outdated:
+        yield f"approved before it changed again: {outdated.text} ({outdated.where})"
     for unused in found.unused:
         yield f"approved and not there: {unused.text} ({unused.where})"
     for text in found.unapproved:
@@ -184,7 +210,21 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
         yield f"  {approving(found)}"
 
 
+def _opens_at_all(found: Report, paint: Paint) -> Iterator[str]:
+    """Yield what gives the most away, with its objects, then how many open what else."""
+    all_of_it = [each for one in found.clusters for each in opened(one.judged)]
+    others: Counter[str] = Counter()
+    for each in all_of_it:
+        if each.rule.stops:
+            names = listed([one_line(shown(judged)) for judged, _ in each.by])
+            yield f"{paint(each.shade, f'{len(each.by)} opens {each.word}')}: {names}"
+        else:
+            others[each.word] += len(each.by)
+    if others:
+        yield paint(QUIET, f"opens: {', '.join(f'{number} {word}' for word, number in others.items())}")
+
+
 def approving(found: Report) -> str:
     """Return the command that approves all that waits for it: a commit of its own, so that the message says why."""
-    trailers = " ".join(f"--trailer {shlex.quote(f'Gen-Allow: {one_line(text)} WHY')}" for text in found.unapproved)
+    trailers = " ".join(f"--trailer {shlex.quote(f'{KEY}: {one_line(text)} {WHY}')}" for text in found.unapproved)
     return f"git commit --allow-empty -m 'Approve what gen diff shows' {trailers}"

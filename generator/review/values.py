@@ -48,10 +48,11 @@ def _hidden(value: Any, names: Sequence[str]) -> Any:
     if not isinstance(value, str):
         return value
     named = is_secret(value) and any(is_named_so(name) for name in names)
-    return HIDDEN if named or _holds_secret(value) else value
+    return HIDDEN if named or holds_secret(value) else value
 
 
-def _holds_secret(text: str) -> bool:
+def holds_secret(text: str) -> bool:
+    """Tell whether something in a text looks like a password or a key."""
     return bool(re.search(PRIVATE_KEY, text)) or in_address(text) or any(is_secret(one) for one in assigned(text))
 
 

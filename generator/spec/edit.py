@@ -4,6 +4,7 @@ Paths are relative to the file. Every function returns the new text, in which no
 or raises UsageError that names the line to edit by hand.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from typing import Any, NoReturn
@@ -31,12 +32,14 @@ def insert_items(text: str, path: Path, items: Sequence[Any], *, after: int | No
     lines = [line for item in added for line in _lines_like(document.text, *like, item)]
     value = deepcopy(document.value)
     value_at(value, path)[index + 1 : index + 1] = added
-    at = line_after(document.text, found[index])
+    at = _behind(document.text, found[index], _column(document.text, like[0]))
     return proven(document, path, with_lines(document.text, at, lines), value, text)
 
 
 def remove_items(text: str, path: Path, indexes: Iterable[int]) -> str:
-    """Take items out of the list, each with its lines and the comments between them."""
+    """Take items out of the list, each with its lines and its comments: those between them, those that stand deeper
+    than its dash below it, and those right above it that name it, or that nothing follows any more.
+    """
     document, gone = opened(text), sorted(set(indexes))
     items = _items(document, path)
     for index in gone:
@@ -44,11 +47,15 @@ def remove_items(text: str, path: Path, indexes: Iterable[int]) -> str:
             refuse(document, path, f"there is no item {index}")
     if len(items) == len(gone):
         refuse(document, path, f"it is the {'only item' if len(gone) == 1 else 'whole'} of the list")
-    value, edited = deepcopy(document.value), document.text
+    value, edited, column = deepcopy(document.value), document.text, _column(document.text, node_at(document, path))
     for index in reversed(gone):
-        del value_at(value, path)[index]
+        item = value_at(value, path).pop(index)
         start = line_start(document.text, _dash(document.text, node_at(document, path), items[index]))
-        edited = _without(edited, start, line_after(document.text, items[index]))
+        end = _behind(document.text, items[index], column)
+        above = _above(document.text, start, column)
+        if _names(document.text[above:start], item) or (index > 0 and not _goes_on(edited[end:], column)):
+            start = above
+        edited = _without(edited, start, end)
     return proven(document, path, edited, value, text)
 
 
@@ -132,9 +139,46 @@ def line_after(text: str, node: YamlNode) -> int:
     return found + 1 if found >= 0 else len(text)
 
 
+def _column(text: str, items: YamlNode) -> int:
+    """Return the column in which the dashes of a list stand."""
+    return items.start - line_start(text, items.start)
+
+
+def _comment(text: str, at: int) -> int:
+    """Return the column in which a line's comment begins that has nothing before it, -1 for any other line."""
+    line = text[at:].partition("\n")[0]
+    bare = line.lstrip(" ")
+    return len(line) - len(bare) if bare.startswith("#") else -1
+
+
+def _behind(text: str, item: YamlNode, column: int) -> int:
+    """Return where the lines of an item end: comments that stand deeper than its dash are about it."""
+    at = line_after(text, item)
+    while at < len(text) and _comment(text, at) > column:
+        at = text.find("\n", at) + 1 or len(text)
+    return at
+
+
+def _above(text: str, start: int, column: int) -> int:
+    """Return where the comments begin that stand right above an item, in the column of its dash."""
+    while start and _comment(text, line := line_start(text, start - 1)) == column:
+        start = line
+    return start
+
+
+def _names(comments: str, item: Any) -> bool:
+    name = str(item.get("name", "")) if isinstance(item, dict) else ""
+    return bool(name and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", comments))
+
+
+def _goes_on(text: str, column: int) -> bool:
+    """Tell whether the next line that is not blank is another item, under the same comment."""
+    return re.match(rf"(?: *\r?\n)* {{{column}}}-", text) is not None
+
+
 def _dash(text: str, items: YamlNode, item: YamlNode) -> int:
     """Return the offset of an item's dash, which stands in the column of the first one, maybe lines above."""
-    column = items.start - line_start(text, items.start)
+    column = _column(text, items)
     line = line_start(text, item.start)
     while line + column > items.start and text[line : line + column + 1] != " " * column + "-":
         line = line_start(text, line - 1)

@@ -2,6 +2,7 @@
 the result is proven by reading it again, and UsageError names the line to edit by hand.
 """
 
+import re
 from copy import deepcopy
 from typing import Any
 
@@ -104,3 +105,41 @@ def _with_key(text: str, parent: YamlNode, key: str, plain: Any) -> str:
         end = [*children.values()][-1].end
         return f"{text[:end]}, {written}{text[end:]}"
     return f"{text[: parent.start]}{{{written}}}{text[parent.end :]}"
+
+
+def remove_key(text: str, path: Path) -> str:
+    """Take a key with its value out of its section: its line, of which a comment stays, or its place between braces."""
+    document = opened(text)
+    parent, node = node_at(document, path[:-1]), node_at(document, path)
+    if not isinstance(parent.children, dict) or (parent.block and len(parent.children) == 1):
+        refuse(document, path, "it is all that its section holds" if parent.block else "what holds it is no section")
+    cut = _of_braces if parent.flow else _of_lines
+    edited = cut(document, path, parent, node)
+    value = deepcopy(document.value)
+    del value_at(value, path[:-1])[path[-1]]
+    return proven(document, path, edited, value, text)
+
+
+def _of_lines(document: Document, path: Path, parent: YamlNode, node: YamlNode) -> str:
+    text, start = document.text, parent.keys[str(path[-1])][0]
+    begin, after = line_start(text, start), line_after(text, node)
+    if text[begin:start].strip(" "):
+        refuse(document, path, "something else stands on its line")
+    behind = text[node.end : after]
+    comment = behind.lstrip(" \t")
+    kept = text[begin:start] + comment if not node.block and comment.startswith("#") else ""
+    return text[:begin] + kept + text[after:]
+
+
+def _of_braces(document: Document, path: Path, parent: YamlNode, node: YamlNode) -> str:
+    """Cut out the key with the comma behind it, or of the last one with the comma before it."""
+    text, start = document.text, parent.keys[str(path[-1])][0]
+    comma = re.compile(r"[ \t]*,[ \t]*").match(text, node.end)
+    if comma:
+        begin, rest = line_start(text, start), re.compile(r"\r?\n").match(text, comma.end())
+        alone = rest is not None and not text[begin:start].strip(" \t")
+        return text[:begin] + text[rest.end() :] if rest and alone else text[:start] + text[comma.end() :]
+    before = re.search(r",[ \t]*\Z|(?<=\{)[ \t]*\Z", text[parent.start : start])
+    if before is None:
+        refuse(document, path, "the section in braces is written on several lines")
+    return text[: parent.start + before.start()] + text[node.end :]

@@ -10,6 +10,7 @@ from generator.model.finding import Edit, Finding, Path, Position, put, remove, 
 from generator.model.rule import Explained
 from generator.spec.document import BESIDE_SPEC, Document, printable
 from generator.spec.limit import MOST, capped
+from generator.spec.moved import MOVED, MOVED_KEY, moved, other_version
 from generator.spec.near import misnamed, near, suggest
 from generator.spec.scalars import resolve
 from generator.spec.schema import FORMATS
@@ -26,8 +27,6 @@ from generator.spec.value_codes import (
     WRONG_MAP_KEY,
 )
 from generator.spec.words import (
-    MOVED,
-    MovedKey,
     either,
     form,
     holds_ipv6,
@@ -53,6 +52,9 @@ def explain(document: Document, text: str, hook: Hook) -> list[Finding]:
     schema finds nothing, and `hook` what reads custom types.
     """
     teller = _Teller(document, hook)
+    version = other_version(document)
+    if version and not version.edits:
+        return [version]  # what its keys mean only a newer gen knows
     found = capped(each for mistake in violated(document.value, hook) for each in teller.tell(mistake))
     return found if found or not text else [teller.own_words(text)]
 
@@ -74,7 +76,8 @@ class _Teller:
             case "type":
                 yield self._type(mistake)
             case "enum":
-                yield self._choice(mistake)
+                older = other_version(self.document) if mistake.at == ("apiVersion",) else None
+                yield older or self._choice(mistake)
             case "format":
                 yield self._format(mistake)
             case "pattern":
@@ -110,22 +113,14 @@ class _Teller:
         for key, free in misnamed(mistake.given, known):
             at, now = (*mistake.at, key), MOVED.get((mistake.schema.get("title", ""), key))
             if now:
-                yield self._moved(at, now, mistake.given[key])
+                message, fix, edits = moved(self.document, at, now, mistake.given[key])
+                yield self._finding(at, MOVED_KEY, message, fix, key=True, edits=edits)
                 continue
             meant = near(key, free)
             fix = suggest(key, free, others, "`{}`")
             message = f"`{short(key)}` is not a key of {named(mistake.at)}"
             edits = rename(at, meant) if meant else remove(at)
             yield self._finding(at, UNKNOWN_KEY, message, fix, key=True, edits=edits)
-
-    def _moved(self, at: Path, now: MovedKey, value: Any) -> Finding:
-        message = f"`{at[-1]}` is one for the whole cluster now: `{named(now.at)}`"
-        # The default need not be said, and must not undo what another place says.
-        if value == now.default or value not in now.choices:
-            return self._finding(at, UNKNOWN_KEY, message, "remove it", key=True, edits=remove(at))
-        *_, section, key = now.at
-        fix = f"remove it, and write `{section}: {{{key}: {value}}}` once below `spec`"
-        return self._finding(at, UNKNOWN_KEY, message, fix, key=True, edits=(*remove(at), *put(now.at, value)))
 
     def _missing(self, mistake: Mistake) -> Iterator[Finding]:
         known = mistake.schema["properties"]

@@ -3,7 +3,7 @@
 import json
 import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Interface, IPv6Network
-from typing import Any, NamedTuple
+from typing import Any
 
 from generator.model.finding import Path, dotted
 from generator.model.text import AddressRange
@@ -40,20 +40,6 @@ _MORE = {
     "an S3 bucket name": "an S3 bucket name: 3 to 63 small letters, digits and hyphens",
 }
 _PREFIXES: dict[type, int] = {IPv4Network: 32, AddressRange: 32, IPv6Network: 128}
-
-
-class MovedKey(NamedTuple):
-    """The key of the file that says now what another one said: the values it takes, and the one it has when nobody
-    says it.
-    """
-
-    at: Path
-    choices: tuple[str, ...]
-    default: str
-
-
-MOVED = {("Mig", "strategy"): MovedKey(("spec", "gpus", "migStrategy"), ("single", "mixed"), "single")}
-"""Keys that were elsewhere once, by the type they were of."""
 
 
 def examples() -> list[str]:

@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from generator import __version__
 from generator.components.component import HELM
-from generator.layout.lock import LOCK, LockFile
+from generator.layout.lock import LOCK, LockFile, written_by
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, Inputs, folder
 from generator.model.finding import Finding
 from generator.repository.lines import with_line_feeds
+from generator.repository.own_code import this_gen
 from generator.repository.record import Record
 from generator.repository.vendored import intact, vendored
 from generator.repository.vendored import on_disk as on_file
@@ -71,8 +71,7 @@ def edited(comparison: Comparison, tasks: Sequence[Task]) -> Edited:
 
 def _same_gen(root: Path) -> bool:
     """Tell whether this gen wrote what stands: another may have split the same charts in another way."""
-    found = re.search(rb'^gen: *"?([^"\s]+)', on_file(root)(LOCK) or b"", re.MULTILINE)
-    return found is not None and found[1].decode(errors="replace") == __version__
+    return written_by(on_file(root)(LOCK) or b"") == this_gen()
 
 
 def _doubtful(comparison: Comparison, task: Task, record: Record) -> bool:

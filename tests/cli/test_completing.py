@@ -107,3 +107,9 @@ def test_help_shows_a_whole_command_for_each_shell(
     assert re.search(
         rf"^  {shell} +gen completion {shell} > ~/\S+/_?gen\S*(  .*)?$", capsys.readouterr().out, re.MULTILINE
     )
+
+
+def test_a_folder_before_the_verb_counts(tmp_path: Path) -> None:
+    (tmp_path / "clusters/lab").mkdir(parents=True)
+    (tmp_path / "clusters/lab/cluster.yaml").touch()
+    assert offered(f"-C {tmp_path} check --cluster") == ["lab"]

@@ -10,9 +10,14 @@ from typing import Any
 import pytest
 
 from generator.cli import run
+from generator.repository.since import affected
 
 ROOT = Path(__file__).parents[2]
 FILE = "clusters/a30-bench/cluster.yaml"
+STATEFUL = (
+    "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: web, namespace: shop}\n"
+    "spec: {serviceName: NAME, selector: {}, template: {}}\n"
+)
 
 
 class Repository:
@@ -107,6 +112,43 @@ def test_a_branch_is_compared_with_where_it_left_the_main_one(repository: Reposi
     assert kinds(repository.diff("less", "main", expect=3)) == kinds(both)
 
 
+def test_where_no_branch_is_the_main_one_it_says_what_helps(repository: Repository) -> None:
+    said = "git remote set-head origin --auto"
+    assert said not in repository.gen("diff")
+    repository.git("branch", "-m", "trunk")
+    told = repository.gen("diff")
+    assert "\nnote: compared with HEAD" in f"\n{told}"
+    assert said in told
+    assert "HEAD (" in told
+    assert said not in repository.gen("diff", "HEAD")
+    origin = repository.root.parent / "origin.git"
+    repository.git("clone", "-q", "--bare", ".", str(origin))
+    repository.git("remote", "add", "origin", str(origin))
+    repository.git("fetch", "-q", "origin")
+    repository.git("remote", "set-head", "origin", "--auto")
+    told = repository.gen("diff")
+    assert said not in told
+    assert "origin/HEAD (" in told, "what it says helps"
+
+
+def test_since_names_the_commit_that_is_compared_with(repository: Repository) -> None:
+    left = repository.git("rev-parse", "HEAD")
+    repository.git("checkout", "-qb", "less")
+    repository.commit("here")
+    repository.git("checkout", "-q", "main")
+    repository.commit("there")
+    repository.git("checkout", "-q", "less")
+    assert repository.diff("--since", "main")["base"] == f"main ({left[:9]})"
+
+
+def test_a_name_that_no_cluster_has_is_refused(repository: Repository) -> None:
+    said = repository.gen("diff", "--cluster", "nope", expect=2)
+    assert "`nope`: neither side has a cluster of this name; there are a30-bench" in said
+    assert "`nope`" in repository.gen("diff", "HEAD", "HEAD", "--cluster", "a30-bench", "--cluster", "nope", expect=2)
+    (repository.root / FILE).unlink()
+    assert "by hand" in repository.gen("diff", "--cluster", "a30-bench"), "one side is enough"
+
+
 def test_a_cluster_that_is_gone_is_one_row(repository: Repository) -> None:
     (repository.root / FILE).unlink()
     found = repository.diff()
@@ -144,14 +186,10 @@ def test_a_cluster_file_that_was_wrong_before_is_no_hindrance(repository: Reposi
 
 def test_what_is_refused_needs_an_approval_of_just_that(repository: Repository) -> None:
     place = "overlays/a30-bench/zz"
-    stateful = (
-        "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: web, namespace: shop}\n"
-        "spec: {serviceName: NAME, selector: {}, template: {}}\n"
-    )
     application = (repository.root / "clusters/a30-bench/argocd/application-scratch.yaml").read_text()
     (repository.root / place).mkdir()
     (repository.root / f"{place}/kustomization.yaml").write_text("resources: [web.yaml]\n")
-    (repository.root / f"{place}/web.yaml").write_text(stateful.replace("NAME", "one"))
+    (repository.root / f"{place}/web.yaml").write_text(STATEFUL.replace("NAME", "one"))
     custom = repository.root / "clusters/a30-bench/argocd/custom"
     (custom / "zz.yaml").write_text(
         application.replace("overlays/a30-bench/scratch", place).replace("name: scratch", "name: zz")
@@ -160,20 +198,104 @@ def test_what_is_refused_needs_an_approval_of_just_that(repository: Repository) 
         "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [zz.yaml]\n"
     )
     base = repository.commit()
-    (repository.root / f"{place}/web.yaml").write_text(stateful.replace("NAME", "two"))
+    (repository.root / f"{place}/web.yaml").write_text(STATEFUL.replace("NAME", "two"))
     needed = "GEN-CHG-010:a30-bench/StatefulSet/shop/web"
     said = repository.gen("diff", base, expect=3)
     assert f"needs approval: {needed}" in said
     assert "spec.serviceName: one -> two" in said
     assert repository.diff(base, expect=3)["unapproved"] == [needed]
-    repository.gen("diff", base, "--allow", needed)
+    assert f"\napproved: {needed} (--allow)\n" in repository.gen("diff", base, "--allow", needed)
     other = "GEN-CHG-010:a30-bench/StatefulSet/shop/other"
     assert f"approved and not there: {other}" in repository.gen("diff", base, "--allow", other, expect=3)
     repository.commit(f"Another service\n\nGen-Allow: {needed} nobody uses it yet")
     repository.gen("diff", base, "HEAD")
     repository.gen("diff", base)
-    repository.git("commit", "-q", "--amend", "-m", f"Another service\n\nGen-Allow: {needed}")
-    assert "say why" in repository.gen("diff", base, "HEAD", expect=2)
+    for reason in ("", " WHY", " - "):
+        repository.git("commit", "-q", "--amend", "-m", f"Another service\n\nGen-Allow: {needed}{reason}")
+        assert "say why" in repository.gen("diff", base, "HEAD", expect=2)
+    repository.git("commit", "-q", "--amend", "-m", "Another service\n\nGen-Allow: minio please")
+    assert "write it as gen diff shows it" in repository.gen("diff", base, "HEAD", expect=2)
+
+
+def another_service(repository: Repository) -> tuple[str, Path, str]:
+    """Change what cannot be changed, in a commit. Returns the commit before, the file, and what is to be approved."""
+    file = repository.root / "overlays/a30-bench/queues/custom/web.yaml"
+    file.write_text(STATEFUL.replace("NAME", "one"))
+    file.with_name("kustomization.yaml").write_text(
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [web.yaml]\n"
+    )
+    base = repository.commit()
+    file.write_text(STATEFUL.replace("NAME", "two"))
+    repository.commit()
+    return base, file, "GEN-CHG-010:a30-bench/StatefulSet/shop/web"
+
+
+def test_an_approval_counts_in_the_last_paragraph_alone(repository: Repository) -> None:
+    base, _, needed = another_service(repository)
+    quoted = f"Tell of approvals\n\nGen-Allow: {needed} is what one writes\n\nThis is prose."
+    repository.git("commit", "-q", "--allow-empty", "-m", quoted)
+    assert repository.diff(base, "HEAD", expect=3)["unapproved"] == [needed]
+
+
+def test_what_changes_again_is_to_be_approved_again(repository: Repository) -> None:
+    base, file, needed = another_service(repository)
+    repository.git("commit", "-q", "--allow-empty", "-m", f"Approve\n\nGen-Allow: {needed} it is new")
+    repository.gen("diff", base, "HEAD")
+    (repository.root / "README.md").write_text("# Another file\n")
+    repository.commit()
+    repository.gen("diff", base, "HEAD")
+    file.write_text(STATEFUL.replace("NAME", "three"))
+    for head in ((), ("HEAD",)):
+        said = repository.gen("diff", base, *head, expect=3)
+        assert f"approved before it changed again: {needed} (commit " in said
+        assert f"needs approval: {needed}" in said
+        repository.commit()
+
+
+def test_every_form_tells_who_approved_what_and_why(repository: Repository) -> None:
+    base, _, needed = another_service(repository)
+    approving = repository.commit(f"Approve\n\nGen-Allow: {needed} nobody uses it yet")
+    by = f"commit {approving[:9]} by Ann"
+    assert f"\napproved: {needed} ({by}): nobody uses it yet\n" in repository.gen("diff", base, "HEAD")
+    found = repository.diff(base, "HEAD")
+    assert found["unapproved"] == []
+    approval = {"approval": needed, "commit": approving, "author": "Ann", "reason": "nobody uses it yet"}
+    assert found["approved"] == [approval]
+    comment = repository.gen("diff", base, "HEAD", "--output", "markdown")
+    assert "**1 change is approved.** None needs another approval." in comment
+    assert f"\nApproved:\n\n- `{needed}` by `{by}`: `nobody uses it yet`\n" in comment
+    page = repository.gen("diff", base, "HEAD", "--output", "html")
+    assert f"<h2>Approved</h2><ul><li><code>{needed}</code> ({by}): nobody uses it yet</li></ul>" in page
+    found = repository.diff(base, "HEAD~1", "--allow", needed)
+    assert found["approved"] == [{**approval, "commit": None, "author": None, "reason": None}]
+
+
+def test_who_gets_the_whole_cluster_needs_an_approval_though_nothing_feels_it(repository: Repository) -> None:
+    custom = repository.root / "overlays/a30-bench/cert-manager/custom"
+    binding = (
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: helper}\n"
+        "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\n"
+        "subjects: [{kind: User, name: eve, apiGroup: rbac.authorization.k8s.io}]\n"
+    )
+    (custom / "helper.yaml").write_text(binding)
+    (custom / "kustomization.yaml").write_text(
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [helper.yaml]\n"
+    )
+    needed = "GEN-CHG-750:a30-bench/ClusterRoleBinding/helper"
+    found = repository.diff(expect=3)
+    assert found["unapproved"] == [needed]
+    change = found["clusters"][0]["changes"][0]
+    assert change["effect"] == "none"
+    assert [(one["code"], one["gains"], one["approval"]) for one in change["opens"]] == [
+        ("GEN-CHG-750", ["User eve has ClusterRole cluster-admin"], True)
+    ]
+    said = repository.gen("diff", expect=3)
+    assert "ClusterRoleBinding helper added: User eve has ClusterRole cluster-admin" in said
+    assert f"needs approval: {needed}" in said
+    repository.gen("diff", "--allow", needed)
+    base = repository.git("rev-parse", "HEAD")
+    repository.commit(f"Let Eve in\n\nGen-Allow: {needed} she looks after it")
+    repository.gen("diff", base, "HEAD")
 
 
 def test_a_wrong_file_is_told_before_anything_is_compared(repository: Repository) -> None:
@@ -247,6 +369,104 @@ def test_what_cannot_be_built_is_neither_gone_nor_new(repository: Repository, br
     assert kinds(found) == set()
     assert "absent.yaml" in found["clusters"][0]["findings"][0]
     assert "nothing that is applied differs" not in repository.gen("diff", base, head, expect=1)
+
+
+def component(repository: Repository, text: str) -> None:
+    (repository.root / f"{CUSTOM}/kustomization.yaml").write_text(
+        f"apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n{text}\n"
+    )
+
+
+LEADING = {
+    "as it is": ("our/claims", "resources:\n- ../../../../our/claims"),
+    "in quotes, with a blank": ("our claims", 'resources: ["../../../../our claims"]'),
+    "written otherwise": ("our/claims", r'resources: ["\x2e\x2e/../../../our/claims"]'),
+    "of another cluster": ("overlays/other/zz", "components: []\nresources: [../../../other/zz]"),
+    "by way of another folder": ("our/claims", "resources:\n- ../../../../mine"),
+}
+
+
+@pytest.mark.parametrize("name", LEADING)
+def test_a_folder_elsewhere_that_is_built_into_an_application_is_compared(repository: Repository, name: str) -> None:
+    folder, text = LEADING[name]
+    claims = repository.root / folder
+    for place, listed in ((claims, "claim.yaml"), (repository.root / "mine", "../our/claims")):
+        place.mkdir(parents=True)
+        (place / "kustomization.yaml").write_text(f"resources: [{listed}]\n")
+    (claims / "claim.yaml").write_text(CLAIM.replace("SIZE", "2Gi"))
+    component(repository, text)
+    base = repository.commit()
+    (claims / "claim.yaml").write_text(CLAIM.replace("SIZE", "1Gi"))
+    expected = {("changed", "/PersistentVolumeClaim", "data")}
+    assert kinds(repository.diff(base, expect=3)) == expected
+    head = repository.commit()
+    assert kinds(repository.diff(base, head, expect=3)) == expected
+    # Whose `other` is nobody knows: all are looked at.
+    assert affected(repository.root, base) == (None if folder.startswith("overlays/") else ("a30-bench",))
+    (repository.root / "notes.md").write_text("# Of no cluster\n")
+    repository.commit()
+    assert affected(repository.root, head) == ()
+
+
+def application(repository: Repository, name: str, place: str, folder: str = "custom") -> None:
+    """Have an Application, of the user's own or in place of one of gen's."""
+    text = (repository.root / "clusters/a30-bench/argocd/application-scratch.yaml").read_text()
+    custom = repository.root / "clusters/a30-bench/argocd" / folder
+    (custom / "zz.yaml").write_text(
+        text.replace("overlays/a30-bench/scratch", place).replace("name: scratch", f"name: {name}")
+    )
+    (custom / "kustomization.yaml").write_text(
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [zz.yaml]\n"
+    )
+
+
+def test_a_folder_that_an_application_no_longer_holds_is_compared(repository: Repository) -> None:
+    for name, size in (("zz", "2Gi"), ("yy", "1Gi")):
+        place = repository.root / f"overlays/a30-bench/{name}"
+        place.mkdir()
+        (place / "kustomization.yaml").write_text("resources: [claim.yaml]\n")
+        (place / "claim.yaml").write_text(CLAIM.replace("SIZE", size))
+    application(repository, "zz", "overlays/a30-bench/zz")
+    first = repository.commit()
+    application(repository, "zz", "overlays/a30-bench/yy")
+    second = repository.commit()
+    component = repository.root / "clusters/a30-bench/argocd/custom/kustomization.yaml"
+    component.write_text(component.read_text().replace("[zz.yaml]", "[]"))
+    third = repository.commit()
+    claim = ("/PersistentVolumeClaim", "data")
+    assert ("changed", *claim) in kinds(repository.diff(first, second, expect=3))
+    assert ("removed", *claim) in kinds(repository.diff(second, third, expect=3))
+    assert ("added", *claim) in kinds(repository.diff(third, second))
+
+
+def test_what_an_application_holds_of_plain_manifests_is_told_to_be_unknown(repository: Repository) -> None:
+    application(repository, "zz", "apps/zz")
+    (repository.root / "apps/zz").mkdir(parents=True)
+    (repository.root / "apps/zz/claim.yaml").write_text(CLAIM.replace("SIZE", "2Gi"))
+    base = repository.commit()
+    (repository.root / "apps/zz/claim.yaml").write_text(CLAIM.replace("SIZE", "1Gi"))
+    repository.commit()
+    assert kinds(repository.diff(base, "HEAD")) == {("changed", "gen/Elsewhere", "apps/zz")}
+    assert "not built here" in repository.gen("diff", base, "HEAD")
+    assert affected(repository.root, base) == ("a30-bench",)
+
+
+@pytest.mark.parametrize("target", ["claim.yaml", "../../../../our"])
+def test_a_link_is_told_to_be_not_built(repository: Repository, target: str) -> None:
+    """It is not taken for what it leads to, on whose machine ever."""
+    claim(repository, "2Gi")
+    base = repository.commit()
+    (repository.root / "our").mkdir()
+    for place in (f"{CUSTOM}/claim.yaml", "our/claim.yaml", "our/kustomization.yaml"):
+        (repository.root / place).write_text(
+            CLAIM.replace("SIZE", "1Gi") if "claim" in place else "resources: [claim.yaml]\n"
+        )
+    (repository.root / f"{CUSTOM}/linked").symlink_to(target)
+    component(repository, "resources: [claim.yaml, linked]")
+    repository.commit()
+    said = repository.gen("diff", base, "HEAD", expect=1)
+    assert "not built" in said
+    assert "linked" in said
 
 
 def test_a_tree_that_leads_out_of_the_repository_is_refused(repository: Repository) -> None:

@@ -153,3 +153,31 @@ def test_a_cluster_begins_with_a_table(place: Path, capsys: pytest.CaptureFixtur
     table.write_text("name,pool,address\ncp-1,system,10.5.0.11\n")
     assert run(words) == 0
     assert "- {name: cp-1, pool: system, address: 10.5.0.11}" in (place / "clusters/lab/cluster.yaml").read_text()
+
+
+def test_what_still_names_a_node_that_leaves_is_told(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gen(place, "node", "add", "gpu-16", "--like", "gpu-15") == 0
+    capsys.readouterr()
+    other = place / "clusters/a30-bench/cluster.yaml"
+    lines = other.read_text().count("\n")
+    other.write_text(other.read_text() + "# 10.10.0.116 and 10.10.0.1160, 10.10.0.116.7\n# gpu-16a, gpu-16\n")
+    for path, content in (
+        ("overlays/ml50/zabbix/custom/patch.yaml", "a: 1\nhost: gpu-16.lab\n"),
+        ("clusters/ml50/argocd/custom/deep/a.yaml", "b: tcp://10.10.0.116:80\n"),
+        ("overlays/a30-bench/queues/custom/a.yaml", "gpu-16\n"),
+        ("overlays/ml50/zabbix/objects.yaml", "gpu-16\n"),
+    ):
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / path).write_text(content)
+    assert gen(place, "node", "remove", "gpu-16", "--cluster", "ml50", "--dry-run") == 0
+    assert capsys.readouterr().err.splitlines() == [
+        f"note: clusters/a30-bench/cluster.yaml:{lines + 1} names gpu-16's address 10.10.0.116; change that as well",
+        f"note: clusters/a30-bench/cluster.yaml:{lines + 2} names gpu-16; change that as well",
+        "note: overlays/ml50/zabbix/custom/patch.yaml:2 names gpu-16; change that as well",
+        "note: clusters/ml50/argocd/custom/deep/a.yaml:1 names gpu-16's address 10.10.0.116; change that as well",
+    ]
+    shutil.copytree(place / "clusters/ml50", place / "clusters/twin")
+    assert gen(place, "node", "remove", "gpu-16", "--cluster", "ml50", "--dry-run") == 0
+    told = capsys.readouterr().err
+    assert "clusters/twin/cluster.yaml" in told, "the address is one of both"
+    assert "clusters/twin/cluster.yaml:129 names gpu-16;" not in told, "its own node is another one"

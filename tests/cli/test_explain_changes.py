@@ -3,6 +3,8 @@
 import pytest
 
 from generator.cli import run
+from generator.model.change import Effect
+from generator.model.opening import OpeningRule
 from generator.review.words import known_rules
 
 
@@ -18,6 +20,11 @@ def test_a_rule_is_told_with_its_way_out_and_its_source(capsys: pytest.CaptureFi
 def test_what_comes_later_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", "GEN-CHG-022"]) == 0
     assert "\nclass:   data-loss, armed\n" in capsys.readouterr().out
+
+
+def test_what_opens_something_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "GEN-CHG-750"]) == 0
+    assert "\nclass:   opens rights, needs an approval\n" in capsys.readouterr().out
 
 
 def test_all_codes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,4 +44,31 @@ def test_a_rule_says_what_it_must(code: str) -> None:
     rule = known_rules()[code]
     assert rule.reason
     assert rule.reason[-1] not in ".;,"
-    assert rule.instead or rule.link or not rule.effect.needs_approval, "what is refused or lost says more"
+    stops = rule.effect.needs_approval or (isinstance(rule, OpeningRule) and rule.stops)
+    assert rule.instead or rule.link or not stops, "what is refused or lost says more"
+
+
+@pytest.mark.parametrize("effect", Effect)
+def test_an_effect_is_told_with_what_to_do(effect: Effect, capsys: pytest.CaptureFixture[str]) -> None:
+    said = set()
+    for name in (
+        effect.value,
+        effect.value.upper(),
+        effect.word,
+        f"{effect.word} later",
+        effect.word.replace(" ", "-"),
+    ):
+        for words in ([name], name.split()):
+            assert len(words) > 2 or run(["explain", *words]) == 0
+            said.add(capsys.readouterr().out)
+    (text,) = said - {""}
+    assert text.startswith(f"{effect}\nfelt:    {effect.felt}\n")
+    assert ("stops until somebody approves it" in text) is effect.needs_approval
+    assert ("\ndo: " in text) is bool(effect.advice)
+    number = sum(rule.effect is effect for rule in known_rules().values())
+    assert f"\nrules:   {number} say it" in text
+
+
+def test_what_is_no_effect_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "outtage"]) == 2
+    assert "`outtage` is neither a code, an effect nor a cluster" in capsys.readouterr().err

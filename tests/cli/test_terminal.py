@@ -143,3 +143,9 @@ def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path, start: li
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert (done.returncode, done.stderr, done.stdout) == (130, b"gen: stopped\n", b"")
+
+
+def test_nothing_goes_back_to_the_beginning_of_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """What stands there would be written over, and a CI system might read a command of its own."""
+    terminal.say("name: harmless\r::error::harmful\r\nnext\r")
+    assert capsys.readouterr().out == "name: harmless\\r::error::harmful\nnext\n"

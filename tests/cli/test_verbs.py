@@ -5,12 +5,15 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
-from generator.cli import VERBS, run
+from generator.build.kustomize import NEEDED_BY
+from generator.cli import VERBS, cli, run
 from generator.repository import given_files
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.outcome import Outcome
@@ -93,28 +96,39 @@ def test_render_writes_what_render_check_accepts(repository: Path, capsys: pytes
     assert run(["render", "--check", "-C", str(repository)]) == 1
     assert not (repository / "overlays").exists()
     assert run(["render", "-C", str(repository)]) == 0
-    assert "next: git add --all, git diff --staged, then commit\n" in capsys.readouterr().out
+    assert "next: git add --all, then git commit\n" in capsys.readouterr().out
     before = tree(repository)
     assert run(["render", "--check", "-C", str(repository)]) == 0
     assert "nothing to change" in capsys.readouterr().out
     assert tree(repository) == before
 
 
-def test_render_tells_to_add_files_only_where_some_are_new(
-    repository: Path, capsys: pytest.CaptureFixture[str]
+def test_render_tells_what_comes_next_in_git(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(["render", "-C", str(repository)])
-    edit(repository, "queueing: StrictFIFO", "queueing: BestEffortFIFO")
-    capsys.readouterr()
-    assert run(["render", "-C", str(repository)]) == 0
-    assert "next: git diff, then commit\n" in capsys.readouterr().out
+    assert "next: git add --all, then git commit\n" in capsys.readouterr().out
+    commit(repository, "first")
+    tree = tmp_path_factory.mktemp("tree") / "tree"
+    said = "next: gen diff, then gen commit\n"
+    for folder, *words in ((repository,), (repository, "pack-refs", "--all"), (tree, "worktree", "add", "-q", tree)):
+        if words:
+            subprocess.run(["git", "-C", repository, *words], check=True)
+        edit(folder, "queueing: StrictFIFO", "queueing: BestEffortFIFO")
+        assert run(["render", "-C", str(folder)]) == 0
+        assert said in capsys.readouterr().out
+        subprocess.run(["git", "-C", folder, "checkout", "-q", "."], check=True)
+    subprocess.run(["git", "-C", tree, "checkout", "-q", "--detach"], check=True)
+    edit(tree, "queueing: StrictFIFO", "queueing: BestEffortFIFO")
+    run(["render", "-C", str(tree)])
+    assert said in capsys.readouterr().out
 
 
 def test_render_outside_git_says_that_argo_cd_reads_git(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.rmtree(repository / ".git")
     assert run(["render", "-C", str(repository)]) == 0
     out = capsys.readouterr().out
-    assert "next: git init, git add --all, then commit" in out
+    assert "next: git init, git add --all, then git commit: Argo CD reads Git\n" in out
     assert "git diff" not in out
 
 
@@ -273,6 +287,44 @@ def test_a_cluster_that_is_gone_is_removed(repository: Path) -> None:
     assert left == set()
 
 
+@pytest.fixture
+def two(repository: Path) -> Path:
+    """The same beside the large reference cluster, rendered and committed."""
+    shutil.copytree(ROOT / "clusters/ml50", repository / "clusters/ml50", ignore=lambda *_: {"argocd", "bootstrap"})
+    run(["render", "-C", str(repository)])
+    commit(repository, "two clusters")
+    return repository
+
+
+def test_what_gen_wrote_beside_a_cluster_file_goes_with_it(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (two / "clusters/ml50/cluster.yaml").unlink()
+    assert run(["check", "-C", str(two)]) == 0
+    assert "clusters/ml50 has no cluster.yaml, but what gen wrote for it: " in capsys.readouterr().err
+    assert run(["doctor", "-C", str(two)]) == 0
+    assert "clusters/ml50 has no cluster.yaml" in capsys.readouterr().out
+    assert run(["render", "-C", str(two)]) == 0
+    left = {path for path in tree(two) if "/ml50/" in path and "/custom/" not in path}
+    assert left == set()
+    capsys.readouterr()
+    commit(two, "one cluster")
+    assert run(["diff", "HEAD~1", "HEAD", "-C", str(two)]) == 0
+    assert "ml50: 1 removed" in capsys.readouterr().out
+
+
+def test_a_cluster_whose_file_has_another_name_is_not_removed(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (two / "clusters/ml50/cluster.yaml").rename(two / "clusters/ml50/cluster.yml")
+    before, said = tree(two), "clusters/ml50 has no cluster.yaml, but cluster.yml: `git mv clusters/ml50/cluster.yml "
+    capsys.readouterr()
+    asked = ((0, "check"), (2, "render"), (2, "render", "--cluster", "a30-bench"), (2, "check", "--cluster", "ml50"))
+    for expect, *words in (*asked, (2, "render", "--check")):
+        assert run([*words, "-C", str(two)]) == expect
+        assert said in capsys.readouterr().err
+    assert tree(two) == before
+    shutil.rmtree(two / "clusters/a30-bench")
+    assert run(["check", "-C", str(two)]) == 2
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["ml50", "a30"])
 def test_init_begins_a_repository_that_renders(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["init", name, "-C", str(tmp_path)]) == 0
@@ -390,7 +442,7 @@ def test_explain_takes_a_cluster_alone(capsys: pytest.CaptureFixture[str]) -> No
 )
 def test_explain_tells_what_a_word_may_have_meant(word: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", word, "-C", str(ROOT)]) == 2
-    assert capsys.readouterr().err == f"gen: `{word}` is neither a code nor a cluster; {hint}\n"
+    assert capsys.readouterr().err == f"gen: `{word}` is neither a code, an effect nor a cluster; {hint}\n"
 
 
 def test_render_check_names_the_stale_files(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -487,9 +539,36 @@ def test_doctor_says_what_is_missing(
     out = capsys.readouterr().out
     assert "!!  git is not on PATH" in out
     assert "--  gen vendor: Helm v" in out
-    assert "--  gen check --rendered, gen images: Kustomize was not found" in out
+    assert f"--  {NEEDED_BY}: Kustomize was not found; install `kustomize` or `kubectl`" in out
     assert "--  gen check --server: etcd is neither in" in out
     assert "there is no folder `clusters`" in out
+
+
+def test_what_needs_kustomize_says_so_and_all_else_does_without(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    run(["render", "-C", str(repository)])
+    commit(repository, "all")
+    edit(repository, "gpus: 2", "gpus: 1")
+    programs = tmp_path_factory.mktemp("programs")
+    (programs / "git").symlink_to(shutil.which("git") or "")
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(programs))
+    monkeypatch.delenv("GEN_KUSTOMIZE", raising=False)
+    plain = ("check", "explain a30-bench", "init other --dry-run", "node remove a30-2 --dry-run", "render", "schema")
+    building = ("check --rendered", "check --server", "commit", "diff", "images", "report")
+    needing = []
+    for verb in (*plain, *building):
+        capsys.readouterr()
+        run(["-C", str(repository), *verb.split()])
+        if "Kustomize was not found" in capsys.readouterr().err:
+            needing.append(verb)
+            run([verb.split()[0], "--help"])
+            assert "Kustomize (`gen doctor`)" in " ".join(capsys.readouterr().out.split())
+    assert needing == [*building]
+    words = {word for verb in building for word in verb.split()}
+    assert {*re.findall(r"[a-z-]+", NEEDED_BY)} - {"gen", "and"} == words
 
 
 def test_doctor_shows_a_program_that_fails(
@@ -581,6 +660,44 @@ def test_help_lists_every_verb_without_importing_it() -> None:
 def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([verb, "--help"]) == 0
     assert f"Usage: gen {verb}" in capsys.readouterr().out
+
+
+def test_help_tells_how_one_begins_and_is_a_verb_as_well(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    whole = capsys.readouterr().out
+    assert "Begin: `git init`, `gen init NAME`" in " ".join(whole.split())
+    assert run(["help"]) == 0
+    assert capsys.readouterr().out == whole
+    for words in (["check"], ["node", "add"]):
+        assert run([*words, "--help"]) == 0
+        whole = capsys.readouterr().out
+        assert run(["help", *words]) == 0
+        assert capsys.readouterr().out == whole
+    assert run(["help", "chek"]) == 2
+    assert "did you mean `check`?" in capsys.readouterr().err
+
+
+def test_a_folder_can_stand_before_the_verb(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = tree(repository)
+    assert run(["-C", str(repository), "check"]) == 0
+    assert run(["-C", str(repository), "init", "other"]) == 0
+    assert {*tree(repository)} - {*before} >= {"clusters/other/cluster.yaml"}
+    capsys.readouterr()
+    assert run(["-C", "/nowhere", "check", "-C", str(repository)]) == 0, "the nearer one counts"
+    assert "in 2 files" in capsys.readouterr().out
+    assert run(["-C", f"{repository}/nowhere", "node", "remove", "cp-1"]) == 2
+    assert "nowhere' does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["check", "render", "vendor", "report", "images", "diff"])
+def test_a_cluster_as_a_bare_word_is_answered_with_what_to_type(
+    verb: str, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([verb, "-C", str(repository), "a30-bench"]) == 2
+    said = f"a cluster is named with --cluster: gen {verb} -C {repository} --cluster a30-bench"
+    assert capsys.readouterr().err.splitlines()[-1] == said
+    assert run([verb, "-C", str(repository), "--cluster", "a30-bench", "nope"]) == 2
+    assert "with --cluster" not in capsys.readouterr().err
 
 
 def test_rendering_starts_no_program_and_opens_no_connection(repository: Path) -> None:
@@ -875,3 +992,25 @@ def test_without_a_store_it_is_said_that_only_buckets_are_backed_up(
     file.write_text(f"{file.read_text()}\n  backups: [{backup}]\n")
     run(["check", "-C", str(tmp_path)])
     assert "fix: only buckets of Ceph can be backed up: add storage.ceph.objectStores" in capsys.readouterr().out
+
+
+def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    """Yield every command that does something, those of a verb too."""
+    if isinstance(command, click.Group):
+        for each in command.list_commands(click.Context(command)):
+            below = command.get_command(click.Context(command), each)
+            assert below
+            yield from commands(below, f"{name} {each}".strip())
+    else:
+        yield name, command
+
+
+@pytest.mark.parametrize(("name", "command"), [*commands(cli, "")])
+def test_every_option_says_what_it_is_and_what_counts_without_it(name: str, command: click.Command) -> None:
+    for option in (each for each in command.params if isinstance(each, click.Option)):
+        said, long = option.help or "", option.opts[-1]
+        assert said[-1:] == ".", (name, long)
+        without = ("Default: ", "Must be given", "With --")
+        told = option.is_flag or option.show_default or any(word in said for word in without)
+        assert told or long in str(command.help), f"gen {name} {long}: what counts without it?"
+        assert not option.multiple or "may be repeated" in said, f"gen {name} {long}: can it be repeated?"

@@ -43,6 +43,7 @@ class Node:
         (self.dev / "mounted").touch()
         (place / "bin").mkdir()
         (place / "proc").mkdir()
+        (place / "systemd").mkdir()
         self.fstab.write_text("# system\nUUID=root / ext4 defaults 0 1\n")
         for name, body in PROGRAMS.items():
             (place / "bin" / name).write_text(f"#!/bin/sh\n{body}\n")
@@ -62,6 +63,7 @@ class Node:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         (self.place / "list").write_text("# head\n" + "".join(f"{line}\n" for line in self.lines))
         own = {"GEN_DEV": str(self.dev), "GEN_FSTAB": str(self.fstab), "GEN_PROC": str(self.place / "proc")}
+        own["GEN_SYSTEMD"] = str(self.place / "systemd")
         path = f"{self.place}/bin:{os.environ['PATH']}"
         command = ["sh", str(SCRIPT), str(self.place / "list"), *arguments]
         return subprocess.run(
@@ -263,3 +265,14 @@ def test_a_missing_disk_is_named(node: Node) -> None:
     done = node.run("--yes")
     assert done.returncode == 1
     assert done.stderr.count("no empty disk") == 3
+
+
+def test_where_systemd_does_not_run_nothing_is_asked_of_it(node: Node) -> None:
+    """Its programs may be installed all the same; they fail then, when half of the work is done."""
+    node.disk("A1")
+    node.want("model MODEL")
+    (node.place / "systemd").rmdir()
+    (node.place / "bin/systemctl").write_text("#!/bin/sh\necho not booted with systemd >&2\nexit 1\n")
+    done = node.run("--yes")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{node.place}/x-0: mounted" in done.stdout

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nasty import NASTY, texts
 
-from generator.components.node_text import Csv, Pem, Place, Quoted, Remark, Shell, Template, Text, Toml, Word, joined
+from generator.components.node_text import Csv, Pem, Place, Quoted, Shell, Template, Text, Toml, Word, joined
 from generator.errors import UsageError
 from generator.layout.bootstrap import bootstrap
 from generator.model.cluster import ClusterFile
@@ -42,7 +42,7 @@ def test_a_word_stays_one_word_or_is_refused(text: str) -> None:
 
 @given(texts(NASTY))
 def test_no_value_begins_another_line(text: str) -> None:
-    for kind in (Word, Quoted, Toml, Shell, Csv, Remark):
+    for kind in (Word, Quoted, Toml, Shell, Csv):
         try:
             assert len(kind(text).splitlines()) <= 1
         except UsageError:

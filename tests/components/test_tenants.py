@@ -1,5 +1,6 @@
 """A team's namespace holds its queue, rights, limits and network, and no more."""
 
+import re
 from ipaddress import IPv6Network, ip_network
 from typing import Any
 
@@ -280,3 +281,12 @@ def test_a_bound_of_a_class_is_one_of_the_quota(ml50: Cluster) -> None:
     hard = quota(vision)["spec"]["hard"]
     assert hard["rbd-nvme.storageclass.storage.k8s.io/requests.storage"] == "30Ti"
     assert "requests.storage" not in hard
+
+
+def test_every_variable_of_a_policy_is_read(ml50: Cluster) -> None:
+    found = [one["spec"] for one in made(ml50).base if one["kind"] == "ValidatingAdmissionPolicy"]
+    assert sum("variables" in spec for spec in found) > 5
+    for spec in found:
+        rules = [one["expression"] for one in (*spec["validations"], *spec.get("variables", ()))]
+        defined = {one["name"] for one in spec.get("variables", ())}
+        assert defined == set(re.findall(r"\bvariables\.([a-z]+)", " ".join(rules)))

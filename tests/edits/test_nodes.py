@@ -135,6 +135,13 @@ def test_a_node_that_is_named_elsewhere_stays() -> None:
     ):
         with pytest.raises(UsageError, match=words):
             removed(text, "gpu-001")
+    dual = LAB.replace("address: 10.10.0.101,", "address: 10.10.0.101, address6: 'fd00::9',")
+    dual = dual.replace("address: 10.10.0.11,", "address: 10.10.0.11, address6: 'fd00::a',")
+    dual = dual.replace("gateway: 10.10.0.1}", "gateway: 10.10.0.1, cidr6: 'fd00::/64'}")
+    about = waiver.replace("gpu-001", "x").replace("it is for now", "'%s is on the old switch'")
+    with pytest.raises(UsageError, match=r"gpu-001's address fd00::9 is named in line 49 .waivers.0..reason"):
+        removed(f"{dual}  waivers:\n    - {about % 'fd00::9'}\n", "gpu-001")
+    assert "gpu-001," not in removed(f"{dual}  waivers:\n    - {about % 'fd00::9:1, 1:fd00::9'}\n", "gpu-001")
     near = LAB.replace("domain: lab.example.org}", "domain: lab.example.org, ntp: [gpu-0012, x-gpu-001]}")
     assert "gpu-001," not in removed(near, "gpu-001")
 

@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from generator.layout.files import objects
+from generator.layout.tree import lay_out
+from generator.model.cluster import Cluster
 
 
 def named(name: str, space: str = "a") -> dict[str, Any]:
@@ -15,6 +18,16 @@ def test_a_namespace_tells_two_of_a_name_apart() -> None:
     names, files = objects("x", [named("c"), named("c", "b"), named("d:e")], "y")
     assert names == ["configmap-c.a.yaml", "configmap-c.b.yaml", "configmap-d-e.yaml"]
     assert sorted(files) == [f"x/{name}" for name in names]
+
+
+def test_the_file_of_an_object_of_one_team_keeps_its_name_when_others_come(a30: Cluster) -> None:
+    (first,) = a30.teams
+    more = structs.replace(a30, teams=(structs.replace(first, name="another"), first))
+    one, two = (set(lay_out(cluster).files) for cluster in (a30, more))
+    assert [path for path in one - two if "/tenants/" in path] == []
+    assert {path for path in one if path.startswith("overlays/a30-bench/tenants/localqueue")} == {
+        f"overlays/a30-bench/tenants/localqueue-default.{first.name}.yaml"
+    }
 
 
 @pytest.mark.parametrize(

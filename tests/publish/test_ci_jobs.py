@@ -1,6 +1,7 @@
 """The jobs that `gen init --ci` writes, run: every command of every job, in a clone with a change on a branch."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
-from forgeworld import TOKEN, Sent, Server, forge
+from forgeworld import TOKEN, Answer, Sent, Server, forge, note, whose
 from gitworld import FILE, ROOT, Person
 
 QUOTA = ("bench: {gpus: 2}", "bench: {gpus: 1}")
@@ -46,9 +47,12 @@ def steps(root: Path, kind: str) -> Iterator[Step]:
 
 
 def environment(person: Person, kind: str, server: Server, folder: Path) -> dict[str, str]:
-    """Return what such a job finds around it; `gen` is this one, and pip installs nothing."""
+    """Return what such a job finds around it; `gen` is this one, and pip installs nothing, and that not within the
+    checkout: a folder there that is called as the requirement would be taken for it.
+    """
     (folder / "bin").mkdir(exist_ok=True)
-    for name, text in (("gen", f'exec {sys.executable} -P -m generator "$@"'), ("pip", '[ "$2" = "$GEN" ]')):
+    pip = f'[ "$2" = "$GEN" ] || exit 1; case "$PWD/" in "{person.root.resolve()}/"*) echo "pip in $PWD"; exit 1;; esac'
+    for name, text in (("gen", f'exec {sys.executable} -P -m generator "$@"'), ("pip", pip)):
         (folder / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
         (folder / "bin" / name).chmod(0o755)
     mine = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
@@ -82,8 +86,13 @@ def run_all(person: Person, kind: str, server: Server, folder: Path) -> dict[str
     return found
 
 
-def answer(sent: Sent) -> tuple[int, Any]:
-    return (200, [{"id": 2, "body": "<!-- gen diff -->\nold"}]) if sent.method == "GET" else (200, {"id": 2})
+def answering(kind: str) -> Answer:
+    def answer(sent: Sent) -> tuple[int, Any]:
+        if found := whose(kind, sent):
+            return found
+        return (200, [note(kind, 2, "<!-- gen diff -->\nold")]) if sent.method == "GET" else (200, {"id": 2})
+
+    return answer
 
 
 KINDS = ("github", "gitlab", "gitea")
@@ -107,19 +116,31 @@ def test_a_change_that_is_right_passes_and_is_commented(ann: Person, kind: str, 
     begin(ann, kind)
     ann.edit(*QUOTA)
     assert ann.gen("commit").code == 0
-    with forge(kind, answer) as server:
+    with forge(kind, answering(kind)) as server:
         found = run_all(ann, kind, server, tmp_path)
     assert {job: status for job, (status, _) in found.items()} == dict.fromkeys(found, 0), found
-    assert [one.method for one in server.sent] == ["GET", "PUT" if kind == "gitlab" else "PATCH"]
+    assert [one.method for one in server.sent] == ["GET", "GET", "PUT" if kind == "gitlab" else "PATCH"]
     assert server.sent[-1].body["body"].startswith("<!-- gen diff -->\n")
     assert "ClusterQueue" in server.sent[-1].body["body"]
+
+
+def test_a_comment_that_fails_fails_no_job(ann: Person, kind: str, tmp_path: Path) -> None:
+    """The job judges the change: a token that ran out says nothing of it."""
+    begin(ann, kind)
+    ann.edit(*QUOTA)
+    assert ann.gen("commit").code == 0
+    with forge(kind, lambda _: (401, {"message": "expired"})) as server:
+        status, said = run_all(ann, kind, server, tmp_path)["gen diff" if kind == "gitlab" else "diff"]
+    assert status == 0, said
+    assert "expired" in said
+    assert re.search("gen diff is in (?:this log|the summary of this job) only", said)
 
 
 def test_a_change_that_is_not_rendered_fails(ann: Person, kind: str, tmp_path: Path) -> None:
     begin(ann, kind)
     ann.edit(*QUOTA)
     ann.git("commit", "-qam", "only the cluster file")
-    with forge(kind, answer) as server:
+    with forge(kind, answering(kind)) as server:
         found = run_all(ann, kind, server, tmp_path)
     status, said = found["gen render" if kind == "gitlab" else "check"]
     assert status == 1
@@ -130,7 +151,7 @@ def test_a_wrong_cluster_file_fails_with_its_line(ann: Person, kind: str, tmp_pa
     begin(ann, kind)
     ann.edit("podCIDR: 10.244.0.0/16", "podCIDR: 10.96.0.0/16")
     ann.git("commit", "-qam", "careless")
-    with forge(kind, answer) as server:
+    with forge(kind, answering(kind)) as server:
         found = run_all(ann, kind, server, tmp_path)
     status, said = found["gen check" if kind == "gitlab" else "check"]
     assert status == 1
@@ -153,12 +174,12 @@ def test_what_nobody_approved_fails_and_is_commented_until_somebody_does(
     (place / "db.yaml").write_text(text.replace("ONE", "two"))
     ann.git("commit", "-qam", "rename")
     job = "gen diff" if kind == "gitlab" else "diff"
-    with forge(kind, answer) as server:
+    with forge(kind, answering(kind)) as server:
         assert run_all(ann, kind, server, tmp_path)[job][0] == 3
     needed = "GEN-CHG-010:a30-bench/StatefulSet/kueue-system/db"
     assert "GEN-CHG-010" in server.sent[-1].body["body"]
     ann.git("commit", "-q", "--allow-empty", "-m", f"Approve\n\nGen-Allow: {needed} nobody uses it")
-    with forge(kind, answer) as server:
+    with forge(kind, answering(kind)) as server:
         assert run_all(ann, kind, server, tmp_path)[job][0] == 0
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forgeworld import TOKEN, Answer, Sent, Server, forge
+from forgeworld import ME, TOKEN, Answer, Sent, Server, forge, note, whose
 from gitworld import Said, plain_environment
 
 from generator.cli import run
@@ -51,13 +51,17 @@ class Job:
         return found
 
 
-def holding(*bodies: str) -> Answer:
-    """Return a server with comments, numbered from 1, whose GitHub and GitLab kinds give them by pages."""
+def holding(kind: str, *bodies: str, mine: bool = True) -> Answer:
+    """Return a server with comments, ours or somebody else's, numbered from 1, whose GitHub and GitLab kinds give them
+    by pages.
+    """
 
     def answer(sent: Sent) -> tuple[int, Any]:
+        if found := whose(kind, sent):
+            return found
         if sent.method != "GET":
             return 200 if sent.method != "POST" else 201, {"id": 1}
-        rows = [{"id": number, "body": body} for number, body in enumerate(bodies, 1)]
+        rows = [note(kind, number, body, mine=mine) for number, body in enumerate(bodies, 1)]
         query = dict(pair.split("=") for pair in sent.path.partition("?")[2].split("&") if pair)
         if "per_page" not in query:
             return 200, rows
@@ -69,41 +73,84 @@ def holding(*bodies: str) -> Answer:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_time_a_comment_is_added(said: Job, kind: str) -> None:
-    with forge(kind, holding("hello")) as server:
+    with forge(kind, holding(kind, "hello")) as server:
         said.of(kind, server)
         done = said.comment()
     assert (done.code, done.out) == (0, "added the comment on lab/clusters 7\n"), done.err
-    assert [one.method for one in server.sent] == ["GET", "POST"]
+    assert [one.method for one in server.sent] == ["GET", "GET", "POST"]
     assert server.sent[-1].body == {"body": f"{MARK}\nnew\n"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_later_it_is_updated_in_place(said: Job, kind: str) -> None:
-    with forge(kind, holding("hello", f"{MARK}\nold")) as server:
+    with forge(kind, holding(kind, "hello", f"{MARK}\nold")) as server:
         said.of(kind, server)
         done = said.comment()
     assert done.out.startswith("updated"), done.err
-    assert [one.method for one in server.sent] == ["GET", "PUT" if kind == "gitlab" else "PATCH"]
+    assert [one.method for one in server.sent] == ["GET", "GET", "PUT" if kind == "gitlab" else "PATCH"]
     assert "/2" in server.sent[-1].path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_somebody_else_wrote_so_is_not_taken_for_our_own(said: Job, kind: str) -> None:
+    """They could change it later."""
+    with forge(kind, holding(kind, "hello", f"{MARK}\nforged", mine=False)) as server:
+        said.of(kind, server)
+        done = said.comment()
+    assert done.out.startswith("added"), done.err
+    assert [one.method for one in server.sent] == ["GET", "GET", "POST"]
+
+
+def test_a_person_on_github_is_told_from_others(said: Job) -> None:
+    """With a token of a person's: the server says whose."""
+
+    def answer(sent: Sent) -> tuple[int, Any]:
+        if sent.path.endswith("/user"):
+            return 200, {"id": ME + 1}
+        return holding("github", "hello", f"{MARK}\nold", mine=False)(sent)
+
+    with forge("github", answer) as server:
+        said.of("github", server)
+        assert said.comment().out.startswith("updated")
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "words"), [("gitlab", 404, "the role Reporter"), ("gitea", 403, "read:user")]
+)
+def test_a_token_that_may_not_enough_is_told_what_it_needs(said: Job, kind: str, status: int, words: str) -> None:
+    with forge(kind, lambda _: (status, {"message": "no"})) as server:
+        said.of(kind, server)
+        done = said.comment()
+    assert done.code == 1
+    assert words in done.err
+
+
+def test_an_address_of_the_server_that_is_none_is_no_job(said: Job) -> None:
+    with forge("gitlab", holding("gitlab")) as server:
+        said.of("gitlab", server)
+        said.patch.setenv("CI_SERVER_URL", "https://[::1")
+        done = said.comment()
+    assert done.code == 2
+    assert "this is no CI job of a pull request" in done.err
 
 
 def test_a_comment_far_down_is_found(said: Job) -> None:
     """The stand-in refuses every other comment than 2, so only the second page may say so."""
-    with forge("github", holding(*["hello"] * 150, f"{MARK}\nold")) as server:
+    with forge("github", holding("github", *["hello"] * 150, f"{MARK}\nold")) as server:
         said.of("github", server)
         done = said.comment()
-    assert [one.path.partition("?")[2] for one in server.sent if one.method == "GET"] == [
+    assert [one.path.partition("?")[2] for one in server.sent if "comments?" in one.path] == [
         "per_page=100&page=1",
         "per_page=100&page=2",
     ]
-    assert server.sent[2].path.endswith("/issues/comments/151")
+    assert server.sent[3].path.endswith("/issues/comments/151")
     assert done.out.startswith("added"), "what may not be edited is somebody else's"
 
 
 def test_a_job_knows_its_pull_request_from_the_event(said: Job, tmp_path: Path) -> None:
     event = tmp_path / "event.json"
     event.write_text(json.dumps({"pull_request": {"number": 7}}))
-    with forge("github", holding()) as server:
+    with forge("github", holding("github")) as server:
         said.of("github", server)
         said.patch.setenv("GITHUB_REF", "refs/heads/x")
         said.patch.setenv("GITHUB_EVENT_PATH", str(event))
@@ -111,7 +158,7 @@ def test_a_job_knows_its_pull_request_from_the_event(said: Job, tmp_path: Path) 
 
 
 def test_a_text_without_a_mark_is_refused_before_anything_is_sent(said: Job) -> None:
-    with forge("github", holding()) as server:
+    with forge("github", holding("github")) as server:
         said.of("github", server)
         for text in ("", "hello\n", f"hello {MARK}\n"):
             done = said.comment(text)
@@ -127,7 +174,7 @@ def test_outside_of_a_job_there_is_nowhere_to_comment(said: Job) -> None:
 
 
 def test_a_job_without_a_token_says_which(said: Job) -> None:
-    with forge("gitlab", holding()) as server:
+    with forge("gitlab", holding("gitlab")) as server:
         said.of("gitlab", server)
         said.patch.delenv("GITLAB_TOKEN")
         said.patch.setenv("CI_JOB_TOKEN", TOKEN)

@@ -2,9 +2,12 @@
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gitworld import FILE, Person
+
+from generator.publish.prepare import write_change
 
 QUOTA = ("bench: {gpus: 2}", "bench: {gpus: 1}")
 OTHER = "retention: 30d"
@@ -180,7 +183,11 @@ def test_a_signature_that_fails_leaves_nothing(ann: Person) -> None:
     assert ann.state() == before
 
 
-def test_what_is_refused_or_loses_data_needs_an_approval_with_a_reason(ann: Person) -> None:
+NEEDED = "GEN-CHG-010:a30-bench/StatefulSet/kueue-system/db"
+
+
+def refused_by_the_server(ann: Person) -> None:
+    """Commit a StatefulSet, and change in it what may not be changed."""
     place = ann.root / "overlays/a30-bench/queues/custom"
     text = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db, namespace: kueue-system}\nspec:\n"
     text += "  serviceName: ONE\n  selector: {matchLabels: {a: b}}\n  template:\n"
@@ -190,16 +197,87 @@ def test_what_is_refused_or_loses_data_needs_an_approval_with_a_reason(ann: Pers
     kustomization.write_text(kustomization.read_text().replace("resources: []\n", "") + "\nresources: [db.yaml]\n")
     assert ann.gen("commit").code == 0
     (place / "db.yaml").write_text(text.replace("ONE", "two"))
+
+
+def test_what_is_refused_or_loses_data_needs_an_approval_with_a_reason(ann: Person) -> None:
+    refused_by_the_server(ann)
     before, files = ann.state(), ann.files()
     said = ann.gen("commit")
     assert said.code == 3, said.err + said.out
     assert (ann.state(), ann.files()) == (before, files), "nothing is written before it is approved"
-    needed = "GEN-CHG-010:a30-bench/StatefulSet/kueue-system/db"
-    assert f"gen commit --allow '{needed} the reason'" in said.err
-    said = ann.gen("commit", "--allow", f"{needed} nobody uses it yet")
+    assert f"gen commit --allow '{NEEDED} the reason'" in said.err
+    said = ann.gen("commit", "--allow", f"{NEEDED} nobody uses it yet")
     assert said.code == 0, said.err
-    assert f"\nGen-Allow: {needed} nobody uses it yet" in ann.git("log", "-1", "--format=%B")
+    assert f"\nGen-Allow: {NEEDED} nobody uses it yet" in ann.git("log", "-1", "--format=%B")
     assert ann.gen("diff", "main", "HEAD").code == 0, "gen diff takes the trailer for the approval"
+
+
+def test_what_a_commit_approved_before_it_was_so_is_not_approved(ann: Person) -> None:
+    """As `gen diff` says it; other approvals of the branch are no mistake of this commit."""
+    refused_by_the_server(ann)
+    also = f"Gen-Allow: {NEEDED[:-2]}other it is known as well"
+    ann.git("commit", "-q", "--allow-empty", "-m", f"Approve\n\nGen-Allow: {NEEDED} nobody uses it yet\n{also}")
+    said = ann.gen("commit")
+    assert said.code == 3
+    assert f"approved before it changed again: {NEEDED}" in said.out
+    assert ann.gen("commit", "--allow", f"{NEEDED} nobody uses it yet").code == 0
+
+
+def test_a_repository_that_the_environment_names_is_not_taken(
+    ann: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a hook of that one, where Git says so to every program."""
+    bob.git("rm", "-q", "--cached", "README.md")
+    before = bob.state()
+    ann.edit(*QUOTA)
+    monkeypatch.setenv("GIT_DIR", str(bob.root / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(bob.root))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(bob.root / ".git/index"))
+    monkeypatch.setenv("GIT_LITERAL_PATHSPECS", "1")
+    said = ann.gen("commit")
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_LITERAL_PATHSPECS"):
+        monkeypatch.delenv(name, raising=False)
+    assert said.code == 0, said.err
+    assert bob.state() == before
+    assert FILE in committed(ann)
+    assert ann.files() == ""
+
+
+CUSTOM = "overlays/a30-bench/queues/custom"
+
+
+@pytest.mark.parametrize("file", [FILE, f"{CUSTOM}/kustomization.yaml", f"{CUSTOM}/new.yaml", "generated"])
+def test_what_was_not_judged_is_not_committed(ann: Person, monkeypatch: pytest.MonkeyPatch, file: str) -> None:
+    """Somebody saves a file while gen compares."""
+    generated = min((ann.root / "overlays/a30-bench/queues").glob("*clusterqueue*.yaml"))
+    place = generated if file == "generated" else ann.root / file
+
+    def saved(*given: Any) -> Any:
+        place.write_text((place.read_text() if place.exists() else "") + "# saved\n")
+        return write_change(*given)
+
+    ann.edit(*QUOTA)
+    before = ann.state()
+    monkeypatch.setattr("generator.publish.committing.write_change", saved)
+    said = ann.gen("commit")
+    assert said.code == 1, said.out
+    assert f"{place.relative_to(ann.root)}: changed after gen had looked at it" in said.err
+    assert ann.state() == before
+    assert place.read_text().endswith("# saved\n")
+
+
+def test_the_message_says_what_the_change_opens(ann: Person) -> None:
+    place = ann.root / "overlays/a30-bench/queues/custom"
+    text = (
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: in, namespace: kueue-system}\n"
+    )
+    text += "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}\n"
+    (place / "in.yaml").write_text(f"{text}subjects: [{{kind: User, name: eve}}]\n")
+    kustomization = place / "kustomization.yaml"
+    kustomization.write_text(kustomization.read_text().replace("resources: []\n", "") + "\nresources: [in.yaml]\n")
+    assert ann.gen("commit").code == 0
+    body = ann.git("log", "-1", "--format=%b")
+    assert "- opens rights: RoleBinding kueue-system/in added: User eve has ClusterRole view" in body
 
 
 @pytest.mark.parametrize("name", ["GIT_AUTHOR_NAME"])

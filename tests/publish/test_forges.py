@@ -1,5 +1,7 @@
 """Which server a remote's address leads to."""
 
+import re
+
 import pytest
 
 from generator.errors import UsageError
@@ -14,19 +16,26 @@ from generator.publish.forges import forge, token
         ("https://oauth2:secret@gitlab.com/a/b/c.git", "gitlab", "https://gitlab.com", "a/b/c"),
         ("ssh://git@codeberg.org:22/lab/clusters.git", "gitea", "https://codeberg.org", "lab/clusters"),
         ("https://gitea.example.org:3000/lab/clusters.git/", "gitea", "https://gitea.example.org:3000", "lab/clusters"),
+        ("http://[fd00::1]:3000/gitea/lab/x", "gitea", "http://[fd00::1]:3000", "gitea/lab/x"),
         ("git@gitlab.example.org:lab/sub/clusters.git", "gitlab", "https://gitlab.example.org", "lab/sub/clusters"),
     ],
 )
 def test_addresses_lead_to_servers(address: str, kind: str, web: str, path: str) -> None:
-    found = forge(address, "", {})
+    found = forge(address, "gitea" if "fd00" in address else "", {})
     assert found is not None
     assert (found.kind, found.web, found.path) == (kind, web, path)
-    assert found.trusted == (web in {"https://github.com", "https://gitlab.com", "https://codeberg.org"})
+    assert found.trusted == (
+        web in {"https://github.com", "https://gitlab.com", "https://codeberg.org", "http://[fd00::1]:3000"}
+    )
 
 
 @pytest.mark.parametrize(
     "address",
-    ["", "/srv/git/lab.git", "file:///srv/git/lab.git", "../lab.git", "git@git.example.org:lab/clusters.git", "x:y"],
+    [
+        *("", "/srv/git/lab.git", "file:///srv/git/lab.git", "../lab.git", "git@git.example.org:lab/x.git", "x:y"),
+        *("https://[::1/lab/x", "https://git.example.org:port/lab/x", "ssh://git@github.com:99999/lab/x"),
+        "https://[v]/a/b",
+    ],
 )
 def test_what_nobody_knows_is_no_server(address: str) -> None:
     assert forge(address, "", {}) is None
@@ -36,8 +45,9 @@ def test_a_setting_says_what_the_name_does_not() -> None:
     found = forge("ssh://git@git.example.org:2222/git/lab/clusters.git", "gitea https://git.example.org/git/", {})
     assert found is not None
     assert (found.api, found.path, found.trusted) == ("https://git.example.org/git/api/v1", "lab/clusters", True)
-    with pytest.raises(UsageError, match=r"gen\.forge: `gitea git\.example\.org`"):
-        forge("git@git.example.org:lab/clusters.git", "gitea git.example.org", {})
+    for told in ("git.example.org", "https://[::1", "https://git.example.org:port"):
+        with pytest.raises(UsageError, match=f"gen.forge: `gitea {re.escape(told)}` is none of"):
+            forge("git@git.example.org:lab/clusters.git", f"gitea {told}", {})
 
 
 def test_a_job_knows_its_own_server() -> None:

@@ -1,15 +1,19 @@
 """`gen commit --push` to a real remote: races between two writers, conflicts, and remotes that refuse."""
 
+import re
+import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from gitworld import FILE, Person
+from test_commit import refused_by_the_server
 
 from generator.repository.git_commands import GitCommands, without_passwords
-from generator.repository.remotes import fetch
+from generator.repository.remotes import fetch, push
 
 QUOTA = ("bench: {gpus: 2}", "bench: {gpus: 1}")
 RETENTION = ("retention: 30d", "retention: 20d")
@@ -236,3 +240,225 @@ def test_processes_that_push_at_once_lose_nothing(ann: Person, bob: Person, remo
     assert QUOTA[1] in text
     assert RETENTION[1] in text
     assert last.git("rev-list", "--count", "main") == "3"
+
+
+def rewritten(ann: Person, bob: Person) -> str:
+    """Bob pushes a commit, Ann builds on it, and Bob takes it back. Returns it."""
+    bob.write("README.md", "# A password\n")
+    bob.git("commit", "-qam", "withdrawn")
+    bob.git("push", "-q")
+    ann.git("pull", "-q", "--ff-only")
+    bob.git("reset", "-q", "--hard", "HEAD^")
+    return ann.head()
+
+
+@pytest.mark.parametrize("more", [True, False])
+def test_what_others_have_taken_back_is_not_put_back(ann: Person, bob: Person, remote: Path, *, more: bool) -> None:
+    """Whether the branch there is another one since, or only shorter."""
+    gone = rewritten(ann, bob)
+    if more:
+        bob.write("README.md", "# Instead\n")
+        bob.git("commit", "-qam", "instead")
+    bob.git("push", "-q", "--force")
+    ann.edit(*QUOTA)
+    for _ in range(2):
+        said = ann.gen("commit", "--push", "--branch", "main")
+        assert said.code == 1, "the second time as well: the fetch has moved what was seen of the remote"
+        assert f"origin/main: its history was rewritten: {gone[:9]} was there and is there no longer" in said.err
+        assert "`git pull --rebase origin main`" in said.err
+        assert at(remote, ann, "main") == bob.head()
+    assert gone in ann.git("rev-list", "main")
+    ann.git("pull", "-q", "--rebase", "origin", "main")
+    said = ann.gen("commit", "--push", "--branch", "main")
+    assert said.code == 0, said.err
+    assert gone not in ann.git("rev-list", "main")
+    assert at(remote, ann, "main") == ann.head() != bob.head()
+
+
+def test_commits_that_were_fetched_and_taken_back_are_no_matter(ann: Person, bob: Person) -> None:
+    bob.write("README.md", "# A password\n")
+    bob.git("commit", "-qam", "withdrawn")
+    bob.git("push", "-q")
+    ann.git("fetch", "-q")
+    bob.git("commit", "-q", "--amend", "-m", "again")
+    bob.git("push", "-q", "--force")
+    ann.edit(*QUOTA)
+    assert ann.gen("commit", "--push", "--branch", "main").code == 0
+    assert ann.head("HEAD^") == bob.head()
+
+
+def test_a_remote_with_another_address_to_push_to_is_pushed_to(ann: Person, remote: Path, tmp_path: Path) -> None:
+    fork = tmp_path / "fork.git"
+    subprocess.run(["git", "clone", "-q", "--bare", str(remote), str(fork)], check=True)
+    ann.git("remote", "set-url", "--push", "origin", str(fork))
+    for change in (QUOTA, RETENTION):
+        ann.edit(*change)
+        said = ann.gen("commit", "--push", "--branch", "main")
+        assert said.code == 0, said.err
+        assert at(fork, ann, "main") == ann.head()
+
+
+def test_others_who_were_quicker_there_are_found_there(ann: Person, bob: Person, remote: Path, tmp_path: Path) -> None:
+    """And not where commits come from, which lacks what is seen there."""
+    fork = tmp_path / "fork.git"
+    subprocess.run(["git", "clone", "-q", "--bare", str(remote), str(fork)], check=True)
+    ann.git("remote", "set-url", "--push", "origin", str(fork))
+    bob.git("remote", "set-url", "origin", str(fork))
+    bob.write("README.md", "# Theirs\n")
+    bob.git("commit", "-qam", "theirs")
+    bob.git("push", "-q")
+    ann.edit(*QUOTA)
+    said = ann.gen("commit", "--push", "--branch", "main")
+    assert said.code == 0, said.err
+    assert at(fork, ann, "main") == ann.head()
+    assert ann.head("HEAD^") == bob.head()
+
+
+@pytest.mark.parametrize("move", [("switch", "-q", "-c", "other"), ("commit", "-q", "--allow-empty", "-m", "mine")])
+def test_a_branch_that_moved_meanwhile_is_left_alone(
+    ann: Person, bob: Person, remote: Path, monkeypatch: pytest.MonkeyPatch, move: tuple[str, ...]
+) -> None:
+    def moving(git: GitCommands, *words: str) -> bool:
+        done = push(git, *words)
+        if done:
+            ann.git(*move)
+        return done
+
+    bob.edit(*RETENTION)
+    assert bob.gen("commit", "--push", "--branch", "main").code == 0
+    ann.edit(*QUOTA)
+    assert ann.gen("commit", "--branch", "main").code == 0
+    monkeypatch.setattr("generator.publish.pushing.push", moving)
+    mine = ann.head()
+    said = ann.gen("commit", "--push", "--branch", "main")
+    assert said.code == 0, said.err
+    assert "pushed; your branch moved meanwhile and stays as it is: `git pull --rebase origin main`" in said.err
+    assert at(remote, ann, "main^") == bob.head()
+    assert mine == ann.head("HEAD" if move[0] == "switch" else "HEAD^")
+    assert mine in ann.git("rev-list", "main")
+    assert ann.files() == ""
+
+
+def test_several_commits_are_put_on_top_of_what_others_rendered(ann: Person, bob: Person, remote: Path) -> None:
+    """Both change the same generated files, and nobody has changed one by hand."""
+    bob.edit(*RESERVED)
+    assert bob.gen("commit", "--push", "--branch", "main").code == 0
+    ann.edit(*QUOTA)
+    assert ann.gen("commit", "--branch", "main", "-m", "One").code == 0
+    ann.edit(*RETENTION)
+    said = ann.gen("commit", "--push", "--branch", "main", "-m", "Two")
+    assert said.code == 0, said.err
+    assert ann.git("log", "--format=%s", "-3") == "Two\nOne\n" + bob.git("log", "-1", "--format=%s")
+    assert at(remote, ann, "main") == ann.head()
+    assert ann.gen("render", "--check").code == 0
+
+
+def test_a_hand_edit_of_others_is_not_rendered_over(ann: Person, bob: Person, remote: Path) -> None:
+    place = min((bob.root / "overlays/a30-bench/queues").glob("*clusterqueue*.yaml"))
+    place.write_text(place.read_text() + "# theirs\n")
+    bob.git("commit", "-qam", "by hand")
+    bob.git("push", "-q")
+    ann.edit(*QUOTA)
+    assert ann.gen("commit", "--branch", "main").code == 0
+    ann.edit(*RETENTION)
+    said = ann.gen("commit", "--push", "--branch", "main")
+    assert said.code == 1
+    assert f"was changed by hand in commit {bob.head()[:9]} by Bob" in said.err
+    assert at(remote, ann, "main") == bob.head()
+
+
+def test_an_empty_commit_on_top_is_pushed_as_well(ann: Person, bob: Person, remote: Path) -> None:
+    """An approval is one: it must not get lost."""
+    bob.edit(*RETENTION)
+    assert bob.gen("commit", "--push", "--branch", "main").code == 0
+    ann.edit(*QUOTA)
+    assert ann.gen("commit", "--branch", "main").code == 0
+    ann.git("commit", "-q", "--allow-empty", "-m", "Approve\n\nGen-Allow: GEN-CHG-010:a/b/c/d it is known")
+    said = ann.gen("commit", "--push", "--branch", "main")
+    assert said.code == 0, said.err
+    assert at(remote, ann, "main") == ann.head()
+    assert ann.git("log", "-1", "--format=%B").endswith("Gen-Allow: GEN-CHG-010:a/b/c/d it is known")
+    assert ann.head("HEAD^^") == bob.head()
+    assert ann.gen("render", "--check").code == 0
+
+
+@pytest.mark.parametrize("theirs", ["notes.md", "kept/notes.md", "kept"])
+def test_a_file_that_git_ignores_is_not_overwritten(ann: Person, bob: Person, remote: Path, theirs: str) -> None:
+    mine = "kept/notes.md" if theirs == "kept" else theirs.split("/", maxsplit=1)[0]
+    (ann.root / ".git/info/exclude").write_text("notes.md\nkept\n")
+    ann.write(mine, "mine\n")
+    bob.write(theirs, "theirs\n")
+    bob.git("add", theirs)
+    bob.git("commit", "-qm", "theirs")
+    bob.git("push", "-q")
+    ann.edit(*QUOTA)
+    said = ann.gen("commit", "--push", "--branch", "main")
+    assert said.code == 1
+    assert f"{theirs}: changed here and not committed, and on origin/main as well" in said.err
+    assert (ann.root / mine).read_text() == "mine\n"
+    assert at(remote, ann, "main") == bob.head()
+
+
+def test_a_working_tree_of_a_gen_that_was_killed_is_forgotten(ann: Person, bob: Person, tmp_path: Path) -> None:
+    """Where its folder is gone; what is somebody else's stays."""
+    for place in ("gen-killed/tree", "gen-runs/tree", "usb/tree"):
+        ann.git("worktree", "add", "-q", "--detach", str(tmp_path / place))
+    for place in ("gen-killed", "usb"):
+        shutil.rmtree(tmp_path / place)
+    bob.edit(*RETENTION)
+    assert bob.gen("commit", "--push", "--branch", "main").code == 0
+    ann.edit(*QUOTA)
+    assert ann.gen("commit", "--push", "--branch", "main").code == 0
+    known = ann.git("worktree", "list")
+    assert [place in known for place in ("gen-killed/tree", "gen-runs/tree", "usb/tree")] == [False, True, True]
+
+
+def without_teams(ann: Person) -> None:
+    """Take out what is generated, and much that goes with it."""
+    text = (ann.root / FILE).read_text()
+    teams, rest = text.index("  teams:\n"), text.index("  monitoring:\n")
+    ann.write(FILE, text[:teams] + text[rest:])
+
+
+def approved(ann: Person, change: Callable[[Person], None]) -> set[str]:
+    """Commit a change on a branch with all approvals that it needs, and return them; others see the branch before."""
+    ann.git("switch", "-q", "-c", "mine")
+    change(ann)
+    needed = re.findall("^needs approval: (.+)$", ann.gen("commit").out, re.MULTILINE)
+    assert needed
+    allow = [word for each in needed for word in ("--allow", f"{each} nobody uses it yet")]
+    assert ann.gen("commit", *allow).code == 0
+    ann.git("push", "-q", "origin", "mine^:refs/heads/mine")
+    return {*needed}
+
+
+@pytest.mark.parametrize("change", [without_teams, refused_by_the_server])
+def test_what_a_commit_approves_is_approved_on_top_of_others_as_well(
+    ann: Person, bob: Person, remote: Path, change: Callable[[Person], None]
+) -> None:
+    """It was committed with the reasons before, and only pushed later."""
+    needed = approved(ann, change)
+    bob.git("pull", "-q")
+    bob.git("switch", "-q", "mine")
+    bob.edit(*RETENTION)
+    assert bob.gen("commit", "--push").code == 0
+    said = ann.gen("commit", "--push")
+    assert said.code == 0, said.err + said.out
+    assert ann.head("HEAD^") == bob.head()
+    assert {*re.findall(r"^Gen-Allow: (\S+) nobody", ann.git("log", "-1", "--format=%B"), re.MULTILINE)} == needed
+    assert at(remote, ann, "mine") == ann.head()
+
+
+def test_what_is_another_thing_on_top_of_others_is_approved_no_longer(ann: Person, bob: Person, remote: Path) -> None:
+    """Others changed what is made of the same object."""
+    (needed,) = approved(ann, refused_by_the_server)
+    bob.git("pull", "-q")
+    bob.git("switch", "-q", "mine")
+    bob.write("overlays/a30-bench/queues/custom/more.yaml", "kind: Patch\n")
+    assert bob.gen("commit", "--push").code == 0
+    before = ann.state()
+    said = ann.gen("commit", "--push")
+    assert said.code == 3
+    assert f"approved before it changed again: {needed}" in said.out
+    assert ann.state() == before
+    assert at(remote, ann, "mine") == bob.head()

@@ -1,10 +1,15 @@
 """What the API server itself says to jobs, pods and PodGroups in a team's namespace."""
 
+import json
+import os
+import shutil
+import subprocess
 from copy import deepcopy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from documented import of_teams
+from documented import blocks, of_teams
 
 from generator.components import JOBS as JOB_KINDS
 from generator.components.common import OIDC_PREFIX
@@ -41,6 +46,11 @@ KUEUE = account("kueue-system", "kueue-controller-manager")
 CRON = account("kube-system", "cronjob-controller")
 JOBSETS = account("jobset-system", "jobset-controller-manager")
 VOLCANO = account("volcano-system", "volcano-controllers")
+# Accounts with nothing but the rights that Kubernetes or an administrator gave to them.
+JOB_CONTROLLER = ("system:serviceaccount:kube-system:job-controller", ("system:authenticated",))
+REPLICAS = ("system:serviceaccount:kube-system:replicaset-controller", ("system:authenticated",))
+OTHER_TEAMS = ("system:serviceaccount:language:default", ("system:serviceaccounts:language", "system:authenticated"))
+ADMIN_CONF = ("kubernetes-admin", ("kubeadm:cluster-admins", "system:authenticated"))
 OWN_ACCOUNT = (f"system:serviceaccount:{TEAM}:default", (f"system:serviceaccounts:{TEAM}", "system:authenticated"))
 
 
@@ -52,7 +62,10 @@ def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
     api.namespace(OTHER)
     api.namespace(TEAM)
     api.namespace(TRUSTED, {TEAM_LABEL: TRUSTED, "pod-security.kubernetes.io/enforce": "privileged"})
-    api.apply(deployment("older"))  # from before the rules
+    # From before the rules.
+    api.apply(deployment("older"))
+    greedy = job(container={"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}})
+    api.apply(greedy | {"metadata": greedy["metadata"] | {"name": "greedy"}})
     runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}}
     api.apply(runtime | {"handler": "nvidia"})  # as the GPU operator makes it
     for namespace in component.namespaces:
@@ -63,6 +76,8 @@ def team(api: "ApiServer", ml50: Cluster) -> "ApiServer":
     for name, group in (("admins", "platform"), ("controllers", "system:serviceaccounts")):
         api.apply(bind(name, "cluster-admin", group))
     api.apply(bind("team-account", "gen:team-member", f"system:serviceaccounts:{TEAM}", TEAM))
+    api.apply(bind("other-account", "cluster-admin", "system:serviceaccounts:language", TEAM))
+    api.apply(bind("admin-conf", "cluster-admin", "kubeadm:cluster-admins"))
     wait_for_rules(api)
     return api
 
@@ -92,7 +107,7 @@ def wait_for_rules(api: "ApiServer") -> None:
 
 
 def pod(labels: Object | None = None, spec: Object | None = None, container: Object | None = None) -> Object:
-    requests = {"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
+    requests = {"resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}}
     main = {"name": "main", "image": "example.org/train:1"} | (requests if container is None else container)
     secure = {"containers": [main], "restartPolicy": "Never"}
     return {
@@ -195,8 +210,9 @@ def mounted(*volumes: Object) -> Object:
 
 
 def asking(cpu: str, memory: str, limits: Object | None = None) -> Object:
-    """Return the part of a container that requests something."""
-    return {"resources": {"requests": {"cpu": cpu, "memory": memory}, "limits": limits or {}}}
+    """Return the part of a container that requests something, and may use no more memory unless `limits` say so."""
+    given = {"memory": memory} if limits is None else limits
+    return {"resources": {"requests": {"cpu": cpu, "memory": memory}, "limits": given}}
 
 
 def unasked_job_set() -> Object:
@@ -272,7 +288,12 @@ GPU_FIRST = {"initContainers": [{"name": "init", "image": "example.org/train:1"}
             elsewhere(pod(spec=mounted(NODE_PATH)), TRUSTED), ADMIN, id="a path of the node in a privileged team"
         ),
         pytest.param(elsewhere(job(spec=mounted(NODE_PATH)), TRUSTED), ADMIN, id="a job with one there"),
-        pytest.param(pod(container=asking("1m", "1")), ALICE, id="a pod that requests little"),
+        pytest.param(pod(container=asking("1n", "1")), ALICE, id="a pod that requests little and may use no more"),
+        pytest.param(job(container=asking("8", "0.5Gi", {"memory": "512Mi"})), ALICE, id="the same in other units"),
+        pytest.param(owned(pod(ADMITTED), "Job", "batch/v1"), JOB_CONTROLLER, id="a pod of Kubernetes' own controller"),
+        pytest.param(owned(pod(), "ReplicaSet", "apps/v1"), REPLICAS, id="a pod of a service"),
+        pytest.param(owned(pod(ADMITTED), "Job", "batch/v1"), ADMIN_CONF, id="what admin.conf makes in an emergency"),
+        pytest.param(pod_group(), ADMIN_CONF, id="a PodGroup that admin.conf makes"),
         pytest.param(unasked_job_set(), ALICE, id="a JobSet whose Jobs will be refused"),
     ],
 )
@@ -291,6 +312,7 @@ NOT_OWNER = "leave ownerReferences with controller: true to controllers"
 MARKED = "leave the label kueue.x-k8s.io/podset out"
 NO_SERVERS = "mount claims, not servers"
 NO_REQUESTS = "give every container requests"
+NO_LIMIT = "give every container a limit for memory, and no smaller request"
 RUNTIME = "leave runtimeClassName out"
 CLASS = "put the label kueue.x-k8s.io/priority-class on it"
 POD_CLASS = "priorityClassName is of a class that this team may not use"
@@ -387,7 +409,12 @@ def each_hour(inner: Object) -> Object:
         pytest.param(pod_group(), ADMIN, "PodGroups are made from jobs", id="a person's PodGroup"),
         pytest.param(pod(container=asking("0", "1Gi")), ALICE, NO_REQUESTS, id="a request for no CPU"),
         pytest.param(pod(container=asking("1", "0")), ALICE, NO_REQUESTS, id="a request for no memory"),
-        pytest.param(pod(container=asking("0", "1Gi", {"cpu": "8"})), ALICE, NO_REQUESTS, id="a limit, and no request"),
+        pytest.param(
+            pod(container=asking("0", "1Gi", {"cpu": "8", "memory": "1Gi"})),
+            ALICE,
+            NO_REQUESTS,
+            id="a limit, and no request",
+        ),
         pytest.param(
             pod(container={"resources": {"limits": {"cpu": "0", "memory": "0"}}}),
             ALICE,
@@ -409,6 +436,20 @@ def each_hour(inner: Object) -> Object:
         ),
         pytest.param(cron_job(container=asking("0.0", "1Gi")), ALICE, NO_REQUESTS, id="the same every night"),
         pytest.param(owned(job(container={}), "JobSet"), JOBSETS, NO_REQUESTS, id="what a JobSet makes of nothing"),
+        pytest.param(pod(container=asking("1n", "1m", {})), ALICE, NO_LIMIT, id="tiny requests and no limit"),
+        pytest.param(pod(container=asking("1", "1Gi", {"cpu": "8"})), ALICE, NO_LIMIT, id="a limit for CPU alone"),
+        pytest.param(pod(container=asking("1", "1Gi", {"memory": "1025Mi"})), ALICE, NO_LIMIT, id="a little above"),
+        pytest.param(job(container=asking("1n", "1m", {"memory": "1Ti"})), ALICE, NO_LIMIT, id="a job far above"),
+        pytest.param(cron_job(container=asking("1", "1Gi", {})), ALICE, NO_LIMIT, id="a CronJob without a limit"),
+        pytest.param(
+            job(spec={"initContainers": [{"name": "i", "image": "x"} | asking("1", "1Gi", {})]}),
+            ALICE,
+            NO_LIMIT,
+            id="an init container without a limit",
+        ),
+        pytest.param(owned(job(), "JobSet"), OTHER_TEAMS, NOT_OWNER, id="a part made by another team's account"),
+        pytest.param(pod(ADMITTED), OTHER_TEAMS, MARKED, id="a pod of another team's account that says it was let in"),
+        pytest.param(pod_group(), OTHER_TEAMS, "PodGroups are made from jobs", id="a PodGroup of such an account"),
     ],
 )
 def test_a_way_round_the_queue_is_closed(team: "ApiServer", manifest: Object, who: "Identity", told: str) -> None:
@@ -529,7 +570,7 @@ def test_an_account_that_may_change_pods_does_not_let_them_in(
 ) -> None:
     changed = deepcopy(held)
     change(changed)
-    for who in (OWN_ACCOUNT, ADMIN):
+    for who in (OWN_ACCOUNT, OTHER_TEAMS, ADMIN):
         status, message = team.update(changed, by=who)
         assert (status, told in message) == (422, True), message
 
@@ -695,3 +736,36 @@ def test_what_teams_are_told_to_write_is_taken(team: "ApiServer", name: str) -> 
     manifest = of_teams()[name]
     manifest["metadata"]["namespace"] = TEAM
     assert team.create(manifest, by=ALICE) == (201, "")
+
+
+LISTED = {"batch/v1": ("cronjobs", "jobs"), "apps/v1": ("deployments", "statefulsets")}
+
+
+def listed(team: "ApiServer") -> Object:
+    """Return what `kubectl get` of several kinds prints."""
+    items = []
+    for version, kinds in LISTED.items():
+        for kind in kinds:
+            found = team.request("GET", f"/apis/{version}/{kind}")[1]
+            items += [
+                one | {"apiVersion": version, "kind": found["kind"].removesuffix("List")} for one in found["items"]
+            ]
+    return {"apiVersion": "v1", "kind": "List", "items": items, "metadata": {"resourceVersion": ""}}
+
+
+def test_what_a_stricter_rule_would_refuse_is_found(team: "ApiServer", tmp_path: Path) -> None:
+    """With the command of docs/operations.md, in which a file stands for `kubectl get`."""
+    if not shutil.which("jq"):
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("jq is absent")
+    stored_job(team, "good")
+    (command,) = (block for block in blocks("operations.md", "sh") if "ValidatingAdmissionPolicy" in block)
+    ask, create = command.split(">asked.json\n")
+    assert create.startswith("kubectl create --dry-run=server --filename asked.json")
+    (tmp_path / "file").write_text(json.dumps(listed(team)))
+    ask = f"cat {tmp_path}/file {ask[ask.index('| jq') :]}"
+    done = subprocess.run(["sh", "-c", ask], check=True, stdout=subprocess.PIPE, text=True)
+    told = {one["metadata"]["name"]: team.create(one, by=ADMIN_CONF) for one in json.loads(done.stdout)["items"]}
+    assert {name for name, (status, _) in told.items() if status != 201} == {"asked-older", "asked-greedy"}
+    assert all("ValidatingAdmissionPolicy" in told[name][1] for name in ("asked-older", "asked-greedy"))
+    assert (NO_QUEUE in told["asked-older"][1], NO_LIMIT in told["asked-greedy"][1]) == (True, True)
+    assert told["asked-good"] == (201, "")

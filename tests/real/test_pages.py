@@ -7,7 +7,7 @@ import pytest
 from browser import draw
 from msgspec import structs
 from reference import load
-from reviewed import cluster, made, unbuilt, whole
+from reviewed import WHEN, cluster, made, unbuilt, whole
 
 from generator.components import compose
 from generator.model.cluster import Cluster
@@ -99,7 +99,7 @@ def sides(many: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 @pytest.mark.parametrize("many", MANY)
 def test_a_change_can_be_read(many: int, width: int, tmp_path: Path) -> None:
     one = cluster(*sides(many), name="lab", application=LONG, unseen=(LONG,), findings=(unbuilt(),))
-    page = diff_page(whole(one, unapproved=(f"GEN-CHG-030:lab/PersistentVolumeClaim/{LONG}/{LONG}",)))
+    page = diff_page(whole(one, unapproved=(f"GEN-CHG-030:lab/PersistentVolumeClaim/{LONG}/{LONG}",)), WHEN)
     drawn = draw(page, width, tmp_path)
     assert drawn.overlapping() == []
     assert drawn.wide <= drawn.width == width

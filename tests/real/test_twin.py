@@ -247,7 +247,7 @@ def test_work_without_gpus_runs_on_cpu_nodes(twin: "Twin", member: "Members") ->
     vision = member("vision")
     vision.prepare("small", pods=2, gpus=0)
     assert vision.nodes("small") <= set(twin.pool("cpu"))
-    assert vision.submit(many_cpus(230, {"requests": {"cpu": "8", "memory": "1Gi"}})) == (201, "")
+    assert vision.submit(many_cpus(230, {"requests": {"cpu": "8"}, "limits": {"memory": "1Gi"}})) == (201, "")
     assert most(lambda: len(vision.pods("many")), NEVER) == 0
 
 

@@ -46,7 +46,10 @@ def large(*, gpus: int = 64, labels: Object | None = None, controller: Object | 
     made = job("large", gpus=gpus)
     made["spec"]["template"]["metadata"] = {"labels": dict(labels or {})}
     if not gpus:
-        made["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "5k", "memory": "1Gi"}}
+        made["spec"]["template"]["spec"]["containers"][0]["resources"] = {
+            "requests": {"cpu": "5k"},
+            "limits": {"memory": "1Gi"},
+        }
     return made | {"metadata": made["metadata"] | {"ownerReferences": [controller] if controller else []}}
 
 
@@ -120,7 +123,7 @@ def annotated(manifest: Object, **annotations: str) -> Object:
 def pod_level() -> Object:
     """Return a pod whose container asks for little, and which itself asks for more CPUs than there are."""
     made = pod(held=False)
-    made["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1m", "memory": "1Mi"}}
+    made["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1m"}, "limits": {"memory": "1Mi"}}
     made["spec"]["resources"] = {"requests": {"cpu": "5k", "memory": "1Gi"}}
     return made
 

@@ -191,7 +191,7 @@ def test_the_default_password_is_gone_after_the_first_step(
 def test_channels_cannot_log_in(site: Zabbix) -> None:
     (group,) = site.get("usergroup", filter={"name": "gen/ml50"}, selectUsers=["username"], selectRights="extend")
     assert {one["username"] for one in group["users"]} == {
-        "gen heartbeat", "mattermost platform/#alerts", "slack #ml50-oncall", "slack #ml50-leads",
+        "mattermost platform/#alerts", "slack #ml50-oncall", "slack #ml50-leads",
     }  # fmt: skip
     assert group["gui_access"] == "3"
     assert {one["permission"] for one in group["rights"]} == {"2"}
@@ -328,8 +328,21 @@ def test_another_password_for_the_heartbeat_is_set(site: Zabbix, ml50: Cluster) 
     done = site.run("complete")
     assert (done.returncode, done.stderr) == (1, f"zabbix-configure: {told}")
     assert not site.get("user", filter={"username": "gen heartbeat"})
+    assert not site.get("usergroup", filter={"name": "gen/ml50 heartbeat"})
     assert site.configure(ml50).returncode == 0
     assert reads(SECRETS["heartbeat"])
+
+
+def test_the_heartbeat_logs_in_where_ldap_is_the_default(site: Zabbix) -> None:
+    """Its password is in Zabbix, whatever Zabbix asks for those of people."""
+    one = {"username": "gen heartbeat", "password": SECRETS["heartbeat"]}
+    site.site.sql("update config set authentication_type = 1, ldap_configured = 1")
+    try:
+        with pytest.raises(AssertionError, match="LDAP"):
+            site.site.login(SECRETS["password"])
+        assert site.site.call("user.login", one)
+    finally:
+        site.site.sql("update config set authentication_type = 0, ldap_configured = 0")
 
 
 def test_the_heartbeat_may_read_items_and_nothing_else(site: Zabbix) -> None:
@@ -381,7 +394,7 @@ def test_a_medium_without_a_token_is_a_problem_and_stops_nothing(site: Zabbix, m
     (site.folder / "secrets" / "slack").unlink()
     (one,) = site.get("host", filter={"host": "cpu-01"})
     site.do("host.delete", [one["hostid"]])
-    told = "alerts by Slack reach nobody: there is no Secret with the token\n"
+    told = "Slack has no Secret with the token: no alerts by it but with a former one\n"
     done = site.run()
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith(f"{told}done\n")
@@ -390,7 +403,7 @@ def test_a_medium_without_a_token_is_a_problem_and_stops_nothing(site: Zabbix, m
     assert sum(one["name"].startswith("gen/ml50: slack") for one in site.get("action")) == 2
     done = site.run("complete")
     assert (done.returncode, done.stderr) == (1, f"zabbix-configure: {told}")
-    problem = "Alerts by Slack reach nobody: there is no Secret with the token"
+    problem = "A medium of alerts has no Secret with the token: Slack"
     (item,) = site.get("item", host="ml50-monitoring", filter={"key_": "alerts.silent"})
 
     def seen() -> bool:

@@ -2,21 +2,29 @@
 
 import re
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
+from reference import ROOT
 
 from generator.cli import run
 from generator.components import CATALOGUE
 from generator.components.component import Tier
-from generator.repository.ci_files import CI_KINDS, CiKind, ci_files, code_owners, to_add, unowned
+from generator.repository.ci_files import Owners, ci_files, code_owners, to_add, unowned
+from generator.repository.forge_kinds import FORGE_KINDS, ForgeKind
 
-WHOSE = {"storage": ("@lab/storage",), "network": ("@ann", "@bob"), "default": ("@lab/platform",)}
+WHOSE: Owners = {"storage": ("@lab/storage",), "network": ("@ann", "@bob"), "default": ("@lab/platform",)}
 PLACES = {"github": ".github/CODEOWNERS", "gitlab": ".gitlab/CODEOWNERS", "gitea": ".gitea/CODEOWNERS"}
 
 
-def approving(kind: CiKind, path: str) -> set[str]:
+@cache
+def owners_lines(kind: ForgeKind, whose: tuple[tuple[str, tuple[str, ...]], ...]) -> list[str]:
+    return code_owners(kind, dict(whose)).splitlines()
+
+
+def approving(kind: ForgeKind, path: str, whose: Owners = WHOSE) -> set[str]:
     """Return who approves a file, as each server reads its form.
 
     GitHub: the last line that fits (docs.github.com, "About code owners"). GitLab: the last line of each section
@@ -25,7 +33,7 @@ def approving(kind: CiKind, path: str) -> set[str]:
     """
     found: dict[str, list[str]] = {}
     section, owners_of_section = "", [""]
-    for line in code_owners(kind, WHOSE).splitlines():
+    for line in owners_lines(kind, tuple(whose.items())):
         if not line.strip() or line.startswith("#"):
             continue
         if kind == "gitlab" and line.startswith("["):
@@ -40,8 +48,8 @@ def approving(kind: CiKind, path: str) -> set[str]:
     return {name for names in found.values() for name in names}
 
 
-@pytest.mark.parametrize("kind", CI_KINDS)
-def test_storage_is_approved_by_its_owners(kind: CiKind) -> None:
+@pytest.mark.parametrize("kind", FORGE_KINDS)
+def test_storage_is_approved_by_its_owners(kind: ForgeKind) -> None:
     for name in ("minio", "ceph-cluster", "rook-ceph"):
         assert CATALOGUE[name].tier == Tier.STORAGE
         for path in (
@@ -52,29 +60,39 @@ def test_storage_is_approved_by_its_owners(kind: CiKind) -> None:
             assert "@lab/storage" in approving(kind, path)
     assert "@lab/storage" not in approving(kind, "overlays/ml50/cilium/values.yaml")
     assert {"@ann", "@bob"} <= approving(kind, "overlays/ml50/cilium/values.yaml")
-    for path in ("clusters/ml50/cluster.yaml", "README.md", "overlays/ml50/namespaces/a.yaml"):
+    for path in ("clusters/ml50/cluster.yaml", "README.md", "gen.lock", PLACES[kind]):
         assert approving(kind, path) == {"@lab/platform"}
 
 
-@pytest.mark.parametrize("kind", CI_KINDS)
-def test_every_component_stands_with_its_tier(kind: CiKind) -> None:
+@pytest.mark.parametrize("kind", FORGE_KINDS)
+def test_all_that_is_generated_has_a_tier(kind: ForgeKind) -> None:
+    """Without an owner for all the rest too."""
+    every: dict[str, tuple[str, ...]] = dict.fromkeys(map(str, Tier), ("@all",))
+    for top in ("base", "overlays", "workflows", "clusters/ml50/argocd", "clusters/ml50/bootstrap"):
+        for file in (ROOT / top).rglob("*.yaml"):
+            assert approving(kind, file.relative_to(ROOT).as_posix(), every) == {"@all"}, file
+    assert approving(kind, "clusters/ml50/cluster.yaml", every) == set()
+
+
+@pytest.mark.parametrize("kind", FORGE_KINDS)
+def test_every_component_stands_with_its_tier(kind: ForgeKind) -> None:
     every: dict[str, tuple[str, ...]] = dict.fromkeys(map(str, Tier), ("@all",))
     for name in CATALOGUE:
         assert re.search(rf"/{name}/", code_owners(kind, every))
     assert "@OWNER" not in code_owners(kind, {**every, "default": ("@all",)})
 
 
-@pytest.mark.parametrize("kind", CI_KINDS)
-def test_a_tier_without_owners_is_a_comment(kind: CiKind) -> None:
+@pytest.mark.parametrize("kind", FORGE_KINDS)
+def test_a_tier_without_owners_is_a_comment(kind: ForgeKind) -> None:
     lines = code_owners(kind, {}).splitlines()
     assert all(line.startswith("#") for line in lines if line)
     assert unowned({}) == [*map(str, Tier), "default"]
 
 
-@pytest.mark.parametrize("kind", CI_KINDS)
-def test_the_files_can_be_read_and_name_what_pip_installs(kind: CiKind) -> None:
+@pytest.mark.parametrize("kind", FORGE_KINDS)
+def test_the_files_can_be_read_and_name_what_pip_installs(kind: ForgeKind) -> None:
     odd = 'gen @ git+https://x.example.org/"a": {b}#c'
-    files = ci_files(kind, odd, {})
+    files = ci_files(kind, odd, {}, PLACES[kind])
     assert PLACES[kind] in files
     texts = [content.decode() for path, content in files.items() if path.endswith(("yaml", "yml"))]
     assert any(f"'GEN': {odd!r}" in repr(yaml.safe_load(text)) for text in texts)
@@ -87,8 +105,10 @@ def gen(captured: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     return code, "".join(captured.readouterr())
 
 
-@pytest.mark.parametrize("kind", CI_KINDS)
-def test_what_is_there_is_never_overwritten(kind: CiKind, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("kind", FORGE_KINDS)
+def test_what_is_there_is_never_overwritten(
+    kind: ForgeKind, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ("-C", str(tmp_path), "--ci", kind, "--owner", "storage=@lab/storage")
     own = "* @me\n/base/minio/ @lab/storage\n"
     (tmp_path / PLACES[kind]).parent.mkdir()
@@ -102,6 +122,33 @@ def test_what_is_there_is_never_overwritten(kind: CiKind, tmp_path: Path, capsys
     code, said = gen(capsys, *words)
     assert (code, "wrote" in said) == (0, False)
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "standing"),
+    [("github", "CODEOWNERS"), ("github", "docs/CODEOWNERS"), ("gitlab", "CODEOWNERS"), ("gitea", "docs/CODEOWNERS")],
+)
+def test_a_second_file_would_pass_over_the_first_or_be_passed_over(
+    kind: ForgeKind, standing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / standing).parent.mkdir(exist_ok=True)
+    (tmp_path / standing).write_text("* @me\n")
+    code, said = gen(capsys, "-C", str(tmp_path), "--ci", kind, "--owner", "storage=@lab/storage")
+    assert code == 0
+    assert not (tmp_path / PLACES[kind]).exists()
+    assert f"left alone: {standing} is there; to add to it:" in said
+    assert "minio/" in said
+
+
+def test_what_is_nobody_s_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [word for tier in Tier for word in ("--owner", f"{tier}=@lab/all")]
+    _, said = gen(capsys, "-C", str(tmp_path), "--ci", "github", *words)
+    assert "nobody approves cluster files, gen.lock, CI jobs and CODEOWNERS itself" in said
+    assert "nobody approves network" not in said
+    (tmp_path / PLACES["github"]).unlink()
+    _, said = gen(capsys, "-C", str(tmp_path), "--ci", "github", "--owner", "default=@lab/all")
+    assert "nobody approves network" in said
+    assert "CODEOWNERS itself" not in said
 
 
 def test_gitlab_s_own_file_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

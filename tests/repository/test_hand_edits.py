@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from toyworld import CLUSTER, CUSTOM, NODES, TOTAL, World, render_at
 
+from generator.layout.lock import Writer
 from generator.repository.hand_edits import HandEdit, hand_edits, refusal
 
 
@@ -110,7 +111,7 @@ def test_a_generated_file_that_is_no_longer_rendered_is_deleted(world: World) ->
     del tree[TOTAL]
     planned = world.plan(tree)
     assert [(change.path, change.kind) for change in planned.changes] == [(TOTAL, "delete")]
-    assert hand_edits(world.root, planned, render_at, version="1.0").edits == ()
+    assert hand_edits(world.root, planned, render_at, writer=Writer("1.0")).edits == ()
 
 
 def test_custom_is_never_questioned(world: World) -> None:
@@ -144,7 +145,7 @@ def test_what_another_version_wrote_is_overwritten_with_a_note(world: World) -> 
     world.commit("by hand, or by 1.0")
     verdict = world.render(version="2.0")
     assert not verdict.edits
-    assert any(NODES in note and "another version of gen" in note for note in verdict.notes)
+    assert any(NODES in note and "another gen wrote" in note for note in verdict.notes)
     assert "gpus: 8" in world.text(NODES)
 
 

@@ -479,3 +479,20 @@ def test_without_a_record_all_is_rendered(
         assert (code, told["changes"], "unchanged" in said) == (0, [], False)
     look = Look.at(root)
     assert not look or not look.unchanged(["one"])
+
+
+def test_each_render_counts_the_same_files(template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first writes them all, those that are made once too; then all are rendered, some of them, and none."""
+    root = tmp_path / "new"
+    git(tmp_path, "init", "-q", str(root))
+    shutil.copytree(template / "clusters", root / "clusters", ignore=shutil.ignore_patterns("argocd", "bootstrap"))
+    counts = []
+    for step in ("first", "check", "again", "one", "none"):
+        if step == "one":
+            os.utime(root / "clusters/two/cluster.yaml")
+        if step != "check":
+            settle()
+        _, told, _ = rendered(root, capsys, *(["--check"] if step == "check" else []))
+        counts.append(len(told["changes"]) + told["unchanged"])
+    assert whole(root)
+    assert set(counts) == {len([path for path in root.glob("**/*") if path.is_file() and ".git" not in path.parts]) - 3}

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from string import ascii_lowercase
 
+from generator.layout.lock import Writer
 from generator.repository.hand_edits import Verdict, hand_edits
 from generator.repository.history import Snapshot
 from generator.repository.plan import Owned, Plan, plan
@@ -105,7 +106,7 @@ class World:
         return plan(self.root, self.tree() if tree is None else tree, ONCE, OWNED)
 
     def judge(self, *, version: str = "1.0", discard: Collection[str] = ()) -> Verdict:
-        return hand_edits(self.root, self.plan(self.tree(version)), render_at, version=version, discard=discard)
+        return hand_edits(self.root, self.plan(self.tree(version)), render_at, writer=Writer(version), discard=discard)
 
     def render(
         self,
@@ -118,7 +119,7 @@ class World:
         """Do what `gen render` does: plan, question, and (`during` a fault) write what loses no edit."""
         with exclusive(self.root, print) as lock:
             planned = self.plan(self.tree(version) if tree is None else tree)
-            verdict = hand_edits(self.root, planned, render_at, version=version, discard=discard)
+            verdict = hand_edits(self.root, planned, render_at, writer=Writer(version), discard=discard)
             if not verdict.edits:
                 with during or nullcontext():
                     write(lock, planned)

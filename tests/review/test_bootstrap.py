@@ -135,3 +135,38 @@ def test_objects_in_files_are_not_those_of_a_server() -> None:
 def test_what_is_not_yaml_is_a_text() -> None:
     (change,) = changes({"kubeadm/init.yaml": "a: [\n"}, {"kubeadm/init.yaml": "a: {\n"})
     assert [(field.old, field.new) for field in change.fields] == [("a: [", "a: {")]
+
+
+def test_which_program_reads_a_script_is_told() -> None:
+    (change,) = changes({"node/a.sh": "#!/bin/sh -eu\nrun\n"}, {"node/a.sh": "#!/bin/sh\nrun\n"})
+    assert [(field.old, field.new) for field in change.fields] == [("#!/bin/sh -eu", "#!/bin/sh")]
+
+
+def manifest(name: str, value: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": value}}
+
+
+def test_of_several_documents_of_one_kind_each_is_compared() -> None:
+    old = yaml.safe_dump_all([manifest("one", "1"), manifest("two", "1")])
+    (change,) = changes({"x.yaml": old}, {"x.yaml": yaml.safe_dump_all([manifest("one", "2"), manifest("two", "1")])})
+    assert (change.name, change.fields[0].new) == ("x.yaml", "2")
+    (change,) = changes({"x.yaml": old}, {"x.yaml": yaml.safe_dump_all([manifest("one", "1"), manifest("two", "2")])})
+    assert (change.name, change.fields[0].new) == ("x.yaml:two", "2")
+    third = yaml.safe_dump_all([manifest("one", "1"), manifest("two", "1"), manifest("two", "3")])
+    (change,) = changes({"x.yaml": old}, {"x.yaml": third})
+    assert change.name == "x.yaml:3"
+
+
+def test_what_stands_beside_documents_and_is_none_is_told() -> None:
+    old = yaml.safe_dump(manifest("one", "1"))
+    (change,) = changes({"x.yaml": old}, {"x.yaml": f"{old}---\nrun: this\n"})
+    assert [field.new for field in change.fields] == ["---", "run: this"]
+    (change,) = changes({"x.yaml": old}, {"x.yaml": f"{old}---\n{{\n"})
+    assert "{" in [field.new for field in change.fields]
+
+
+def test_secrets_of_every_document_are_compared() -> None:
+    first = {"secrets": [{"namespace": "a", "name": "b", "keys": ["c"]}]}
+    second = {"secrets": [{"namespace": "a", "name": "x", "keys": ["c"]}]}
+    (change,) = changes({"secrets.yaml": first}, {"secrets.yaml": yaml.safe_dump_all([first, second])})
+    assert change.fields[0].path == ("[a/x]",)

@@ -1,8 +1,10 @@
 """What each rule says of a change, and of a near miss: `tests/changes/<code>.yaml`.
 
 A case says what stands before and after, `old` and `new`: objects, or in another `form`: `release`, a chart that is not
-vendored; `versions`, of Kubernetes and of components; `bootstrap`, files for nodes; `cluster`, the nodes of clusters.
-The loudest of what differs counts, or the change of the kind that it is `about`.
+vendored; `patches`, those of such a chart; `versions`, of Kubernetes and of components; `bootstrap`, files for nodes;
+`cluster`, the nodes of clusters; `files`, some of a repository.
+What is expected is the effect of the loudest of what differs, or of the change of the kind that it is `about`; or what
+is opened, `opens`: the codes, each with what is gained.
 """
 
 from collections.abc import Mapping
@@ -17,12 +19,14 @@ from sides import side
 from generator.build.difference import differences
 from generator.build.objects import Object
 from generator.model.change import Beside, ObjectChange
+from generator.model.opening import OpeningRule
 from generator.repository.sides import Side
 from generator.review.bootstrap import bootstrap_changes
 from generator.review.charts import chart_changes
 from generator.review.compare import compare
 from generator.review.component_versions import version_changes
-from generator.review.judging import judge
+from generator.review.judging import JudgedChange, judge
+from generator.review.patches import patch_changes
 from generator.review.report import rules
 from generator.review.standing import Standing
 from generator.review.transitions import CODE, transition_rules
@@ -74,6 +78,11 @@ def release(given: Any) -> dict[str, Any]:
     }
 
 
+def patches(given: Any) -> dict[str, Any]:
+    """Return the kustomization of an Application with these patches."""
+    return {"overlays/one/some/custom/kustomization.yaml": {"patches": given or []}}
+
+
 def versions(given: Mapping[str, str]) -> dict[str, Any]:
     """Return the files that say the versions of components."""
     settings = {
@@ -104,7 +113,28 @@ def clusters(given: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-FORMS = {"release": release, "versions": versions, "bootstrap": bootstrap}
+def in_one(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return files of the repository, beside an Application `a` of the cluster `one`, made of the folder `a`."""
+    application = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "a"},
+        "spec": {"source": {"path": "overlays/one/a"}},
+    }
+    return {
+        "clusters/one/argocd/kustomization.yaml": {"resources": ["a.yaml"]},
+        "clusters/one/argocd/a.yaml": application,
+        "overlays/one/a/kustomization.yaml": {"components": ["custom"]},
+        "overlays/one/a/custom/kustomization.yaml": {
+            "apiVersion": "kustomize.config.k8s.io/v1alpha1",
+            "kind": "Component",
+            **given.get("custom", {}),
+        },
+        **{path: content for path, content in given.items() if path != "custom"},
+    }
+
+
+FORMS = {"release": release, "patches": patches, "versions": versions, "bootstrap": bootstrap}
 
 
 def changes(case: Mapping[str, Any]) -> list[ObjectChange]:
@@ -112,22 +142,32 @@ def changes(case: Mapping[str, Any]) -> list[ObjectChange]:
     form = case.get("form")
     if form is None:
         return differences(objects(case.get("old")), objects(case.get("new")))
-    if form == "cluster":
-        files, others = clusters(case.get("old", {})), clusters(case.get("new", {}))
-        both = compare(made(files), made(others), {*files, *others})
+    if form in {"cluster", "files"}:
+        laid = clusters if form == "cluster" else in_one
+        files, others = laid(case.get("old", {})), laid(case.get("new", {}))
+        differing = {path for path in {*files, *others} if files.get(path) != others.get(path)}
+        both = compare(made(files), made(others), differing)
         return [change for one in both for change in one.changes]
     old, new = (Standing(made(FORMS[form](case.get(which))), "one") for which in ("old", "new"))
-    return [*version_changes(old, new), *chart_changes(old, new), *bootstrap_changes(old, new)]
+    of_charts = (*chart_changes(old, new), *patch_changes(old, new, {"some"}))
+    return [*version_changes(old, new), *of_charts, *bootstrap_changes(old, new)]
+
+
+def judged(case: Mapping[str, Any]) -> list[JudgedChange]:
+    """Return what the rules say of a case."""
+    old, new = (objects(case.get(which)) if "form" not in case else [] for which in ("old", "new"))
+    definitions = [one.manifest for one in new if one.kind == "CustomResourceDefinition"]
+    every = (*rules(), *transition_rules(definitions))
+    return judge(changes(case), every, Beside(by_kind(old), by_kind(new), frozenset(one.component for one in old)))
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_change_means_what_is_said(case: dict[str, Any]) -> None:
-    old, new = (objects(case.get(which)) if "form" not in case else [] for which in ("old", "new"))
-    definitions = [one.manifest for one in new if one.kind == "CustomResourceDefinition"]
-    every = (*rules(), *transition_rules(definitions))
-    beside = Beside(by_kind(old), by_kind(new), frozenset(one.component for one in old))
-    judged = judge(changes(case), every, beside)
-    meaning = next(one for one in judged if case.get("about") in (None, one.change.kind)).meanings[0]
+    if "opens" in case["expect"]:
+        openings = [opening for each in judged(case) for opening in each.opens]
+        assert {opening.rule.code: list(opening.gains) for opening in openings} == case["expect"]["opens"]
+        return
+    meaning = next(one for one in judged(case) if case.get("about") in (None, one.change.kind)).meanings[0]
     found = {"effect": str(meaning.effect), **({"code": meaning.rule.code} if meaning.rule else {})}
     assert found == case["expect"], meaning
     assert meaning.rule is None or "{" not in meaning.rule.reason + meaning.rule.instead
@@ -140,6 +180,11 @@ def test_each_code_is_one_rule() -> None:
 
 @pytest.mark.parametrize("code", sorted({rule.code for rule in rules()} | {CODE}))
 def test_each_rule_has_a_file_that_shows_it_and_a_near_miss(code: str) -> None:
+    opening = {rule.code for rule in rules() if isinstance(rule, OpeningRule)}
+    if code in opening:
+        opened = [code in case["expect"].get("opens", ()) for case in FILES.get(code, ())]
+        assert {*opened} == {True, False}, f"tests/changes/{code}.yaml: a case in which {code} opens, and a near miss"
+        return
     expected = [case["expect"].get("code") for case in FILES.get(code, ())]
     assert code in expected, f"tests/changes/{code}.yaml: no case in which {code} is what counts"
     assert set(expected) != {code} or len({case["expect"]["effect"] for case in FILES[code]}) > 1, "no near miss"

@@ -106,5 +106,44 @@ def test_only_what_was_built_is_told_by_itself() -> None:
     assert told(in_shop(named("ConfigMap", "own")), none) == {"app"}
     assert told(charts_alone, none) == {"app"}
     assert told(in_shop("kind: {"), none) == set()
-    left = {path: text for path, text in in_shop(named("ConfigMap", "own")).items() if path.startswith("overlays/")}
-    assert told(in_shop(named("ConfigMap", "own")), {**none, **left}) == set()
+    elsewhere = {**ARGOCD, "clusters/one/argocd/app.yaml": application("elsewhere/app")}
+    assert told(elsewhere, none) == set()
+
+
+def test_what_names_no_namespace_goes_with_that_of_its_application() -> None:
+    unsaid = in_shop(yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own"}}))
+    other = {**unsaid, "clusters/one/argocd/app.yaml": application(APP).replace("namespace: shop", "namespace: other")}
+    found = [one for one in changes(unsaid, other) if one.kind == "/ConfigMap"]
+    assert sorted((one.on, one.namespace) for one in found) == [("added", "other"), ("removed", "shop")]
+
+
+def patched(image: str, *, charts: dict[str, str] = UNVENDORED) -> dict[str, str]:
+    """Return an Application whose chart is patched, in a file of its own."""
+    patch = yaml.safe_dump([{"op": "replace", "path": "/spec/image", "value": image}])
+    custom = "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\n"
+    said = charts[f"{APP}/kustomization.yaml"]
+    return {
+        **charts,
+        f"{APP}/kustomization.yaml": f"{said}components: [custom]\n",
+        f"{APP}/custom/kustomization.yaml": f"{custom}patches: [{{path: web.yaml, target: {{kind: Deployment}}}}]\n",
+        f"{APP}/custom/web.yaml": patch,
+    }
+
+
+def test_a_patch_of_what_is_not_vendored_is_told_with_its_file() -> None:
+    (found,) = changes(patched("web:1"), patched("web:2"))
+    assert (found.kind, found.name, found.file) == (
+        "kustomize/Patches",
+        "app/custom/kustomization.yaml",
+        f"{APP}/custom/kustomization.yaml",
+    )
+    ((path, old, new),) = [(field.path, field.old, field.new) for field in found.fields]
+    assert path == ("patches[0]", "patch")
+    assert ("web:1" in old, "web:2" in new) == (True, True)
+    (come,) = changes(UNVENDORED, patched("web:2"))
+    assert come.fields[0].new["target"] == {"kind": "Deployment"}
+
+
+def test_of_a_patch_of_what_is_vendored_the_objects_tell() -> None:
+    found = changes(patched("web:1", charts=VENDORED), patched("web:2", charts=VENDORED))
+    assert "kustomize/Patches" not in {one.kind for one in found}

@@ -7,15 +7,17 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from reviewed import cluster, made, unbuilt, whole
+from reviewed import WHEN, cluster, made, unbuilt, whole
 
+from generator import __version__
+from generator.model.change import Effect
 from generator.review import page
 from generator.review.approvals import Approval
 from generator.review.html_diff import diff_page
-from generator.review.markup import Html, tag
+from generator.review.markup import Html, joined, prose, tag
 
 NASTY = "</title></style></script><script>alert(1)</script>\"' onload=x <!-- & \x00\u202e"
-VOID = {"meta", "br"}
+VOID = {"meta", "br", "wbr"}
 
 
 class Read(HTMLParser):
@@ -52,9 +54,12 @@ def report(text: str, **more: Any) -> str:
     old = [made("v1/ConfigMap", f"c{text}", f"n{text}", data={"a": "1", f"k{text}": "x"})]
     new = [made("v1/ConfigMap", f"c{text}", f"n{text}", data={"a": f"2{text}", f"k{text}": "y"})]
     gone = made("v1/PersistentVolumeClaim", f"p{text}", "shop")
+    new.append(made("rbac.authorization.k8s.io/v1/RoleBinding", f"b{text}", "shop", subjects=[text]))
     one = cluster([*old, gone], new, name=f"lab{text}", application=f"app{text}", unseen=(text,), findings=(unbuilt(),))
-    unused = Approval(f"GEN-CHG-030:{text}", text, "a commit")
-    return diff_page(whole(one, unapproved=(f"GEN-CHG-030:lab/{text}",), unused=(unused,), **more))
+    unused = Approval(text=f"GEN-CHG-030:{text}", reason=text, commit="0123456789", author=text)
+    return diff_page(
+        whole(one, unapproved=(f"GEN-CHG-030:lab/{text}",), unused=(unused,), approved=(unused,), **more), WHEN
+    )
 
 
 def test_nothing_in_a_change_becomes_markup() -> None:
@@ -83,16 +88,23 @@ def test_it_says_what_is_lost_and_how_to_approve_it() -> None:
     assert "nothing of it can be read" in text
 
 
+def test_it_says_what_is_opened() -> None:
+    text = Read(report("x")).text
+    assert "Opens: what somebody may do afterwards that they could not" in text
+    assert "rights needs an approvalRoleBinding shop/bx addedx may do more" in text
+    assert "who is bound to it may do more (GEN-CHG-750).Instead: bind less." in text
+
+
 def test_nothing_of_a_secret_is_on_the_page() -> None:
     sides = ([made("v1/Secret", "s", "shop", data={"token": value})] for value in ("b2xkb2xk", "bmV3bmV3"))
-    found = diff_page(whole(cluster(*sides)))
+    found = diff_page(whole(cluster(*sides)), WHEN)
     assert "(hidden, another one)" in found
     assert "b2xkb2xk" not in found
     assert "bmV3bmV3" not in found
 
 
 def test_no_difference_is_one_sentence() -> None:
-    assert "Nothing differs in what is applied." in Read(diff_page(whole())).text
+    assert "Nothing differs in what is applied." in Read(diff_page(whole(), WHEN)).text
 
 
 def test_an_attribute_is_escaped_and_left_out_where_it_is_none() -> None:
@@ -128,3 +140,37 @@ def test_words_stand_out_from_their_ground(scheme: int) -> None:
     for word, ground in (*pairs, *(("on", one) for one in badges)):
         one, other = sorted((light(found[word]), light(found[ground])))
         assert (other + 0.05) / (one + 0.05) >= 4.5, (word, ground)
+
+
+def test_what_stands_between_backticks_is_code_and_breaks_between_its_words() -> None:
+    assert joined(prose("do `a <b`, then (GEN-CHG-010).")) == (
+        'do <code><span class="word">a</span> <span class="word">&lt;b</span></code>, then '
+        '<code><span class="word">(GEN-CHG-010)</span></code>.'
+    )
+    assert joined(prose("no `end & <i>")) == "no `end &amp; &lt;i&gt;"
+
+
+def test_reasons_and_ways_out_show_no_backticks() -> None:
+    service = {"serviceName": "a", "selector": {}, "template": {}}
+    sides = ([made("apps/v1/StatefulSet", "s", "shop", spec={**service, "serviceName": name})] for name in ("a", "b"))
+    found = diff_page(whole(cluster(*sides)), WHEN)
+    assert "`" not in Read(found).text
+    assert '<span class="word">--cascade=orphan</span></code>, then sync' in found
+    assert "<code>spec<wbr/>.serviceName</code>" in found
+
+
+def test_the_first_sentence_says_what_was_compared_when_and_by_what() -> None:
+    said = "What Argo CD applies from main (abc), compared with the working tree on 2026-03-14 at 15:09 UTC by gen "
+    said += f"{__version__}."
+    assert said in Read(report("")).text
+    assert said in Read(diff_page(whole(), WHEN)).text
+
+
+def test_a_legend_says_what_every_effect_means() -> None:
+    found = Read(report(""))
+    (legend,) = re.findall(r"<dl.*?</dl>", report(""))
+    assert re.findall(r'<dt><span class="badge \w+">(.*?)</span>', legend) == [effect.word for effect in Effect]
+    for effect in Effect:
+        assert effect.felt[1:] in found.text
+        assert effect.advice[1:] in found.text.replace("instead;", "`instead`;")
+    assert legend.count("It needs an approval.") == sum(effect.needs_approval for effect in Effect)

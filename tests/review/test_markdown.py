@@ -7,7 +7,7 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 from msgspec import structs
-from reviewed import cluster, made, unbuilt, whole
+from reviewed import WHEN, cluster, made, unbuilt, whole
 
 from generator.review.approvals import Approval
 from generator.review.capacity import CapacityRow
@@ -89,15 +89,21 @@ def test_code_shows_a_text_as_it_is(text: str) -> None:
         assert [each.strip() for each in seen.code] == [line.strip()] * around.count("{}")
 
 
+def approval(text: str) -> Approval:
+    return Approval(text=f"GEN-CHG-030:{text}", reason=text, commit="0123456789", author=text)
+
+
 @pytest.mark.parametrize("text", NASTY)
 def test_nothing_in_a_change_becomes_markup(text: str) -> None:
     old = [made("v1/ConfigMap", f"c{text}", f"n{text}", data={"a": "1", f"k{text}": "x"})]
     new = [made("v1/ConfigMap", f"c{text}", f"n{text}", data={"a": f"2{text}", f"k{text}": "y"})]
     gone = made("v1/PersistentVolumeClaim", f"p{text}", "shop")
+    new.append(made("rbac.authorization.k8s.io/v1/RoleBinding", f"b{text}", "shop", subjects=[text]))
     report = whole(
         cluster([*old, gone], new, name=f"lab{text}", application=f"app{text}", unseen=(text,), findings=(unbuilt(),)),
         unapproved=(f"GEN-CHG-030:lab/PersistentVolumeClaim/{text}",),
-        unused=(Approval(f"GEN-CHG-030:{text}", text, "a commit"),),
+        unused=(approval(text),),
+        approved=(approval(text), Approval(text=f"GEN-CHG-030:{text}")),
     )
     found = markdown(report)
     seen = Seen(found)
@@ -127,6 +133,18 @@ def test_what_it_does_is_a_table_and_the_rest_is_folded() -> None:
     assert "- **unknown** `ConfigMap shop/c0` changed\n  - `data.0`: `1` → `2`\n" in rest
 
 
+def test_what_is_opened_stands_before_what_is_felt() -> None:
+    binding = made("rbac.authorization.k8s.io/v1/RoleBinding", "all", "shop", subjects=["eve"])
+    head, _, _ = markdown(whole(cluster(settings(["1"]), [binding, *settings(["2"])]))).partition("<details>")
+    assert "**Opens**: what somebody may do afterwards that they could not." in head
+    row = (
+        "| **rights** | `lab` | `RoleBinding shop/all added`: `eve may do more` "
+        "| who is bound to it may do more (GEN-CHG-750)<br>instead: bind less |"
+    )
+    assert row in head
+    assert head.index(row) < head.index("| unknown |")
+
+
 @pytest.mark.parametrize("room", [3000, 5000, 10_000, 20_000, ROOM])
 def test_what_does_not_fit_is_counted_and_nothing_is_cut(room: int) -> None:
     claims = [made("v1/PersistentVolumeClaim", f"data-{i}", "shop") for i in range(3)]
@@ -135,7 +153,8 @@ def test_what_does_not_fit_is_counted_and_nothing_is_cut(room: int) -> None:
         cluster([*claims, *settings(sides[0], many=40)], settings(sides[1], many=40), name=f"c{i}") for i in range(40)
     ]
     needed = tuple(f"GEN-CHG-030:c{i}/PersistentVolumeClaim/shop/data" for i in range(400))
-    found = markdown(whole(*many, unapproved=needed), room)
+    given = tuple(approval(f"{i}{'y' * 100}") for i in range(200))
+    found = markdown(whole(*many, unapproved=needed, approved=given), room)
     assert room // 2 < len(found) <= room
     seen = Seen(found)
     assert seen.tags <= OURS
@@ -173,6 +192,6 @@ def test_what_there_is_room_for_is_told_where_it_differs() -> None:
     found = markdown(whole(one))
     assert "| `GPUs H100` | `lab` | 120 | 112 |" in found
     assert "MinIO" not in found
-    page = diff_page(whole(one))
+    page = diff_page(whole(one), WHEN)
     assert "<strong>GPUs H100</strong> 120 to 112" in page
     assert "MinIO" not in page

@@ -25,16 +25,50 @@ def change(path: str, old: bytes | None, new: bytes | None) -> Change:
     return Change(path, old, new)
 
 
+def using(tmp_path: Path, folder: str) -> None:
+    """Have a cluster that is built from a folder of `base`."""
+    for path, text in (
+        ("clusters/one/cluster.yaml", ""),
+        (f"overlays/one/{folder.split('/')[1]}/kustomization.yaml", f"resources:\n- ../../../{folder}\n"),
+    ):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(text)
+
+
 def effects(tmp_path: Path, *changes: Change) -> dict[str, list[Effect]]:
     return {one.found.cluster: [each.effect for each in one.judged] for one in consequences(tmp_path, changes)}
 
 
 def test_each_file_is_told_by_what_it_means(tmp_path: Path) -> None:
     web, base = "overlays/one/web/web.yaml", "base/web/v1/web.yaml"
+    using(tmp_path, "base/web/v1")
     assert effects(tmp_path, change(web, stateful(), stateful(tag="2"))) == {"one": [Effect.ROLLING]}
     assert effects(tmp_path, change(web, stateful(), stateful("two"))) == {"one": [Effect.IMPOSSIBLE]}
     assert effects(tmp_path, change(base, stateful(), stateful("two"))) == {SHARED: [Effect.IMPOSSIBLE]}
     assert effects(tmp_path, change(web, stateful(), None)) == {"one": [Effect.OUTAGE]}
+
+
+def test_a_cluster_that_goes_is_one_row_and_what_only_it_used_is_none(tmp_path: Path) -> None:
+    using(tmp_path, "base/web/v1")
+    gone = (
+        change("clusters/two/argocd/application-web.yaml", b"kind: Application", None),
+        change("overlays/two/web/web.yaml", stateful(), None),
+        change("base/web/v2/web.yaml", stateful(), None),
+    )
+    assert effects(tmp_path, *gone) == {"two": [Effect.BY_HAND]}
+    said = list(brief(consequences(tmp_path, gone)))
+    assert said[0] == "what it does: 1 by hand; `gen diff` tells more"
+
+
+def test_what_moves_to_another_version_of_a_base_is_no_object_that_goes(tmp_path: Path) -> None:
+    using(tmp_path, "base/web/v2")
+    file = "overlays/one/web/kustomization.yaml"
+    moved = (
+        change("base/web/v1/web.yaml", stateful(), None),
+        change("base/web/v2/web.yaml", None, stateful(tag="2")),
+        change(file, b"resources:\n- ../../../base/web/v1\n", b"resources:\n- ../../../base/web/v2\n"),
+    )
+    assert effects(tmp_path, *moved)[SHARED] == [Effect.ROLLING]
 
 
 def test_a_file_that_moves_is_no_object_that_goes(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from reviewed import cluster, made, unbuilt, whole
 
-from generator.review.text import ROOM, lines
+from generator.review.text import ROOM, UNWRITTEN, brief, lines
 
 
 def settings(value: str, many: int = 1, fields: int = 1) -> list[dict[str, Any]]:
@@ -29,7 +29,7 @@ def test_what_it_does_comes_first_and_what_must_be_approved_last() -> None:
         "  data-loss    PersistentVolumeClaim shop/data",
         "               with it goes what is stored in it (GEN-CHG-030)",
         "  unknown      ConfigMap shop/c0",
-        "               nobody has written down what this does: read it as if it mattered",
+        f"               {UNWRITTEN}",
         "  wave 3, app",
         "    data-loss    PersistentVolumeClaim shop/data removed",
         "    unknown      ConfigMap shop/c0 changed",
@@ -64,9 +64,45 @@ def test_what_has_no_room_is_counted() -> None:
 
 def test_what_could_not_be_seen_is_told() -> None:
     found = list(lines(whole(cluster([], [], unseen=("rook",), findings=(unbuilt(),)))))
-    assert "lab: nothing that is applied differs" in found
+    assert "lab: what differs cannot be built" in found
     assert "  not seen: rook: not vendored, only values of charts are compared" in found
     assert "  not built: overlays/lab/app: nothing of it can be read" in found
+
+
+def binding(name: str, *subjects: str) -> dict[str, Any]:
+    return made("rbac.authorization.k8s.io/v1/RoleBinding", name, "shop", subjects=list(subjects))
+
+
+def test_what_is_opened_is_told_before_what_is_felt_even_where_nothing_is() -> None:
+    found = list(lines(whole(cluster([], [binding("all", "eve", "ann")]))))
+    assert found[2:10] == [
+        "lab: 1 added",
+        "  opens: what somebody may do afterwards that they could not",
+        "    rights       who is bound to it may do more (GEN-CHG-750)",
+        "                   RoleBinding shop/all added: eve may do more; ann may do more",
+        "                 instead: bind less",
+        "  not felt     RoleBinding shop/all",
+        "               nothing that runs feels it",
+        "  wave 3, app",
+    ]
+    assert found[-2:] == ["1 not felt", "1 opens rights: RoleBinding shop/all"]
+
+
+def test_of_what_gives_less_away_the_last_lines_count_the_objects() -> None:
+    services = [made("v1/Service", f"s{i}", "shop") for i in range(20)]
+    found = list(lines(whole(cluster([], services))))
+    assert found[-1] == "opens: 20 network"
+    assert "                   and 12 more objects: --output html shows all" in found
+
+
+def test_of_what_must_be_approved_every_object_is_told() -> None:
+    found = list(lines(whole(cluster([], [binding(f"b{i}", "eve") for i in range(40)]))))
+    assert sum("added: eve may do more" in line for line in found) == 40
+
+
+def test_a_render_tells_what_it_opens() -> None:
+    told = list(brief([cluster([], [binding("all", "eve")])]))
+    assert told[-1] == "  opens rights: lab: RoleBinding shop/all added: eve may do more"
 
 
 def test_words_of_effects_are_painted() -> None:

@@ -1,5 +1,7 @@
 """A cluster as it is: what is counted, and how it is told."""
 
+import re
+
 import pytest
 from msgspec import structs
 from reference import load
@@ -8,11 +10,11 @@ from generator.components import compose
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Position
 from generator.model.text import Port
-from generator.review.html_report import report_page
-from generator.review.pictures.bars import Bar, bar
+from generator.review.html_report import report_page, waves_of
+from generator.review.pictures.bars import KINDS, Bar, bar
 from generator.review.pictures.leaves import leaf
 from generator.review.pictures.racks import rack
-from generator.review.pictures.svg import cut, length
+from generator.review.pictures.svg import WIDTH, cut, length
 from generator.review.pictures.waves import Step, waves
 from generator.review.state import RACK, State, UsedImage, place_of
 from generator.review.state_text import lines
@@ -105,7 +107,7 @@ def test_a_component_waits_only_for_what_others_do_not_wait_for(ml50: Cluster) -
 def test_waves_are_drawn_from_above_with_a_line_for_each_need() -> None:
     steps = [Step(name=name, wave=wave) for name, wave in (("b", 2), ("a", 1), ("c", 2), ("d", 2))]
     drawn = waves(steps, {"b": ["a"], "c": ["a", "elsewhere"]}, "waves")
-    assert drawn.count("<path") == 2
+    assert drawn.count("<circle") == 2
     assert drawn.index(">a<") < drawn.index(">b<") < drawn.index(">d<")
 
 
@@ -114,11 +116,82 @@ def test_what_a_whole_wave_needs_is_told_by_its_place() -> None:
     assert waves(steps, {"b": ["a"], "c": ["a"], "d": ["a"]}, "waves").count("<path") == 0
 
 
+def many_waves(number: int) -> tuple[list[Step], dict[str, list[str]]]:
+    """Applications of which each waits for two of the wave before, and the last for the first."""
+    steps = [Step(name=f"component-number-{i}", wave=i // 5) for i in range(number)]
+    names = [step.name for step in steps]
+    needs = {name: [names[i - 5], names[i - 4 - i % 3]] for i, name in enumerate(names) if i > 5}
+    needs[names[-1]].append(names[0])
+    return steps, needs
+
+
+@pytest.mark.parametrize("number", [15, 25, 40])
+def test_lines_between_waves_never_lie_on_each_other(number: int) -> None:
+    steps, needs = many_waves(number)
+    drawn = waves(steps, needs, "waves")
+    assert all(f">{step.name}<" in drawn for step in steps), "no name is cut"
+    lines = [tuple(map(float, one)) for one in re.findall(r"M([\d.]+) ([\d.]+) H([\d.]+) V([\d.]+)", drawn)]
+    assert len(lines) == len({need for each in needs.values() for need in each})
+    for one, (edge, start, x, end) in enumerate(lines):
+        assert edge < x < WIDTH
+        for _, above, other, below in lines[one + 1 :]:
+            assert x != other or end < above or below < start
+        assert [other[1] for other in lines].count(start) == 1
+    leaving = {start for _, start, _, _ in lines}
+    assert leaving.isdisjoint(float(y) for y in re.findall(r'cy="([\d.]+)"', drawn)), "what leaves is not what comes in"
+
+
+def test_the_waves_of_a_large_cluster_are_whole(ml50: Cluster) -> None:
+    found = state(ml50)
+    drawn = waves_of(found)
+    assert all(f">{name}<" in drawn for name in found.waves)
+
+
 def test_a_bar_with_more_than_there_is_says_where_the_whole_ends() -> None:
     one = Bar(name="x", caption="y", whole=10, parts=(("a", 8), ("b", 8)))
     assert "all there is" in bar(one)
     assert "all there is" not in bar(structs.replace(one, whole=16))
     assert "<rect" in bar(Bar(name="x", caption="y", whole=0))
+
+
+def test_a_legend_names_every_part_of_a_bar_and_what_is_left() -> None:
+    one = Bar(
+        name="x", caption="y", whole=100, parts=(("a", 98), ("b", 1), ("c", 0)), rest="nobody has", told="{} GiB".format
+    )
+    assert re.findall(r'class="spot ([\w-]+)"></span>(.*?)</li>', bar(one)) == [
+        ("fill-mild", "a: 98 GiB"),
+        ("fill-gpu", "b: 1 GiB"),
+        ("fill-free", "nobody has: 1 GiB"),
+    ]
+    assert "nobody has" not in bar(structs.replace(one, whole=90))
+
+
+def test_colours_of_legends_are_those_of_the_pictures(ml50: Cluster) -> None:
+    page = report_page(state(ml50))
+    style, _, body = page.partition("</style>")
+    for kind in set(re.findall(r'class="spot ([\w-]+)"', body)) | {*KINDS}:
+        drawn = re.search(rf"svg \.{kind} {{ fill: (var\(--\w+\))", style)
+        spot = re.search(rf"\.spot\.{kind} {{ background: (var\(--\w+\))", style)
+        assert drawn
+        assert spot
+        assert drawn[1] == spot[1]
+
+
+def test_the_secrets_that_somebody_must_make_are_told_by_where_they_come_from(ml50: Cluster) -> None:
+    found = state(ml50)
+    sources = [secret.source for one in found.components for secret in one.secrets]
+    given, generated = sources.count("given"), sources.count("generated")
+    assert min(given, generated) > 1
+    said = f"{given + generated} Secrets to make: {given} given, {generated} generated"
+    told = [*lines(found)]
+    assert said in told[0]
+    (first, second) = (line.strip() for line in told[told.index("  Secrets to make") + 1 :][:2])
+    assert (first[:7], first.count(", ") + 1) == ("given: ", given)
+    assert (second[:11], second.count(", ") + 1) == ("generated: ", generated)
+    page = report_page(found)
+    assert page.count(said) == 2
+    shown = re.findall(r'data-head="source">(given|generated)', page)
+    assert shown == ["given"] * given + ["generated"] * generated
 
 
 def test_a_text_is_cut_to_its_room() -> None:

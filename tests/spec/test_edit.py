@@ -70,6 +70,52 @@ def test_removing_takes_only_the_lines_of_the_item(index: int, lines: list[str])
     assert changed(CLUSTER, remove_items(CLUSTER, NODES, [index])) == (lines, [])
 
 
+RACKS = """\
+spec:
+  nodes:
+    # rack r1
+    - name: a
+      rack: r1
+      # a's card is new
+    - {name: b, rack: r1}
+    # rack r2
+    - {name: c, rack: r2}
+    - {name: d, rack: r2}
+
+    # rack r3
+    - {name: e, rack: r3}
+    # d-1: broken
+    - {name: d-1, rack: r3}
+    - {name: f, rack: r3}
+  # the end
+  mtu: 9000
+"""
+
+
+@pytest.mark.parametrize(
+    ("indexes", "gone"),
+    [
+        ([0], ["    - name: a\n", "      rack: r1\n", "      # a's card is new\n"]),
+        ([1], ["    - {name: b, rack: r1}\n"]),
+        ([2], ["    - {name: c, rack: r2}\n"]),
+        ([3], ["    - {name: d, rack: r2}\n"]),
+        ([2, 3], ["    # rack r2\n", "    - {name: c, rack: r2}\n", "    - {name: d, rack: r2}\n"]),
+        ([4], ["    # rack r3\n", "    - {name: e, rack: r3}\n"]),
+        ([5], ["    # d-1: broken\n", "    - {name: d-1, rack: r3}\n"]),
+        ([6], ["    - {name: f, rack: r3}\n"]),
+    ],
+)
+def test_an_item_takes_its_own_comments_along(indexes: list[int], gone: list[str]) -> None:
+    assert changed(RACKS, remove_items(RACKS, NODES, indexes)) == (gone, [])
+
+
+def test_a_comment_stays_with_the_item_that_it_is_about() -> None:
+    new = insert_items(RACKS, NODES, [{"name": "z"}], after=0)
+    assert "      # a's card is new\n    - name: z\n    - {name: b, rack: r1}\n" in new
+    new = insert_items(RACKS, NODES, [{"name": "z"}], after=1)
+    assert "    - {name: b, rack: r1}\n    - {name: z}\n    # rack r2\n" in new
+
+
 @pytest.mark.parametrize(
     ("path", "value", "line"),
     [

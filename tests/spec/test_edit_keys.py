@@ -10,7 +10,7 @@ from test_edit import NODES, changed, independent
 from yaml_styles import ITEMS, SCALARS, Styled, styled
 
 from generator.errors import UsageError
-from generator.spec.edit_keys import append_item, copy_key, put_value
+from generator.spec.edit_keys import append_item, copy_key, put_value, remove_key
 
 TEXT = """\
 spec:   # 여기
@@ -111,3 +111,84 @@ def test_copying_adds_lines_only(source: Styled) -> None:
     assert repr(again) == repr(expected)
     if source.text.endswith("\n"):
         assert changed(source.text, longer)[0] == []
+
+
+REMOVABLE = """\
+spec:   # 여기
+  gpu:
+    # above
+    strategy: mixed   # why
+    cpu: 64
+    disks:
+    - a   # first
+    - b
+    last: x
+  nas: { a: 1, b: "2" }   # two
+  one: {a: 1}
+  several: {
+    a: 1,   # of a
+    b: 2,
+    c: 3
+  }
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        (("gpu", "strategy"), "    strategy: mixed   # why\n", "    # why\n"),
+        (("gpu", "cpu"), "    cpu: 64\n", ""),
+        (("gpu", "disks"), "    disks:\n    - a   # first\n    - b\n", ""),
+        (("gpu", "last"), "    last: x\n", ""),
+        (("nas", "a"), '  nas: { a: 1, b: "2" }   # two\n', '  nas: { b: "2" }   # two\n'),
+        (("nas", "b"), '  nas: { a: 1, b: "2" }   # two\n', "  nas: { a: 1 }   # two\n"),
+        (("one", "a"), "  one: {a: 1}\n", "  one: {}\n"),
+        (("several", "a"), "    a: 1,   # of a\n", "    # of a\n"),
+        (("several", "b"), "    b: 2,\n", ""),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_key_goes_with_its_line_or_its_place_between_braces(
+    path: tuple[str, ...], old: str, new: str, end: str
+) -> None:
+    text = REMOVABLE.replace("\n", end)
+    taken, added = changed(text, remove_key(text, ("spec", *path)))
+    assert ("".join(taken), "".join(added)) == (old.replace("\n", end), new.replace("\n", end))
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "words"),
+    [
+        ("a:\n  b: 1\n", ("a", "b"), "line 2: a.b cannot be edited exactly: it is all that its section holds"),
+        ("a:\n- b: 1\n  c: 2\n", ("a", 0, "b"), "something else stands on its line"),
+        ("a: [1, 2]\n", ("a", 0), "what holds it is no section"),
+        ("a: {b: 1,\n  c: 2}\n", ("a", "c"), "the section in braces is written on several lines"),
+        ("a: 1\nb: 2\n", ("c",), "there is no such value"),
+    ],
+)
+def test_a_key_that_cannot_go_exactly_is_refused_with_its_line(
+    text: str, path: tuple[str | int, ...], words: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        remove_key(text, path)
+    assert words in str(refused.value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(styled(), st.data())
+def test_removing_a_key_takes_nothing_else(source: Styled, data: st.DataObject) -> None:
+    expected = independent(source.text)
+    nodes = expected["spec"]["nodes"]
+    at = data.draw(st.integers(0, len(nodes) - 1))
+    key = data.draw(st.sampled_from([*nodes[at]])) if isinstance(nodes[at], dict) and nodes[at] else "none"
+    try:
+        edited = remove_key(source.text, (*NODES, at, key))
+    except UsageError:
+        event("refused")
+        return
+    event("removed")
+    del nodes[at][key]
+    assert repr(independent(edited)) == repr(expected)
+    taken, added = changed(source.text, edited)
+    assert all(line.lstrip().startswith(("#", "{", "-")) or "{" in line or "," in line for line in added), added
+    assert len(added) <= len(taken)

@@ -13,26 +13,26 @@ from generator.model.cluster import Cluster
 from generator.model.rule import explained
 from generator.repository import cluster_files
 from generator.repository.cluster_files import examine
-from generator.spec import syntax_codes, text_codes, value_codes
+from generator.spec import moved, syntax_codes, text_codes, value_codes
 from generator.spec.decode import decode, hook
 from generator.spec.limit import MOST
 from generator.spec.mistakes import explain
+from generator.spec.moved import API_VERSIONS, MOVED
 from generator.spec.reader import read
 from generator.spec.schema import FORMATS, schema
-from generator.spec.words import MOVED
 
 WRONG = Path(__file__).parent.parent / "wrong"
 FILES = sorted((WRONG / "schema").glob("*.yaml"))
 MINIMAL = (WRONG / "valid" / "minimal.yaml").read_text()
 MARK = "# expect: "
-OF_READER = (text_codes, syntax_codes, value_codes, cluster_files)
+OF_READER = (text_codes, syntax_codes, value_codes, moved, cluster_files)
 
 # What no file of a sensible size can show, or no single file.
 IN_MEMORY = {"GEN-YAML-004", "GEN-YAML-026", "GEN-SCHEMA-009"}
 
 # One file, wrong all over. Line, column, code.
 MANY = """\
-apiVersion: gen/v1
+apiVersion: v1beta
 kind: Cluster
 metadata: {name: Lab_1, labels: {true: x, tier: yes, level: 3}}
 spec:
@@ -154,7 +154,7 @@ def test_every_code_has_a_wrong_file() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message", "fix"),
     [
-        ("gen/v1alpha1", "gen/v1", "apiVersion cannot be `gen/v1`; it may be gen/v1alpha1", "write `gen/v1alpha1`"),
+        ("gen/v1alpha1", "v1", "apiVersion cannot be `v1`; it may be gen/v1alpha1", "write `gen/v1alpha1`"),
         ("metadata: {name: lab}\n", "", "the file has no `metadata`", "add `metadata: ...`"),
         (
             '"1.35.3"',
@@ -299,10 +299,14 @@ def test_the_schemas_codes_are_explained_with_what_they_refuse() -> None:
 @pytest.mark.parametrize(
     ("value", "fix", "written"),
     [
-        ("mixed", "remove it, and write `gpus: {migStrategy: mixed}` once below `spec`", ["mixed"]),
-        ("single", "remove it", []),
-        ("none", "remove it", []),
-        ("[mixed]", "remove it", []),
+        (
+            "mixed",
+            "remove it, and write `gpus: {migStrategy: mixed}` once below `spec`; `gen migrate` does both",
+            ["mixed"],
+        ),
+        ("single", "remove it; `gen migrate` does", []),
+        ("none", "remove it; `gen migrate` does", []),
+        ("[mixed]", "remove it; `gen migrate` does", []),
     ],
 )
 def test_a_key_that_moved_is_written_elsewhere_only_where_it_says_something(
@@ -310,7 +314,7 @@ def test_a_key_that_moved_is_written_elsewhere_only_where_it_says_something(
 ) -> None:
     gpu = "{model: NVIDIA-A30, count: 4, memory: 24Gi, mig: {strategy: VALUE, profile: all-1g.6gb}}"
     text = MINIMAL.replace("cpu: 32,", f"cpu: 32, gpu: {gpu.replace('VALUE', value)},")
-    (finding,) = [each for each in examine(text.encode(), "f", "lab").findings if each.code == "GEN-SCHEMA-001"]
+    (finding,) = [each for each in examine(text.encode(), "f", "lab").findings if each.code == "GEN-SCHEMA-010"]
     assert finding.message == "`strategy` is one for the whole cluster now: `gpus.migStrategy`"
     assert finding.fix == fix
     assert [(each.at, each.value) for each in finding.edits if each.do == "put"] == [
@@ -321,10 +325,40 @@ def test_a_key_that_moved_is_written_elsewhere_only_where_it_says_something(
 
 def test_what_is_said_of_a_key_that_moved_is_what_its_type_says() -> None:
     whole = schema()
-    for moved in MOVED.values():
+    for one in MOVED.values():
         found = whole
-        for step in moved.at:
+        for step in one.at:
             while "$ref" in found:
                 found = whole["$defs"][found["$ref"].rpartition("/")[2]]
             found = found["properties"][step]
-        assert (sorted(found["enum"]), found["default"]) == (sorted(moved.choices), moved.default)
+        assert (sorted(found["enum"]), found["default"]) == (sorted(one.choices), one.default)
+
+
+def versions(given: str) -> list[str]:
+    text = MINIMAL.replace(f"apiVersion: {API_VERSIONS[-1]}", f"apiVersion: {given}")
+    return [f"{each.code} {each.message}" for each in examine(text.encode(), "f", "lab").findings]
+
+
+@pytest.mark.parametrize("newer", ["gen/v1alpha2", "gen/v1beta1", "gen/v1", "gen/v2alpha1"])
+def test_a_newer_version_is_told_alone_and_needs_a_newer_gen(newer: str) -> None:
+    text = MINIMAL.replace(f"apiVersion: {API_VERSIONS[-1]}", f"apiVersion: {newer}\nfuture: x")
+    (finding,) = [one for one in examine(text.encode(), "f", "lab").findings if one.code.startswith("GEN-SCHEMA")]
+    assert finding.code == "GEN-SCHEMA-011"
+    assert finding.message == f"apiVersion {newer} is newer than gen/v1alpha1, the newest that this gen reads"
+    assert finding.fix == "install the gen that wrote it, or a newer one"
+    assert not finding.edits
+
+
+@pytest.mark.parametrize("none", ["v1", "gen/v0", "gen/1", "1", "{a: 1}"])
+def test_what_is_no_version_is_a_wrong_value(none: str) -> None:
+    assert versions(none)[0].startswith("GEN-SCHEMA-004 ") or versions(none)[0].startswith("GEN-SCHEMA-003 ")
+
+
+def test_an_older_version_is_told_with_all_that_moved_since(monkeypatch: pytest.MonkeyPatch) -> None:
+    # There is none yet: a made-up one.
+    monkeypatch.setattr(moved, "API_VERSIONS", ("gen/v0", API_VERSIONS[-1]))
+    assert versions("gen/v0") == ["GEN-SCHEMA-011 apiVersion gen/v0 is older than gen/v1alpha1, which this gen reads"]
+
+
+def test_the_last_version_is_the_one_that_the_types_take() -> None:
+    assert schema()["$defs"]["ClusterFile"]["properties"]["apiVersion"]["enum"] == [API_VERSIONS[-1]]

@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from generator.components.argo_cd.access import NAMESPACE, ingress, secrets
+from generator.components.argo_cd.access_openings import OPENINGS as ACCESS_OPENINGS
 from generator.components.argo_cd.application_changes import APPLICATION_CHANGES
 from generator.components.argo_cd.changes import CHANGES, JUMPS
 from generator.components.argo_cd.deletion_changes import DELETION_CHANGES
 from generator.components.argo_cd.project_changes import PROJECT_CHANGES
 from generator.components.argo_cd.settings import application_health, health_checks, parameters, rights, settings
+from generator.components.argo_cd.source_openings import OPENINGS as SOURCE_OPENINGS
 from generator.components.argo_cd.sync_changes import SYNC_CHANGES
 from generator.components.argo_cd.workloads import workloads
 from generator.components.common import CLUSTER_ROLES, CRD
@@ -114,7 +116,15 @@ DEFINITION = Definition(
     tier=Tier.GITOPS,
     versions=VERSIONS,
     jumps=JUMPS,
-    changes=(*CHANGES, *APPLICATION_CHANGES, *DELETION_CHANGES, *SYNC_CHANGES, *PROJECT_CHANGES),
+    changes=(
+        *CHANGES,
+        *APPLICATION_CHANGES,
+        *DELETION_CHANGES,
+        *SYNC_CHANGES,
+        *PROJECT_CHANGES,
+        *ACCESS_OPENINGS,
+        *SOURCE_OPENINGS,
+    ),
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     hosts=hosts,

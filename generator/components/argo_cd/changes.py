@@ -21,6 +21,11 @@ def customizes(change: ObjectChange, field: FieldChange) -> bool:
     return change.name == "argocd-cm" and said.startswith("resource.customizations") and field.old is not ABSENT
 
 
+def stays_in_overlays(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether an Application has a folder that is built here, before and after."""
+    return all(isinstance(place, str) and place.startswith("overlays/") for place in (field.old, field.new))
+
+
 CHANGES = (
     ChangeRule(
         code="GEN-CHG-320",
@@ -91,9 +96,19 @@ CHANGES = (
     ChangeRule(
         code="GEN-CHG-323",
         kinds=APPLICATION,
-        paths=("spec.source", "spec.sources"),
+        paths=("spec.source.path",),
         effect=Effect.NONE,
         reason="what differs between both places is told object by object",
+        when=stays_in_overlays,
+    ),
+    ChangeRule(
+        code="GEN-CHG-384",
+        kinds=APPLICATION,
+        paths=("spec.source", "spec.sources"),
+        effect=Effect.UNKNOWN,
+        reason="its objects come from elsewhere, or become something else, and nobody can see here what comes or goes",
+        instead="compare `argocd app diff` of before and after",
+        link=f"{DOCS}/user-guide/application_sources/",
     ),
     ChangeRule(
         code="GEN-CHG-324",

@@ -3,6 +3,7 @@
 from ipaddress import IPv4Network, IPv6Network
 
 from generator.components.calico.changes import CHANGES
+from generator.components.calico.openings import OPENINGS
 from generator.components.common import CLUSTER_ROLES, CRD, replicas
 from generator.components.component import (
     OF_DEFINITIONS,
@@ -183,7 +184,7 @@ DEFINITION = Definition(
     own_kinds=("operator.tigera.io/APIServer", "operator.tigera.io/Installation"),
     apis=(Api(group="projectcalico.org", by_operator=True), Api(group="operator.tigera.io")),
     daemons_on=ALL_NODES,
-    changes=CHANGES,
+    changes=(*CHANGES, *OPENINGS),
     notes="Keeps kube-proxy, in the mode of its own data plane (`networks.calico.dataplane`), or replaces it (`ebpf`). "
     "The data plane is chosen before the cluster is made: on a running one the change interrupts connections, and "
     "kube-proxy must be changed or removed by hand. The CRDs and the Installation are Argo CD's, not the operator's "

@@ -1,6 +1,7 @@
 """Cilium: the pod network, service load balancing without kube-proxy, network policies and, if wanted, Ingress."""
 
 from generator.components.cilium.changes import CHANGES, JUMPS
+from generator.components.cilium.openings import OPENINGS
 from generator.components.common import CLUSTER_ROLES, UNWATCHED, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import ALL_NODES, Definition, Version, Versions
@@ -220,7 +221,7 @@ DEFINITION = Definition(
     apis=(Api(group="cilium.io", by_operator=True),),
     brings=(Made("IngressClass", INGRESS_CLASS),),
     daemons_on=ALL_NODES,
-    changes=CHANGES,
+    changes=(*CHANGES, *OPENINGS),
     notes="Replaces kube-proxy; traffic between nodes is tunnelled (VXLAN). It binds to the interfaces of the node "
     "and storage networks by name, because it does not work on IP over InfiniBand. On one flat network native "
     "routing saves the tunnel: set `routingMode: native`, `autoDirectNodeRoutes: true` and "

@@ -126,8 +126,8 @@ SETTING_RULES = (
         kinds=SETTINGS,
         paths=("values.MTU", "data.mtu"),
         effect=Effect.ROLLING,
-        reason="Cilium's own devices and new pods get it, with a restart of the agents; pods that run keep the smaller "
-        "one: slower, nothing breaks",
+        reason="Cilium's own devices and new pods get the larger MTU, with a restart of the agents; pods that run keep "
+        "the smaller one: slower, nothing breaks",
         instead="the network below must carry it first, on every switch and node",
         when=OURS,
     ),
@@ -136,9 +136,9 @@ SETTING_RULES = (
         kinds=SETTINGS,
         paths=("values.MTU", "data.mtu"),
         effect=Effect.OUTAGE,
-        reason="pods that run keep the larger one until they are made anew: their large packets vanish, and "
-        "connections hang",
-        instead="node by node: drain it, restart its agent, uncordon; so no pod runs with the old one",
+        reason="pods that run keep the larger MTU until they are made anew: packets that are too large for the new one "
+        "are dropped, and connections hang",
+        instead="node by node: drain it, restart its Cilium agent, uncordon it: so no pod runs with the larger MTU",
         when=lower,
     ),
     ChangeRule(

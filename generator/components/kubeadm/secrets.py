@@ -3,18 +3,18 @@
 from collections.abc import Iterable, Iterator
 
 from generator.components.component import Secret
-from generator.components.node_text import Escaped, Remark, Shell, Template, Text, Word, joined
+from generator.components.node_text import Escaped, Shell, Template, Text, Word, joined
 
-HEAD = Template("\n# {namespace}/{name}, read by {readers}; with it lost: {loss}{mine}\nmkdir -p {namespace}/{name}\n")
-MINE = Template("; first put here: {files}")
+# No comment: zsh takes none where people type or paste.
+HEAD = Template("\necho {about}\nmkdir -p {namespace}/{name}\n")
 KNOWN = Template("printf %s {value} >{file}\n")
-# `value` is a function of the step (prose/secrets.md). 24 random bytes in hex, or 32 in base64.
+# `value` and `secret` are functions of the step (prose/secrets.md). 24 random bytes in hex, or 32 in base64.
 RANDOM = {
     "hex": Template("value {namespace} {name} {key} openssl rand -hex 24\n"),
     "base64": Template("value {namespace} {name} {key} openssl rand -base64 32\n"),
 }
-CREATE = Template("kubectl -n {namespace} create secret generic {name}{files}\n")
-FROM_FILE = Template(" --from-file={key}={file}")
+CREATE = Template("secret {namespace} {name}{files}\n")
+FROM_FILE = Template(" {key}={file}")
 LABEL = Template("kubectl -n {namespace} label secret {name} {label}\n")
 FILE = Template("{folder}/{key}")
 
@@ -41,10 +41,11 @@ def _file(secret: Secret, key: str) -> Text:
 
 
 def _head(secret: Secret) -> Text:
-    readers = joined((Remark(reader) for reader in secret.readers), ", ")
     mine = [_file(secret, key) for key in secret.keys if secret.source == "given" and key not in secret.known]
-    first = Text(MINE, files=joined(mine, ", ")) if mine else joined(())
-    return Text(HEAD, readers=readers, loss=Word(secret.loss), mine=first, **_where(secret))
+    first = f"; first put here: {', '.join(mine)}" if mine else ""
+    readers = ", ".join(secret.readers)
+    about = f"{secret.namespace}/{secret.name}, read by {readers}; with it lost: {secret.loss}{first}"
+    return Text(HEAD, about=Shell(about), **_where(secret))
 
 
 def _values(secret: Secret) -> Iterator[Text]:

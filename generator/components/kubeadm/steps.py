@@ -36,7 +36,8 @@ def _steps(cluster: Cluster, secrets: tuple[Secret, ...]) -> Iterator[Text]:
         yield _prose("network-files")
     disks = [one for one in cluster.machines if one.disks_for("scratch") or one.disks_for("objects")]
     if disks:
-        yield _prose("disks", nodes=_names(disks))
+        pods = Text(DRIVE) if any(one.disks_for("objects") for one in disks) else joined(())
+        yield _prose("disks", nodes=_names(disks), pods=pods)
     if cluster.kubernetes.encryption != "none":
         provider, nobody = Word(cluster.kubernetes.encryption), Text(Template("no other node (there is one only)"))
         yield _prose("key", first=Word(first.name), provider=provider, others=_names(others) if others else nobody)
@@ -75,23 +76,29 @@ def _packages(cluster: Cluster) -> Text:
 
 
 def _init(cluster: Cluster) -> Text:
-    before, after = _endpoint(cluster)
-    text = _prose("init", first=Word(cluster.control_plane[0].name), before=before, after=after)
+    words, before, after = _endpoint(cluster)
+    text = _prose("init", first=Word(cluster.control_plane[0].name), words=words, before=before, after=after)
     return joined((text, _prose("metrics-ports"))) if cluster.monitoring.prometheus else text
 
 
-def _endpoint(cluster: Cluster) -> tuple[Text, Text]:
-    """Return what is done before and after `kubeadm init`."""
+def _endpoint(cluster: Cluster) -> tuple[Text, Text, Text]:
+    """Return what to know before `kubeadm init`, and what is done before and after it."""
     if cluster.kubernetes.endpoint.by == "kube-vip":
-        return Text(KUBE_VIP_BEFORE), Text(KUBE_VIP_AFTER)
+        return Text(KUBE_VIP), Text(KUBE_VIP_BEFORE), Text(KUBE_VIP_AFTER)
     if cluster.kubernetes.endpoint.by == "keepalived":
-        return Text(KEEPALIVED), joined(())
-    return Text(EXTERNAL, address=Word(cluster.kubernetes.endpoint.address)), joined(())
+        return joined(()), Text(KEEPALIVED), joined(())
+    return Text(EXTERNAL, address=Word(cluster.kubernetes.endpoint.address)), joined(()), joined(())
 
 
-EXTERNAL = Template("# {address} must lead to this node's port 6443 already.\n")
+# A pod sees no mount that the node makes later: `mountPropagation` is `None` where nothing is said.
+DRIVE = Template("""\
+MinIO's pod of this node still has the former drive: delete it (`kubectl --namespace minio get pods --output wide` names
+it, `kubectl --namespace minio delete pod NAME`). It starts with the new one, and MinIO heals by itself.
+""")
+# Blocks of commands hold no comments: zsh takes none where people type or paste.
+EXTERNAL = Template(". {address} must lead to this node's port 6443 already")
+KUBE_VIP = Template(", where kube-vip starts with super-admin.conf, as admin.conf has no rights until init is done")
 KUBE_VIP_BEFORE = Template("""\
-# admin.conf has no rights until init is done: the first node starts with super-admin.conf.
 sudo mkdir -p /etc/kubernetes/manifests && sudo cp endpoint/kube-vip.yaml /etc/kubernetes/manifests/kube-vip.yaml
 sudo sed -i 's#path: /etc/kubernetes/admin.conf#path: /etc/kubernetes/super-admin.conf#' \
 /etc/kubernetes/manifests/kube-vip.yaml
@@ -104,12 +111,13 @@ KEEPALIVED = Template("""\
 sudo cp endpoint/keepalived-$(hostname -s).conf /etc/keepalived/keepalived.conf
 sudo systemctl enable --now keepalived
 """)
-# What a control-plane node does after its join, by what holds the address.
+# What a control-plane node does after its join, by what holds the address: commands, and words.
 JOINED = {
-    "kube-vip": Template("sudo cp endpoint/kube-vip.yaml /etc/kubernetes/manifests/   # after the join\n"),
+    "kube-vip": Template("sudo cp endpoint/kube-vip.yaml /etc/kubernetes/manifests/\n"),
     "keepalived": KEEPALIVED,
-    "external": Template("# add the node to the load balancer after the join\n"),
+    "external": Template(""),
 }
+BALANCED = Template("Add each to the load balancer after its join.\n")
 COPIED = Template("""\
 ssh root@{address} mkdir -p /etc/kubernetes/pki/etcd
 sudo scp /etc/kubernetes/pki/{ca.crt,ca.key,sa.key,sa.pub,front-proxy-ca.crt,front-proxy-ca.key} \
@@ -125,6 +133,7 @@ def _join(cluster: Cluster) -> Text:
         first=Word(first.name),
         copied=joined(Text(COPIED, address=Word(machine.address)) for machine in others),
         joined=Text(JOINED[cluster.kubernetes.endpoint.by]),
+        words=Text(BALANCED) if cluster.kubernetes.endpoint.by == "external" else joined(()),
     )
     return _prose(
         "join",

@@ -9,6 +9,7 @@ from generator.components.issuers import signed
 from generator.components.minio.access import access
 from generator.components.minio.changes import CHANGES
 from generator.components.minio.layout import NAMESPACE, layout_of, storage_class, volumes
+from generator.components.minio.openings import RETAINED
 from generator.components.minio.server import stateful_set
 from generator.components.minio.settings import settings, setup_job, setup_script, user_secret
 from generator.components.minio.versions import VERSIONS
@@ -98,7 +99,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     own_kinds=("/PersistentVolume", "storage.k8s.io/StorageClass"),
     hosts=hosts,
-    changes=CHANGES,
+    changes=(*CHANGES, *RETAINED),
     notes="A plain StatefulSet for each pool of nodes, one pod on each node, the same number of drives on each. Half "
     "of every erasure set is parity: with two of four nodes lost nothing is lost and reads go on, but writes stop; no "
     "setting gives writes with two of four lost. Each volume is kept for one drive of one server. Servers are replaced "

@@ -67,7 +67,8 @@ def less_room(old: _Bucket, new: _Bucket) -> bool:
     return new.quota != "-" and (old.quota == "-" or _number(new.quota) < _number(old.quota))
 
 
-def _json(value: object) -> Any:
+def json_of(value: object) -> Any:
+    """Return what a text says, None where it is no JSON."""
     try:
         return json.loads(value) if isinstance(value, str) else None
     except ValueError:
@@ -75,7 +76,7 @@ def _json(value: object) -> Any:
 
 
 def _days(value: object) -> int | None:
-    days = [dig(one, "NoncurrentVersionExpiration", "NoncurrentDays") for one in sequence(dig(_json(value), "Rules"))]
+    days = [dig(one, "NoncurrentVersionExpiration", "NoncurrentDays") for one in sequence(dig(json_of(value), "Rules"))]
     return min((day for day in days if isinstance(day, int)), default=None)
 
 
@@ -90,9 +91,19 @@ def expires_not_sooner(change: ObjectChange, field: FieldChange) -> bool:
     return str(field.path[1]).startswith("lifecycle-") and not expires_sooner(change, field)
 
 
+def rights_of(value: object) -> set[tuple[str, str]]:
+    """Return each action on each resource that a policy allows."""
+    return {
+        (str(action), str(resource))
+        for one in sequence(dig(json_of(value), "Statement"))
+        for action in sequence(dig(one, "Action"))
+        for resource in sequence(dig(one, "Resource"))
+    }
+
+
 def rights_lost(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether a user that is there may do less."""
-    return ABSENT not in (field.old, field.new) and loses_rights(_json(field.old), _json(field.new))
+    return ABSENT not in (field.old, field.new) and loses_rights(json_of(field.old), json_of(field.new))
 
 
 def rights_kept(change: ObjectChange, field: FieldChange) -> bool:

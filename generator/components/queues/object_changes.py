@@ -58,6 +58,15 @@ OBJECT_CHANGES = (
         link=f"{SOURCE}/apis/kueue/v1beta2/localqueue_types.go",
     ),
     ChangeRule(
+        code="GEN-CHG-385",
+        kinds=(QUEUE,),
+        paths=("spec.concurrentAdmissionPolicy",),
+        effect=Effect.IMPOSSIBLE,
+        reason="Kueue's webhook refuses it: how a queue lets jobs in at once is fixed when it is made",
+        instead="a queue of another name, and LocalQueues that name it",
+        link=f"{SOURCE}/pkg/webhooks/clusterqueue_webhook.go",
+    ),
+    ChangeRule(
         code="GEN-CHG-524",
         kinds=(FLAVOR,),
         on="removed",

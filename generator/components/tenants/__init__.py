@@ -8,6 +8,7 @@ from generator.components.kueue import TEAM
 from generator.components.tenants.admission import policies
 from generator.components.tenants.changes import CHANGES
 from generator.components.tenants.network import network
+from generator.components.tenants.openings import OPENINGS
 from generator.components.tenants.pods import ALLOWED
 from generator.components.tenants.rbac import bindings, queue_readers, roles
 from generator.model.cluster import Cluster
@@ -89,7 +90,7 @@ DEFINITION = Definition(
         "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
         *CLUSTER_ROLES,
     ),
-    changes=CHANGES,
+    changes=(*CHANGES, *OPENINGS),
     notes="A namespace for each team with a queue called `default`, network policies that refuse what is not named, "
     "and admission policies that keep pods out that would pass the queue. The quota there bounds volumes and "
     "counts of objects only: bounding what pods request twice would refuse parts of a gang that Kueue has let "

@@ -7,7 +7,7 @@ Each is a ValidatingAdmissionPolicy, so that it holds while Kueue is down.
 from generator.components.component import Manifest
 from generator.components.jobs import JOB, SERVICES, Jobs, by_group, sorted_kinds
 from generator.components.kueue import PREFIX, PRIORITY, QUEUE
-from generator.components.tenants.pods import allowed, changes, label, pod_variables, pods, templates
+from generator.components.tenants.pods import allowed, changes, gpu_variables, label, pods, templates
 from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, binding, policy, resources
 from generator.components.volcano import GANG, JOB_GROUPS
 
@@ -149,7 +149,7 @@ def gangs(name: str, kind: str, path: str, jobs: Jobs) -> Manifest:
             "gang keeps its number of pods",
         },
         variables={
-            **pod_variables(f"{job}.spec.template"),
+            **gpu_variables(f"{job}.spec.template"),
             **part_variables(jobs),
             "parallel": f"{job}.spec.?parallelism.orValue(1)",
             "needed": f"{job}.spec.?completions.orValue(variables.parallel)",
@@ -184,7 +184,7 @@ def orphan_marks(jobs: Jobs) -> Manifest:
         "gen-no-orphan-marks",
         [resources(group, plural, "CREATE", "UPDATE") for group, plural in by_group(((JOB,), *jobs))],
         validations={
-            f"({BY_CONTROLLER}) || !('orphan' in object.metadata.?finalizers.orValue([]))": NO_ORPHANS,
+            f"{BY_CONTROLLER} || !('orphan' in object.metadata.?finalizers.orValue([]))": NO_ORPHANS,
         },
     )  # fmt: skip
 
@@ -235,7 +235,7 @@ def tokens() -> Manifest:
         "gen-no-token-secrets",
         [resources("", ["secrets"], "CREATE")],
         validations={
-            f"({BY_CONTROLLER}) || object.?type.orValue('') != 'kubernetes.io/service-account-token'":
+            f"{BY_CONTROLLER} || object.?type.orValue('') != 'kubernetes.io/service-account-token'":
             "let pods have the token that Kubernetes mounts: tokens of accounts end with their pods",
         },
     )  # fmt: skip

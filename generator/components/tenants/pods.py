@@ -19,6 +19,12 @@ DEVICES = "key.contains('cdi.k8s.io/')"
 NO_DEVICES = f"leave annotations of cdi.k8s.io out: who asks for {GPU} gets its devices without them"
 ASKED = "c.?resources.?requests[?r].or(c.?resources.?limits[?r]).orValue('0')"
 """A limit alone becomes the request: in pods at once, in templates when pods are made of them."""
+LIMIT = "c.?resources.?limits[?'memory']"
+# CPU beyond a request is only what others leave idle; memory beyond it is theirs.
+WITHIN = (
+    f"{LIMIT}.hasValue() && !quantity(string({LIMIT}.value()))"
+    f".isGreaterThan(quantity(string(c.?resources.?requests[?'memory'].or({LIMIT}).value())))"
+)
 
 
 def pods() -> Manifest:
@@ -73,7 +79,7 @@ def templates(name: str, kinds: Sequence[tuple[str, list[str]]], path: str) -> M
     waited its turn. What controllers do to a job that is there is theirs: Kueue starts those from before the rules.
     """
     outer = path.partition(".")[0]
-    changed = f"!({BY_CONTROLLER}) && object.spec.{outer} != oldObject.spec.{outer}"
+    changed = f"!{BY_CONTROLLER} && object.spec.{outer} != oldObject.spec.{outer}"
     return policy(
         name,
         [resources(group, plural, "CREATE", "UPDATE") for group, plural in kinds],
@@ -102,6 +108,9 @@ def pod_rules() -> dict[str, str]:
         f"the label {PRIORITY} names a class that this team may not use: its administrator gives classes to teams",
         f"variables.containers.all(c, ['cpu', 'memory'].all(r, {more}))":
         "give every container requests for cpu and memory, of more than 0: quotas count requests",
+        f"variables.containers.all(c, {WITHIN})":
+        "give every container a limit for memory, and no smaller request: quotas count requests, and what is used"
+        " beyond them is taken from other teams' pods on the node",
         f"variables.volumes.all(v, {taken})":
         "mount claims, not servers (nfs, iscsi and the like): the node would connect to them with its own address",
         "variables.runtime == ''":
@@ -116,10 +125,7 @@ def pod_variables(pod: str) -> dict[str, str]:
     """Return what the rules look at, for a pod or template at this path."""
     spec = f"{pod}.spec"
     return {
-        "containers": f"{spec}.containers + {spec}.?initContainers.orValue([])",
-        # The API server demands limits for extended resources.
-        "gpu": "variables.containers.exists(c, has(c.resources) && has(c.resources.limits)"
-        f" && c.resources.limits.exists(r, r.startsWith('{VENDOR}')))",
+        **gpu_variables(pod),
         "volumes": f"{spec}.?volumes.orValue([])",
         "scheduler": f"{spec}.?schedulerName.orValue('default-scheduler')",
         "priority": f"{spec}.?priorityClassName.orValue('')",
@@ -128,6 +134,16 @@ def pod_variables(pod: str) -> dict[str, str]:
         "annotations": f"{pod}.{ANNOTATIONS}",
         "controller": BY_CONTROLLER,
         "podset": label(pod, PODSET),
+    }
+
+
+def gpu_variables(pod: str) -> dict[str, str]:
+    """Return what tells whether a pod or template at this path asks for GPUs."""
+    return {
+        "containers": f"{pod}.spec.containers + {pod}.spec.?initContainers.orValue([])",
+        # The API server demands limits for extended resources.
+        "gpu": "variables.containers.exists(c, has(c.resources) && has(c.resources.limits)"
+        f" && c.resources.limits.exists(r, r.startsWith('{VENDOR}')))",
     }
 
 

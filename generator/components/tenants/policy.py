@@ -7,13 +7,24 @@ from generator.components.kueue import TEAM
 
 GROUP = "admissionregistration.k8s.io"
 
-# A controller of another namespace. A team's own ServiceAccounts are the team; `system:masters` is the way in when all
-# else fails, and no ordinary administrator has it since Kubernetes 1.29.
+# An account of another namespace that may do the same in every namespace: one that another team has here by a
+# RoleBinding is no controller. A team's own ServiceAccounts are the team.
+_VERBS = (
+    "(request.operation == 'CREATE' ? ['create'] : request.operation == 'UPDATE' ? ['update', 'patch']"
+    " : ['delete', 'deletecollection'])"
+)
+_EVERYWHERE = (
+    f"{_VERBS}.exists(verb, authorizer.group(request.resource.group).resource(request.resource.resource)"
+    ".subresource(request.?subResource.orValue('')).check(verb).allowed())"
+)
+# The groups of super-admin.conf and of admin.conf (kubeadm, since 1.29): the way in when all else fails.
+_ADMINS = ("system:masters", "kubeadm:cluster-admins")
 BY_CONTROLLER = (
-    "(request.userInfo.username.startsWith('system:serviceaccount:')"
-    " && !request.userInfo.username.startsWith('system:serviceaccount:' + request.namespace + ':'))"
-    " || request.userInfo.username == 'system:kube-controller-manager'"
-    " || (has(request.userInfo.groups) && 'system:masters' in request.userInfo.groups)"
+    "(request.userInfo.username == 'system:kube-controller-manager'"
+    f" || {list(_ADMINS)}.exists(name, name in request.userInfo.?groups.orValue([]))"
+    " || request.userInfo.username.startsWith('system:serviceaccount:')"
+    " && !request.userInfo.username.startsWith('system:serviceaccount:' + request.namespace + ':')"
+    f" && {_EVERYWHERE})"
 )
 # Objects from before the rules may still be changed and deleted.
 ENTERING = "!has(object.metadata.deletionTimestamp)"

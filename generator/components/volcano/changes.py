@@ -4,7 +4,7 @@ Read in Volcano v1.14.1, `pkg/scheduler/scheduler.go`: the configuration is watc
 that cannot be read ends the scheduler.
 """
 
-from generator.model.change import CHART, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import CHART, ChangeRule, Effect, FieldChange, ObjectChange, named
 
 SOURCE = "https://github.com/volcano-sh/volcano/blob/v1.14.1"
 QUEUE = ("scheduling.volcano.sh/Queue",)
@@ -78,6 +78,17 @@ CHANGES = (
         effect=Effect.PREEMPTS,
         reason="the shares of Volcano's queues change: where it reclaims, pods of others are stopped",
         link=f"{SOURCE}/pkg/webhooks/admission/queues/validate/validate_queue.go",
+    ),
+    ChangeRule(
+        code="GEN-CHG-386",
+        kinds=QUEUE,
+        on="removed",
+        effect=Effect.IMPOSSIBLE,
+        reason="Volcano's webhook refuses it: `root` holds all queues, and `default` takes what names none; the "
+        "Application fails until it is back",
+        instead="leave it, and give it no share",
+        link=f"{SOURCE}/pkg/webhooks/admission/queues/validate/validate_queue.go",
+        when=named("root", "default"),
     ),
     ChangeRule(
         code="GEN-CHG-554",

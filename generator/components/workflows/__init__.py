@@ -14,6 +14,7 @@ from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
 from generator.components.workflows import backup
 from generator.components.workflows.changes import CHANGES
+from generator.components.workflows.stopping import STOPPING
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.storage import ObjectUser
@@ -132,7 +133,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.backups,
     absence="there are no backups",
     reach=(NAMESPACE,),
-    changes=CHANGES,
+    changes=(*CHANGES, *STOPPING),
     notes="Backups run in namespace `rook-ceph`, because a pod reads Secrets of its own namespace only and Rook "
     "makes the readers' there. How they work: [operations.md](operations.md).",
 )

@@ -114,8 +114,9 @@ CHANGES = (
         code="GEN-CHG-578",
         kinds=("/ConfigMap",),
         paths=("data",),
-        effect=Effect.NONE,
-        reason="the next run of a backup follows",
+        effect=Effect.UNKNOWN,
+        reason="the next backup runs it: nobody has written down whether it still copies everything",
+        instead="read it, and run one backup by hand",
         when=named(NAMESPACE, "backup-scripts"),
     ),
 )

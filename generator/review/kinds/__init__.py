@@ -16,7 +16,9 @@ from generator.review.kinds.jobs import JOBS
 from generator.review.kinds.leaving import LEAVING
 from generator.review.kinds.limits import LIMITS
 from generator.review.kinds.network import NETWORK
+from generator.review.kinds.openings import OPENINGS
 from generator.review.kinds.policies import POLICIES
+from generator.review.kinds.schedules import SCHEDULES
 from generator.review.kinds.storage import STORAGE
 from generator.review.kinds.syncing import SYNCING
 from generator.review.kinds.workloads import WORKLOADS
@@ -28,6 +30,7 @@ RULES = (
     *WORKLOADS,
     *BARE_PODS,
     *JOBS,
+    *SCHEDULES,
     *STORAGE,
     *NETWORK,
     *ADDRESSES,
@@ -38,4 +41,5 @@ RULES = (
     *LIMITS,
     *ADMISSION,
     *DEFINITIONS,
+    *OPENINGS,
 )

@@ -8,10 +8,10 @@ from msgspec import Struct
 from generator.review.markup import Html, tag
 from generator.review.pictures.svg import WIDTH, At, box, picture, words
 
-_ACROSS = 2
-_HIGH, _GAP, _LABEL, _GUTTER = 24, 10, 46, 26
-_WIDE = (WIDTH - _LABEL - _GUTTER) / _ACROSS
-_BETWEEN = 16
+_HIGH, _GAP, _BETWEEN = 24, 5, 14
+_LABEL, _WIDE = 46, 190
+_LANE = 12
+"""Pixels between two lines, as long as there is room for so many."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -23,25 +23,31 @@ class Step(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
+class _Line(Struct, frozen=True):
+    """The line from one Application down to all that wait for it; heights in pixels."""
+
+    start: float
+    ends: tuple[float, ...]
+
+
 def waves(steps: Sequence[Step], needs: Mapping[str, Iterable[str]], title: str) -> Html:
-    """Draw Applications by wave. A line leads to each from what it needs, along the middle; none from what the whole
-    next wave needs, which its place says already.
+    """Draw Applications by wave, one below the other. From each that others wait for one line leads down beside them,
+    with a dot where it goes to one that waits; none from what the whole next wave needs, which its place says already.
     """
     rows: dict[int, list[Step]] = {}
     for step in sorted(steps, key=lambda one: (one.wave, one.name)):
         rows.setdefault(step.wave, []).append(step)
-    places: dict[str, tuple[float, float]] = {}
+    places: dict[str, float] = {}
     shapes: list[Html] = []
     top = 4.0
     for wave, members in rows.items():
         shapes.append(words(At(0, top + 16, _LABEL), f"wave {wave}", "soft"))
-        for number, step in enumerate(members):
-            x = _LABEL + (number % _ACROSS) * (_WIDE + _GUTTER)
-            y = top + number // _ACROSS * (_HIGH + _GAP)
-            places[step.name] = (x, y)
-            shapes.append(_step(step, x, y))
-        top += ((len(members) + _ACROSS - 1) // _ACROSS) * (_HIGH + _GAP) - _GAP + _BETWEEN
-    return picture(WIDTH, top, title, list(_lines(places, _shown(rows, needs))), shapes)
+        for step in members:
+            places[step.name] = top
+            shapes.append(_step(step, top))
+            top += _HIGH + _GAP
+        top += _BETWEEN - _GAP
+    return picture(WIDTH, top, title, list(_drawn(_lines(places, _shown(rows, needs)))), shapes)
 
 
 def _shown(rows: Mapping[int, list[Step]], needs: Mapping[str, Iterable[str]]) -> list[tuple[str, str]]:
@@ -55,25 +61,44 @@ def _shown(rows: Mapping[int, list[Step]], needs: Mapping[str, Iterable[str]]) -
     return [(one, name) for one, name in found if one not in common]
 
 
-def _lines(places: Mapping[str, tuple[float, float]], pairs: list[tuple[str, str]]) -> Iterator[Html]:
-    """Yield a line for each pair, each in a place of its own between the columns; a dot is where it ends."""
-    drawn = [(one, name) for one, name in pairs if one in places and name in places]
-    for number, (one, name) in enumerate(drawn):
-        middle = _LABEL + _WIDE + _GUTTER * (number + 1) / (len(drawn) + 1)
-        (start, y), (end, lower) = (_side(*places[each]) for each in (one, name))
-        yield tag("path", d=f"M{start:g} {y:g} H{middle:g} V{lower:g} H{end:g}", class_="edge")
-        yield tag("circle", cx=end, cy=lower, r=2.5, class_="dot")
+def _lines(places: Mapping[str, float], pairs: list[tuple[str, str]]) -> list[_Line]:
+    """Return a line for each that is needed, from above: they leave a box in its lower half, and come in at its upper
+    one.
+    """
+    return [
+        _Line(top + _HIGH * 0.7, tuple(sorted(places[user] + _HIGH * 0.3 for user in users)))
+        for name, top in places.items()
+        if (users := [user for one, user in pairs if one == name and user in places])
+    ]
 
 
-def _side(x: float, y: float) -> tuple[float, float]:
-    """Return the middle of the side of a box that looks at the other column."""
-    return (x + _WIDE if x == _LABEL else x), y + _HIGH / 2
+def _lanes(lines: list[_Line]) -> list[int]:
+    """Return a lane for each line, from the left: one whose lines have ended above is free again."""
+    ended: list[float] = []
+    found = []
+    for line in lines:
+        lane = next((number for number, end in enumerate(ended) if end < line.start), len(ended))
+        ended[lane : lane + 1] = [line.ends[-1]]
+        found.append(lane)
+    return found
 
 
-def _step(step: Step, x: float, y: float) -> Html:
+def _drawn(lines: list[_Line]) -> Iterator[Html]:
+    edge, lanes = _LABEL + _WIDE, _lanes(lines)
+    apart = min(_LANE, (WIDTH - edge - 12) / max(1, *lanes, 1))
+    for line, lane in zip(lines, lanes, strict=True):
+        x = edge + 8 + lane * apart
+        yield tag("path", d=f"M{edge:g} {line.start:g} H{x:g} V{line.ends[-1]:g}", class_="edge")
+        for end in line.ends:
+            yield tag("path", d=f"M{x:g} {end:g} H{edge:g}", class_="edge")
+            yield tag("circle", cx=x, cy=end, r=2.5, class_="dot")
+            yield tag("path", d=f"M{edge:g} {end:g} l5 -3 v6 z", class_="dot")
+
+
+def _step(step: Step, y: float) -> Html:
     shapes = (
-        box(At(x, y, _WIDE, _HIGH), "frame"),
-        box(At(x, y, 5, _HIGH), step.kind),
-        words(At(x + 10, y + 16, _WIDE - 12), step.name),
+        box(At(_LABEL, y, _WIDE, _HIGH), "frame"),
+        box(At(_LABEL, y, 5, _HIGH), step.kind),
+        words(At(_LABEL + 10, y + 16, _WIDE - 12), step.name),
     )
     return tag("g", tag("title", f"{step.name}: {step.note}"), *shapes) if step.note else tag("g", *shapes)

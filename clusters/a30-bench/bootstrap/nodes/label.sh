@@ -5,11 +5,14 @@
 set -eu
 
 list=${1:?usage: ./label.sh labels.list}
-failed=0
+failed=
 while read -r what node changes; do
   case $what in '' | '#'*) continue ;; esac
   # shellcheck disable=SC2086 # several changes, each one word
-  kubectl "$what" node "$node" --overwrite $changes || failed=1
+  kubectl "$what" node "$node" --overwrite $changes && continue
+  case "$failed " in *" $node "*) ;; *) failed="$failed $node" ;; esac
 done <"$list"
-[ $failed = 0 ] || echo "label.sh: some nodes were not there or refused: join them, then run again" >&2
-exit $failed
+[ -n "$failed" ] || exit 0
+echo "label.sh: not all was set on$failed, for the reasons above; everywhere else it was. A node that has not joined gets" \
+  "its labels and taints when it joins. For any other, mend what kubectl names and run this again." >&2
+exit 1

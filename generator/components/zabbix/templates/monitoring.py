@@ -27,6 +27,6 @@ def proxy() -> Manifest:
 
 def channels() -> Manifest:
     """Return how many media have no token, which `configure.py` counts: whoever looks for alerts there sees none."""
-    told = "Alerts by {$ALERTS.SILENT.MEDIA} reach nobody: there is no Secret with the token"
+    told = "A medium of alerts has no Secret with the token: {$ALERTS.SILENT.MEDIA}"
     silent = trigger(told, "last(/@/alerts.silent)>0", "HIGH")
     return calculated("alerts.silent", "Media without a token", "{$ALERTS.SILENT}", triggers=[silent])

@@ -12,6 +12,8 @@ act=${2:-}
 dev=${GEN_DEV:-/dev/disk}
 fstab=${GEN_FSTAB:-/etc/fstab}
 proc=${GEN_PROC:-/proc}
+# There where systemd runs, and not only its programs are installed: sd_booted(3).
+systemd=${GEN_SYSTEMD:-/run/systemd/system}
 failed=0
 newline='
 '
@@ -169,7 +171,7 @@ while read -r todo filesystem mount group disk; do
   echo "UUID=$uuid $mount $filesystem defaults,noatime,nofail 0 2" >>"$fstab"
 done <"$plan"
 # systemd unmounts at once what it knows from an older fstab to belong to a disk that is gone.
-if command -v systemctl >/dev/null 2>&1; then systemctl daemon-reload; fi
+if [ -d "$systemd" ]; then systemctl daemon-reload; fi
 if command -v udevadm >/dev/null 2>&1; then udevadm settle; fi
 while read -r todo filesystem mount group disk; do
   if [ -z "$(mounted "$mount" SOURCE)" ]; then

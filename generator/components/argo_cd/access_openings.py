@@ -1,0 +1,134 @@
+"""What changes of Argo CD's settings open (v3.5.3: `docs/operator-manual/rbac.md`, `argocd-cm.yaml`)."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from generator.components.argo_cd.changes import DOCS, MAPS
+from generator.model.change import Beside, ObjectChange
+from generator.model.fields import dig, mapping
+from generator.model.opening import OpeningRule, Opens
+
+_ADMIN = "role:admin"
+_POLICY = re.compile(r"policy(\..*)?\.csv")
+_TYPE = "argocd.argoproj.io/secret-type"
+RBAC = f"{DOCS}/operator-manual/rbac"
+
+
+def _lines(manifest: Any) -> list[tuple[str, ...]]:
+    """Return the lines of all policies, taken apart."""
+    texts = [text for key, text in mapping(dig(manifest, "data")).items() if _POLICY.fullmatch(key)]
+    lines = [line.strip() for text in texts for line in str(text).splitlines()]
+    return [tuple(part.strip() for part in line.split(",")) for line in lines if line and not line.startswith("#")]
+
+
+def _is_everything(line: tuple[str, ...]) -> bool:
+    """Tell whether a line makes somebody an administrator."""
+    if line[0] == "g":
+        return line[2:3] == (_ADMIN,)
+    return line[0] == "p" and line[2:4] == ("*", "*") and line[-1] != "deny"
+
+
+def _admins(lines: list[tuple[str, ...]]) -> set[str]:
+    return {_ADMIN, *(line[1] for line in lines if len(line) > 2 and _is_everything(line))}
+
+
+def makes_admins(change: ObjectChange, _beside: Beside) -> Iterator[str]:
+    """Yield who may do everything in Argo CD from now on."""
+    if change.name != "argocd-rbac-cm":
+        return
+    before, after = (_lines(side) for side in (change.old, change.new))
+    yield from (", ".join(line) for line in after if line not in before and _is_everything(line))
+    old, new = (str(dig(side, "data", "policy.default") or "") for side in (change.old, change.new))
+    if new in _admins(after) and not (old == new and old in _admins(before)):
+        yield f"whoever logs in is {new}"
+
+
+def lets_more(change: ObjectChange, _beside: Beside) -> Iterator[str]:
+    """Yield who else may do more in Argo CD."""
+    if change.name != "argocd-rbac-cm" or not change.new:
+        return
+    before, after = (_lines(side) for side in (change.old, change.new))
+    plain = (line for line in after if line not in before and not _is_everything(line))
+    yield from (", ".join(line) for line in plain if line[-1] != "deny")
+    yield from (f"without {', '.join(line)}" for line in before if line[-1] == "deny" and line not in after)
+    for key in ("policy.default", "policy.matchMode", "scopes"):
+        old, new = (str(dig(side, "data", key) or "") for side in (change.old, change.new))
+        if old != new and not (key == "policy.default" and new in {"", *_admins(after)}):
+            yield f"{key}: {old or 'nothing'} -> {new or 'nothing'}"
+
+
+_CLOSED = {"users.anonymous.enabled", "exec.enabled", "admin.enabled", "server.disable.auth", "server.insecure"}
+_WATCHED = (
+    "accounts.",
+    "oidc.",
+    "dex.",
+    "kustomize.buildOptions",
+    "kustomize.path",
+    "application.namespaces",
+    "applicationsetcontroller.namespaces",
+    "applicationsetcontroller.enable.scm.providers",
+    "applicationsetcontroller.allowed.scm.providers",
+    "application.sync.impersonation.enabled",
+    "globalProjects",
+)
+
+
+def lets_in(change: ObjectChange, _beside: Beside) -> Iterator[str]:
+    """Yield who else gets into Argo CD, or what it runs. What is behind a login is not shown: it may hold secrets."""
+    if change.name not in {"argocd-cm", "argocd-cmd-params-cm"} or not change.new:
+        return
+    old, new = (mapping(dig(side, "data")) for side in (change.old, change.new))
+    for key in sorted(new):
+        if new[key] == old.get(key):
+            continue
+        if key in _CLOSED:
+            yield from (f"{key}: {new[key]}" for _ in range(str(new[key]).lower() == "true"))
+        elif key.startswith(_WATCHED):
+            yield f"{key} differs" if key.startswith(("oidc.", "dex.")) else f"{key}: {new[key]}"
+
+
+def reaches_more(change: ObjectChange, _beside: Beside) -> Iterator[str]:
+    """Yield that a Secret makes Argo CD know a repository or a cluster; never what is in it."""
+    old, new = (dig(side, "metadata", "labels", _TYPE) for side in (change.old, change.new))
+    same = all(dig(change.old, key) == dig(change.new, key) for key in ("data", "stringData"))
+    if new and not (new == old and same):
+        yield f"{new} {change.name}"
+
+
+OPENINGS = (
+    OpeningRule(
+        code="GEN-CHG-789",
+        kinds=MAPS,
+        opens=Opens.DELIVERY,
+        gains=makes_admins,
+        stops=True,
+        reason="who is an administrator of Argo CD has it apply what he likes, anywhere",
+        instead="a role with the actions and projects that are needed",
+        link=f"{RBAC}/#basic-built-in-roles",
+    ),
+    OpeningRule(
+        code="GEN-CHG-790",
+        kinds=MAPS,
+        opens=Opens.DELIVERY,
+        gains=lets_more,
+        reason="they may do more in Argo CD than before",
+        link=f"{RBAC}/#the-policy-csv-composition",
+    ),
+    OpeningRule(
+        code="GEN-CHG-791",
+        kinds=MAPS,
+        opens=Opens.DELIVERY,
+        gains=lets_in,
+        reason="others get into Argo CD, without a name or by another login, or what they give it is run",
+        link=f"{DOCS}/operator-manual/argocd-cm-yaml/",
+    ),
+    OpeningRule(
+        code="GEN-CHG-792",
+        kinds=("/Secret",),
+        opens=Opens.DELIVERY,
+        gains=reaches_more,
+        reason="Argo CD takes what it applies from there, or applies it there",
+        link=f"{DOCS}/operator-manual/declarative-setup/#repositories",
+    ),
+)

@@ -1,0 +1,151 @@
+"""What changes of projects and Applications open: from where Argo CD takes what it applies, and where it may (v3.5.3:
+`docs/user-guide/projects.md`, and the definitions of both kinds).
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from generator.components.argo_cd.changes import DOCS
+from generator.components.argo_cd.project_changes import PROJECT
+from generator.model.change import Beside, ObjectChange
+from generator.model.fields import dig, mapping, sequence, walk
+from generator.model.opening import OpeningRule, Opens
+
+APPLICATIONS = ("argoproj.io/Application", "argoproj.io/ApplicationSet", "bootstrap/Application")
+_LISTS = (
+    "destinations",
+    "sourceNamespaces",
+    "clusterResourceWhitelist",
+    "namespaceResourceWhitelist",
+    "roles",
+    "destinationServiceAccounts",
+)
+"""What a project allows more of, the longer these are."""
+_REFUSALS = ("clusterResourceBlacklist", "namespaceResourceBlacklist", "syncWindows", "signatureKeys")
+"""What it refuses more of, the longer these are."""
+
+
+def _repositories(kind: str, manifest: Any) -> set[str]:
+    if kind in PROJECT:
+        return {str(one) for one in sequence(dig(manifest, "spec", "sourceRepos"))}
+    return {str(value) for path, value in walk(dig(manifest, "spec")) if path and path[-1] == "repoURL"}
+
+
+def _known(change: ObjectChange, beside: Beside) -> set[str]:
+    """Return the repositories that something names before."""
+    kinds = (*PROJECT, *APPLICATIONS)
+    found = [(kind, one) for kind in kinds for one in beside.old.get(kind, ())]
+    return {text for kind, one in [*found, (change.kind, change.old)] for text in _repositories(kind, one)}
+
+
+def from_strangers(change: ObjectChange, beside: Beside) -> Iterator[str]:
+    """Yield the sources that nothing named before, or all of them. Nothing can be said where nothing before is seen."""
+    if not (beside.old or change.old):
+        return
+    for text in sorted(_repositories(change.kind, change.new) - _known(change, beside)):
+        if not text.startswith("!"):
+            yield "any repository" if text == "*" else f"repository {text}"
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def allows_more(change: ObjectChange, beside: Beside) -> Iterator[str]:
+    """Yield what else a project allows that it did not."""
+    if not change.new:
+        return
+    old, new = (mapping(dig(side, "spec")) for side in (change.old, change.new))
+    for one in sequence(new.get("sourceRepos")):
+        if one not in sequence(old.get("sourceRepos")) and one in _known(change, beside):
+            yield f"sourceRepos: {one}"
+    for key in _LISTS:
+        before = sequence(old.get(key))
+        found = (one for one in sequence(new.get(key)) if one not in before and not _is_refusal(one))
+        yield from (f"{key}: {_written(one)}" for one in found)
+    yield from _refuses_less(old, new)
+
+
+def _refuses_less(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    if old.get("namespaceResourceWhitelist") and new.get("namespaceResourceWhitelist") is None:
+        yield "every kind within namespaces"
+    for key in ("sourceRepos", "destinations", *_REFUSALS):
+        left = sequence(new.get(key))
+        gone = (one for one in sequence(old.get(key)) if key in _REFUSALS or _is_refusal(one))
+        yield from (f"{key} without {_written(one)}" for one in gone if one not in left)
+    for key in ("sourceIntegrity", "permitOnlyProjectScopedClusters"):
+        if old.get(key) and old.get(key) != new.get(key):
+            yield f"{key} differs"
+
+
+def _is_refusal(one: object) -> bool:
+    """Tell whether an entry takes away from what others allow: it begins with `!`."""
+    texts = [one] if isinstance(one, str) else [value for key, value in mapping(one).items() if key != "name"]
+    return any(str(text).startswith("!") for text in texts)
+
+
+_PROGRAMS = ("plugin", "pullRequest", "scmProvider")
+
+
+def takes_otherwise(change: ObjectChange, _beside: Beside) -> Iterator[str]:
+    """Yield how an Application that was there takes what it applies otherwise, or somewhere else."""
+    if not (change.old and change.new):
+        return
+    before, after = (_said(side) for side in (change.old, change.new))
+    for key in sorted({*before, *after}):
+        if before.get(key) != after.get(key):
+            yield f"{key}: {_shown(before.get(key))} -> {_shown(after.get(key))}"
+
+
+def _shown(values: list[str] | None) -> str:
+    return ", ".join(values or ["nothing"])
+
+
+def _said(manifest: Any) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path, value in walk(dig(manifest, "spec")):
+        if path and path[-1] in {"project", "targetRevision", "server", *_PROGRAMS}:
+            found.setdefault(str(path[-1]), []).append(_written(value))
+    return found
+
+
+OPENINGS = (
+    OpeningRule(
+        code="GEN-CHG-785",
+        kinds=PROJECT,
+        opens=Opens.DELIVERY,
+        gains=from_strangers,
+        stops=True,
+        reason="whoever writes there has Argo CD apply it, with Argo CD's rights",
+        instead="the repositories that are needed, each by its address",
+        link=f"{DOCS}/user-guide/projects/#managing-projects",
+    ),
+    OpeningRule(
+        code="GEN-CHG-786",
+        kinds=PROJECT,
+        opens=Opens.DELIVERY,
+        gains=allows_more,
+        reason="Applications of the project may bring more, to more places, or more people may have them do so",
+        instead="the kinds and namespaces that are needed",
+        link=f"{DOCS}/user-guide/projects/",
+    ),
+    OpeningRule(
+        code="GEN-CHG-787",
+        kinds=APPLICATIONS,
+        opens=Opens.DELIVERY,
+        gains=from_strangers,
+        stops=True,
+        reason="whoever writes to this repository has Argo CD apply it",
+        instead="what is needed, in a repository that is known",
+        link=f"{DOCS}/operator-manual/declarative-setup/#applications",
+    ),
+    OpeningRule(
+        code="GEN-CHG-788",
+        kinds=APPLICATIONS,
+        opens=Opens.DELIVERY,
+        gains=takes_otherwise,
+        reason="others may write to that branch, or the other project allows more: what Argo CD applies follows",
+        link=f"{DOCS}/user-guide/tracking_strategies/",
+    ),
+)

@@ -1,0 +1,61 @@
+"""What changes of Calico's policies open (v3.32.1: `policy-rules` of its documentation)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from generator.model.change import Beside, ObjectChange
+from generator.model.connections import Allowance, Policy, lets_more, names_all, shuts_less, written
+from generator.model.fields import mapping, sequence
+from generator.model.opening import OpeningRule, Opens
+
+POLICY_KINDS = tuple(
+    f"{group}/{kind}"
+    for group in ("projectcalico.org", "crd.projectcalico.org")
+    for kind in ("NetworkPolicy", "GlobalNetworkPolicy")
+)
+_WAYS = (("Ingress", "ingress", "source"), ("Egress", "egress", "destination"))
+_SELECTORS = ("selector", "namespaceSelector", "serviceAccountSelector", "tier")
+_WHO = {"selector", "namespaceSelector", "nets", "notNets", "notSelector", "serviceAccounts", "services", "domains"}
+_ANYBODY = {"", "all()", "global()"}
+
+
+def read(manifest: Mapping[str, Any]) -> Policy:
+    """Return what a policy of Calico says."""
+    spec = mapping(manifest.get("spec"))
+    rules = [(way, ends, mapping(rule)) for way, key, ends in _WAYS for rule in sequence(spec.get(key))]
+    named = {str(one) for one in sequence(spec.get("types"))}
+    return Policy(
+        pods=written({key: spec[key] for key in _SELECTORS if key in spec}),
+        shuts=frozenset(named or {way for way, _, _ in rules} or {"Ingress"}),
+        allows=tuple(
+            Allowance(way, written(rule), _is_for_all(mapping(rule.get(ends))))
+            for way, ends, rule in rules
+            if rule.get("action") in {"Allow", "Pass"}
+        ),
+        refuses=tuple(f"{way}: {written(rule)}" for way, _, rule in rules if rule.get("action") == "Deny"),
+    )
+
+
+def _is_for_all(end: Mapping[str, Any]) -> bool:
+    named = {key: value for key, value in end.items() if key in _WHO and str(value) not in _ANYBODY}
+    return not named or names_all(end.get("nets"))
+
+
+def opened(change: ObjectChange, beside: Beside) -> Iterator[str]:
+    """Yield what a policy shuts no more, and what it lets through that it did not."""
+    yield from shuts_less(change, read)
+    for everybody in (True, False):
+        yield from lets_more(change, beside, read, everybody=everybody)
+
+
+OPENINGS = (
+    OpeningRule(
+        code="GEN-CHG-774",
+        kinds=POLICY_KINDS,
+        opens=Opens.NETWORK,
+        gains=opened,
+        reason="more connections pass than before; where no other policy selects its pods, all of them",
+        instead="name the selectors or networks that need it",
+        link="https://docs.tigera.io/calico/latest/network-policy/policy-rules/policy-rules-overview",
+    ),
+)

@@ -1,0 +1,62 @@
+"""What changes of Cilium's policies open (v1.20.0: `Documentation/security/policy`)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from generator.components.cilium.policy_changes import ENFORCEMENT, POLICY_KINDS
+from generator.model.change import Beside, ObjectChange
+from generator.model.connections import Allowance, Policy, lets_more, names_all, shuts_less, written
+from generator.model.fields import dig, mapping, sequence
+from generator.model.opening import OpeningRule, Opens
+
+_WAYS = (("Ingress", "ingress", "from"), ("Egress", "egress", "to"))
+_PORTS = {"toPorts", "icmps", "authentication"}
+
+
+def read(manifest: Mapping[str, Any]) -> Policy:
+    """Return what a policy of Cilium says, in `spec` and in `specs`."""
+    specs = [mapping(one) for one in (manifest.get("spec"), *sequence(manifest.get("specs"))) if one]
+    found = [(way, key, ends, spec) for spec in specs for way, key, ends in _WAYS]
+    denied = ((way, rule) for way, key, _, spec in found for rule in sequence(spec.get(f"{key}Deny")))
+    return Policy(
+        pods=" ".join(sorted({written(one.get("endpointSelector") or one.get("nodeSelector") or {}) for one in specs})),
+        shuts=frozenset(way for way, key, _, spec in found if _shuts(spec, key)),
+        allows=tuple(
+            Allowance(way, written(rule), _is_for_all(mapping(rule), ends))
+            for way, key, ends, spec in found
+            for rule in sequence(spec.get(key))
+        ),
+        refuses=tuple(f"{way}: {written(rule)}" for way, rule in denied),
+    )
+
+
+def _shuts(spec: Mapping[str, Any], key: str) -> bool:
+    said = dig(spec, "enableDefaultDeny", key)
+    return bool(said) if said is not None else spec.get(key) is not None or spec.get(f"{key}Deny") is not None
+
+
+def _is_for_all(rule: Mapping[str, Any], ends: str) -> bool:
+    """Tell whether a rule names no other end, all of them, or the world. An empty rule names nobody."""
+    named = {key: value for key, value in rule.items() if key.startswith(ends) and key not in _PORTS}
+    entities = sequence(rule.get(f"{ends}Entities"))
+    return (bool(rule) and not named) or bool({"all", "world"} & {*map(str, entities)}) or names_all(named)
+
+
+def opened(change: ObjectChange, beside: Beside) -> Iterator[str]:
+    """Yield what a policy shuts no more, and what it lets through that it did not."""
+    yield from shuts_less(change, read)
+    for everybody in (True, False):
+        yield from lets_more(change, beside, read, everybody=everybody)
+
+
+OPENINGS = (
+    OpeningRule(
+        code="GEN-CHG-773",
+        kinds=POLICY_KINDS,
+        opens=Opens.NETWORK,
+        gains=opened,
+        reason="more connections pass than before; where no other policy selects its pods, all of them",
+        instead="name the endpoints, entities or networks that need it",
+        link=ENFORCEMENT,
+    ),
+)

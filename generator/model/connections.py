@@ -1,0 +1,85 @@
+"""What policies of networks let through, whatever their kind, and what a change of one opens."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from generator.model.change import Beside, ObjectChange
+from generator.model.compared import options
+from generator.model.fields import dig, walk
+
+_ALL = re.compile(r"(0\.0\.0\.0|[0:]*::)/0")
+
+
+class Allowance(Struct, frozen=True):
+    """One rule that lets connections through: `way` is `Ingress` or `Egress`; `everybody` where it names no other end,
+    or all addresses.
+    """
+
+    way: str
+    rule: str
+    everybody: bool
+
+    @property
+    def text(self) -> str:
+        """It in words."""
+        where = {"Ingress": "in from", "Egress": "out to"}.get(self.way, self.way)
+        return f"{where} {'everywhere' if self.everybody else 'more'}: {self.rule}"
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """What a policy says: whose connections it shuts in which directions, what it lets through, what it refuses."""
+
+    pods: str
+    shuts: frozenset[str]
+    allows: tuple[Allowance, ...]
+    refuses: tuple[str, ...] = ()
+
+
+def written(value: object) -> str:
+    """Return a part of a policy as text, of which equal parts have the same."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def names_all(part: object) -> bool:
+    """Tell whether all addresses are among what a rule names."""
+    return any(isinstance(value, str) and _ALL.fullmatch(value) for _, value in walk(part))
+
+
+def shuts_less(change: ObjectChange, read: Callable[[Mapping[str, Any]], Policy]) -> Iterator[str]:
+    """Yield how a policy shuts less than before: it is gone, holds for other pods, or refuses less."""
+    if not change.old or (change.on == "removed" and "Prune=false" in options(change.old)):
+        return
+    old, new = read(change.old), read(change.new)
+    if not change.new:
+        yield "it is gone"
+        return
+    if old.pods != new.pods:
+        yield f"it holds for other pods: {new.pods}"
+    yield from (f"{way} is not shut any more" for way in sorted(old.shuts - new.shuts))
+    yield from (f"not refused any more: {one}" for one in old.refuses if one not in new.refuses)
+
+
+def lets_more(
+    change: ObjectChange, beside: Beside, read: Callable[[Mapping[str, Any]], Policy], *, everybody: bool
+) -> Iterator[str]:
+    """Yield what a policy lets through that it did not, for everybody or for some. One that comes with its namespace
+    opens nothing: nothing was there.
+    """
+    if not change.new or (change.on == "added" and change.namespace and not _was_there(change.namespace, beside)):
+        return
+    held = read(change.old).allows if change.old else ()
+    found = (one for one in read(change.new).allows if one.everybody is everybody)
+    yield from (one.text for one in found if one not in held)
+
+
+def _was_there(namespace: str, beside: Beside) -> bool:
+    if not beside.old:
+        return True
+    spaces = (dig(one, "metadata", "name") for one in beside.old.get("/Namespace", ()))
+    return namespace in spaces or any(
+        dig(one, "metadata", "namespace") == namespace for kind in beside.old.values() for one in kind
+    )

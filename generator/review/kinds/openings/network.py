@@ -1,0 +1,135 @@
+"""Who may connect: policies that let more through, and addresses by which others come in."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from generator.model.change import Beside, ObjectChange
+from generator.model.connections import Allowance, Policy, lets_more, names_all, shuts_less, written
+from generator.model.fields import dig, mapping, sequence
+from generator.model.opening import OpeningRule, Opens
+
+POLICY = ("networking.k8s.io/NetworkPolicy",)
+GUIDE = "https://kubernetes.io/docs/concepts/services-networking/network-policies"
+SERVICES = "https://kubernetes.io/docs/concepts/services-networking/service"
+INGRESS = "networking.k8s.io/Ingress"
+_GATEWAYS = "gateway.networking.k8s.io"
+GATEWAY, GRANT = f"{_GATEWAYS}/Gateway", f"{_GATEWAYS}/ReferenceGrant"
+ROUTES = tuple(f"{_GATEWAYS}/{one}Route" for one in ("HTTP", "GRPC", "TLS", "TCP", "UDP"))
+
+
+def read(manifest: Mapping[str, Any]) -> Policy:
+    """Return what a NetworkPolicy says."""
+    spec = mapping(manifest.get("spec"))
+    named = {str(one) for one in sequence(spec.get("policyTypes"))}
+    shuts = named or {"Ingress"} | ({"Egress"} if spec.get("egress") else set())
+    ways = (("Ingress", "ingress", "from"), ("Egress", "egress", "to"))
+    found = [
+        Allowance(way, written(rule), not dig(rule, ends) or names_all(dig(rule, ends)))
+        for way, key, ends in ways
+        for rule in (sequence(spec.get(key)) if way in shuts else ())
+    ]
+    return Policy(pods=written(spec.get("podSelector") or {}), shuts=frozenset(shuts), allows=tuple(found))
+
+
+_OUTSIDE = ("NodePort", "LoadBalancer")
+
+
+def _doors(service: Any) -> Iterator[str]:
+    """Yield the ways from outside to a Service."""
+    spec = mapping(dig(service, "spec"))
+    if spec.get("type") in _OUTSIDE:
+        ports = ", ".join(str(dig(one, "port")) for one in sequence(spec.get("ports")))
+        yield f"{spec['type']}, ports {ports}"
+    yield from (f"external address {one}" for one in sequence(spec.get("externalIPs")))
+    if spec.get("type") == "LoadBalancer":
+        yield from (f"for {one}" for one in sequence(spec.get("loadBalancerSourceRanges")) or ("everybody",))
+
+
+def lets_outside_in(change: ObjectChange, _beside: Beside) -> Iterator[str]:
+    """Yield by which new ways a Service is reached from outside."""
+    before = set(_doors(change.old))
+    yield from (door for door in _doors(change.new) if door not in before)
+
+
+def _entries(kind: str, manifest: Any) -> Iterator[str]:
+    """Yield what is reached by an Ingress, a Gateway, a route or a grant."""
+    spec = mapping(dig(manifest, "spec"))
+    if kind == INGRESS:
+        for rule in sequence(spec.get("rules")):
+            for path in sequence(dig(rule, "http", "paths")):
+                yield f"{dig(rule, 'host') or 'any host'}{dig(path, 'path') or '/'}"
+        if spec.get("defaultBackend"):
+            yield "whatever no rule names"
+    elif kind == GATEWAY:
+        for one in sequence(spec.get("listeners")):
+            hosts, who = dig(one, "hostname") or "any host", dig(one, "allowedRoutes", "namespaces", "from") or "Same"
+            yield f"{hosts} on port {dig(one, 'port')}, routes of namespaces: {who}"
+    elif kind == GRANT:
+        pairs = ((one, other) for one in sequence(spec.get("from")) for other in sequence(spec.get("to")))
+        yield from (f"{written(one)} may use {written(other)}" for one, other in pairs)
+    else:
+        gates = [str(dig(one, "name")) for one in sequence(spec.get("parentRefs"))]
+        yield from (f"{host} by {gate}" for host in sequence(spec.get("hostnames")) or ("any host",) for gate in gates)
+
+
+_GUARDS = ("auth", "whitelist", "allowlist", "denylist")
+
+
+def _guards(manifest: Any) -> set[str]:
+    noted = mapping(dig(manifest, "metadata", "annotations"))
+    return {f"{key}: {value}" for key, value in noted.items() if any(one in key for one in _GUARDS)}
+
+
+def lets_in(change: ObjectChange, _beside: Beside) -> Iterator[str]:
+    """Yield what is reached from outside that was not, and which guards before it went."""
+    before = set(_entries(change.kind, change.old))
+    yield from (entry for entry in _entries(change.kind, change.new) if entry not in before)
+    if change.old and change.new:
+        yield from (f"without {guard.partition(':')[0]}" for guard in sorted(_guards(change.old) - _guards(change.new)))
+
+
+NETWORK = (
+    OpeningRule(
+        code="GEN-CHG-770",
+        kinds=POLICY,
+        opens=Opens.NETWORK,
+        gains=lambda change, _beside: shuts_less(change, read),
+        reason="where no other policy selects its pods everybody may connect with them",
+        instead="a policy that holds for the same pods and lets only through what is needed",
+        link=f"{GUIDE}/#the-two-sorts-of-pod-isolation",
+    ),
+    OpeningRule(
+        code="GEN-CHG-771",
+        kinds=POLICY,
+        opens=Opens.NETWORK,
+        gains=lambda change, beside: lets_more(change, beside, read, everybody=True),
+        reason="everybody may connect, or they with everybody: no other end is named, or all addresses",
+        instead="name the pods, namespaces or networks that need it",
+        link=f"{GUIDE}/#networkpolicy-resource",
+    ),
+    OpeningRule(
+        code="GEN-CHG-772",
+        kinds=POLICY,
+        opens=Opens.NETWORK,
+        gains=lambda change, beside: lets_more(change, beside, read, everybody=False),
+        reason="more connections pass than before",
+        link=f"{GUIDE}/#networkpolicy-resource",
+    ),
+    OpeningRule(
+        code="GEN-CHG-775",
+        kinds=("/Service",),
+        opens=Opens.NETWORK,
+        gains=lets_outside_in,
+        reason="it is reached from outside the cluster, by all that reach its address or a node",
+        instead="`type: ClusterIP`, and an Ingress or a route with a name and TLS",
+        link=f"{SERVICES}/#publishing-services-service-types",
+    ),
+    OpeningRule(
+        code="GEN-CHG-776",
+        kinds=(INGRESS, GATEWAY, GRANT, *ROUTES),
+        opens=Opens.NETWORK,
+        gains=lets_in,
+        reason="more is reached from outside, or from other namespaces, or without what guarded it",
+        link="https://gateway-api.sigs.k8s.io/concepts/security-model/",
+    ),
+)

@@ -1,0 +1,86 @@
+"""What a change opens, told apart from what is felt of it: by rule, what must be approved first."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from generator.model.change import Effect
+from generator.model.opening import OpeningRule
+from generator.model.plural import plural
+from generator.review.judging import JudgedChange
+from generator.review.report import ClusterReport, shown
+from generator.review.values import one_line
+
+HEADING = "what somebody may do afterwards that they could not"
+
+OBJECTS = 8
+"""Objects of one rule that a terminal shows; of what must be approved it shows all."""
+
+GAINS = 4
+"""Things gained by one object that are shown on its line."""
+
+LONG = 160
+"""Characters of one thing gained that are shown there."""
+
+LOUD, QUIET = Effect.IMPOSSIBLE, Effect.UNKNOWN
+"""The effects whose colours openings have: those that must be approved, and the others."""
+
+
+class Opened(NamedTuple):
+    """All that one rule says is opened on a cluster: each object with what is gained by it."""
+
+    rule: OpeningRule
+    by: list[tuple[JudgedChange, tuple[str, ...]]]
+
+    @property
+    def shade(self) -> Effect:
+        """The effect whose colour it has."""
+        return LOUD if self.rule.stops else QUIET
+
+    @property
+    def word(self) -> str:
+        """What is opened: `rights`."""
+        return self.rule.opens.value
+
+
+def opened(judged: Iterable[JudgedChange]) -> list[Opened]:
+    """Return what changes open, by rule: those first that must be approved, then in the order of codes."""
+    found: dict[str, Opened] = {}
+    for each in judged:
+        for opening in each.opens:
+            found.setdefault(opening.rule.code, Opened(opening.rule, [])).by.append((each, opening.gains))
+    return sorted(found.values(), key=lambda one: (not one.rule.stops, one.rule.code))
+
+
+def gained(gains: tuple[str, ...], most: int = GAINS) -> str:
+    """Return what is gained by one object, on one line."""
+    more = f" and {len(gains) - most} more" if len(gains) > most else ""
+    return one_line("; ".join(_short(one) for one in gains[:most])) + more
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONG else f"{text[: LONG - 3]}..."
+
+
+def title(each: JudgedChange) -> str:
+    """Return the object and what happens to it: `RoleBinding shop/all changed`."""
+    return one_line(f"{shown(each)} {each.change.on}")
+
+
+def brief_lines(found: Iterable[ClusterReport]) -> Iterator[str]:
+    """Yield one line for each object that opens something, without reasons."""
+    for one in found:
+        for each in opened(one.judged):
+            for judged, gains in each.by:
+                yield f"opens {each.word}: {one_line(one.found.cluster)}: {title(judged)}: {gained(gains)}"
+
+
+def lines(found: Opened) -> Iterator[str]:
+    """Yield what one rule says, then each object with what is gained by it."""
+    yield f"{found.rule.reason} ({found.rule.code})"
+    most = len(found.by) if found.rule.stops else OBJECTS
+    for judged, gains in found.by[:most]:
+        yield f"  {title(judged)}: {gained(gains)}"
+    if len(found.by) > most:
+        yield f"  and {plural(len(found.by) - most, 'more object')}: --output html shows all"
+    if found.rule.instead:
+        yield f"instead: {found.rule.instead}"
