@@ -14,9 +14,9 @@ from generator.review.standing import Standing
 
 def patch_changes(old: Standing, new: Standing, components: Collection[str]) -> Iterator[ObjectChange]:
     """Yield what differs in the patches of components of which something is not vendored, kustomization by
-    kustomization.
+    kustomization. Those of a component that comes or goes do so with it.
     """
-    for component in sorted(components):
+    for component in sorted(one for one in components if _stands(old, one) and _stands(new, one)):
         before, after = (dict(_kustomizations(one, component)) for one in (old, new))
         for file in sorted({*before, *after}):
             one, other = before.get(file, {}), after.get(file, {})
@@ -32,6 +32,11 @@ def patch_changes(old: Standing, new: Standing, components: Collection[str]) -> 
                     fields=fields,
                     file=f"{new.overlays}/{component}/{file}",
                 )
+
+
+def _stands(standing: Standing, component: str) -> bool:
+    folder = f"{standing.overlays}/{component}"
+    return any(standing.side.has(f"{folder}/{name}") for name in KUSTOMIZATION_NAMES)
 
 
 def _kustomizations(standing: Standing, component: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from generator.build.objects import ROOT
 from generator.build.offline import CUSTOM
 from generator.components import CATALOGUE
 from generator.components.kubeadm import changes, node_changes, openings, secret_changes, version_changes
@@ -21,6 +22,7 @@ from generator.review.general import RULES as GENERAL
 from generator.review.judging import JudgedChange, Opening, judge
 from generator.review.kinds import RULES
 from generator.review.sides import Sides
+from generator.review.standing import BOOTSTRAP as BOOTSTRAP_FILES
 from generator.review.transitions import transition_rules
 from generator.review.values import masked
 from generator.spec.decode import decode
@@ -123,11 +125,19 @@ def _needed(one: ClusterReport) -> Iterator[tuple[str, set[str]]]:
     """Yield what needs an approval, with the files and folders that make it what it is."""
     cluster = one.found.cluster
     for judged in one.judged:
-        custom = f"overlays/{cluster}/{judged.change.application}/{CUSTOM}"
-        files = {judged.change.file or cluster_file(cluster), custom}
+        files = {judged.change.file or cluster_file(cluster), _own_folder(cluster, judged.change.application)}
         refused = [each.rule for each in judged.meanings if each.rule and each.effect.needs_approval]
         for rule in (*refused, *(each.rule for each in judged.opens if each.rule.stops)):
             yield f"{rule.code}:{cluster}/{about(judged)}", files
+
+
+def _own_folder(cluster: str, application: str) -> str:
+    """Return where people write what changes the objects of an Application, or files for nodes."""
+    if application == BOOTSTRAP_FILES:
+        return f"clusters/{cluster}/{BOOTSTRAP_FILES}"
+    return (
+        f"clusters/{cluster}/argocd/{CUSTOM}" if application == ROOT else f"overlays/{cluster}/{application}/{CUSTOM}"
+    )
 
 
 def about(judged: JudgedChange) -> str:

@@ -298,6 +298,44 @@ def test_who_gets_the_whole_cluster_needs_an_approval_though_nothing_feels_it(re
     repository.gen("diff", base, "HEAD")
 
 
+STRANGER = """\
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+patches:
+- target: {kind: AppProject, name: tenants}
+  patch: |
+    - op: add
+      path: /spec/sourceRepos/-
+      value: https://git.example.net/ONE.git
+"""
+
+
+def test_a_source_is_approved_as_it_is_and_another_one_anew(repository: Repository) -> None:
+    base = repository.git("rev-parse", "HEAD")
+    patch = repository.root / "clusters/a30-bench/argocd/custom/kustomization.yaml"
+    patch.write_text(STRANGER.replace("ONE", "ours"))
+    needed = "GEN-CHG-785:a30-bench/AppProject/argocd/tenants"
+    repository.commit(f"Take from ours\n\nGen-Allow: {needed} it is ours")
+    repository.gen("diff", base, "HEAD")
+    patch.write_text(STRANGER.replace("ONE", "eve"))
+    repository.commit()
+    said = repository.gen("diff", base, "HEAD", expect=3)
+    assert "repository https://git.example.net/eve.git" in said
+    assert f"needs approval: {needed}" in said
+
+
+def test_a_file_for_nodes_is_approved_as_it_is(repository: Repository) -> None:
+    base = repository.git("rev-parse", "HEAD")
+    root = "clusters/a30-bench/bootstrap/application-root.yaml"
+    repository.edit("https://git.ml50.example.org/platform/clusters.git", "https://git.example.net/ours.git", root)
+    needed = "GEN-CHG-787:a30-bench/Application/application-root.yaml"
+    repository.commit(f"Take from ours\n\nGen-Allow: {needed} it is ours")
+    repository.gen("diff", base, "HEAD")
+    repository.edit("ours.git", "eve.git", root)
+    repository.commit()
+    assert f"needs approval: {needed}" in repository.gen("diff", base, "HEAD", expect=3)
+
+
 def test_a_wrong_file_is_told_before_anything_is_compared(repository: Repository) -> None:
     repository.edit("cni: calico", "cni: calicoo")
     said = repository.gen("diff", expect=1)
@@ -435,7 +473,8 @@ def test_a_folder_that_an_application_no_longer_holds_is_compared(repository: Re
     third = repository.commit()
     claim = ("/PersistentVolumeClaim", "data")
     assert ("changed", *claim) in kinds(repository.diff(first, second, expect=3))
-    assert ("removed", *claim) in kinds(repository.diff(second, third, expect=3))
+    # It had no finalizer, so the claim stays behind.
+    assert ("removed", *claim) in kinds(repository.diff(second, third))
     assert ("added", *claim) in kinds(repository.diff(third, second))
 
 

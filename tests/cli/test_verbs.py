@@ -783,7 +783,7 @@ def test_files_of_two_repositories_are_not_taken_for_one_another(
 
 @pytest.mark.parametrize("output", ["text", "github"])
 @pytest.mark.parametrize(
-    ("git", "words"), [(True, "git diff, then commit"), (False, "git init, git add --all, then commit")]
+    ("git", "words"), [(True, "git add --all, then git commit"), (False, "git init, git add --all, then git commit")]
 )
 def test_vendor_says_what_comes_after_it_wrote(  # noqa: PLR0913 - two cases of two things
     repository: Path,

@@ -80,7 +80,8 @@ def release(given: Any) -> dict[str, Any]:
 
 def patches(given: Any) -> dict[str, Any]:
     """Return the kustomization of an Application with these patches."""
-    return {"overlays/one/some/custom/kustomization.yaml": {"patches": given or []}}
+    place = "overlays/one/some"
+    return {f"{place}/kustomization.yaml": {}, f"{place}/custom/kustomization.yaml": {"patches": given or []}}
 
 
 def versions(given: Mapping[str, str]) -> dict[str, Any]:

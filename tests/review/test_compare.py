@@ -94,29 +94,6 @@ def test_the_namespace_of_the_application_may_be_left_out() -> None:
     ]
 
 
-def told(old: dict[str, str], new: dict[str, str]) -> frozenset[str]:
-    """Return the Applications of which all that goes is told by itself."""
-    paths = {path for path in {*old, *new} if old.get(path) != new.get(path)}
-    return compare(side(old), side(new), paths)[0].beside.built - {ROOT}
-
-
-def test_only_what_was_built_is_told_by_itself() -> None:
-    none = {"clusters/one/argocd/kustomization.yaml": f"{RESOURCES}[]\n"}
-    charts_alone = {**UNVENDORED, f"{APP}/kustomization.yaml": f"{RESOURCES}[releases]\n"}
-    assert told(in_shop(named("ConfigMap", "own")), none) == {"app"}
-    assert told(charts_alone, none) == {"app"}
-    assert told(in_shop("kind: {"), none) == set()
-    elsewhere = {**ARGOCD, "clusters/one/argocd/app.yaml": application("elsewhere/app")}
-    assert told(elsewhere, none) == set()
-
-
-def test_what_names_no_namespace_goes_with_that_of_its_application() -> None:
-    unsaid = in_shop(yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own"}}))
-    other = {**unsaid, "clusters/one/argocd/app.yaml": application(APP).replace("namespace: shop", "namespace: other")}
-    found = [one for one in changes(unsaid, other) if one.kind == "/ConfigMap"]
-    assert sorted((one.on, one.namespace) for one in found) == [("added", "other"), ("removed", "shop")]
-
-
 def patched(image: str, *, charts: dict[str, str] = UNVENDORED) -> dict[str, str]:
     """Return an Application whose chart is patched, in a file of its own."""
     patch = yaml.safe_dump([{"op": "replace", "path": "/spec/image", "value": image}])
@@ -144,6 +121,36 @@ def test_a_patch_of_what_is_not_vendored_is_told_with_its_file() -> None:
     assert come.fields[0].new["target"] == {"kind": "Deployment"}
 
 
+def test_patches_come_and_go_with_their_component() -> None:
+    none = {path: text for path, text in patched("web:1").items() if path.startswith("clusters/")}
+    for old, new in ((none, patched("web:1")), (patched("web:1"), none)):
+        assert "kustomize/Patches" not in {one.kind for one in changes(old, new)}
+
+
 def test_of_a_patch_of_what_is_vendored_the_objects_tell() -> None:
     found = changes(patched("web:1", charts=VENDORED), patched("web:2", charts=VENDORED))
     assert "kustomize/Patches" not in {one.kind for one in found}
+
+
+def told(old: dict[str, str], new: dict[str, str]) -> frozenset[str]:
+    """Return the Applications of which all that goes is told by itself."""
+    paths = {path for path in {*old, *new} if old.get(path) != new.get(path)}
+    return compare(side(old), side(new), paths)[0].beside.built - {ROOT}
+
+
+def test_only_what_was_built_is_told_by_itself() -> None:
+    none = {"clusters/one/argocd/kustomization.yaml": f"{RESOURCES}[]\n"}
+    charts_alone = {**UNVENDORED, f"{APP}/kustomization.yaml": f"{RESOURCES}[releases]\n"}
+    assert told(in_shop(named("ConfigMap", "own")), none) == {"app"}
+    assert told(charts_alone, none) == {"app"}
+    assert told(in_shop("kind: {"), none) == set()
+    left = {path: text for path, text in in_shop(named("ConfigMap", "own")).items() if path.startswith("overlays/")}
+    # A folder that stays, and that no Application holds any more, is built for what it held.
+    assert told(in_shop(named("ConfigMap", "own")), {**none, **left}) == {"app"}
+
+
+def test_what_names_no_namespace_goes_with_that_of_its_application() -> None:
+    unsaid = in_shop(yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own"}}))
+    other = {**unsaid, "clusters/one/argocd/app.yaml": application(APP).replace("namespace: shop", "namespace: other")}
+    found = [one for one in changes(unsaid, other) if one.kind == "/ConfigMap"]
+    assert sorted((one.on, one.namespace) for one in found) == [("added", "other"), ("removed", "shop")]

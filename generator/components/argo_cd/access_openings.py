@@ -71,6 +71,9 @@ _WATCHED = (
     "applicationsetcontroller.allowed.scm.providers",
     "application.sync.impersonation.enabled",
     "globalProjects",
+    "resource.exclusions",
+    "resource.inclusions",
+    "resource.customizations.ignoreDifferences",
 )
 
 

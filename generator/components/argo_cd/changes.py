@@ -15,15 +15,15 @@ def takes_rights(change: ObjectChange, field: FieldChange) -> bool:
     return change.name == "argocd-rbac-cm" and not old <= new
 
 
+def stays_in_overlays(_change: ObjectChange, field: FieldChange) -> bool:
+    """Tell whether an Application has a folder that is built here, before and after."""
+    return all(isinstance(place, str) and place.startswith("overlays/") for place in (field.old, field.new))
+
+
 def customizes(change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether it is said otherwise how objects of a kind are judged that were judged before."""
     said = str(field.path[-1])
     return change.name == "argocd-cm" and said.startswith("resource.customizations") and field.old is not ABSENT
-
-
-def stays_in_overlays(_change: ObjectChange, field: FieldChange) -> bool:
-    """Tell whether an Application has a folder that is built here, before and after."""
-    return all(isinstance(place, str) and place.startswith("overlays/") for place in (field.old, field.new))
 
 
 CHANGES = (

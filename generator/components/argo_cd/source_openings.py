@@ -85,16 +85,18 @@ def _is_refusal(one: object) -> bool:
     return any(str(text).startswith("!") for text in texts)
 
 
-_PROGRAMS = ("plugin", "pullRequest", "scmProvider")
+_INLINE = ("plugin", "kustomize", "helm", "directory", "pullRequest", "scmProvider")
+"""What makes something else of what is in the repository, or lets those who propose changes say it."""
+_FOLLOWED = {"project", "targetRevision", "server", "ignoreDifferences", *_INLINE}
 
 
 def takes_otherwise(change: ObjectChange, _beside: Beside) -> Iterator[str]:
-    """Yield how an Application that was there takes what it applies otherwise, or somewhere else."""
-    if not (change.old and change.new):
-        return
+    """Yield how an Application takes what it applies otherwise than before, or somewhere else, or leaves alone what
+    people change by hand; of one that is new only what gen does not see in the repository.
+    """
     before, after = (_said(side) for side in (change.old, change.new))
-    for key in sorted({*before, *after}):
-        if before.get(key) != after.get(key):
+    for key in sorted({*before, *after}) if change.new else ():
+        if before.get(key) != after.get(key) and (change.old or key in _INLINE):
             yield f"{key}: {_shown(before.get(key))} -> {_shown(after.get(key))}"
 
 
@@ -105,7 +107,7 @@ def _shown(values: list[str] | None) -> str:
 def _said(manifest: Any) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path, value in walk(dig(manifest, "spec")):
-        if path and path[-1] in {"project", "targetRevision", "server", *_PROGRAMS}:
+        if path and path[-1] in _FOLLOWED:
             found.setdefault(str(path[-1]), []).append(_written(value))
     return found
 
@@ -145,7 +147,8 @@ OPENINGS = (
         kinds=APPLICATIONS,
         opens=Opens.DELIVERY,
         gains=takes_otherwise,
-        reason="others may write to that branch, or the other project allows more: what Argo CD applies follows",
+        reason="others may write to that branch, the other project allows more, or what is applied, or undone, "
+        "is not only what the repository says",
         link=f"{DOCS}/user-guide/tracking_strategies/",
     ),
 )

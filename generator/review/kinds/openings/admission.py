@@ -13,6 +13,8 @@ from generator.review.kinds.admission import GUIDE, POLICIES, WEBHOOKS
 
 _GROUP = "admissionregistration.k8s.io"
 POLICY, BINDING = f"{_GROUP}/ValidatingAdmissionPolicy", f"{_GROUP}/ValidatingAdmissionPolicyBinding"
+MUTATING = f"{_GROUP}/MutatingAdmissionPolicy"
+DEFINITION, SERVED = "apiextensions.k8s.io/CustomResourceDefinition", "apiregistration.k8s.io/APIService"
 STANDARDS = "https://kubernetes.io/docs/concepts/security/pod-security-standards/"
 LONG = 100
 
@@ -113,6 +115,12 @@ def _come(old: dict[str, Any], new: dict[str, Any], *keys: str) -> Iterator[Any]
 
 
 def _hooks(manifest: Any) -> dict[str, dict[str, Any]]:
+    """Return who is asked, by name: each webhook; what converts the objects of a definition, or serves a group."""
+    spec = mapping(dig(manifest, "spec"))
+    if conversion := dig(spec, "conversion", "webhook"):
+        return {"conversion": mapping(conversion)}
+    if dig(manifest, "kind") == "APIService" and spec.get("service"):
+        return {str(dig(manifest, "metadata", "name")): {"clientConfig": spec}}
     return {str(dig(one, "name")): mapping(one) for one in sequence(dig(manifest, "webhooks"))}
 
 
@@ -142,9 +150,15 @@ def asks_strangers(change: ObjectChange, _beside: Beside) -> Iterator[str]:
             yield f"{name}: {short(url)}"
 
 
+def _mutations(change: ObjectChange) -> Iterator[Any]:
+    old, new = (mapping(dig(side, "spec")) for side in (change.old, change.new))
+    return _come(old, new, "mutations")
+
+
 def asks_others(change: ObjectChange, _beside: Beside) -> Iterator[str]:
     """Yield which webhooks are new, ask another server, trust another certificate, or are asked about more."""
     before = _hooks(change.old)
+    yield from (f"changes what is written: {short(one)}" for one in _mutations(change))
     for name, hook in _hooks(change.new).items():
         old, server = before.get(name), _server(hook)
         if old is None or not same(_server(old), server):
@@ -203,7 +217,7 @@ ADMISSION = (
     ),
     OpeningRule(
         code="GEN-CHG-767",
-        kinds=WEBHOOKS,
+        kinds=(*WEBHOOKS, DEFINITION),
         opens=Opens.ADMISSION,
         gains=asks_strangers,
         stops=True,
@@ -214,7 +228,7 @@ ADMISSION = (
     ),
     OpeningRule(
         code="GEN-CHG-768",
-        kinds=WEBHOOKS,
+        kinds=(*WEBHOOKS, DEFINITION, SERVED, MUTATING),
         opens=Opens.ADMISSION,
         gains=asks_others,
         reason="the server that is asked reads what is written, and may change or refuse it",

@@ -8,7 +8,8 @@ from generator.model.connections import Allowance, Policy, lets_more, names_all,
 from generator.model.fields import dig, mapping, sequence
 from generator.model.opening import OpeningRule, Opens
 
-POLICY = ("networking.k8s.io/NetworkPolicy",)
+_ADMINS = "policy.networking.k8s.io"
+POLICY = ("networking.k8s.io/NetworkPolicy", f"{_ADMINS}/AdminNetworkPolicy", f"{_ADMINS}/BaselineAdminNetworkPolicy")
 GUIDE = "https://kubernetes.io/docs/concepts/services-networking/network-policies"
 SERVICES = "https://kubernetes.io/docs/concepts/services-networking/service"
 INGRESS = "networking.k8s.io/Ingress"
@@ -17,18 +18,36 @@ GATEWAY, GRANT = f"{_GATEWAYS}/Gateway", f"{_GATEWAYS}/ReferenceGrant"
 ROUTES = tuple(f"{_GATEWAYS}/{one}Route" for one in ("HTTP", "GRPC", "TLS", "TCP", "UDP"))
 
 
+_WAYS = (("Ingress", "ingress", "from"), ("Egress", "egress", "to"))
+
+
 def read(manifest: Mapping[str, Any]) -> Policy:
-    """Return what a NetworkPolicy says."""
+    """Return what a NetworkPolicy says, or one of the administrators', whose rules say their action."""
     spec = mapping(manifest.get("spec"))
+    if "subject" in spec:
+        return _of_admins(spec)
     named = {str(one) for one in sequence(spec.get("policyTypes"))}
     shuts = named or {"Ingress"} | ({"Egress"} if spec.get("egress") else set())
-    ways = (("Ingress", "ingress", "from"), ("Egress", "egress", "to"))
     found = [
         Allowance(way, written(rule), not dig(rule, ends) or names_all(dig(rule, ends)))
-        for way, key, ends in ways
+        for way, key, ends in _WAYS
         for rule in (sequence(spec.get(key)) if way in shuts else ())
     ]
     return Policy(pods=written(spec.get("podSelector") or {}), shuts=frozenset(shuts), allows=tuple(found))
+
+
+def _of_admins(spec: dict[str, Any]) -> Policy:
+    found = [(way, ends, mapping(rule)) for way, key, ends in _WAYS for rule in sequence(spec.get(key))]
+    return Policy(
+        pods=written(spec["subject"]),
+        shuts=frozenset(),
+        allows=tuple(
+            Allowance(way, written(rule), names_all(rule.get(ends)))
+            for way, ends, rule in found
+            if rule.get("action") in {"Allow", "Pass"}
+        ),
+        refuses=tuple(f"{way}: {written(rule)}" for way, _, rule in found if rule.get("action") == "Deny"),
+    )
 
 
 _OUTSIDE = ("NodePort", "LoadBalancer")

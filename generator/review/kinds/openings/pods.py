@@ -9,6 +9,7 @@ from generator.model.opening import OpeningRule, Opens
 
 STANDARDS = "https://kubernetes.io/docs/concepts/security/pod-security-standards"
 ACCOUNTS = "https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account"
+_ENDLESS = "kubernetes.io/service-account-token"
 DEFINITION = "apiextensions.k8s.io/CustomResourceDefinition"
 _SHARED = ("hostNetwork", "hostPID", "hostIPC")
 
@@ -83,6 +84,9 @@ def gains_identity(change: ObjectChange, beside: Beside) -> Iterator[str]:
     """Yield as whom pods act from now on, and where they get a token that they had not."""
     if change.kind == DEFINITION or not change.new:
         return
+    if change.kind == "/Secret" and change.new.get("type") == _ENDLESS != change.old.get("type"):
+        account = dig(change.new, "metadata", "annotations", "kubernetes.io/service-account.name")
+        yield f"a token of ServiceAccount {account} that never expires"
     before = dict(_identities(change.old))
     for part, value in _identities(change.new):
         if change.old and value != before.get(part):

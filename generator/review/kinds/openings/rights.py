@@ -1,4 +1,4 @@
-"""Rights on the API server: roles that give more, and bindings that give them to more."""
+"""Rights on the API server: roles that give more."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -7,15 +7,11 @@ from generator.model.change import Beside, ObjectChange
 from generator.model.fields import dig, mapping, sequence
 from generator.model.opening import OpeningRule, Opens
 
-_GROUP = "rbac.authorization.k8s.io"
-ROLE, CLUSTER_ROLE = f"{_GROUP}/Role", f"{_GROUP}/ClusterRole"
-BINDINGS = (f"{_GROUP}/RoleBinding", f"{_GROUP}/ClusterRoleBinding")
+GROUP = "rbac.authorization.k8s.io"
+ROLE, CLUSTER_ROLE = f"{GROUP}/Role", f"{GROUP}/ClusterRole"
 GUIDE = "https://kubernetes.io/docs/concepts/security/rbac-good-practices"
 RBAC = "https://kubernetes.io/docs/reference/access-authn-authz/rbac"
-AGGREGATED = f"{_GROUP}/aggregate-to-"
-ADMIN = "cluster-admin"
-STRANGERS = {"system:anonymous", "system:unauthenticated"}
-"""Who has not said who it is."""
+AGGREGATED = f"{GROUP}/aggregate-to-"
 
 
 class Right(NamedTuple):
@@ -76,7 +72,7 @@ def is_everything(right: Right) -> bool:
 
 def is_escalation(right: Right) -> bool:
     """Tell whether who has it can give himself any other right, or act as somebody else."""
-    roles = any(right.reaches(_GROUP, one, ("escalate", "bind")) for one in ("roles", "clusterroles"))
+    roles = any(right.reaches(GROUP, one, ("escalate", "bind")) for one in ("roles", "clusterroles"))
     others = any(right.reaches("", one, ("impersonate",)) for one in ("users", "groups", "serviceaccounts"))
     return roles or others or right.verb.startswith("impersonate")
 
@@ -95,10 +91,10 @@ _WORTH = (
     ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", ("create", "update", "patch", "delete")),
     ("admissionregistration.k8s.io", "validatingadmissionpolicies", ("create", "update", "patch", "delete")),
     ("admissionregistration.k8s.io", "validatingadmissionpolicybindings", ("create", "update", "patch", "delete")),
-    (_GROUP, "roles", ("create", "update", "patch")),
-    (_GROUP, "clusterroles", ("create", "update", "patch")),
-    (_GROUP, "rolebindings", ("create", "update", "patch")),
-    (_GROUP, "clusterrolebindings", ("create", "update", "patch")),
+    (GROUP, "roles", ("create", "update", "patch")),
+    (GROUP, "clusterroles", ("create", "update", "patch")),
+    (GROUP, "rolebindings", ("create", "update", "patch")),
+    (GROUP, "clusterrolebindings", ("create", "update", "patch")),
     ("", "namespaces", ("update", "patch")),
     ("", "persistentvolumes", ("create",)),
 )
@@ -156,91 +152,9 @@ def _flowing(manifest: Any) -> set[str]:
     return {key for key, value in labels.items() if key.startswith(AGGREGATED) and value == "true"}
 
 
-class Grant(NamedTuple):
-    """A role, given to somebody; within a namespace, if there is one."""
-
-    kind: str
-    subject: str
-    role: tuple[str, str]
-    namespace: str
-
-    @property
-    def text(self) -> str:
-        """It in words."""
-        return f"{self.kind} {self.subject} has {' '.join(self.role)}"
-
-
-def _grants(manifest: Any) -> set[Grant]:
-    role = (str(dig(manifest, "roleRef", "kind")), str(dig(manifest, "roleRef", "name")))
-    space = str(dig(manifest, "metadata", "namespace") or "")
-    found = set()
-    for one in map(mapping, sequence(dig(manifest, "subjects"))):
-        name = "/".join(str(one[key]) for key in ("namespace", "name") if one.get(key))
-        found.add(Grant(str(one.get("kind")), name, role, space))
-    return found
-
-
-def _given(change: ObjectChange) -> list[Grant]:
-    return sorted(_grants(change.new) - _grants(change.old))
-
-
-def _is_highest(grant: Grant, beside: Beside) -> bool:
-    """Tell whether a role gives everything, or the way to it, on the whole cluster; or is `cluster-admin` anywhere."""
-    if grant.role == ("ClusterRole", ADMIN):
-        return True
-    found = (one for one in beside.new.get(CLUSTER_ROLE, ()) if dig(one, "metadata", "name") == grant.role[1])
-    held = [right for one in found for right in rights(one) if grant.role[0] == "ClusterRole"]
-    return not grant.namespace and any(is_everything(right) or is_escalation(right) for right in held)
-
-
-def highest(change: ObjectChange, beside: Beside) -> Iterator[str]:
-    """Yield who may do everything from now on."""
-    yield from (grant.text for grant in _given(change) if _is_highest(grant, beside))
-
-
-def to_strangers(change: ObjectChange, beside: Beside) -> Iterator[str]:
-    """Yield what is given to those who have not said who they are."""
-    given = (grant for grant in _given(change) if not _is_highest(grant, beside))
-    yield from (grant.text for grant in given if grant.subject in STRANGERS)
-
-
-def given(change: ObjectChange, beside: Beside) -> Iterator[str]:
-    """Yield who else has a role from now on."""
-    given = (grant for grant in _given(change) if not _is_highest(grant, beside))
-    yield from (grant.text for grant in given if grant.subject not in STRANGERS)
-
-
 _LESS = "name the verbs, resources and groups that are needed"
 
 RIGHTS = (
-    OpeningRule(
-        code="GEN-CHG-750",
-        kinds=BINDINGS,
-        opens=Opens.RIGHTS,
-        gains=highest,
-        stops=True,
-        reason="who is bound to it may do everything on the cluster, or give himself the right to",
-        instead="bind a role that gives what is needed, in the namespaces where it is",
-        link=f"{GUIDE}/#least-privilege",
-    ),
-    OpeningRule(
-        code="GEN-CHG-751",
-        kinds=BINDINGS,
-        opens=Opens.RIGHTS,
-        gains=given,
-        reason="who is bound to it may do what its role says",
-        link=f"{RBAC}/#rolebinding-and-clusterrolebinding",
-    ),
-    OpeningRule(
-        code="GEN-CHG-752",
-        kinds=BINDINGS,
-        opens=Opens.RIGHTS,
-        gains=to_strangers,
-        stops=True,
-        reason="whoever reaches the API server has these rights, without a name or a password",
-        instead="bind those who need it",
-        link=f"{GUIDE}/#least-privilege",
-    ),
     OpeningRule(
         code="GEN-CHG-753",
         kinds=(CLUSTER_ROLE,),
