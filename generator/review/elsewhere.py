@@ -53,11 +53,14 @@ def _is_built(built: Built, place: str) -> bool:
 
 
 def moved_folders(before: Built, after: Built) -> set[str]:
-    """Return the folders that belong to another Application than before, or to one that is new, or gone."""
+    """Return the folders that belong to another Application than before, or to one that is new, gone, or for another
+    namespace, where what names none ends up.
+    """
     old, new = ({*_folders(built)} for built in (before, after))
     return {folder for _, folder in old ^ new}
 
 
-def _folders(built: Built) -> Iterator[tuple[str, str]]:
+def _folders(built: Built) -> Iterator[tuple[tuple[str, str], str]]:
     for one in built.of("Application"):
-        yield from ((one.name, place) for place in _places([dig(one.spec, "source")]))
+        holder = (one.name, str(dig(one.spec, "destination", "namespace")))
+        yield from ((holder, place) for place in _places([dig(one.spec, "source")]))

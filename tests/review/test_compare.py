@@ -147,3 +147,10 @@ def test_only_what_was_built_is_told_by_itself() -> None:
     left = {path: text for path, text in in_shop(named("ConfigMap", "own")).items() if path.startswith("overlays/")}
     # A folder that stays, and that no Application holds any more, is built for what it held.
     assert told(in_shop(named("ConfigMap", "own")), {**none, **left}) == {"app"}
+
+
+def test_what_names_no_namespace_goes_with_that_of_its_application() -> None:
+    unsaid = in_shop(yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own"}}))
+    other = {**unsaid, "clusters/one/argocd/app.yaml": application(APP).replace("namespace: shop", "namespace: other")}
+    found = [one for one in changes(unsaid, other) if one.kind == "/ConfigMap"]
+    assert sorted((one.on, one.namespace) for one in found) == [("added", "other"), ("removed", "shop")]
