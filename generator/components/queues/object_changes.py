@@ -17,6 +17,11 @@ def placed_by_topology(change: ObjectChange, _field: FieldChange) -> bool:
     return value_at(change.old, "spec.topologyName") is not None
 
 
+def below_another(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether a cohort was one below another, as a department's is."""
+    return bool(value_at(change.old, "spec.parentName"))
+
+
 OBJECT_CHANGES = (
     ChangeRule(
         code="GEN-CHG-520",
@@ -135,5 +140,16 @@ OBJECT_CHANGES = (
         effect=Effect.PREEMPTS,
         reason="what it owned itself is nobody's any more; jobs that run on it may be stopped for those who own theirs",
         link=f"{SOURCE}/apis/kueue/v1beta2/cohort_types.go",
+    ),
+    ChangeRule(
+        code="GEN-CHG-538",
+        kinds=("kueue.x-k8s.io/Cohort",),
+        on="removed",
+        effect=Effect.PREEMPTS,
+        reason="a queue that still names it neither borrows from those of its parent nor lends to them; of those that "
+        "leave it, jobs on what they borrowed from each other may be stopped for others",
+        instead="when little is borrowed",
+        link=f"{SOURCE}/apis/kueue/v1beta2/cohort_types.go",
+        when=below_another,
     ),
 )
