@@ -40,7 +40,7 @@ def _listed(title: str, found: Iterator[str]) -> Iterator[str]:
 def _quotas(one: Shared) -> Iterator[str]:
     yield f"{one.pool}: {one.capacity} {one.what}, {one.free} of them nobody's own"
     for team in one.teams:
-        yield f"  {team.team} owns {team.amount}, may borrow {borrows(team)}, lends {lends(team)}"
+        yield f"  {team.name} owns {team.amount}, may borrow {borrows(team)}, lends {lends(team)}"
 
 
 MOST = 20
