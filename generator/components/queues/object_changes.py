@@ -134,14 +134,6 @@ OBJECT_CHANGES = (
         link="https://kueue.sigs.k8s.io/docs/concepts/workload_priority_class/",
     ),
     ChangeRule(
-        code="GEN-CHG-532",
-        kinds=("kueue.x-k8s.io/Cohort",),
-        on="removed",
-        effect=Effect.PREEMPTS,
-        reason="what it owned itself is nobody's any more; jobs that run on it may be stopped for those who own theirs",
-        link=f"{SOURCE}/apis/kueue/v1beta2/cohort_types.go",
-    ),
-    ChangeRule(
         code="GEN-CHG-538",
         kinds=("kueue.x-k8s.io/Cohort",),
         on="removed",
@@ -151,5 +143,13 @@ OBJECT_CHANGES = (
         instead="when little is borrowed",
         link=f"{SOURCE}/apis/kueue/v1beta2/cohort_types.go",
         when=below_another,
+    ),
+    ChangeRule(
+        code="GEN-CHG-532",
+        kinds=("kueue.x-k8s.io/Cohort",),
+        on="removed",
+        effect=Effect.PREEMPTS,
+        reason="what it owned itself is nobody's any more; jobs that run on it may be stopped for those who own theirs",
+        link=f"{SOURCE}/apis/kueue/v1beta2/cohort_types.go",
     ),
 )
