@@ -9,6 +9,7 @@ from generator.model.quantity import Quantity
 
 Priority = Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Weight = Annotated[int, Meta(ge=0, le=1000)]
 
 
 class Member(Section, frozen=True, kw_only=True):
@@ -39,7 +40,8 @@ class Team(Section, frozen=True, kw_only=True):
     """A team has a namespace of its name, a queue, and quotas by pool. `storage` bounds its volume claims, and
     `storage_classes` those of each class it names. `security` is its Pod Security level. `queueing` is Kueue's
     strategy: `StrictFIFO` lets nobody pass a big job that waits. `priorities` are the classes of jobs that its members
-    may use (none given: all but the highest).
+    may use (none given: all but the highest). `department` is one of those of `scheduling`. `weight` says how much it
+    gets beside others that borrow, with `scheduling.fairSharing`; 0 borrows only what nobody else wants.
     """
 
     name: Annotated[
@@ -57,16 +59,31 @@ class Team(Section, frozen=True, kw_only=True):
     security: Literal["baseline", "restricted", "privileged"] = "baseline"
     queueing: Literal["BestEffortFIFO", "StrictFIFO"] = "BestEffortFIFO"
     priorities: tuple[Name, ...] | None = None
+    department: Name | None = None
+    weight: Weight = 1
+
+
+class Department(Section, frozen=True, kw_only=True):
+    """Teams that borrow from each other before they borrow from others. `weight` is that of all of them together,
+    beside other departments and teams that are in none, with `scheduling.fairSharing`.
+    """
+
+    weight: Weight = 1
 
 
 class Scheduling(Section, frozen=True, kw_only=True):
     """`priorities` are classes of jobs (higher goes first). `reclaim` says whose jobs a team may stop to get
-    its own quota back. Admitted jobs that do not start within `start_minutes` give their quota back.
+    its own quota back. Admitted jobs that do not start within `start_minutes` give their quota back. With
+    `fair_sharing` what is borrowed is divided by the weights of those who want it: jobs of who has more than its share
+    stop, as `reclaim` lets them, also the more urgent ones. Without, who came first keeps it, until its owner or a
+    more urgent job needs it. `departments` are those that teams are in.
     """
 
     priorities: dict[Name, Priority] = field(default_factory=lambda: {"low": 100, "normal": 1000, "urgent": 10000})
     reclaim: Literal["any", "lower-priority", "never"] = "any"
     start_minutes: Annotated[int, Meta(ge=1, le=1440)] = 30
+    fair_sharing: bool = False
+    departments: dict[Name, Department] = field(default_factory=dict)
 
     def open_to(self, team: Team) -> list[str]:
         """Return the classes that a team may use: those it names, else all but the highest, which stop the others'

@@ -137,7 +137,7 @@ def human(amount: int) -> str:
 def _quotas(found: State) -> Html:
     heads = ("pool", "team", "owns", "may borrow", "lends")
     rows: list[tuple[Part, ...]] = [
-        (one.pool, team.team, f"{team.amount} {one.what}", borrows(team), lends(team))
+        (one.pool, team.name, f"{team.amount} {one.what}", borrows(team), lends(team))
         for one in found.shared
         for team in one.teams
     ]

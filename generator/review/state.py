@@ -41,12 +41,23 @@ class Leaf(Struct, frozen=True, kw_only=True):
 
 
 class Owned(Struct, frozen=True, kw_only=True):
-    """What a team owns of a pool, may borrow and lends; None is without a limit."""
+    """What a team owns of a pool, may borrow and lends; None is without a limit. What it borrows it shares by its
+    `weight`, None without fair sharing, in its `department`, which may be none.
+    """
 
     team: str
     amount: int
     borrow: int | None
     lend: int | None
+    department: str | None = None
+    weight: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The team's name, with what decides what it gets of what is borrowed."""
+        department = [f"department {self.department}"] if self.department else []
+        beside = [*department, *([] if self.weight is None else [f"weight {self.weight}"])]
+        return f"{self.team} ({', '.join(beside)})" if beside else self.team
 
 
 class Shared(Struct, frozen=True, kw_only=True):
@@ -170,9 +181,18 @@ def leaves(cluster: Cluster) -> list[Leaf]:
 def shared(cluster: Cluster) -> list[Shared]:
     """Return the pools that teams own a part of, by each resource that is counted there."""
     found: dict[tuple[str, str], list[Owned]] = {}
+    teams_of, fair = {team.name: team for team in cluster.teams}, cluster.scheduling.fair_sharing
     for one in owned_quotas(cluster):
+        team = teams_of[one.team]
         for what, amount in one.amounts.items():
-            owned = Owned(team=one.team, amount=amount, borrow=one.quota.borrow, lend=one.quota.lend)
+            owned = Owned(
+                team=one.team,
+                amount=amount,
+                borrow=one.quota.borrow,
+                lend=one.quota.lend,
+                department=team.department,
+                weight=team.weight if fair else None,
+            )
             found.setdefault((one.pool, what), []).append(owned)
     return [
         Shared(pool=pool, what=what, capacity=_capacity(cluster, pool, what), teams=tuple(teams))
@@ -224,8 +244,19 @@ def _leaf(leaf: Leaf) -> dict[str, Any]:
 
 
 def _shared(one: Shared) -> dict[str, Any]:
-    teams = [{"team": it.team, "owns": it.amount, "borrows": it.borrow, "lends": it.lend} for it in one.teams]
+    teams = [_owned(team) for team in one.teams]
     return {"pool": one.pool, "counted": one.what, "capacity": one.capacity, "free": one.free, "teams": teams}
+
+
+def _owned(one: Owned) -> dict[str, Any]:
+    return {
+        "team": one.team,
+        "department": one.department,
+        "weight": one.weight,
+        "owns": one.amount,
+        "borrows": one.borrow,
+        "lends": one.lend,
+    }
 
 
 def _component(one: Component, waves_of: Mapping[str, int], needs: Mapping[str, list[str]]) -> dict[str, Any]:

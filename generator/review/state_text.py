@@ -48,7 +48,7 @@ def _secrets(found: State) -> Iterator[str]:
 def _quotas(one: Shared) -> Iterator[str]:
     yield f"{one.pool}: {one.capacity} {one.what}, {one.free} owned by no team"
     for team in one.teams:
-        yield f"  {team.team} owns {team.amount}, may borrow {borrows(team)}, lends {lends(team)}"
+        yield f"  {team.name} owns {team.amount}, may borrow {borrows(team)}, lends {lends(team)}"
 
 
 MOST = 20

@@ -57,6 +57,14 @@ def test_webhooks_touch_only_namespaces_of_teams(ml50: Cluster) -> None:
     assert not any(TEAM in namespace.labels for namespace in made(ml50).namespaces)
 
 
+def test_fair_sharing_is_there_only_where_it_is_wanted(ml50: Cluster) -> None:
+    # Kueue takes the key for the wish, and wants the strategies with it (v1beta2).
+    assert "fairSharing" not in configuration(ml50)
+    fair = structs.replace(ml50, scheduling=structs.replace(ml50.scheduling, fair_sharing=True))
+    strategies = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
+    assert configuration(fair) == configuration(ml50) | {"fairSharing": strategies}
+
+
 def test_another_team_does_not_restart_kueue(ml50: Cluster) -> None:
     grown = structs.replace(ml50, teams=(*ml50.teams, Team(name="speech")))
     assert configuration(grown) == configuration(ml50)

@@ -14,7 +14,7 @@ from generator.model.capacity import flavor_capacity
 from generator.model.cluster import Cluster
 from generator.model.nodes import Gpus, Machine, Mig
 from generator.model.quantity import Quantity
-from generator.model.teams import Quota, Scheduling, Team
+from generator.model.teams import Department, Quota, Scheduling, Team
 from generator.model.text import Taint
 
 GPU = "nvidia.com/gpu"
@@ -139,6 +139,8 @@ def test_nobody_lends_more_than_it_owns(ml50: Cluster) -> None:
         (Scheduling(reclaim="lower-priority"), "LowerPriority", 1000),
         (Scheduling(reclaim="never"), "Never", None),
         (Scheduling(priorities={"only": 5}), "Any", None),
+        # Kueue does not combine it with fair sharing.
+        (Scheduling(fair_sharing=True), "Any", None),
     ],
 )
 def test_who_stops_for_whom(ml50: Cluster, scheduling: Scheduling, reclaim: str, threshold: int | None) -> None:
@@ -147,6 +149,43 @@ def test_who_stops_for_whom(ml50: Cluster, scheduling: Scheduling, reclaim: str,
     borrowing = rules.get("borrowWithinCohort")
     # Kueue refuses the latter with reclaimWithinCohort Never.
     assert (borrowing and borrowing["maxPriorityThreshold"]) == threshold
+
+
+def with_departments(cluster: Cluster, *, fair_sharing: bool) -> Cluster:
+    """Put vision, with a weight, into a department, and leave the other teams in none."""
+    vision, *others = cluster.teams
+    assert vision.name == "vision"
+    teams = (structs.replace(vision, department="research", weight=2), *others)
+    departments = {"research": Department(weight=1000), "product": Department()}
+    scheduling = structs.replace(cluster.scheduling, fair_sharing=fair_sharing, departments=departments)
+    return structs.replace(cluster, teams=teams, scheduling=scheduling)
+
+
+@pytest.mark.parametrize("fair_sharing", [True, False])
+def test_a_department_is_a_cohort_below_that_of_all(ml50: Cluster, *, fair_sharing: bool) -> None:
+    changed = with_departments(ml50, fair_sharing=fair_sharing)
+    cohorts = {name: item["spec"].get("parentName") for name, item in written(changed, "Cohort").items()}
+    assert cohorts == {COHORT: None, "department-research": COHORT, "department-product": COHORT}
+    queues = {name: item["spec"]["cohortName"] for name, item in written(changed, "ClusterQueue").items()}
+    assert queues == dict.fromkeys(queues, COHORT) | {"vision": "department-research"}
+
+
+def test_weights_are_written_with_fair_sharing_only(ml50: Cluster) -> None:
+    def weights(*, fair_sharing: bool) -> dict[str, object]:
+        changed = with_departments(ml50, fair_sharing=fair_sharing)
+        items = [*written(changed, "ClusterQueue").values(), *written(changed, "Cohort").values()]
+        return {item["metadata"]["name"]: item["spec"].get("fairSharing") for item in items}
+
+    # As quantities are written, or Kueue would write them anew: 1000 is 1k. Of 1 nobody need speak.
+    given = {"vision": {"weight": "2"}, "department-research": {"weight": "1k"}}
+    assert weights(fair_sharing=True) == dict.fromkeys(weights(fair_sharing=False)) | given
+    assert set(weights(fair_sharing=False).values()) == {None}
+
+
+def test_a_department_owns_nothing_itself(ml50: Cluster) -> None:
+    changed = with_departments(ml50, fair_sharing=True)
+    assert written(changed, "Cohort")[COHORT] == written(ml50, "Cohort")[COHORT]
+    assert "resourceGroups" not in written(changed, "Cohort")["department-research"]["spec"]
 
 
 def test_the_queueing_of_the_team_is_the_queue_s(a30: Cluster) -> None:

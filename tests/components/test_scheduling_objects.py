@@ -9,6 +9,7 @@ import jsonschema
 import kubernetes_validate
 import pytest
 import yaml
+from msgspec import structs
 
 from generator.components import JOBS
 from generator.components.component import Component, Manifest
@@ -17,6 +18,7 @@ from generator.components.queues import queues
 from generator.components.tenants import tenants
 from generator.components.volcano import volcano
 from generator.model.cluster import Cluster
+from generator.model.teams import Department
 
 UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
 CRDS = (
@@ -78,7 +80,17 @@ def closed(schema: Manifest, *, root: bool = False) -> Manifest:
     return result
 
 
-@pytest.mark.parametrize("name", ["ml50", "a30"])
+@pytest.fixture
+def fair(ml50: Cluster) -> Cluster:
+    """The cluster `ml50` with all that fair sharing and departments write."""
+    first, *others = ml50.teams
+    departments = {"research": Department(weight=3)}
+    scheduling = structs.replace(ml50.scheduling, fair_sharing=True, departments=departments)
+    teams = (structs.replace(first, department="research", weight=0), *others)
+    return structs.replace(ml50, scheduling=scheduling, teams=teams)
+
+
+@pytest.mark.parametrize("name", ["ml50", "a30", "fair"])
 def test_every_object_is_valid(name: str, request: pytest.FixtureRequest) -> None:
     for item in objects(request.getfixturevalue(name)):
         schema = schemas().get((item["apiVersion"], item["kind"]))

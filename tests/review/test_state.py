@@ -9,6 +9,7 @@ from reference import load
 from generator.components import compose
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Position
+from generator.model.teams import Department
 from generator.model.text import Port
 from generator.review.html_report import report_page, waves_of
 from generator.review.pictures.bars import KINDS, Bar, bar
@@ -209,6 +210,19 @@ def test_it_is_told_in_few_lines(ml50: Cluster) -> None:
     assert "    1: cilium" in found
 
 
+def test_departments_and_weights_are_told_where_they_count(ml50: Cluster) -> None:
+    vision, *others = ml50.teams
+    teams = (structs.replace(vision, department="research", weight=2), *others)
+    scheduling = structs.replace(ml50.scheduling, departments={"research": Department()})
+    plain = structs.replace(ml50, teams=teams, scheduling=scheduling)
+    fair = structs.replace(plain, scheduling=structs.replace(scheduling, fair_sharing=True))
+    assert "      vision (department research) owns 40, may borrow 16, lends all" in lines(state(plain))
+    assert "      vision (department research, weight 2) owns 40, may borrow 16, lends all" in lines(state(fair))
+    assert "      serving (weight 1) owns 24, may borrow whatever is idle, lends 8" in lines(state(fair))
+    first = state(fair).data()["quotas"][0]["teams"][0]
+    assert (first["department"], first["weight"]) == ("research", 2)
+
+
 def test_the_data_says_the_same(ml50: Cluster) -> None:
     found = state(ml50).data()
     assert len(found["nodes"]) == 50
@@ -216,7 +230,9 @@ def test_the_data_says_the_same(ml50: Cluster) -> None:
     assert {one["name"]: one["wave"] for one in found["components"]} == {
         name: wave for name, wave in state(ml50).waves.items() if name != "namespaces"
     }
-    assert found["quotas"][0]["teams"][0] == {"team": "vision", "owns": 40, "borrows": 16, "lends": None}
+    (vision, *_) = found["quotas"][0]["teams"]
+    shares = {"department": None, "weight": None}
+    assert vision == {"team": "vision", "owns": 40, "borrows": 16, "lends": None, **shares}
     assert "cert-manager/site-ca" in {f"{one['namespace']}/{one['name']}" for one in found["secrets"]}
 
 

@@ -1,4 +1,4 @@
-"""Quotas: a flavor for each shared pool, a queue for each team, one cohort in which teams lend to each other."""
+"""Quotas: a flavor for each shared pool, a queue for each team, cohorts in which teams lend to each other."""
 
 from collections.abc import Iterable, Iterator
 
@@ -17,6 +17,7 @@ from generator.model.teams import Scheduling, Team
 from generator.model.text import Taint
 
 COHORT = "teams"
+"""The cohort above all departments, and of the teams that have none."""
 TOPOLOGY = "nodes"
 BATCH = "batch-"
 """How the names of PriorityClasses for jobs begin."""
@@ -31,12 +32,13 @@ def queues(cluster: Cluster) -> Component:
     return Component(
         name="queues",
         tier=DEFINITION.tier,
-        summary="Flavors, cohort, a ClusterQueue for each team, priority classes",
+        summary="Flavors, cohorts, a ClusterQueue for each team, priority classes",
         version=KUEUE_VERSIONS.of(cluster).version,
         objects=(
             topology(),
             *(flavor(cluster, pool) for pool in pools),
             cohort(cluster, pools),
+            *departments(cluster.scheduling),
             *(cluster_queue(cluster, team, pools) for team in cluster.teams),
             *priorities(cluster.scheduling),
         ),
@@ -91,6 +93,23 @@ def cohort(cluster: Cluster, pools: list[str]) -> Manifest:
     kinds = covered(cluster, pools)
     entries = [flavor_quotas(kinds, pool, remainder(cluster, pool)) for pool in pools]
     return kueue_object("Cohort", COHORT) | {"spec": {"resourceGroups": group(kinds, entries)}}
+
+
+def departments(scheduling: Scheduling) -> Iterator[Manifest]:
+    """Yield a cohort below the one of all for each department. It owns nothing: its teams do."""
+    for name, department in scheduling.departments.items():
+        spec = {"parentName": COHORT, **shares(scheduling, department.weight)}
+        yield kueue_object("Cohort", department_cohort(name)) | {"spec": spec}
+
+
+def department_cohort(name: str) -> str:
+    """Return the name of a department's cohort; none is that of the cohort above."""
+    return f"department-{name}"
+
+
+def shares(scheduling: Scheduling, weight: int) -> Manifest:
+    """Return a weight where it counts and is not the one that is meant anyway, as a canonical quantity."""
+    return {"fairSharing": {"weight": str(Quantity.of(weight))}} if scheduling.fair_sharing and weight != 1 else {}
 
 
 def covered(cluster: Cluster, pools: list[str]) -> list[str]:
@@ -154,7 +173,8 @@ def cluster_queue(cluster: Cluster, team: Team, pools: list[str]) -> Manifest:
     entries = [quota_entry(cluster, team, pool, kinds) for pool in own_first(cluster, team, pools)]
     return kueue_object("ClusterQueue", team.name) | {
         "spec": {
-            "cohortName": COHORT,
+            "cohortName": department_cohort(team.department) if team.department else COHORT,
+            **shares(cluster.scheduling, team.weight),
             "queueingStrategy": team.queueing,
             "namespaceSelector": {"matchExpressions": [mine]},
             "resourceGroups": group(kinds, entries),
@@ -201,12 +221,13 @@ def smaller(one: Share, other: Share) -> Share:
 
 def preemption(scheduling: Scheduling) -> Manifest:
     """Say whose jobs stop for a team's. Within the team the less urgent; of others those that use more than they
-    own. A job that itself must borrow stops only what is less urgent than the highest class.
+    own. A job that itself must borrow stops only what is less urgent than the highest class; with fair sharing, which
+    Kueue does not combine with that, what has more than its share.
     """
     reclaim = {"any": "Any", "lower-priority": "LowerPriority", "never": "Never"}[scheduling.reclaim]
     rules: Manifest = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": reclaim}
     values = sorted(set(scheduling.priorities.values()))
-    if reclaim != "Never" and len(values) > 1:
+    if reclaim != "Never" and len(values) > 1 and not scheduling.fair_sharing:
         rules["borrowWithinCohort"] = {"policy": "LowerPriority", "maxPriorityThreshold": values[-2]}
     return rules
 
@@ -248,7 +269,7 @@ DEFINITION = Definition(
         "scheduling.k8s.io/PriorityClass",
     ),
     changes=CHANGES,
-    notes="A flavor for each pool that some team has a quota on, a ClusterQueue for each team, one cohort. What no "
-    "team owns is the cohort's, so that everybody may borrow it. On GPU pools CPU and memory follow the GPUs "
-    "in proportion.",
+    notes="A flavor for each pool that some team has a quota on, a ClusterQueue for each team, a cohort of all and one "
+    "for each department below it. What no team owns is the cohort's of all, so that everybody may borrow it. On GPU "
+    "pools CPU and memory follow the GPUs in proportion.",
 )

@@ -19,6 +19,11 @@ def placed_by_topology(change: ObjectChange, _field: FieldChange) -> bool:
     return value_at(change.old, "spec.topologyName") is not None
 
 
+def below_another(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether a cohort was one below another, as a department's is."""
+    return bool(value_at(change.old, "spec.parentName"))
+
+
 OBJECT_CHANGES = (
     ChangeRule(
         code="GEN-CHG-520",
@@ -138,6 +143,17 @@ OBJECT_CHANGES = (
         reason="jobs that name the former class from now on never start: Kueue makes no Workload of them",
         instead="make the new one beside it, and take the former one out when nobody names it",
         link="https://kueue.sigs.k8s.io/docs/concepts/workload_priority_class/",
+    ),
+    ChangeRule(
+        code="GEN-CHG-538",
+        kinds=("kueue.x-k8s.io/Cohort",),
+        on="removed",
+        effect=Effect.PREEMPTS,
+        reason="a queue that still names it neither borrows from those of its parent nor lends to them; of those that "
+        "leave it, jobs on what they borrowed from each other may be stopped for others",
+        instead="when little is borrowed",
+        link=f"{SOURCE}/apis/kueue/v1beta2/cohort_types.go",
+        when=below_another,
     ),
     ChangeRule(
         code="GEN-CHG-532",
