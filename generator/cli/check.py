@@ -86,14 +86,16 @@ def command(  # noqa: PLR0913 - the options of the verb
         raise UsageError("--schemas needs --rendered or --server; --kubeconfig and --context need --server")
     if paths and clusters:
         raise UsageError("give PATH or --cluster: both say which cluster files are checked")
-    return _check_files(paths, clusters, directory, output, strict=strict)
+    return _check_files(paths, clusters, directory, output, strict=strict, committed=since is not None)
 
 
-def _check_files(paths: Sequence[Path], clusters: Sequence[str], directory: Path, output: str, *, strict: bool) -> int:
-    """Check cluster files, and nothing that is rendered of them."""
+def _check_files(  # noqa: PLR0913 - the verb's options
+    paths: Sequence[Path], clusters: Sequence[str], directory: Path, output: str, *, strict: bool, committed: bool
+) -> int:
+    """Check cluster files, and nothing that is rendered of them. Of what is `committed` HEAD says the same."""
     read = _given(paths) if paths else load(root_of(directory), clusters)
     accepted, waived = zip(*map(_accepted, read), strict=True)
-    loaded = accepted if paths else _foreseen(root_of(directory), accepted, whole=not clusters)
+    loaded = accepted if paths or committed else _foreseen(root_of(directory), accepted, whole=not clusters)
     show_findings(loaded, output)
     for text in () if paths else without_file(root_of(directory)):
         say(f"warning: {text}", err=True)
