@@ -68,6 +68,11 @@ def forge(address: str, setting: str, env: Mapping[str, str]) -> Forge | None:
     return _by_host(web, path, env)
 
 
+def is_folder(address: str) -> bool:
+    """Tell whether a remote is no server: it has no page, whatever is said of it."""
+    return _parts(address) is None
+
+
 def is_web(address: str) -> bool:
     """Tell whether this is the address of a web server."""
     try:

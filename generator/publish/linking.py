@@ -8,7 +8,7 @@ from msgspec import Struct
 from generator.errors import UsageError
 from generator.publish.committing import Result
 from generator.publish.forge_api import ForgeApi, ForgeError
-from generator.publish.forges import SETTING, Forge, forge, token, token_names
+from generator.publish.forges import SETTING, Forge, forge, is_folder, token, token_names
 from generator.publish.pull_requests import open_request
 from generator.repository.git_commands import GitCommands
 from generator.repository.git_folder import locate
@@ -31,10 +31,11 @@ def link(root: Path, result: Result, env: Mapping[str, str]) -> Link:
         return Link()
     with GitCommands(place) as git:
         base, on = main_of(git, result.remote), result.pushed.branch
-        if base == on:
+        where = address(git, result.remote)
+        if base == on or is_folder(where):
             return Link()
         try:
-            found = forge(address(git, result.remote), git.value("config", SETTING), env)
+            found = forge(where, git.value("config", SETTING), env)
         except UsageError as error:
             return Link(error=str(error))
         if found is None or not base:

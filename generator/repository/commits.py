@@ -74,7 +74,7 @@ def _committed(git: GitCommands, files: Mapping[str, bytes | None], message: str
     if files:
         with listed(f"{prefix}{path}" for path in files) as words:
             top = ("-C", str(git.place.top), "--literal-pathspecs")
-            git.run("Git does not take the files", *top, "add", "--all", *words)
+            git.run("Git does not take the files", *top, "add", "--all", "--force", *words)
     root = git.place.top / prefix
     refuse_changed_meanwhile(path for path, content in files.items() if content_of(root / path) != content)
     staged = git.run("Git cannot write the commit", "write-tree")

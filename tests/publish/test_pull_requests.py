@@ -152,10 +152,18 @@ def test_a_setting_that_is_none_is_told(ann: Person) -> None:
     assert "gen.forge: `subversion` is none of github, gitlab, gitea" in said.err
 
 
-def test_a_push_to_a_folder_has_no_link_and_says_how_to_get_one(ann: Person) -> None:
+def test_a_push_to_a_folder_has_no_link_and_promises_none(ann: Person) -> None:
     said = pushed(ann)
     assert said.code == 0
     assert "compare:" not in said.out
+    assert "gen.forge" not in said.err
+
+
+def test_a_server_that_nobody_knows_has_no_link_and_it_is_said_how_to_get_one(ann: Person) -> None:
+    ann.git("remote", "set-url", "--push", "origin", ann.git("remote", "get-url", "origin"))
+    ann.git("remote", "set-url", "origin", "https://git.example.org/lab/clusters.git")
+    said = pushed(ann)
+    assert said.code == 0, said.err
     assert "`git config gen.forge github`" in said.err
 
 

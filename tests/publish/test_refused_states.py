@@ -179,6 +179,17 @@ def test_a_hand_edit_is_not_committed(ann: Person) -> None:
     assert ann.state() == before
 
 
+def test_a_file_that_git_keeps_and_would_ignore_is_committed(ann: Person) -> None:
+    ann.write(".gitignore", "overlays/*/queues/\n")
+    ann.git("add", ".gitignore")
+    ann.git("commit", "-qm", "a rule that came later")
+    ann.edit(*QUOTA)
+    said = ann.gen("commit")
+    assert said.code == 0, said.err
+    assert "clusterqueue" in ann.git("show", "--name-only", "--format=", "HEAD")
+    assert ann.files() == ""
+
+
 def test_a_file_that_git_ignores_would_be_missed_by_argo_cd(ann: Person) -> None:
     ann.write(".gitignore", "namespaces/\n")
     ann.git("add", ".gitignore")
