@@ -10,6 +10,7 @@ from generator.build.objects import ROOT
 from generator.build.offline import CUSTOM
 from generator.components import CATALOGUE
 from generator.components.kubeadm import changes, node_changes, openings, secret_changes, version_changes
+from generator.kinds import RULES
 from generator.model.change import ABSENT, ChangeRule, FieldChange
 from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import dotted, full_name
@@ -20,7 +21,6 @@ from generator.review.compare import ClusterChanges, compare
 from generator.review.definitions import definitions
 from generator.review.general import RULES as GENERAL
 from generator.review.judging import JudgedChange, Opening, judge
-from generator.review.kinds import RULES
 from generator.review.sides import Sides
 from generator.review.standing import BOOTSTRAP as BOOTSTRAP_FILES
 from generator.review.transitions import transition_rules

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from generator.kinds.reaching import selects_all_of
 from generator.model.fields import dig, sequence
-from generator.review.kinds.reaching import selects_all_of
 
 _LISTS = ("apiGroups", "apiVersions", "operations", "resources")
 

@@ -3,10 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from generator.model.change import Beside, ObjectChange
-from generator.model.fields import dig, mapping, sequence
-from generator.model.opening import OpeningRule, Opens
-from generator.review.kinds.openings.rights import (
+from generator.kinds.openings.rights import (
     CLUSTER_ROLE,
     GROUP,
     GUIDE,
@@ -16,6 +13,9 @@ from generator.review.kinds.openings.rights import (
     is_everything,
     rights,
 )
+from generator.model.change import Beside, ObjectChange
+from generator.model.fields import dig, mapping, sequence
+from generator.model.opening import OpeningRule, Opens
 
 KINDS = (f"{GROUP}/RoleBinding", f"{GROUP}/ClusterRoleBinding")
 ADMIN = "cluster-admin"

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from generator.kinds.general import SOURCE
+from generator.kinds.syncing import delete_policies, is_hook
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping
-from generator.review.kinds.general import SOURCE
-from generator.review.kinds.syncing import delete_policies, is_hook
 
 JOB, CRON = ("batch/Job",), ("batch/CronJob",)
 UPDATES = f"{SOURCE}/batch/validation/validation.go"

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from generator.kinds.general import SOURCE
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import amount
-from generator.review.kinds.general import SOURCE
 
 QUOTA, RANGE, SPACE = ("/ResourceQuota",), ("/LimitRange",), ("/Namespace",)
 PRIORITY, RUNTIME = ("scheduling.k8s.io/PriorityClass",), ("node.k8s.io/RuntimeClass",)

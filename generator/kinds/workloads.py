@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from generator.kinds.general import SOURCE
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping
-from generator.review.kinds.general import SOURCE
 
 DEPLOYMENT = ("apps/Deployment", "apps/ReplicaSet", "/ReplicationController")
 STATEFUL, DAEMON, POD = ("apps/StatefulSet",), ("apps/DaemonSet",), ("/Pod",)

@@ -1,10 +1,10 @@
 """Ingresses and their classes, endpoints, and the ranges of Services' addresses."""
 
 from generator.build.difference import same
+from generator.kinds.general import SOURCE
+from generator.kinds.network import ENDPOINTS, INGRESS
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, sequence
-from generator.review.kinds.general import SOURCE
-from generator.review.kinds.network import ENDPOINTS, INGRESS
 
 INGRESS_CLASS, RANGES = ("networking.k8s.io/IngressClass",), ("networking.k8s.io/ServiceCIDR",)
 NETWORKING = f"{SOURCE}/networking/validation/validation.go"

@@ -1,8 +1,8 @@
 """Claims, volumes, classes of storage, and the drivers behind them."""
 
+from generator.kinds.general import SOURCE
 from generator.model.change import ABSENT, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import amount, dig
-from generator.review.kinds.general import SOURCE
 
 CLAIM, VOLUME, CLASS = ("/PersistentVolumeClaim",), ("/PersistentVolume",), ("storage.k8s.io/StorageClass",)
 DRIVER, ATTRIBUTES = ("storage.k8s.io/CSIDriver",), ("storage.k8s.io/VolumeAttributesClass",)

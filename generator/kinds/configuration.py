@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.build.pods import Pod
+from generator.kinds.general import SOURCE
+from generator.kinds.network import pods_beside
+from generator.kinds.workloads import ALL
 from generator.model.change import Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence, walk
-from generator.review.kinds.general import SOURCE
-from generator.review.kinds.network import pods_beside
-from generator.review.kinds.workloads import ALL
 
 CONFIG, SECRET = ("/ConfigMap",), ("/Secret",)
 BOTH = (*CONFIG, *SECRET)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from generator.kinds.general import SOURCE
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence
-from generator.review.kinds.general import SOURCE
 
 _GROUP = "rbac.authorization.k8s.io"
 ROLES = (f"{_GROUP}/Role", f"{_GROUP}/ClusterRole")

@@ -1,8 +1,8 @@
 """What holds for objects of every kind."""
 
+from generator.kinds.defaults import changes_nothing, is_the_servers
 from generator.model.change import ANY, ChangeRule, Effect
 from generator.model.compared import is_protected
-from generator.review.defaults import changes_nothing, is_the_servers
 
 SOURCE = "https://github.com/kubernetes/kubernetes/blob/v1.35.3/pkg/apis"
 """Where the validation of each group lies."""

@@ -4,10 +4,10 @@ else all of them stay.
 Read in Argo CD v3.5: `controller/appcontroller.go`, `shouldBeDeleted`.
 """
 
+from generator.kinds.syncing import APPLICATION
 from generator.model.change import ANY, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import cascades, is_protected, options, outlives
 from generator.model.fields import dig
-from generator.review.kinds.syncing import APPLICATION
 
 DEFINITION = "apiextensions.k8s.io/CustomResourceDefinition"
 DELETION = "https://argo-cd.readthedocs.io/en/stable/user-guide/app_deletion/#about-the-deletion-finalizer"

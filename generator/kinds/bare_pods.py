@@ -1,7 +1,7 @@
 """Pods that nothing made: nearly all of them stands for good."""
 
+from generator.kinds.general import SOURCE
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
-from generator.review.kinds.general import SOURCE
 
 POD = ("/Pod",)
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from generator.kinds.judged import judges_less
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence
-from generator.review.kinds.judged import judges_less
 
 _GROUP = "admissionregistration.k8s.io"
 VALIDATING, MUTATING = f"{_GROUP}/ValidatingWebhookConfiguration", f"{_GROUP}/MutatingWebhookConfiguration"

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from generator.kinds.general import SOURCE
+from generator.kinds.network import SERVICE, SERVICES
+from generator.kinds.reaching import within
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, sequence
-from generator.review.kinds.general import SOURCE
-from generator.review.kinds.network import SERVICE, SERVICES
-from generator.review.kinds.reaching import within
 
 CORE = f"{SOURCE}/core/validation/validation.go"
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.build.difference import same
+from generator.kinds.admission import GUIDE, POLICIES, WEBHOOKS
 from generator.model.change import Beside, ObjectChange
 from generator.model.compared import options
 from generator.model.fields import dig, mapping, sequence
 from generator.model.opening import ENFORCE, OpeningRule, Opens, lowered_level, texts, written
-from generator.review.kinds.admission import GUIDE, POLICIES, WEBHOOKS
 
 _GROUP = "admissionregistration.k8s.io"
 POLICY, BINDING = f"{_GROUP}/ValidatingAdmissionPolicy", f"{_GROUP}/ValidatingAdmissionPolicyBinding"
