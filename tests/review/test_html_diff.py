@@ -83,7 +83,7 @@ def test_a_page_loads_nothing_and_runs_nothing() -> None:
 def test_it_says_what_is_lost_and_how_to_approve_it() -> None:
     text = Read(report("")).text
     assert "with it goes what is stored in it (GEN-CHG-030)" in text
-    assert "--trailer 'Gen-Allow: GEN-CHG-030:lab/ WHY'" in text
+    assert "gen commit --allow 'GEN-CHG-030:lab/ WHY'" in text
     assert "not vendored, only values of charts" in text
     assert "nothing of it can be read" in text
 

@@ -117,7 +117,7 @@ JOINED = {
     "keepalived": KEEPALIVED,
     "external": Template(""),
 }
-BALANCED = Template("Add each to the load balancer after its join.\n")
+BALANCED = Template("; add each to the load balancer after its join")
 COPIED = Template("""\
 ssh root@{address} mkdir -p /etc/kubernetes/pki/etcd
 sudo scp /etc/kubernetes/pki/{ca.crt,ca.key,sa.key,sa.pub,front-proxy-ca.crt,front-proxy-ca.key} \
