@@ -117,6 +117,8 @@ def repository(folder: Path, files: dict[str, str]) -> Path:
 def git(folder: Path, *words: str) -> None:
     """Run Git as somebody."""
     somebody = ["-c", "user.name=bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false"]
+    # Git would tidy up by itself, beside what is measured.
+    somebody += ["-c", "gc.auto=0", "-c", "maintenance.auto=false"]
     subprocess.run(["git", *somebody, *words], cwd=folder, check=True, stdin=subprocess.DEVNULL)  # noqa: S607 - on PATH
 
 
