@@ -22,6 +22,9 @@ from generator.layout.upstream import Upstream, brings
 from generator.model.cluster import Cluster
 from generator.model.served import minor_of, versions
 
+UPSTREAM, RELEASES = "upstream", "releases"
+"""The folders of an overlay with what charts became, once vendored, and before that with the charts."""
+
 
 def base(component: Component) -> Files:
     """Return `base/<component>/<version>/` and the workflows the component shares with other clusters."""
@@ -71,7 +74,7 @@ def overlay(
 
 def _resources(component: Component, *, vendored: bool) -> list[str]:
     shared = [f"../../../workflows/{operation.name}" for operation in component.operations]
-    upstream = ["upstream" if vendored else "releases"] if brings(component) else []
+    upstream = [UPSTREAM if vendored else RELEASES] if brings(component) else []
     return [f"../../../base/{component.name}/{component.version}", *shared, *upstream]
 
 

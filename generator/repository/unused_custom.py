@@ -21,13 +21,13 @@ def unused(root: Path, laid: Tree, clusters: Collection[str]) -> Iterator[str]:
         for folder in sorted(each for cluster in known for each in cluster.glob(pattern)):
             place = folder.relative_to(root).as_posix()
             _, cluster, component, _ = place.split("/")
-            if place not in used and _filled(folder):
+            if place not in used and filled(folder):
                 why = f"{cluster} has no {component}" if cluster in clusters else f"no cluster is {cluster}"
                 yield _note(place, why)
 
 
-def _filled(folder: Path) -> bool:
-    """Tell whether there is more than what gen made."""
+def filled(folder: Path) -> bool:
+    """Tell whether there is more in such a corner than what gen made."""
     files = (path for path in folder.rglob("*") if not path.is_dir())
     return any(path.name != "kustomization.yaml" or _content(path) != _EMPTY for path in files)
 

@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from generator.build.difference import field_changes
+from generator.layout.overlay import RELEASES, UPSTREAM
 from generator.layout.upstream import INPUTS
 from generator.model.change import ABSENT, CHART, ObjectChange
 from generator.model.fields import dig, mapping, sequence
 from generator.review.standing import Standing
 
-VENDORED = f"upstream/{INPUTS}"
-RELEASES = "releases"
+VENDORED = f"{UPSTREAM}/{INPUTS}"
 
 
 def chart_changes(old: Standing, new: Standing) -> list[ObjectChange]:
@@ -20,7 +20,7 @@ def chart_changes(old: Standing, new: Standing) -> list[ObjectChange]:
     """
     before, after = old.below(old.overlays), new.below(new.overlays)
     differing = {path for path in {*before, *after} if before.get(path) != after.get(path)}
-    touched = {path.split("/")[0] for path in differing if path.split("/")[1:2] in ([RELEASES], ["upstream"])}
+    touched = {path.split("/")[0] for path in differing if path.split("/")[1:2] in ([RELEASES], [UPSTREAM])}
     return [
         change
         for component in sorted(touched)

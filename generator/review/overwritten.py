@@ -7,10 +7,14 @@ from generator.build.difference import differences
 from generator.build.go_yaml import UnreadableError
 from generator.build.manifests import documents, is_manifest
 from generator.build.objects import ROOT, Object
+from generator.build.offline import CUSTOM
+from generator.layout.overlay import RELEASES, UPSTREAM
+from generator.model.change import Beside
 from generator.repository.places import names
 from generator.repository.plan import Change
 from generator.repository.sides import Side
 from generator.repository.since import shared_folder
+from generator.repository.unused_custom import filled
 from generator.review.bootstrap import bootstrap_changes
 from generator.review.charts import chart_changes
 from generator.review.compare import ClusterChanges, whole
@@ -49,7 +53,9 @@ def consequences(root: Path, changes: Iterable[Change]) -> list[ClusterReport]:
         both = (Standing(old, name), Standing(new, name))
         beside = [] if name == SHARED else [*version_changes(*both), *chart_changes(*both), *bootstrap_changes(*both)]
         told = ClusterChanges(cluster=name, changes=(*beside, *differences(before, after)))
-        reports.append(ClusterReport(told, tuple(judge(told.changes, every))))
+        applications = {one.name for one in (*before, *after) if one.kind == "Application"}
+        built = frozenset(each for each in applications if _is_told(root, name, each, mine))
+        reports.append(ClusterReport(told, tuple(judge(told.changes, every, Beside(built=built)))))
     return [one for one in reports if one.judged]
 
 
@@ -67,6 +73,18 @@ def _used(path: str, clusters: Iterable[str], sides: Iterable[Side]) -> bool:
     files = [f"overlays/{name}/{component}/kustomization.yaml" for name in clusters]
     line = f"{folder}\n".encode()
     return any(line in side.read(file) for side in sides for file in files if side.has(file))
+
+
+def _is_told(root: Path, cluster: str, application: str, changes: Iterable[Change]) -> bool:
+    """Tell whether gen wrote all that an Application holds: such objects say their namespace, and are told by
+    themselves where they differ. Charts, what is in the network and what is the user's may do otherwise.
+    """
+    folder = f"overlays/{cluster}/{application}"
+    others = tuple(f"{folder}/{name}" for name in (RELEASES, UPSTREAM))
+    if any((root / place).exists() for place in others) or any(change.path.startswith(others) for change in changes):
+        return False
+    file = root / folder / "kustomization.yaml"
+    return not filled(root / folder / CUSTOM) and b"://" not in (file.read_bytes() if file.is_file() else b"")
 
 
 def _side(root: Path, changes: Iterable[Change], content: Callable[[Change], bytes | None]) -> Side:

@@ -68,6 +68,8 @@ RENAMED = ("- name: recommender", "- name: ranking")
         ([SERVICE], [("GEN-CHG-203", "serviceCIDR:")]),
         ([REPLICAS], [("GEN-CHG-432", "- {name: rbd-nvme")]),
         ([RENAMED], [("GEN-CHG-540", "  teams:\n")]),
+        # The first team's namespace is that of the Application, too.
+        ([("- name: vision", "- name: sight")], [("GEN-CHG-540", "  teams:\n")]),
         ([("storage: 500Gi", "storage: 600Gi")], [("GEN-CHG-010", "      storage: 600Gi")]),
         (
             [POD, REPLICAS, RENAMED],

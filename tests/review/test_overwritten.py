@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from generator.layout.emit import emit
+from generator.layout.files import component_file
 from generator.model.change import Effect
 from generator.repository.plan import Change
 from generator.review.overwritten import MOST, SHARED, consequences
@@ -111,3 +113,35 @@ def test_the_loudest_comes_first_and_little_is_said(tmp_path: Path) -> None:
     assert said[0] == "what it does: 1 impossible, 9 rolling; `gen diff` tells more"
     assert said[1].startswith("  impossible   one: StatefulSet shop5/web changed")
     assert len(said) < 10
+
+
+def held(namespace: str) -> bytes:
+    """An Application whose objects go to a namespace unless they say another."""
+    return (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web, namespace: argocd}\n"
+        f"spec: {{destination: {{namespace: {namespace}}}}}\n"
+    ).encode()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "effect"),
+    [
+        ("web.yaml", "", Effect.NONE),
+        ("custom/kustomization.yaml", "# yours\n" + emit(component_file(resources=[])), Effect.NONE),
+        ("custom/kustomization.yaml", emit(component_file(resources=["claim.yaml"])), Effect.DATA_LOSS),
+        ("custom/claim.yaml", "", Effect.DATA_LOSS),
+        ("releases/kustomization.yaml", "", Effect.DATA_LOSS),
+        ("upstream/kustomization.yaml", "", Effect.DATA_LOSS),
+        ("kustomization.yaml", "resources: [https://example.org/all.yaml]\n", Effect.DATA_LOSS),
+    ],
+)
+def test_what_gen_wrote_says_its_namespace_and_others_may_not(
+    tmp_path: Path, file: str, text: str, effect: Effect
+) -> None:
+    """As where the first team of a cluster gets another name."""
+    using(tmp_path, "base/web/v1")
+    place = tmp_path / "overlays/one/web" / file
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(text)
+    application = "clusters/one/argocd/application-web.yaml"
+    assert effects(tmp_path, change(application, held("a"), held("b"))) == {"one": [effect]}
