@@ -16,7 +16,7 @@ from generator.repository.sides import Side
 from generator.repository.since import shared_folder
 from generator.repository.unused_custom import filled
 from generator.review.bootstrap import bootstrap_changes
-from generator.review.charts import chart_changes
+from generator.review.charts import VENDORED, chart_changes
 from generator.review.compare import ClusterChanges, whole
 from generator.review.component_versions import version_changes
 from generator.review.judging import judge
@@ -88,13 +88,15 @@ def _is_told(root: Path, cluster: str, application: str, changes: Iterable[Chang
 
 
 def _side(root: Path, changes: Iterable[Change], content: Callable[[Change], bytes | None]) -> Side:
-    """Return one side: of folders only what changed is listed, for the rest is equal."""
+    """Return one side: of folders only what changed is listed, and what is read with it, for the rest is equal."""
     known = {change.path: content(change) for change in changes}
+    with_them = {*_of_releases(root, known)} - known.keys()
 
     def listed(places: Iterable[str]) -> dict[str, str]:
         asked = tuple(places)
         below = tuple(f"{place}/" for place in asked)
-        standing = {place: "same" for place in asked if place not in known and (root / place).is_file()}
+        alone = {place for place in asked if place not in known and (root / place).is_file()}
+        standing = dict.fromkeys((*alone, *(path for path in with_them if path.startswith(below))), "same")
         mine = {path: str(hash(one)) for path, one in known.items() if one is not None and path.startswith(below)}
         return {**standing, **mine, **{place: "there" for place in asked if known.get(place) is not None}}
 
@@ -102,6 +104,15 @@ def _side(root: Path, changes: Iterable[Change], content: Callable[[Change], byt
         return known[path] or b"" if path in known else (root / path).read_bytes()
 
     return Side("", listed, read)
+
+
+def _of_releases(root: Path, paths: Iterable[str]) -> Iterator[str]:
+    """Yield the files that say, with the one of these that a chart has, what is released of it."""
+    parts = [path.split("/") for path in paths]
+    for folder in {"/".join(each[:3]) for each in parts if each[3:4] in ([RELEASES], [UPSTREAM])}:
+        files = [root / folder / name for name in ("kustomization.yaml", VENDORED)]
+        files += (root / folder / RELEASES).glob("*")
+        yield from (file.relative_to(root).as_posix() for file in files if file.is_file())
 
 
 def _objects(changes: Iterable[Change], content: Callable[[Change], bytes | None]) -> Iterator[Object]:

@@ -145,3 +145,17 @@ def test_what_gen_wrote_says_its_namespace_and_others_may_not(
     place.write_text(text)
     application = "clusters/one/argocd/application-web.yaml"
     assert effects(tmp_path, change(application, held("a"), held("b"))) == {"one": [effect]}
+
+
+def test_values_of_a_chart_are_told_with_the_release_that_stands_beside_them(tmp_path: Path) -> None:
+    using(tmp_path, "base/web/v1")
+    place = tmp_path / "overlays/one/web"
+    (place / "releases").mkdir()
+    (place / "releases/kustomization.yaml").write_text(
+        "helmCharts: [{name: web, repo: 'https://example.org', version: 1.0.0, valuesFile: values.yaml}]\n"
+    )
+    values = change("overlays/one/web/releases/values.yaml", b"some: 1\n", b"some: 2\n")
+    assert effects(tmp_path, values) == {"one": [Effect.UNKNOWN]}
+    (place / "upstream").mkdir()
+    (place / "upstream/inputs.yaml").write_text("releases: []\n")
+    assert effects(tmp_path, values) == {}, "of what is vendored the objects tell"
