@@ -66,7 +66,7 @@ def _show_value(root: Path, cluster: str, path: str) -> None:
     from generator.repository.places import names  # noqa: PLC0415 - the other half of this verb
 
     if cluster not in (known := names(root)):
-        hint = suggest(cluster, [*known, *explanations()], f"clusters here: {', '.join(known) or 'none'}")
+        hint = suggest(cluster, [*known, *Effect, *explanations()], f"clusters here: {', '.join(known) or 'none'}")
         raise UsageError(f"`{cluster}` is neither a code, an effect nor a cluster; {hint}")
     say(origin(root, cluster, path))
 

@@ -71,4 +71,5 @@ def test_an_effect_is_told_with_what_to_do(effect: Effect, capsys: pytest.Captur
 
 def test_what_is_no_effect_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", "outtage"]) == 2
-    assert "`outtage` is neither a code, an effect nor a cluster" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "`outtage` is neither a code, an effect nor a cluster; did you mean outage?" in said
