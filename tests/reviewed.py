@@ -75,7 +75,7 @@ RULES = (
         code="GEN-CHG-775",
         kinds=("/Service",),
         opens=Opens.NETWORK,
-        gains=lambda _change, _beside: ["a door"],
+        gains=lambda change, _beside: [change.new.get("door", "a door")],
         reason="it is reached from outside",
     ),
 )

@@ -9,7 +9,7 @@ from generator.errors import UsageError
 from generator.model.change import Effect
 from generator.model.plural import plural
 from generator.review.approvals import KEY, reason_in
-from generator.review.opens import gained, opened, title
+from generator.review.opens import gained, opened
 from generator.review.report import ClusterReport, Report
 from generator.review.rows import listed, rows
 from generator.review.text import meant, objects, why
@@ -115,7 +115,7 @@ def _body(found: Report) -> Iterator[str]:
 def _cluster(one: ClusterReport) -> Iterator[str]:
     yield f"{one.found.cluster}: {objects(one)}"
     for each in opened(one.judged):
-        yield f"- opens {each.word}: {listed([f'{title(judged)}: {gained(gains)}' for judged, gains in each.by], ROWS)}"
+        yield f"- opens {each.word}: {listed([f'{text}: {gained(gains)}' for text, gains in each.shown], ROWS)}"
         yield f"  {each.rule.reason} ({each.rule.code})"
     for meaning, its in meant(rows(one)).values():
         yield f"- {meaning.effect.word}: {listed([f'{row.title} {row.done}' for row in its], ROWS)}"

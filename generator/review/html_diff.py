@@ -9,7 +9,7 @@ from generator.model.plural import plural
 from generator.review.approvals import Approval
 from generator.review.judging import JudgedChange, Meaning
 from generator.review.markup import EMPTY, Html, Part, prose, tag
-from generator.review.opens import HEADING, Opened, opened, title
+from generator.review.opens import HEADING, Opened, opened
 from generator.review.page import badge, page, section, shade
 from generator.review.pictures.before_after import before_after
 from generator.review.pictures.waves import Step, waves
@@ -92,7 +92,9 @@ def _approvals(found: Report) -> Part:
 
 def _cluster(one: ClusterReport, its: list[Row]) -> Html:
     cards = [_meaning(meaning, mine) for meaning, mine in meant(its).values()]
-    parts: list[Part] = [_opens(opened(one.judged)), tag("div", cards, class_="cards")]
+    opens = opened(one.judged)
+    first, others = ([each for each in opens if each.rule.stops is stops] for stops in (True, False))
+    parts: list[Part] = [_opens(first), tag("div", cards, class_="cards"), _opens(others)]
     room = [before_after(row) for row in one.capacity if row.old != row.new]
     if room:
         parts += [tag("h3", "What there is room for"), tag("div", room, class_="pictures")]
@@ -119,7 +121,7 @@ def _opens(found: list[Opened]) -> Part:
 def _opening(found: Opened) -> Html:
     word = tag("span", found.word, class_=f"badge {shade(found.shade)}")
     needed = " needs an approval" if found.rule.stops else ""
-    items = [tag("li", tag("strong", title(judged)), _gains(gains)) for judged, gains in found.by]
+    items = [tag("li", tag("strong", text), _gains(gains)) for text, gains in found.shown]
     why = tag("p", prose(f"{found.rule.reason} ({found.rule.code})."), class_="note")
     return tag("div", tag("p", word, needed), tag("ul", items), why, _more(found.rule), class_="card")
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from generator.model.change import FILE
 from generator.model.plural import plural
 from generator.review.judging import Meaning
-from generator.review.opens import HEADING, Opened, gained, opened, title
+from generator.review.opens import HEADING, Opened, gained, opened
 from generator.review.report import ClusterReport, Report, shown
 from generator.review.rows import Row, by_place, felt, in_words, rows
 from generator.review.text import approving, meant, why
@@ -48,8 +48,10 @@ def markdown(found: Report, room: int = ROOM) -> str:
     text = f"{MARK}\n### What this change does to the running clusters\n\n{_verdict(found, told)}\n"
     text += _approvals(found, room // 4)
     text += _approved(found, (room - len(text)) // 4)
-    text += _opens(found, (room - len(text)) // 3)
+    opens = [(one.found.cluster, each) for one in found.clusters for each in opened(one.judged)]
+    text += _opens([each for each in opens if each[1].rule.stops], (room - len(text)) // 3)
     text += _table(told, (room - len(text)) // 3)
+    text += _opens([each for each in opens if not each[1].rule.stops], (room - len(text)) // 3)
     text += _capacity(found, (room - len(text)) // 3)
     text += _unseen(found, (room - len(text)) // 3)
     return text + _details(told, room - len(text))
@@ -107,20 +109,20 @@ def _approvals(found: Report, room: int) -> str:
     return text if len(text) <= room else "\n`gen diff` prints the command that approves them.\n"
 
 
-def _opens(found: Report, room: int) -> str:
-    told = [(one.found.cluster, each) for one in found.clusters for each in opened(one.judged)]
-    lines = [(int(each.rule.stops), _opening(cluster, each)) for cluster, each in told]
+def _opens(told: list[tuple[str, Opened]], room: int) -> str:
+    lines = [(0, _opening(cluster, each)) for cluster, each in told]
     if not lines:
         return ""
     head = f"\n**Opens**: {HEADING}.\n\n| opens | cluster | what | why |\n|---|---|---|---|\n"
-    taken, left = _fitting(sorted(lines, key=lambda line: -line[0]), room - len(head) - 40)
+    taken, left = _fitting(lines, room - len(head) - 40)
     return head + "".join(taken) + (f"\n{left} more lines: `gen diff` shows them.\n" if left else "")
 
 
 def _opening(cluster: str, found: Opened) -> str:
-    most = len(found.by) if found.rule.stops else OPENED
-    more = f"<br>and {len(found.by) - most} more" if len(found.by) > most else ""
-    names = "<br>".join(f"{code(title(judged))}: {code(gained(gains))}" for judged, gains in found.by[:most])
+    every = found.shown
+    most = len(every) if found.rule.stops else OPENED
+    more = f"<br>and {len(every) - most} more" if len(every) > most else ""
+    names = "<br>".join(f"{code(text)}: {code(gained(gains))}" for text, gains in every[:most])
     instead = f"<br>instead: {prose(found.rule.instead)}" if found.rule.instead else ""
     why = f"{prose(found.rule.reason)} ({found.rule.code}){instead}"
     return f"| **{found.word}** | {code(cluster)} | {names}{more} | {why} |\n"

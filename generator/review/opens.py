@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 from generator.model.change import Effect
 from generator.model.opening import OpeningRule
-from generator.model.plural import plural
 from generator.review.judging import JudgedChange
 from generator.review.report import ClusterReport, shown
+from generator.review.rows import listed
 from generator.review.values import one_line
 
 HEADING = "what somebody may do afterwards that they could not"
 
 OBJECTS = 8
-"""Objects of one rule that a terminal shows; of what must be approved it shows all."""
+"""Lines of one rule that a terminal shows; of what must be approved it shows all."""
 
 GAINS = 4
 """Things gained by one object that are shown on its line."""
@@ -42,6 +42,17 @@ class Opened(NamedTuple):
         """What is opened: `rights`."""
         return self.rule.opens.value
 
+    @property
+    def shown(self) -> list[tuple[str, tuple[str, ...]]]:
+        """What is shown of it: objects, with what happens to them, and what is gained. Those by which the same is
+        gained are shown together, but where each must be approved.
+        """
+        groups: dict[tuple[int, str, tuple[str, ...]], list[JudgedChange]] = {}
+        for number, (judged, gains) in enumerate(self.by):
+            alone = number if self.rule.stops else -1
+            groups.setdefault((alone, judged.change.on, gains), []).append(judged)
+        return [(_titles(several), gains) for (_, _, gains), several in groups.items()]
+
 
 def opened(judged: Iterable[JudgedChange]) -> list[Opened]:
     """Return what changes open, by rule: those first that must be approved, then in the order of codes."""
@@ -64,7 +75,11 @@ def _short(text: str) -> str:
 
 def title(each: JudgedChange) -> str:
     """Return the object and what happens to it: `RoleBinding shop/all changed`."""
-    return one_line(f"{shown(each)} {each.change.on}")
+    return _titles([each])
+
+
+def _titles(several: list[JudgedChange]) -> str:
+    return one_line(f"{listed([shown(each) for each in several])} {several[0].change.on}")
 
 
 def brief_lines(found: Iterable[ClusterReport]) -> Iterator[str]:
@@ -89,10 +104,11 @@ def counted(others: Mapping[str, int]) -> str:
 def lines(found: Opened) -> Iterator[str]:
     """Yield what one rule says, then each object with what is gained by it."""
     yield f"{found.rule.reason} ({found.rule.code})"
-    most = len(found.by) if found.rule.stops else OBJECTS
-    for judged, gains in found.by[:most]:
-        yield f"  {title(judged)}: {gained(gains)}"
-    if len(found.by) > most:
-        yield f"  and {plural(len(found.by) - most, 'more object')}: --output html shows all"
+    every = found.shown
+    most = len(every) if found.rule.stops else OBJECTS
+    for text, gains in every[:most]:
+        yield f"  {text}: {gained(gains)}"
+    if len(every) > most:
+        yield f"  and {len(every) - most} more: --output html shows all"
     if found.rule.instead:
         yield f"instead: {found.rule.instead}"

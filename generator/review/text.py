@@ -10,7 +10,7 @@ from generator.model.plural import plural
 from generator.repository.sides import WORKING_TREE
 from generator.review.approvals import KEY, WHY
 from generator.review.judging import JudgedChange, Meaning
-from generator.review.opens import HEADING, QUIET, brief_lines, counted, opened
+from generator.review.opens import HEADING, QUIET, Opened, brief_lines, counted, opened
 from generator.review.opens import lines as open_lines
 from generator.review.report import ClusterReport, Report, shown
 from generator.review.rows import Felt, Row, by_place, counts, felt, in_words, listed, rows
@@ -86,8 +86,10 @@ def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
     yield f"{one.found.cluster}: {objects(one)}"
     if differing := [row.text for row in one.capacity if row.old != row.new]:
         yield f"  capacity: {'; '.join(differing)}"
-    yield from _opens(one, paint)
-    head = list(_meant(its, paint))
+    opens = opened(one.judged)
+    yield from _opens([each for each in opens if each.rule.stops], paint)
+    # What needs no approval stands behind what is felt: a rule of a network would hide that a node is lost.
+    head = [*_meant(its, paint), *_opens([each for each in opens if not each.rule.stops], paint)]
     yield from head
     if one.found.unseen:
         yield f"  not seen: {', '.join(one.found.unseen)}: not vendored, only values of charts are compared"
@@ -100,8 +102,7 @@ def _cluster(one: ClusterReport, its: list[Row], paint: Paint) -> Iterator[str]:
             return
 
 
-def _opens(one: ClusterReport, paint: Paint) -> Iterator[str]:
-    found = opened(one.judged)
+def _opens(found: list[Opened], paint: Paint) -> Iterator[str]:
     if found:
         yield f"  opens: {HEADING}"
     for each in found:

@@ -92,10 +92,22 @@ def test_what_is_opened_is_told_before_what_is_felt_even_where_nothing_is() -> N
 
 
 def test_of_what_gives_less_away_the_last_lines_count_the_objects() -> None:
-    services = [made("v1/Service", f"s{i}", "shop") for i in range(20)]
+    services = [made("v1/Service", f"s{i}", "shop", door=f"door {i}") for i in range(20)]
     found = list(lines(whole(cluster([], services))))
     assert found[-1] == "opens: 20 network"
-    assert "                   and 12 more objects: --output html shows all" in found
+    assert "                   and 12 more: --output html shows all" in found
+
+
+def test_what_gives_the_same_away_is_told_once_and_behind_what_is_felt() -> None:
+    services = [made("v1/Service", f"s{i}", "shop") for i in range(20)]
+    found = list(lines(whole(cluster([claim()], [*services, binding("all", "eve")]))))
+    (same,) = [line for line in found if "a door" in line]
+    assert same.strip() == "Service shop/s0, Service shop/s1, Service shop/s10 and 17 more added: a door"
+    rights, lost, network = (
+        found.index(next(line for line in found if line.strip().startswith(word)))
+        for word in ("rights ", "data-loss ", "network ")
+    )
+    assert rights < lost < network
 
 
 def test_of_what_must_be_approved_every_object_is_told() -> None:
