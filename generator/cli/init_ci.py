@@ -36,13 +36,16 @@ def tell(root: Path, files: Mapping[str, bytes], written: Collection[str], asked
     owned, named = asked
     if any(path.endswith("CODEOWNERS") for path in written):
         _tell_unowned(unowned(owners(owned)))
-    if not named and any(b"GEN: " in files[path] for path in written):
+    if not named and any(b"GEN: " in files[path] for path in files.keys() & written):
         say(f"name what pip installs, in GEN: it is {REQUIREMENT} yet, which is nowhere")
 
 
 def _tell_unowned(nobody: Collection[str]) -> None:
-    if tiers := [name for name in nobody if name != ALL]:
-        say(f"nobody approves {', '.join(tiers)} yet: name owners in CODEOWNERS, where these lines are comments")
+    tiers = ", ".join(name for name in nobody if name != ALL)
+    if tiers and ALL not in nobody:
+        say(f"owners of their own have no {tiers}: those of `{ALL}` approve these, as their lines are comments")
+    elif tiers:
+        say(f"nobody approves {tiers} yet: name owners in CODEOWNERS, where these lines are comments")
     if ALL in nobody:
         say(
             "nobody approves cluster files, gen.lock, CI jobs and CODEOWNERS itself yet, so that whoever may push can "

@@ -20,6 +20,7 @@ from generator.components.kubeadm.init import init_documents, join_document, upg
 from generator.components.kubeadm.interfaces import interface_files
 from generator.components.kubeadm.labels import label_files
 from generator.components.kubeadm.node import node_files as files_by_place
+from generator.components.kubeadm.node_changes import RULES
 from generator.components.kubeadm.registration import node_labels, registration
 from generator.components.kubeadm.secrets import secret_commands
 from generator.components.kubeadm.steps import steps
@@ -177,9 +178,22 @@ def test_keepalived_alone_has_no_peers(a30: Cluster) -> None:
 def test_the_steps_fit_the_endpoint(ml50: Cluster, by: str) -> None:
     text = steps(endpoint(ml50, by))
     assert ("path: /etc/kubernetes/super-admin.conf" in text) == (by == "kube-vip")
-    assert ("systemctl enable --now keepalived" in text) == (by == "keepalived")
+    assert ("on control-plane nodes keepalived and curl" in text) == (by == "keepalived")
+    # Also where it runs already, with other peers in its file.
+    assert text.count("systemctl enable keepalived && sudo systemctl reload-or-restart keepalived") == (
+        2 if by == "keepalived" else 0
+    )
     numbers = [int(line.split(".")[0][3:]) for line in text.splitlines() if line.startswith("## ")]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize(("by", "code"), [("kube-vip", "GEN-CHG-240"), ("keepalived", "GEN-CHG-239")])
+def test_who_holds_the_address_is_replaced_as_it_was_brought(ml50: Cluster, by: str, code: str) -> None:
+    """And what is no longer there goes first: two nodes would answer for one address."""
+    advice = next(rule.instead for rule in RULES if rule.code == code)
+    brought, gone = advice.split("`")[1::2]
+    assert all(command in steps(endpoint(ml50, by)) for command in brought.split(" && "))
+    assert gone.startswith(("sudo rm /etc/kubernetes/manifests/", "sudo systemctl disable --now "))
 
 
 def test_the_steps_name_only_files_that_are_there(ml50: Cluster) -> None:

@@ -447,6 +447,19 @@ def each_hour(inner: Object) -> Object:
             NO_LIMIT,
             id="an init container without a limit",
         ),
+        # As docs/teams.md says of what KubeRay and training-operator add.
+        pytest.param(
+            owned(job(container=asking("500m", "200Mi", {"cpu": "1", "memory": "1Gi"})), "RayJob", "ray.io/v1"),
+            JOBSETS,
+            NO_LIMIT,
+            id="the submitter of a RayJob that nobody described",
+        ),
+        pytest.param(
+            pod(spec={"initContainers": [{"name": "i", "image": "x"} | asking("50m", "10Mi", {"memory": "20Mi"})]}),
+            JOBSETS,
+            NO_LIMIT,
+            id="what waits in a worker of a PyTorchJob",
+        ),
         pytest.param(owned(job(), "JobSet"), OTHER_TEAMS, NOT_OWNER, id="a part made by another team's account"),
         pytest.param(pod(ADMITTED), OTHER_TEAMS, MARKED, id="a pod of another team's account that says it was let in"),
         pytest.param(pod_group(), OTHER_TEAMS, "PodGroups are made from jobs", id="a PodGroup of such an account"),

@@ -147,8 +147,12 @@ def test_what_is_nobody_s_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "nobody approves network" not in said
     (tmp_path / PLACES["github"]).unlink()
     _, said = gen(capsys, "-C", str(tmp_path), "--ci", "github", "--owner", "default=@lab/all")
-    assert "nobody approves network" in said
-    assert "CODEOWNERS itself" not in said
+    assert "nobody approves" not in said
+    assert "owners of their own have no network, platform," in said
+    (tmp_path / PLACES["github"]).unlink()
+    _, said = gen(capsys, "-C", str(tmp_path), "--ci", "github")
+    assert "nobody approves network, platform," in said
+    assert "nobody approves cluster files, gen.lock" in said
 
 
 def test_gitlab_s_own_file_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,6 +191,19 @@ def test_ci_and_a_first_cluster_in_one_go(tmp_path: Path, capsys: pytest.Capture
     assert "gen @ git+https://git.lab/gen@v1" in (tmp_path / ".gitea/workflows/gen.yaml").read_text()
     assert "name what pip installs" not in said
     assert "nobody approves network" in said
+
+
+@pytest.mark.parametrize("standing", [False, True])
+def test_nobody_need_say_what_pip_installs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, standing: bool
+) -> None:
+    if standing:
+        (tmp_path / ".github/workflows").mkdir(parents=True)
+        (tmp_path / ".github/workflows/gen.yaml").write_text("name: mine\n")
+    code, said = gen(capsys, "lab", "-C", str(tmp_path), "--ci", "github")
+    assert code == 0
+    assert ("name what pip installs, in GEN" in said) == (not standing)
+    assert "next: edit clusters/lab/cluster.yaml" in said
 
 
 def test_ci_files_belong_to_the_top_of_a_repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

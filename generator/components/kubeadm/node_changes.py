@@ -17,9 +17,10 @@ README = "clusters/<cluster>/bootstrap/README.md"
 PREPARE = "on each node, with its pool, `sudo node/prepare.sh POOL`, which copies it"
 
 KEPT = "control-plane nodes go on with their own copy; while it is replaced, another node must hold the address"
+# Two that hold it at a time are worse than none: half of all connections end at the wrong one.
 COPIED = (
-    f"on one control-plane node after the other: copy what is below endpoint/ as {README} does where it makes the "
-    "control plane, and wait until the address answers"
+    "on one control-plane node after the other, until the address answers: `{}`. One that has left endpoint/ goes from "
+    "all of these nodes, before another holds the address: `{}`"
 )
 
 
@@ -238,14 +239,21 @@ ON_NODES = (
         paths=("endpoint",),
         effect=Effect.BY_HAND,
         reason=KEPT,
-        instead=COPIED,
+        instead=COPIED.format(
+            "sudo cp endpoint/keepalived-$(hostname -s).conf /etc/keepalived/keepalived.conf && "
+            "sudo systemctl reload-or-restart keepalived",
+            "sudo systemctl disable --now keepalived",
+        ),
     ),
     ChangeRule(
         code="GEN-CHG-240",
         kinds=("bootstrap/Pod",),
         effect=Effect.BY_HAND,
         reason=KEPT,
-        instead=COPIED,
+        instead=COPIED.format(
+            "sudo cp endpoint/kube-vip.yaml /etc/kubernetes/manifests/",
+            "sudo rm /etc/kubernetes/manifests/kube-vip.yaml",
+        ),
     ),
     ChangeRule(
         code="GEN-CHG-241",

@@ -68,6 +68,7 @@ def _prepare(cluster: Cluster) -> Text:
 def _packages(cluster: Cluster) -> Text:
     ceph, storage = cluster.storage.ceph, cluster.storage
     wanted = {
+        Template(", on control-plane nodes keepalived and curl"): cluster.kubernetes.endpoint.by == "keepalived",
         Template(", on InfiniBand nodes the host's RDMA tools"): any(one.hardware.hcas for one in cluster.machines),
         Template(", on Ceph nodes lvm2"): bool(ceph and ceph.encryption.rest),
         Template(", on nodes with disks for scratch or MinIO xfsprogs"): bool(storage.scratch or storage.objects),
@@ -109,7 +110,7 @@ sudo sed -i 's#path: /etc/kubernetes/super-admin.conf#path: /etc/kubernetes/admi
 """)
 KEEPALIVED = Template("""\
 sudo cp endpoint/keepalived-$(hostname -s).conf /etc/keepalived/keepalived.conf
-sudo systemctl enable --now keepalived
+sudo systemctl enable keepalived && sudo systemctl reload-or-restart keepalived
 """)
 # What a control-plane node does after its join, by what holds the address: commands, and words.
 JOINED = {
