@@ -64,7 +64,7 @@ def build(root: Path, cluster: Cluster, *, tolerant: bool = False) -> Built:
 
 
 def build_some(copy: Path, cluster: str, wanted: Collection[str]) -> Built:
-    """Build a cluster's folder `argocd`, and of the Applications in it those whose folders are `wanted`, from files
+    """Build a cluster's folder `argocd`, and of the Applications in it those in folders that are `wanted`, from files
     that stand in `copy` and may be changed there; each object is in the namespace where it ends up. What cannot be
     built is among `findings`, as with `build`.
     """
@@ -96,7 +96,7 @@ def _parts(copy: Path, cluster: str, wanted: Collection[str] | None = None) -> t
         first = _part(command, copy, (ROOT, argocd), _staged(copy, argocd, taken))
         places, left = _places(copy, cluster, first)
         if wanted is not None:
-            places, left = {name: place for name, place in places.items() if place in wanted}, []
+            places, left = {name: place for name, place in places.items() if _lies_in(place, wanted)}, []
         removed = {place: _staged(copy, place, taken) for place in places.values()}
         work = pool.map(lambda one: _part(command, copy, one, removed[one[1]]), places.items())
         return {**dict(zip(places, work, strict=True)), ROOT: first}, left
@@ -138,6 +138,11 @@ def _places(copy: Path, cluster: str, first: _Part) -> tuple[dict[str, str], lis
     return dict(sorted(places.items())), [
         f"{place}: no Application of the cluster names it; remove it, or keep what is yours" for place in left
     ]
+
+
+def _lies_in(place: str, folders: Collection[str]) -> bool:
+    """Tell whether an Application's folder is one of these, or lies below one."""
+    return any(place == folder or place.startswith(f"{folder}/") for folder in folders)
 
 
 def _staged(copy: Path, place: str, taken: dict[Path, TakenOut]) -> SetAside | Finding:

@@ -8,13 +8,16 @@ from generator.components import CATALOGUE
 from generator.layout.files import KUSTOMIZATION_NAMES
 from generator.layout.lock import LOCK
 from generator.model.cluster import cluster_file
-from generator.repository.sides import Side
+from generator.repository.sides import PARENT, Side
 from generator.spec.pyyaml import yaml
 
-_LEADING_OUT = re.compile(r"(?:\.\./)+[\w@:.+/-]*")
-_PLAIN = re.compile(r"\s*(?:- +)?(?:[A-Za-z]+: +)?((?:\.\./)+[\w@:.+/-]*)\s*")
+_LEADING_OUT = re.compile(r"\.\.(?:/[\w@:.+/-]*)?")
+_PLAIN = re.compile(rf"\s*(?:- +)?(?:[A-Za-z]+: +)?({_LEADING_OUT.pattern})\s*")
 """A line with a path that leads out and stands there as it is."""
+_MAYBE = re.compile(PARENT.replace("[:space:]", "\\s"))
 _SHARED = ("base/", "workflows/")
+_WRITTEN = {"argocd", "bootstrap", "cluster.yaml"}
+"""What of a cluster's folder is gen's, or the file that gen reads."""
 
 
 class Reach:
@@ -51,7 +54,7 @@ class Reach:
 
 def _paths(content: str) -> Iterator[str]:
     """Yield what a kustomization says that leads out of its folder."""
-    found = [_PLAIN.fullmatch(line) for line in content.splitlines() if "../" in line]
+    found = [_PLAIN.fullmatch(line) for line in content.splitlines() if _MAYBE.search(line)]
     if all(found) and "\\" not in content:
         return (each[1] for each in found if each)
     return _scalars(content)
@@ -59,7 +62,7 @@ def _paths(content: str) -> Iterator[str]:
 
 def _scalars(content: str) -> Iterator[str]:
     """Yield the same however it is written: in quotes, in one line with others, behind a name and `=`."""
-    return (each.rpartition("=")[2] for text in _strings(content) if "../" in text for each in text.splitlines())
+    return (each.rpartition("=")[2] for text in _strings(content) if ".." in text for each in text.splitlines())
 
 
 def _strings(content: str) -> list[str]:
@@ -75,10 +78,10 @@ def sharing(side: Side, paths: Collection[str]) -> Iterator[str]:
     clusters share, or in one of a user's own.
     """
     if any(path.startswith(_SHARED) for path in paths):
-        meant, candidates = {*paths}, {*applications(side.below("overlays"))}
+        meant, candidates = {*paths}, {*applications(side.below("overlays")), *_roots(side)}
     else:
         meant = _of_users(side, paths)
-        candidates = {*applications(side.leading_out())} if meant else set()
+        candidates = {*applications(side.leading_out()), *_roots(side)} if meant else set()
     reach = Reach(side)
     for folder in sorted(candidates):
         if _any_below(reach.of(folder) - {folder}, meant):
@@ -88,16 +91,27 @@ def sharing(side: Side, paths: Collection[str]) -> Iterator[str]:
 def holding(side: Side, paths: Collection[str]) -> Iterator[str]:
     """Yield the folders of clusters' Applications, one of which, a user's own, may hold one of these files."""
     meant = _of_users(side, paths)
-    for file in sorted(side.leading_out()) if meant else ():
-        top, cluster, *_ = file.split("/")
-        if top == "clusters":
-            said = _strings(side.read(file).decode(errors="replace"))
-            if _any_below({posixpath.normpath(each.strip("/")) for each in said if "\n" not in each}, meant):
-                yield f"clusters/{cluster}/argocd"
+    reach = Reach(side)
+    for root in sorted(_roots(side)) if meant else ():
+        texts = (side.read(file).decode(errors="replace") for file in _of_root(side, root, reach))
+        said = (each for text in texts for each in _strings(text) if "\n" not in each)
+        if _any_below({posixpath.normpath(each.strip("/") or ".") for each in said if each}, meant):
+            yield root
+
+
+def _roots(side: Side) -> set[str]:
+    """Return the folders of clusters' Applications in which users wrote some, or name what lies elsewhere."""
+    return {"/".join(file.split("/")[:3]) for file in side.leading_out() if file.startswith("clusters/")}
+
+
+def _of_root(side: Side, root: str, reach: Reach) -> set[str]:
+    """Return the files in which a user's own Applications may stand: below the folder, and where it leads."""
+    mine = {file for file in side.leading_out() if file.startswith(f"{root}/")}
+    return mine | {file for place in reach.of(root) - {root} for file in side.below(place)}
 
 
 def _any_below(places: Iterable[str], paths: Collection[str]) -> bool:
-    return any(path == place or path.startswith(f"{place}/") for place in places for path in paths)
+    return any(place in {".", path} or path.startswith(f"{place}/") for place in places for path in paths)
 
 
 def _of_users(side: Side, paths: Iterable[str]) -> set[str]:
@@ -110,8 +124,8 @@ def _of_users(side: Side, paths: Iterable[str]) -> set[str]:
 def _of_gen(side: Side, path: str) -> bool:
     top, cluster, below, *rest = (*path.split("/"), "", "", "")
     if top not in {"clusters", "overlays"}:
-        return path.startswith((*_SHARED, "schemas/"))
-    known = below in {*CATALOGUE, "namespaces"} if top == "overlays" else True
+        return False
+    known = below in ({*CATALOGUE, "namespaces"} if top == "overlays" else _WRITTEN)
     return known and "custom" not in rest and side.has(cluster_file(cluster))
 
 

@@ -19,6 +19,12 @@ PLACES = (*FOLDERS, LOCK)
 WORKING_TREE = "the working tree"
 """What the side is called that is not committed."""
 
+PARENT = r"""\.\.([]"',}/]|[[:space:]]*(#|$))"""
+"""An extended regular expression for what names a folder above, but not for the `..` between texts in Lua."""
+
+_SHARED = r"^ *- (\.\./)+(base|workflows)(/[^ ,./][^ ,/]*)+$"
+"""The like for what gen writes: a folder that clusters share."""
+
 List = Callable[[Iterable[str]], Mapping[str, str]]
 Read = Callable[[str], bytes]
 Find = Callable[[], Iterable[str]]
@@ -132,9 +138,12 @@ def working_side(root: Path, history: History, touched: Iterable[str], changes: 
 
 
 def _leading_out(history: History, commit: str) -> set[str]:
-    kustomizations = [f"overlays/**/{name}" for name in KUSTOMIZATION_NAMES]
+    overlays, roots = (
+        [f"{place}/**/{name}" for name in KUSTOMIZATION_NAMES] for place in ("overlays", "clusters/*/argocd")
+    )
     # A backslash, too: in quotes it may stand for what one looks for.
-    named = history.saying(commit, r"\.\./\.\./|\\", kustomizations, but=r"^ *- (\.\./)+(base|workflows)/[^ ,]+$")
+    said = rf"{PARENT}|\\"
+    named = history.saying(commit, said, overlays, but=_SHARED) | history.saying(commit, said, roots)
     return named | history.saying(commit, "repoURL|/spec/source", ["clusters/*/argocd/custom/**"])
 
 

@@ -5,7 +5,7 @@ from posixpath import normpath
 from typing import Any
 
 from generator.build.difference import field_changes
-from generator.build.objects import ROOT, Built
+from generator.build.objects import ROOT, Built, Object
 from generator.model.change import ABSENT, ELSEWHERE, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence
 
@@ -20,7 +20,7 @@ def elsewhere_changes(before: Built, after: Built, paths: Collection[str]) -> It
             application, file, _, address = key
             yield _change(address, application, file, fields)
     for name, place in sorted({*_held(before), *_held(after)}):
-        if files := sorted(path for path in paths if path == place or path.startswith(f"{place}/")):
+        if files := sorted(path for path in paths if place in {".", path} or path.startswith(f"{place}/")):
             yield _change(place, name, files[0], tuple(FieldChange((file,), ABSENT, "differs") for file in files))
 
 
@@ -37,9 +37,9 @@ def _fetched(built: Built) -> dict[tuple[str, str, str, str], dict[str, Any]]:
 def _held(built: Built) -> Iterator[tuple[str, str]]:
     """Yield the Applications that hold folders which are not built, each with the folder."""
     for one in built.objects:
-        if one.kind == "Application" and one.component == ROOT:
+        if one.kind == "Application":
             source, several = (dig(one.spec, key) for key in ("source", "sources"))
-            yield from ((one.name, place) for place in _places([source]) if not _is_built(built, place))
+            yield from ((one.name, place) for place in _places([source]) if not _is_built(built, one, place))
             yield from ((one.name, place) for place in _places(sequence(several)))
 
 
@@ -48,8 +48,9 @@ def _places(sources: list[Any]) -> list[str]:
     return [normpath(place) for place in named if isinstance(place, str)]
 
 
-def _is_built(built: Built, place: str) -> bool:
-    return place.startswith(f"overlays/{built.name}/")
+def _is_built(built: Built, application: Object, place: str) -> bool:
+    """Tell whether it is built where its files differ: not what an Application brings that another one holds."""
+    return application.component == ROOT and place.startswith(f"overlays/{built.name}/")
 
 
 def moved_folders(before: Built, after: Built) -> set[str]:

@@ -421,6 +421,11 @@ LEADING = {
     "written otherwise": ("our/claims", r'resources: ["\x2e\x2e/../../../our/claims"]'),
     "of another cluster": ("overlays/other/zz", "components: []\nresources: [../../../other/zz]"),
     "by way of another folder": ("our/claims", "resources:\n- ../../../../mine"),
+    "with dots between": ("our/claims", "resources:\n- .././.././.././../our/claims"),
+    "with two slashes": ("our/claims", "resources:\n- ..//..//..//..//our/claims"),
+    "by way of what is shared": ("our/claims", "resources:\n- ../../../../base/../our/claims"),
+    "beside a cluster's file": ("clusters/a30-bench/claims", "resources:\n- ../../../../clusters/a30-bench/claims"),
+    "beside the schemas": ("schemas/claims", "resources:\n- ../../../../schemas/claims"),
 }
 
 
@@ -488,6 +493,81 @@ def test_what_an_application_holds_of_plain_manifests_is_told_to_be_unknown(repo
     assert kinds(repository.diff(base, "HEAD")) == {("changed", "gen/Elsewhere", "apps/zz")}
     assert "not built here" in repository.gen("diff", base, "HEAD")
     assert affected(repository.root, base) == ("a30-bench",)
+
+
+HELD = {
+    "beside a cluster's file": "clusters/a30-bench/zz",
+    "beside the schemas": "schemas/zz",
+    "where clusters share": "base/zz",
+    "everything": ".",
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_plain_manifests_are_told_to_be_unknown_wherever_they_lie(repository: Repository, name: str) -> None:
+    place = HELD[name]
+    application(repository, "zz", place)
+    (repository.root / place).mkdir(exist_ok=True)
+    (repository.root / place / "claim.yaml").write_text(CLAIM.replace("SIZE", "2Gi"))
+    base = repository.commit()
+    (repository.root / place / "claim.yaml").write_text(CLAIM.replace("SIZE", "1Gi"))
+    repository.commit()
+    assert kinds(repository.diff(base, "HEAD")) == {("changed", "gen/Elsewhere", place)}
+
+
+def test_what_an_application_holds_that_is_written_elsewhere_is_told(repository: Repository) -> None:
+    application(repository, "zz", "apps/zz")
+    custom = repository.root / "clusters/a30-bench/argocd/custom"
+    for place in ("ours", "apps/zz"):
+        (repository.root / place).mkdir(parents=True)
+    (custom / "zz.yaml").rename(repository.root / "ours/zz.yaml")
+    (repository.root / "ours/kustomization.yaml").write_text("resources: [zz.yaml]\n")
+    (custom / "kustomization.yaml").write_text(
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [../../../../ours]\n"
+    )
+    (repository.root / "apps/zz/claim.yaml").write_text(CLAIM.replace("SIZE", "2Gi"))
+    base = repository.commit()
+    (repository.root / "apps/zz/claim.yaml").write_text(CLAIM.replace("SIZE", "1Gi"))
+    second = repository.commit()
+    assert kinds(repository.diff(base, second)) == {("changed", "gen/Elsewhere", "apps/zz")}
+    application(repository, "zz", "apps/yy")
+    (custom / "zz.yaml").rename(repository.root / "ours/zz.yaml")
+    (custom / "kustomization.yaml").write_text(
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [../../../../ours]\n"
+    )
+    third = repository.commit()
+    assert ("changed", "Application", "zz") in {
+        (on, kind.rpartition("/")[2], name) for on, kind, name in kinds(repository.diff(second, third))
+    }
+
+
+@pytest.mark.parametrize("folder", ["zz/lab", "shared"])
+def test_a_users_own_folder_below_or_beside_another_is_compared(repository: Repository, folder: str) -> None:
+    overlays = repository.root / "overlays/a30-bench"
+    application(repository, "zz", "overlays/a30-bench/zz/lab")
+    for place, listed in (("shared", "claim.yaml"), ("zz/lab", "claim.yaml" if "lab" in folder else "../../shared")):
+        (overlays / place).mkdir(parents=True)
+        (overlays / place / "kustomization.yaml").write_text(f"resources: [{listed}]\n")
+    (overlays / folder / "claim.yaml").write_text(CLAIM.replace("SIZE", "2Gi"))
+    if folder != "shared":
+        (overlays / "shared/claim.yaml").write_text(CLAIM.replace("SIZE", "9Gi"))
+    base = repository.commit()
+    (overlays / folder / "claim.yaml").write_text(CLAIM.replace("SIZE", "1Gi"))
+    repository.commit()
+    assert kinds(repository.diff(base, "HEAD", expect=3)) == {("changed", "/PersistentVolumeClaim", "data")}
+
+
+def test_one_folder_up_is_elsewhere_too(repository: Repository) -> None:
+    overlays = repository.root / "overlays/a30-bench"
+    application(repository, "zz", "overlays/a30-bench/zz")
+    for place, listed in (("shared", "claim.yaml"), ("zz", "../shared")):
+        (overlays / place).mkdir(parents=True)
+        (overlays / place / "kustomization.yaml").write_text(f"resources:\n- {listed}\n")
+    (overlays / "shared/claim.yaml").write_text(CLAIM.replace("SIZE", "2Gi"))
+    base = repository.commit()
+    (overlays / "shared/claim.yaml").write_text(CLAIM.replace("SIZE", "1Gi"))
+    repository.commit()
+    assert kinds(repository.diff(base, "HEAD", expect=3)) == {("changed", "/PersistentVolumeClaim", "data")}
 
 
 @pytest.mark.parametrize("target", ["claim.yaml", "../../../../our"])
