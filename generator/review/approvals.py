@@ -51,11 +51,9 @@ def in_commits(history: History, base: str, head: str, touched: Iterable[str]) -
     """Return the approvals in the messages of the commits after `base` up to `head`; `touched` are files that changed
     after all of them. Raises UsageError for one without a reason.
     """
-    since = frozenset(touched)
-    return tuple(
-        _approval(trailer, since | history.differing(trailer.commit, head))
-        for trailer in history.trailers(base, head, KEY)
-    )
+    since, trailers = frozenset(touched), history.trailers(base, head, KEY)
+    later = {commit: since | history.differing(commit, head) for commit in {one.commit for one in trailers}}
+    return tuple(_approval(one, later[one.commit]) for one in trailers)
 
 
 def reason_in(text: str) -> str:
