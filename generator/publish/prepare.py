@@ -13,7 +13,7 @@ from generator.repository.history import History
 from generator.repository.outcome import Outcome
 from generator.repository.plan import Change
 from generator.repository.render import render
-from generator.repository.sides import Side, commit_side, overlay, working_side
+from generator.repository.sides import Side, commit_side, working_side
 from generator.repository.working_tree import content_of, ignored, status
 from generator.review.approvals import Approval, in_commits
 from generator.review.report import Report, report
@@ -79,8 +79,7 @@ def _report(
         commit = history.commit(base)
         old = commit_side(history, commit, f"{base} ({commit[:9]})", at_hand=new)
         between = history.differing(commit, history.head or commit)
-        written = overlay(root_of(git), touched, changes).keys()
-        paths = frozenset({*between, *written})
+        paths = frozenset({*between, *touched, *(change.path for change in changes)})
         said = _approved(history, history.commit(before), new, paths)
         return report(Sides(old=old, new=new, differing=paths, approved=said), approved)
 

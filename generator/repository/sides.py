@@ -6,16 +6,12 @@ from hashlib import sha1
 from pathlib import Path
 
 from generator.layout.files import KUSTOMIZATION_NAMES
-from generator.layout.lock import LOCK
 from generator.model.cluster import cluster_file
 from generator.repository.history import History
 from generator.repository.lines import with_line_feeds
 from generator.repository.plan import Change
 
 FOLDERS = ("clusters", "overlays", "base", "workflows")
-PLACES = (*FOLDERS, LOCK)
-"""What decides what is applied, and by hand done."""
-
 WORKING_TREE = "the working tree"
 """What the side is called that is not committed."""
 
@@ -104,7 +100,7 @@ def working_side(root: Path, history: History, touched: Iterable[str], changes: 
     that is not written. Its methods raise UsageError where Git cannot read it.
     """
     head = history.head or ""
-    contents = overlay(root, touched, changes)
+    contents = {path: _content(root / path) for path in touched} | {change.path: change.new for change in changes}
     gone = {path.split("/")[1] for path, content in contents.items() if content is None and _is_cluster(path)}
 
     def listed(places: Iterable[str]) -> Mapping[str, str]:
@@ -136,11 +132,6 @@ def _leading_out(history: History, commit: str) -> set[str]:
     # A backslash, too: in quotes it may stand for what one looks for.
     named = history.saying(commit, r"\.\./\.\./|\\", kustomizations, but=r"^ *- (\.\./)+(base|workflows)/[^ ,]+$")
     return named | history.saying(commit, "repoURL|/spec/source", ["clusters/*/argocd/custom/**"])
-
-
-def overlay(root: Path, touched: Iterable[str], changes: Iterable[Change]) -> dict[str, bytes | None]:
-    """Return what files of the working tree say, None for those that are gone, or would be after a render."""
-    return {path: _content(root / path) for path in touched} | {change.path: change.new for change in changes}
 
 
 def _is_cluster(path: str) -> bool:
