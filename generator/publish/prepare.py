@@ -14,7 +14,8 @@ from generator.repository.outcome import Outcome
 from generator.repository.plan import Change
 from generator.repository.render import render
 from generator.repository.sides import Side, commit_side, working_side
-from generator.repository.working_tree import content_of, ignored, status
+from generator.repository.vendored import on_disk
+from generator.repository.working_tree import ignored, status
 from generator.review.approvals import Approval, in_commits
 from generator.review.report import Report, report
 from generator.review.sides import Sides
@@ -54,7 +55,7 @@ def prepare(git: GitCommands, base: str, approved: Iterable[str], waiting: Tell,
     """
     root, touched = root_of(git), status(git).mine
     # Before anything is judged: whatever changes from here on is found when it is committed.
-    standing = {path: content_of(root / path) for path in touched}
+    standing = {path: on_disk(root)(path) for path in touched}
     loaded = load(root, ())
     if any(one.wrong for one in loaded):
         return Prepared(loaded=tuple(loaded))
