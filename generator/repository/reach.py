@@ -79,25 +79,27 @@ def sharing(side: Side, paths: Collection[str]) -> Iterator[str]:
     else:
         meant = _of_users(side, paths)
         candidates = {*applications(side.leading_out())} if meant else set()
-    reach = Reach(side)
+    reach, touched = Reach(side), _with_folders(meant)
     for folder in sorted(candidates):
-        if _any_below(reach.of(folder) - {folder}, meant):
+        if not touched.isdisjoint(reach.of(folder) - {folder}):
             yield folder
 
 
 def holding(side: Side, paths: Collection[str]) -> Iterator[str]:
     """Yield the folders of clusters' Applications, one of which, a user's own, may hold one of these files."""
-    meant = _of_users(side, paths)
-    for file in sorted(side.leading_out()) if meant else ():
+    touched = _with_folders(_of_users(side, paths))
+    for file in sorted(side.leading_out()) if touched else ():
         top, cluster, *_ = file.split("/")
         if top == "clusters":
             said = _strings(side.read(file).decode(errors="replace"))
-            if _any_below({posixpath.normpath(each.strip("/")) for each in said if "\n" not in each}, meant):
+            if not touched.isdisjoint(posixpath.normpath(each.strip("/")) for each in said if "\n" not in each):
                 yield f"clusters/{cluster}/argocd"
 
 
-def _any_below(places: Iterable[str], paths: Collection[str]) -> bool:
-    return any(path == place or path.startswith(f"{place}/") for place in places for path in paths)
+def _with_folders(paths: Iterable[str]) -> set[str]:
+    """Return paths, and every folder that one of them lies in."""
+    split = [path.split("/") for path in paths]
+    return {"/".join(parts[:depth]) for parts in split for depth in range(1, len(parts) + 1)}
 
 
 def _of_users(side: Side, paths: Iterable[str]) -> set[str]:

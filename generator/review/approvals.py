@@ -1,11 +1,12 @@
 """Approvals of what loses data or is refused: each for one effect on one object."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
 from generator.errors import UsageError
+from generator.repository.folders import within
 from generator.repository.history import History, Trailer
 
 KEY = "Gen-Allow"
@@ -34,9 +35,9 @@ class Approval(Struct, frozen=True, kw_only=True):
         """Where it was found."""
         return f"commit {self.commit[:9]} by {self.author}" if self.commit else "--allow"
 
-    def outdated(self, files: Iterable[str]) -> bool:
+    def outdated(self, files: Collection[str]) -> bool:
         """Tell whether one of these files, or of the files below these folders, changed after it was given."""
-        return any(path == file or path.startswith(f"{file}/") for path in self.later for file in files)
+        return any(within(path, files) for path in self.later)
 
 
 def given(texts: Iterable[str]) -> list[Approval]:
