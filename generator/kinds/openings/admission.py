@@ -6,7 +6,7 @@ from typing import Any
 from generator.build.difference import same
 from generator.kinds.admission import GUIDE, POLICIES, WEBHOOKS
 from generator.model.change import Beside, ObjectChange
-from generator.model.compared import options
+from generator.model.compared import stays
 from generator.model.fields import dig, mapping, sequence
 from generator.model.opening import ENFORCE, OpeningRule, Opens, lowered_level, texts, written
 
@@ -16,11 +16,6 @@ MUTATING = f"{_GROUP}/MutatingAdmissionPolicy"
 DEFINITION, SERVED = "apiextensions.k8s.io/CustomResourceDefinition", "apiregistration.k8s.io/APIService"
 STANDARDS = "https://kubernetes.io/docs/concepts/security/pod-security-standards/"
 LONG = 100
-
-
-def stays(change: ObjectChange) -> bool:
-    """Tell whether Argo CD leaves in the cluster what leaves Git."""
-    return change.on == "removed" and "Prune=false" in options(change.old)
 
 
 def short(value: object) -> str:
