@@ -66,38 +66,44 @@ def command(  # noqa: PLR0913 - the options of the verb
     Works offline, unless --kubeconfig names a cluster. --rendered and --server need Kustomize (`gen doctor`). Exit code
     1 when there is an error; with --strict also when there is a warning that no waiver accepts.
     """
-    if since is not None:
-        if more["paths"]:
-            raise UsageError("give PATH or --since: both say which cluster files are checked")
-        found = narrowed(root_of(directory), clusters, since)
-        if found is None:
-            show_findings((), output)
-            return _untouched(since, output)
-        clusters = found
+    if since is not None and more["paths"]:
+        raise UsageError("give PATH or --since: both say which cluster files are checked")
+    wanted = clusters if since is None else narrowed(root_of(directory), clusters, since)
+    if wanted is None:
+        return _untouched(since, output)
     if rendered or server:
-        from generator.cli.rendered import CheckOptions, check_rendered  # noqa: PLC0415 - heavy, and for this way only
-
-        asked = CheckOptions(
-            clusters=clusters, output=output, directory=directory, rendered=rendered, server=server, **more
+        return _check_rendered(
+            clusters=wanted, output=output, directory=directory, rendered=rendered, server=server, **more
         )
-        return check_rendered(asked)
     paths, strict = more.pop("paths"), more.pop("strict")
-    if any(more.values()):
+    _refuse_unused(paths, wanted, more.values())
+    return _check_files(paths, wanted, directory, output, strict=strict, committed=since is not None)
+
+
+def _check_rendered(**given: Any) -> int:
+    from generator.cli.rendered import CheckOptions, check_rendered  # noqa: PLC0415 - heavy, and for this way only
+
+    return check_rendered(CheckOptions(**given))
+
+
+def _refuse_unused(paths: Sequence[Path], clusters: Sequence[str], of_others: Iterable[object]) -> None:
+    """Raise UsageError for options that say nothing of cluster files; `of_others` is what those for objects say."""
+    if any(of_others):
         raise UsageError("--schemas needs --rendered or --server; --kubeconfig and --context need --server")
     if paths and clusters:
         raise UsageError("give PATH or --cluster: both say which cluster files are checked")
-    return _check_files(paths, clusters, directory, output, strict=strict, committed=since is not None)
 
 
 def _check_files(  # noqa: PLR0913 - the verb's options
     paths: Sequence[Path], clusters: Sequence[str], directory: Path, output: str, *, strict: bool, committed: bool
 ) -> int:
     """Check cluster files, and nothing that is rendered of them. Of what is `committed` HEAD says the same."""
-    read = _given(paths) if paths else load(root_of(directory), clusters)
+    root = None if paths else root_of(directory)
+    read = load(root, clusters) if root else _given(paths)
     accepted, waived = zip(*map(_accepted, read), strict=True)
-    loaded = accepted if paths or committed else _foreseen(root_of(directory), accepted, whole=not clusters)
+    loaded = _foreseen(root, accepted, whole=not clusters) if root and not committed else accepted
     show_findings(loaded, output)
-    for text in () if paths else without_file(root_of(directory)):
+    for text in without_file(root) if root else ():
         say(f"warning: {text}", err=True)
     failed = any(one.wrong or (strict and one.findings) for one in loaded)
     if output == "text":
@@ -119,7 +125,8 @@ def _foreseen(root: Path, loaded: Sequence[Loaded], *, whole: bool) -> Sequence[
     return loaded
 
 
-def _untouched(since: str, output: str) -> int:
+def _untouched(since: str | None, output: str) -> int:
+    show_findings((), output)
     if output == "text":
         say(f"no cluster differs since {since}")
     return 0

@@ -115,20 +115,7 @@ def _directories(typed: list[str]) -> Iterator[str]:
 
 def of_option(typed: list[str], index: int) -> bool:
     """Tell whether a word is an option or the value of one; those without a value are flags."""
-    valued = {
-        "-C",
-        "--since",
-        "--allow",
-        "--schemas",
-        "--like",
-        "--rack",
-        "--address",
-        "--directory",
-        "--cluster",
-        "--output",
-        "--discard",
-    }
-    return typed[index].startswith("-") or (index > 0 and typed[index - 1] in valued)
+    return typed[index].startswith("-") or (index > 0 and typed[index - 1] in _VALUED)
 
 
 def _named(root: Path, section: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ import click
 from generator.cli.editing import show_lines
 from generator.cli.options import CLUSTER, DISCARD, ROOT, after_writing, discarded, root_of
 from generator.cli.output import show_findings, summary
-from generator.cli.render import vendoring
+from generator.cli.render import LISTED, WORDS, in_words, vendoring
 from generator.cli.terminal import bold, say
 from generator.model.plural import plural
 from generator.repository.hand_edits import refusals
@@ -18,8 +18,6 @@ from generator.repository.render import VendoredChange, render
 from generator.review.overwritten import MOST, consequences
 from generator.review.text import brief
 from generator.spec.reader import read
-
-WORDS = {"create": "new", "update": "changed", "delete": "removed"}
 
 
 @click.command("migrate")
@@ -77,8 +75,7 @@ def _tell(root: Path, outcome: Outcome, *, written: bool) -> None:
     if outcome.refused:
         say("nothing was written", err=True)
         return
-    counted = Counter(str(change.kind) for change in changes)
-    for change in changes if len(changes) <= 20 else ():
+    for change in changes if len(changes) <= LISTED else ():
         say(f"  {WORDS[change.kind]:8} {change.path}")
     # What edits of a cluster file mean is what is rendered of them.
     rendered = [change for change in changes if not change.path.endswith("/cluster.yaml")]
@@ -89,7 +86,7 @@ def _tell(root: Path, outcome: Outcome, *, written: bool) -> None:
     if not changes:
         say(f"nothing to migrate: {plural(outcome.plan.unchanged, 'file')} as this gen writes them")
         return
-    said = ", ".join(f"{counted[kind]} {word}" for kind, word in WORDS.items() if counted[kind])
+    said = in_words(Counter(str(change.kind) for change in changes))
     say(f"{said}, {outcome.plan.unchanged} unchanged" if written else f"would change: {said}; `gen migrate` writes it")
     if written:
         say(after_writing(root))

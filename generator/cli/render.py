@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from generator.review.report import ClusterReport
 
 LISTED = 20
+WORDS = {"create": "new", "update": "changed", "delete": "removed"}
 
 
 @click.command("render")
@@ -103,11 +104,11 @@ def _show(loaded: list["Loaded"], outcome: Outcome, *, written: bool, seconds: f
         for component in ("argocd", "bootstrap", "namespaces", *components):
             place = "clusters" if component in {"argocd", "bootstrap"} else "overlays"
             if kinds := counted.get((place, name, component)):
-                say(f"  {component:24} {_words(kinds)}")
+                say(f"  {component:24} {in_words(kinds)}")
     for parts, kinds in counted.items():
         # Folders that clusters share, and clusters that are gone.
         if len(parts) == 1 or parts[1] not in outcome.components:
-            say(f"  {'/'.join(parts)}: {_words(kinds)}")
+            say(f"  {'/'.join(parts)}: {in_words(kinds)}")
     if not written:
         _list(outcome)
     for text in vendoring(outcome):
@@ -201,13 +202,13 @@ def _counted(outcome: Outcome) -> dict[tuple[str, ...], Counter[str]]:
     return counted
 
 
-def _words(kinds: Counter[str]) -> str:
-    words = {"create": "new", "update": "changed", "delete": "removed"}
-    return ", ".join(f"{kinds[kind]} {word}" for kind, word in words.items() if kinds[kind])
+def in_words(kinds: Counter[str]) -> str:
+    """Return how many files come, change and go."""
+    return ", ".join(f"{kinds[kind]} {word}" for kind, word in WORDS.items() if kinds[kind])
 
 
 def _summary(outcome: Outcome, *, written: bool, seconds: float) -> str:
-    counted = _words(Counter(str(change.kind) for change in outcome.plan.changes))
+    counted = in_words(Counter(str(change.kind) for change in outcome.plan.changes))
     total = f"{counted or 'nothing to change'}, {outcome.plan.unchanged} unchanged, in {seconds:.2f} s"
     if outcome.refused:
         count = len(outcome.edits)

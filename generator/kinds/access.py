@@ -1,41 +1,20 @@
 """Roles, bindings and ServiceAccounts."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from generator.kinds.general import SOURCE
+from generator.kinds.openings.bindings import KINDS as BINDINGS
+from generator.kinds.openings.rights import CLUSTER_ROLE, ROLE, beyond
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence
 
-_GROUP = "rbac.authorization.k8s.io"
-ROLES = (f"{_GROUP}/Role", f"{_GROUP}/ClusterRole")
-BINDINGS = (f"{_GROUP}/RoleBinding", f"{_GROUP}/ClusterRoleBinding")
+ROLES = (ROLE, CLUSTER_ROLE)
 ACCOUNT = ("/ServiceAccount",)
-
-
-def _rights(manifest: Any) -> Iterator[tuple[str, ...]]:
-    """Yield each single right: the group, resource, name and verb; or the address and verb."""
-    for rule in map(mapping, sequence(dig(manifest, "rules"))):
-        for verb in sequence(rule.get("verbs")):
-            for address in sequence(rule.get("nonResourceURLs")):
-                yield ("", str(address), "", str(verb))
-            for group in sequence(rule.get("apiGroups")):
-                for resource in sequence(rule.get("resources")):
-                    for name in sequence(rule.get("resourceNames")) or ("",):
-                        yield ("api", f"{group}/{resource}", str(name), str(verb))
-
-
-def _covers(held: set[tuple[str, ...]], right: tuple[str, ...]) -> bool:
-    kind, what, name, verb = right
-    group = what.partition("/")[0]
-    wholes = {what, f"{group}/*", "*/*", "*"} if kind else {what, "*"}
-    return any((kind, whole, one, do) in held for whole in wholes for one in {name, ""} for do in (verb, "*"))
 
 
 def keeps_all(change: ObjectChange, _field: FieldChange) -> bool:
     """Tell whether a role gives all rights that it gave."""
-    held = set(_rights(change.new))
-    return all(_covers(held, right) for right in _rights(change.old))
+    return not beyond(change.old, change.new)
 
 
 def _subjects(manifest: Any) -> set[tuple[str, ...]]:

@@ -4,12 +4,12 @@ else all of them stay.
 Read in Argo CD v3.5: `controller/appcontroller.go`, `shouldBeDeleted`.
 """
 
+from generator.kinds.definitions import CRD
 from generator.kinds.syncing import APPLICATION
 from generator.model.change import ANY, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import cascades, is_protected, options, outlives
 from generator.model.fields import dig
 
-DEFINITION = "apiextensions.k8s.io/CustomResourceDefinition"
 DELETION = "https://argo-cd.readthedocs.io/en/stable/user-guide/app_deletion/#about-the-deletion-finalizer"
 
 
@@ -23,7 +23,7 @@ def _goes(change: ObjectChange, beside: Beside) -> object:
 
 def _deletes(application: object, change: ObjectChange) -> bool:
     """Tell whether an Application that leaves Git takes an object along."""
-    left = change.kind == DEFINITION or outlives(change.old) or "Prune=false" in options(application)
+    left = change.kind in CRD or outlives(change.old) or "Prune=false" in options(application)
     return cascades(application) and not left
 
 

@@ -5,12 +5,12 @@ from typing import Any
 from generator.kinds.general import SOURCE
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import amount
+from generator.model.opening import ENFORCE, LEVELS
 
 QUOTA, RANGE, SPACE = ("/ResourceQuota",), ("/LimitRange",), ("/Namespace",)
 PRIORITY, RUNTIME = ("scheduling.k8s.io/PriorityClass",), ("node.k8s.io/RuntimeClass",)
 SCALER = ("autoscaling/HorizontalPodAutoscaler",)
-_LEVELS = ["privileged", "baseline", "restricted"]
-_ENFORCE = "metadata.labels[pod-security.kubernetes.io/enforce]"
+_ENFORCE = f"metadata.labels[{ENFORCE}]"
 
 
 def is_lower(_change: ObjectChange, field: FieldChange) -> bool:
@@ -26,7 +26,7 @@ def is_stricter(_change: ObjectChange, field: FieldChange) -> bool:
 
 
 def _level(value: Any) -> int:
-    return _LEVELS.index(value) if value in _LEVELS else 0
+    return LEVELS.index(value) if value in LEVELS else 0
 
 
 LIMITS = (

@@ -14,7 +14,7 @@ ISOLATION = "https://kubernetes.io/docs/concepts/services-networking/network-pol
 DISRUPTIONS = "https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-budgets"
 
 
-def _directions(manifest: Any) -> set[str]:
+def directions(manifest: Any) -> set[str]:
     """Return the directions that a policy shuts: both by name, else by what it has."""
     spec = mapping(dig(manifest, "spec"))
     named = {str(one) for one in sequence(spec.get("policyTypes"))}
@@ -27,14 +27,14 @@ def only_allows_more(change: ObjectChange, _field: FieldChange) -> bool:
     if not same(old.get("podSelector") or {}, new.get("podSelector") or {}):
         return False
     # What is no longer this policy's to shut another one may shut still: then what this one allowed is cut.
-    shut = _directions(change.new)
+    shut = directions(change.new)
     kept = all(
         way.capitalize() in shut and any(allows_all_of(other, rule, peers) for other in sequence(new.get(way)))
         for way, peers in (("ingress", "from"), ("egress", "to"))
-        if way.capitalize() in _directions(change.old)
+        if way.capitalize() in directions(change.old)
         for rule in sequence(old.get(way))
     )
-    return kept and shut <= _directions(change.old)
+    return kept and shut <= directions(change.old)
 
 
 def is_alone(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
@@ -45,8 +45,8 @@ def is_alone(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
     shut: set[str] = set()
     for one in beside.old.get(POLICY[0], ()):
         if one in others and not mapping(dig(one, "spec", "podSelector")):
-            shut |= _directions(one)
-    return bool(others) and not _directions(change.new) <= shut
+            shut |= directions(one)
+    return bool(others) and not directions(change.new) <= shut
 
 
 def others_stay(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
@@ -69,7 +69,7 @@ def _may_shut(change: ObjectChange, kind: str, other: Any) -> bool:
         return True
     ours, theirs = (mapping(dig(one, "spec", "podSelector", "matchLabels")) for one in (change.old, other))
     meet = all(theirs.get(key, value) == value for key, value in ours.items())
-    return meet and bool(_directions(change.old) & _directions(other))
+    return meet and bool(directions(change.old) & directions(other))
 
 
 def never_lets_go(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:

@@ -5,6 +5,7 @@ Read in Argo CD v3.5: `gitops-engine/pkg/sync` (`sync_context.go`, `hook/`, `rec
 
 from typing import Any
 
+from generator.kinds.definitions import CRD
 from generator.model.change import ABSENT, ANY, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import KEEP, OPTIONS, options, outlives
 from generator.model.fields import dig, mapping, sequence
@@ -15,7 +16,7 @@ HOOKS = "https://argo-cd.readthedocs.io/en/stable/user-guide/sync-waves/"
 SYNC_OPTIONS = "https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options"
 APPLICATION = "argoproj.io/Application"
 COLLECTED = "https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents"
-UPDATED = {"apiextensions.k8s.io/CustomResourceDefinition", "/Namespace"}
+UPDATED = {*CRD, "/Namespace"}
 """Kinds that Argo CD only updates where it is told to replace: all that is in them would go with them."""
 _STRENGTH = {"false": 2, "confirm": 1}
 

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from generator.kinds.bare_pods import POD
 from generator.kinds.general import SOURCE
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping
 
 DEPLOYMENT = ("apps/Deployment", "apps/ReplicaSet", "/ReplicationController")
-STATEFUL, DAEMON, POD = ("apps/StatefulSet",), ("apps/DaemonSet",), ("/Pod",)
+STATEFUL, DAEMON = ("apps/StatefulSet",), ("apps/DaemonSet",)
 ALL = ("apps/Deployment", *DAEMON, *STATEFUL)
 UPDATES = f"{SOURCE}/apps/validation/validation.go"
 STRATEGIES = "https://kubernetes.io/docs/concepts/workloads/controllers"

@@ -25,6 +25,11 @@ def is_protected(change: ObjectChange, _field: FieldChange) -> bool:
     return "Prune=false" in options(change.old)
 
 
+def stays(change: ObjectChange) -> bool:
+    """Tell whether Argo CD leaves in the cluster what leaves Git."""
+    return change.on == "removed" and "Prune=false" in options(change.old)
+
+
 def cascades(application: object) -> bool:
     """Tell whether an Application takes what it holds with it when it is deleted, in foreground or background."""
     finalizers = sequence(dig(application, "metadata", "finalizers"))

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from generator.model.change import Beside, ObjectChange
-from generator.model.compared import options
+from generator.model.compared import stays
 from generator.model.fields import dig, walk
 
 _ALL = re.compile(r"(0\.0\.0\.0|[0:]*::)/0")
@@ -38,14 +38,18 @@ class Policy(Struct, frozen=True, kw_only=True):
     refuses: tuple[str, ...] = ()
 
 
+Read: TypeAlias = Callable[[Mapping[str, Any]], Policy]
+"""What reads a policy of one kind."""
+
+
 def names_all(part: object) -> bool:
     """Tell whether all addresses are among what a rule names."""
     return any(isinstance(value, str) and _ALL.fullmatch(value) for _, value in walk(part))
 
 
-def shuts_less(change: ObjectChange, read: Callable[[Mapping[str, Any]], Policy]) -> Iterator[str]:
+def shuts_less(change: ObjectChange, read: Read) -> Iterator[str]:
     """Yield how a policy shuts less than before: it is gone, holds for other pods, or refuses less."""
-    if not change.old or (change.on == "removed" and "Prune=false" in options(change.old)):
+    if not change.old or stays(change):
         return
     old, new = read(change.old), read(change.new)
     if not change.new:
@@ -57,9 +61,7 @@ def shuts_less(change: ObjectChange, read: Callable[[Mapping[str, Any]], Policy]
     yield from (f"not refused any more: {one}" for one in old.refuses if one not in new.refuses)
 
 
-def lets_more(
-    change: ObjectChange, beside: Beside, read: Callable[[Mapping[str, Any]], Policy], *, everybody: bool
-) -> Iterator[str]:
+def lets_more(change: ObjectChange, beside: Beside, read: Read, *, everybody: bool) -> Iterator[str]:
     """Yield what a policy lets through that it did not, for everybody or for some. One that comes with its namespace
     opens nothing: nothing was there.
     """
@@ -68,6 +70,13 @@ def lets_more(
     held = read(change.old).allows if change.old else ()
     found = (one for one in read(change.new).allows if one.everybody is everybody)
     yield from (one.text for one in found if one not in held)
+
+
+def opened(change: ObjectChange, beside: Beside, read: Read) -> Iterator[str]:
+    """Yield what a policy shuts no more, and what it lets through that it did not."""
+    yield from shuts_less(change, read)
+    for everybody in (True, False):
+        yield from lets_more(change, beside, read, everybody=everybody)
 
 
 def _was_there(namespace: str, beside: Beside) -> bool:

@@ -13,8 +13,9 @@ from generator.repository.history import History
 from generator.repository.outcome import Outcome
 from generator.repository.plan import Change
 from generator.repository.render import render
-from generator.repository.sides import Side, commit_side, overlay, working_side
-from generator.repository.working_tree import content_of, ignored, status
+from generator.repository.sides import Side, commit_side, working_side
+from generator.repository.vendored import on_disk
+from generator.repository.working_tree import ignored, status
 from generator.review.approvals import Approval, in_commits
 from generator.review.report import Report, report
 from generator.review.sides import Sides
@@ -54,7 +55,7 @@ def prepare(git: GitCommands, base: str, approved: Iterable[str], waiting: Tell,
     """
     root, touched = root_of(git), status(git).mine
     # Before anything is judged: whatever changes from here on is found when it is committed.
-    standing = {path: content_of(root / path) for path in touched}
+    standing = {path: on_disk(root)(path) for path in touched}
     loaded = load(root, ())
     if any(one.wrong for one in loaded):
         return Prepared(loaded=tuple(loaded))
@@ -79,8 +80,7 @@ def _report(
         commit = history.commit(base)
         old = commit_side(history, commit, f"{base} ({commit[:9]})", at_hand=new)
         between = history.differing(commit, history.head or commit)
-        written = overlay(root_of(git), touched, changes).keys()
-        paths = frozenset({*between, *written})
+        paths = frozenset({*between, *touched, *(change.path for change in changes)})
         said = _approved(history, history.commit(before), new, paths)
         return report(Sides(old=old, new=new, differing=paths, approved=said), approved)
 

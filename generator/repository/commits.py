@@ -9,7 +9,8 @@ from generator.repository.git_commands import GitCommands, GitRefusalError, list
 from generator.repository.hand_edits import several
 from generator.repository.history import USUAL
 from generator.repository.remotes import main_told
-from generator.repository.working_tree import belongs, branch, content_of, head
+from generator.repository.vendored import on_disk
+from generator.repository.working_tree import belongs, branch, head
 
 
 class Commit(Struct, frozen=True, kw_only=True):
@@ -75,8 +76,8 @@ def _committed(git: GitCommands, files: Mapping[str, bytes | None], message: str
         with listed(f"{prefix}{path}" for path in files) as words:
             top = ("-C", str(git.place.top), "--literal-pathspecs")
             git.run("Git does not take the files", *top, "add", "--all", "--force", *words)
-    root = git.place.top / prefix
-    refuse_changed_meanwhile(path for path, content in files.items() if content_of(root / path) != content)
+    now = on_disk(git.place.top / prefix)
+    refuse_changed_meanwhile(path for path, content in files.items() if now(path) != content)
     staged = git.run("Git cannot write the commit", "write-tree")
     with written(message or "") as file:
         text = ("--cleanup=whitespace", f"--file={file}") if message else ("--no-edit",)

@@ -1,6 +1,7 @@
 """What stands in the repository's folders. One that is closed is told: taken for empty, it would hide what is in it."""
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from generator.errors import UsageError
@@ -29,3 +30,10 @@ def stands(root: Path, path: str) -> bool:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
     return True
+
+
+def within(path: str, places: Collection[str]) -> bool:
+    """Tell whether a path of the repository is one of these files and folders, or lies in one; a folder may end with a
+    slash.
+    """
+    return any(path == place or path.startswith(f"{place}/") for place in (each.rstrip("/") for each in places))

@@ -7,6 +7,15 @@ from msgspec import Struct
 
 from generator.errors import UsageError
 
+LEADING = (
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_CONFIG"),
+    *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE"),
+    *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"),
+)
+"""Variables by which Git, in a hook for example, would take another repository than the one that is meant, another
+index, or paths for something else (git(1), "Environment Variables").
+"""
+
 
 class Operation(Struct, frozen=True):
     """Something that Git does in steps: what it is, how to end it, how to leave it. It `combines` two histories, or

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec import Struct, structs
 
 from generator.layout.lock import LOCK, Writer, written_by
+from generator.repository.folders import within
 from generator.repository.git_folder import locate
 from generator.repository.history import History, Snapshot
 from generator.repository.lines import changed, first_difference, has_conflict, same
@@ -63,7 +64,7 @@ def hand_edits(
     overwritten = [
         change
         for change in plan.changes
-        if change.old and change.old != change.new and not _within(change.path, discard)
+        if change.old and change.old != change.new and not within(change.path, discard)
     ]
     if not overwritten:
         return Verdict()
@@ -274,10 +275,6 @@ def _home(path: str) -> str:
     if folders[0] == "clusters" and len(folders) > 2:
         return f"clusters/{folders[1]}/cluster.yaml, or into a file of another name"
     return "the custom/ folder of an overlay or into the cluster file"
-
-
-def _within(path: str, places: Collection[str]) -> bool:
-    return any(path == place.rstrip("/") or path.startswith(f"{place.rstrip('/')}/") for place in places)
 
 
 def _unprotected(changes: Sequence[Change], why: str) -> Verdict:

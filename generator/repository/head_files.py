@@ -11,7 +11,7 @@ from typing import NamedTuple
 from generator.errors import CommandError, UsageError
 from generator.model.cluster import Cluster
 from generator.process import run
-from generator.repository.git_folder import GitFolder, locate
+from generator.repository.git_folder import LEADING, GitFolder, locate
 from generator.spec.decode import decode
 from generator.spec.document import Document
 from generator.spec.reader import read
@@ -62,4 +62,5 @@ def _text(place: GitFolder, path: str) -> str | None:
 def _git(place: GitFolder, *words: str) -> str:
     # Git neither writes what it learns of files nor fetches what it lacks: nobody asked for that.
     quiet = ["-c", "diff.autoRefreshIndex=false"]
-    return run(["git", *quiet, *words], cwd=place.top, env={**environ, "GIT_NO_LAZY_FETCH": "1"})
+    own = {name: value for name, value in environ.items() if name not in LEADING}
+    return run(["git", *quiet, *words], cwd=place.top, env={**own, "GIT_NO_LAZY_FETCH": "1"})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from msgspec import Struct
 
 from generator.errors import UsageError
-from generator.repository.git_folder import GitFolder
+from generator.repository.git_folder import LEADING, GitFolder
 
 if TYPE_CHECKING:
     from git import Repo
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 
 USUAL = ("main", "master")
 """Names of the branch that others merge into, where nobody says."""
-_LEADING = (
-    *("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_CONFIG"),
-    *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE"),
-    *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"),
-)
-"""Variables by which Git, in a hook for example, would take another repository than the one that is meant, another
-index, or paths for something else (git(1), "Environment Variables").
-"""
 
 
 class Trailer(Struct, frozen=True):
@@ -248,7 +240,7 @@ def open_repository(place: GitFolder) -> "Repo":
     """Open a repository, whatever the environment says of others. Raises UsageError where there is no Git, or nothing
     that it can read.
     """
-    for name in _LEADING:
+    for name in LEADING:
         os.environ.pop(name, None)
     try:
         from git import Repo  # noqa: PLC0415 - slow to import

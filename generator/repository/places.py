@@ -32,20 +32,20 @@ def names(root: Path) -> list[str]:
     return [name for name in inside(root, "clusters") if stands(root, f"clusters/{name}/cluster.yaml")]
 
 
+def _fileless(root: Path) -> list[str]:
+    return [name for name in inside(root, "clusters") if not stands(root, f"clusters/{name}/cluster.yaml")]
+
+
 def gone(root: Path) -> list[str]:
     """Return the names of clusters for which gen has written, and which have no file any more. Raises as `names`."""
-    known = {*names(root)}
-    folders = (name for name in inside(root, "clusters") if name not in known)
-    return [name for name in folders if any((root / f"clusters/{name}/{part}").is_dir() for part in RENDERED)]
+    return [name for name in _fileless(root) if any((root / f"clusters/{name}/{part}").is_dir() for part in RENDERED)]
 
 
 def misnamed(root: Path) -> dict[str, str]:
     """Return, by the name of a cluster without a file, what to do where another name than cluster.yaml was given to
     it. Raises as `names`.
     """
-    known = {*names(root)}
-    folders = (name for name in inside(root, "clusters") if name not in known)
-    files = ((name, file) for name in folders for file in inside(root, f"clusters/{name}"))
+    files = ((name, file) for name in _fileless(root) for file in inside(root, f"clusters/{name}"))
     return {
         name: f"clusters/{name} has no cluster.yaml, but {file}: "
         f"`git mv clusters/{name}/{file} clusters/{name}/cluster.yaml`"

@@ -82,20 +82,19 @@ def sharing(side: Side, paths: Collection[str]) -> Iterator[str]:
     else:
         meant = _of_users(side, paths)
         candidates = {*applications(side.leading_out()), *_roots(side)} if meant else set()
-    reach = Reach(side)
+    reach, touched = Reach(side), _with_folders(meant)
     for folder in sorted(candidates):
-        if _any_below(reach.of(folder) - {folder}, meant):
+        if not touched.isdisjoint(reach.of(folder) - {folder}):
             yield folder
 
 
 def holding(side: Side, paths: Collection[str]) -> Iterator[str]:
     """Yield the folders of clusters' Applications, one of which, a user's own, may hold one of these files."""
-    meant = _of_users(side, paths)
-    reach = Reach(side)
-    for root in sorted(_roots(side)) if meant else ():
+    touched, reach = _with_folders(_of_users(side, paths)), Reach(side)
+    for root in sorted(_roots(side)) if touched else ():
         texts = (side.read(file).decode(errors="replace") for file in _of_root(side, root, reach))
-        said = (each for text in texts for each in _strings(text) if "\n" not in each)
-        if _any_below({posixpath.normpath(each.strip("/") or ".") for each in said if each}, meant):
+        said = (each for text in texts for each in _strings(text) if each and "\n" not in each)
+        if not touched.isdisjoint(posixpath.normpath(each.strip("/") or ".") for each in said):
             yield root
 
 
@@ -110,8 +109,11 @@ def _of_root(side: Side, root: str, reach: Reach) -> set[str]:
     return mine | {file for place in reach.of(root) - {root} for file in side.below(place)}
 
 
-def _any_below(places: Iterable[str], paths: Collection[str]) -> bool:
-    return any(place in {".", path} or path.startswith(f"{place}/") for place in places for path in paths)
+def _with_folders(paths: Iterable[str]) -> set[str]:
+    """Return paths, and every folder that one of them lies in, the whole repository too."""
+    split = [path.split("/") for path in paths]
+    found = {"/".join(parts[:depth]) for parts in split for depth in range(1, len(parts) + 1)}
+    return found | {"."} if found else found
 
 
 def _of_users(side: Side, paths: Iterable[str]) -> set[str]:

@@ -6,15 +6,13 @@ from hashlib import sha1
 from pathlib import Path
 
 from generator.layout.files import KUSTOMIZATION_NAMES
-from generator.layout.lock import LOCK
 from generator.model.cluster import cluster_file
 from generator.repository.history import History
-from generator.repository.lines import with_line_feeds
 from generator.repository.plan import Change
+from generator.repository.vendored import on_disk
 
 FOLDERS = ("clusters", "overlays", "base", "workflows")
-PLACES = (*FOLDERS, LOCK)
-"""What decides what is applied, and by hand done."""
+"""What decides what is applied, and by hand done; `gen.lock` beside them."""
 
 WORKING_TREE = "the working tree"
 """What the side is called that is not committed."""
@@ -110,7 +108,8 @@ def working_side(root: Path, history: History, touched: Iterable[str], changes: 
     that is not written. Its methods raise UsageError where Git cannot read it.
     """
     head = history.head or ""
-    contents = overlay(root, touched, changes)
+    disk = on_disk(root)
+    contents = {path: disk(path) for path in touched} | {change.path: change.new for change in changes}
     gone = {path.split("/")[1] for path, content in contents.items() if content is None and _is_cluster(path)}
 
     def listed(places: Iterable[str]) -> Mapping[str, str]:
@@ -128,7 +127,7 @@ def working_side(root: Path, history: History, touched: Iterable[str], changes: 
         there = contents.get(path)
         # What was not touched stands on the disk as it is at HEAD, but for what Git converts.
         # In a sparse checkout some of it stands in Git alone.
-        return there if there is not None else _content(root / path) or history.read(head, path) or b""
+        return there if there is not None else disk(path) or history.read(head, path) or b""
 
     def leading_out() -> set[str]:
         mine = {path for path in contents if "/custom/" in path or path.endswith(KUSTOMIZATION_NAMES)}
@@ -147,11 +146,6 @@ def _leading_out(history: History, commit: str) -> set[str]:
     return named | history.saying(commit, "repoURL|/spec/source", ["clusters/*/argocd/custom/**"])
 
 
-def overlay(root: Path, touched: Iterable[str], changes: Iterable[Change]) -> dict[str, bytes | None]:
-    """Return what files of the working tree say, None for those that are gone, or would be after a render."""
-    return {path: _content(root / path) for path in touched} | {change.path: change.new for change in changes}
-
-
 def _is_cluster(path: str) -> bool:
     parts = path.split("/")
     return len(parts) == 3 and path == cluster_file(parts[1])
@@ -162,10 +156,6 @@ def _goes_with(gone: set[str], path: str) -> bool:
     top, name, rest = (*path.split("/", 2), "", "")[:3]
     mine = top == "overlays" or (top == "clusters" and rest.startswith(("argocd/", "bootstrap/")))
     return mine and name in gone
-
-
-def _content(file: Path) -> bytes | None:
-    return with_line_feeds(file.read_bytes()) if file.is_file() else None
 
 
 def identity(content: bytes) -> str:

@@ -11,7 +11,6 @@ from generator.errors import UsageError
 from generator.repository.git_commands import GitCommands
 from generator.repository.git_folder import GitFolder
 from generator.repository.hand_edits import several
-from generator.repository.lines import with_line_feeds
 from generator.repository.scaffold import SCHEMA, scaffold
 
 _ENTRY = re.compile(r"(.)(.) (.*)", re.DOTALL)
@@ -139,11 +138,6 @@ def branch(git: GitCommands) -> str:
 def head(git: GitCommands) -> str:
     """Return the full name of HEAD's commit, "" before the first."""
     return git.value("rev-parse", "--verify", "--quiet", "HEAD")
-
-
-def content_of(file: Path) -> bytes | None:
-    """Return what a file says, with line feeds; None where there is none."""
-    return with_line_feeds(file.read_bytes()) if file.is_file() else None
 
 
 def ignored(git: GitCommands) -> list[str]:

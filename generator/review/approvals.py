@@ -1,11 +1,12 @@
 """Approvals of what loses data or is refused: each for one effect on one object."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
 from generator.errors import UsageError
+from generator.repository.folders import within
 from generator.repository.history import History, Trailer
 
 KEY = "Gen-Allow"
@@ -34,9 +35,9 @@ class Approval(Struct, frozen=True, kw_only=True):
         """Where it was found."""
         return f"commit {self.commit[:9]} by {self.author}" if self.commit else "--allow"
 
-    def outdated(self, files: Iterable[str]) -> bool:
+    def outdated(self, files: Collection[str]) -> bool:
         """Tell whether one of these files, or of the files below these folders, changed after it was given."""
-        return any(path == file or path.startswith(f"{file}/") for path in self.later for file in files)
+        return any(within(path, files) for path in self.later)
 
 
 def given(texts: Iterable[str]) -> list[Approval]:
@@ -51,11 +52,9 @@ def in_commits(history: History, base: str, head: str, touched: Iterable[str]) -
     """Return the approvals in the messages of the commits after `base` up to `head`; `touched` are files that changed
     after all of them. Raises UsageError for one without a reason.
     """
-    since = frozenset(touched)
-    return tuple(
-        _approval(trailer, since | history.differing(trailer.commit, head))
-        for trailer in history.trailers(base, head, KEY)
-    )
+    since, trailers = frozenset(touched), history.trailers(base, head, KEY)
+    later = {commit: since | history.differing(commit, head) for commit in {one.commit for one in trailers}}
+    return tuple(_approval(one, later[one.commit]) for one in trailers)
 
 
 def reason_in(text: str) -> str:

@@ -8,6 +8,7 @@ from generator.build.difference import field_changes
 from generator.build.objects import ROOT, Built, Object
 from generator.model.change import ABSENT, ELSEWHERE, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence
+from generator.repository.folders import within
 
 
 def elsewhere_changes(before: Built, after: Built, paths: Collection[str]) -> Iterator[ObjectChange]:
@@ -20,7 +21,7 @@ def elsewhere_changes(before: Built, after: Built, paths: Collection[str]) -> It
             application, file, _, address = key
             yield _change(address, application, file, fields)
     for name, place in sorted({*_held(before), *_held(after)}):
-        if files := sorted(path for path in paths if place in {".", path} or path.startswith(f"{place}/")):
+        if files := sorted(path for path in paths if place == "." or within(path, [place])):
             yield _change(place, name, files[0], tuple(FieldChange((file,), ABSENT, "differs") for file in files))
 
 

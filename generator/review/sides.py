@@ -12,7 +12,7 @@ from generator.model.cluster import cluster_file
 from generator.repository.git_folder import locate
 from generator.repository.history import History
 from generator.repository.plan import Change
-from generator.repository.sides import Side, commit_side, overlay, working_side
+from generator.repository.sides import Side, commit_side, working_side
 from generator.review.approvals import Approval, in_commits
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
     if place is None:
         raise UsageError(f"{root}: this is not a Git repository, and gen diff compares commits; `git init` and commit")
     with History(place) as history:
-        touched, rendered = set[str](), tuple[Change, ...]()
         if history.head is None:
             raise UsageError(f"{root}: nothing was committed yet, so there is nothing to compare with; commit first")
         head = history.head if wanted.head is None else history.commit(wanted.head)
@@ -68,7 +67,7 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
         if wanted.left:
             base = history.merge_base(base, head) or base
             label = f"{wanted.base} ({base[:9]})"
-        differing = history.differing(base, head)
+        differing, written = history.differing(base, head), set[str]()
         wrong: tuple[Loaded, ...] = ()
         if wanted.head is not None:
             new = commit_side(history, head, f"{wanted.head} ({head[:9]})")
@@ -79,15 +78,15 @@ def both_sides(root: Path, wanted: Wanted, load: Load) -> Iterator[Sides]:
             wrong = tuple(one for one in loaded if one.wrong)
             rendered = _rendered(root, loaded) if loaded and not wrong else ()
             new = working_side(root, history, touched, rendered)
-            differing |= {*overlay(root, touched, rendered)}
+            written = {*touched, *(change.path for change in rendered)}
         old = commit_side(history, base, label, at_hand=new)
         _refuse_unknown(old, new, wanted.clusters)
         yield Sides(
             old=old,
             new=new,
-            differing=frozenset(differing),
+            differing=frozenset(differing | written),
             clusters=wanted.clusters,
-            approved=in_commits(history, base, head, () if wanted.head else {*overlay(root, touched, rendered)}),
+            approved=in_commits(history, base, head, written),
             wrong=wrong,
             note=note,
         )

@@ -12,6 +12,7 @@ from generator.components.component import HELM
 from generator.layout.lock import LOCK, LockFile, written_by
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, Inputs, folder
 from generator.model.finding import Finding
+from generator.repository.folders import within
 from generator.repository.lines import with_line_feeds
 from generator.repository.own_code import this_gen
 from generator.repository.record import Record
@@ -108,7 +109,7 @@ def _edits(comparison: Comparison, task: Task, objects: ComponentObjects, record
     should = paths(made)
     for path, content in paths(standing).items():
         ours = path.endswith(_BESIDE) or record.knows(path, content) or _MARKER.search(content)
-        if not ours and _body(should.get(path)) != _body(content) and not _within(path, comparison.discard):
+        if not ours and _body(should.get(path)) != _body(content) and not within(path, comparison.discard):
             yield _finding(path, _body(content) or b"", _body(should.get(path)))
 
 
@@ -132,10 +133,6 @@ def _finding(path: str, ours: bytes, theirs: bytes | None) -> Finding:
 def _shown(line: bytes) -> str:
     text = line.decode(errors="replace").strip()
     return f"`{text if len(text) <= 60 else text[:57] + '...'}`"
-
-
-def _within(path: str, places: Collection[str]) -> bool:
-    return any(path == place.rstrip("/") or path.startswith(f"{place.rstrip('/')}/") for place in places)
 
 
 def _untold(place: Place) -> str:

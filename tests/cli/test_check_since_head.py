@@ -156,6 +156,23 @@ def test_a_repository_in_a_folder_of_another_is_compared(lab: Path, capsys: pyte
     assert [code for code, _, _ in found(lab / "deep", capsys)] == ["GEN-CHG-201"]
 
 
+def test_a_hook_of_another_repository_does_not_lead_git_there(
+    lab: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = tmp_path_factory.mktemp("other")
+    git(other, "init", "-q")
+    git(other, *OWNER, "commit", "-q", "--allow-empty", "-m", "x")
+    without_team(lab)
+    told = found(lab, capsys)
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git/index"))
+    assert told
+    assert found(lab, capsys) == told
+
+
 def test_git_is_asked_once_where_nothing_differs_and_writes_nothing(
     lab: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,14 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from generator.components.argo_cd.changes import DOCS, MAPS
+from generator.components.argo_cd.changes import DOCS, MAPS, TYPE
 from generator.model.change import Beside, ObjectChange
 from generator.model.fields import dig
 from generator.model.opening import OpeningRule, Opens, texts
 
 _ADMIN = "role:admin"
 _POLICY = re.compile(r"policy(\..*)?\.csv")
-_TYPE = "argocd.argoproj.io/secret-type"
 RBAC = f"{DOCS}/operator-manual/rbac"
 
 
@@ -93,7 +92,7 @@ def lets_in(change: ObjectChange, _beside: Beside) -> Iterator[str]:
 
 def reaches_more(change: ObjectChange, _beside: Beside) -> Iterator[str]:
     """Yield that a Secret makes Argo CD know a repository or a cluster; never what is in it."""
-    old, new = (dig(side, "metadata", "labels", _TYPE) for side in (change.old, change.new))
+    old, new = (dig(side, "metadata", "labels", TYPE) for side in (change.old, change.new))
     same = all(dig(change.old, key) == dig(change.new, key) for key in ("data", "stringData"))
     if new and not (new == old and same):
         yield f"{new} {change.name}"

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from generator.components.argo_cd.changes import APPLICATION, DOCS
 from generator.model.change import Beside, ChangeRule, Effect, FieldChange, ObjectChange, value_at
 from generator.model.fields import mapping, sequence
 
-APPLICATION = ("argoproj.io/Application",)
-DOCS = "https://argo-cd.readthedocs.io/en/stable/user-guide"
+GUIDE = f"{DOCS}/user-guide"
 FIELDS = ("jsonPointers", "jqPathExpressions", "managedFieldsManagers")
 
 
@@ -45,7 +45,7 @@ APPLICATION_CHANGES = (
         reason="more is left out where Argo CD compares: a difference in it starts no sync, and with "
         "`RespectIgnoreDifferences=true` no sync brings what Git says of it",
         instead="name the fields that controllers write, of the objects that they write them in, and nothing more",
-        link=f"{DOCS}/diffing/",
+        link=f"{GUIDE}/diffing/",
         when=says_more,
     ),
     ChangeRule(
@@ -54,7 +54,7 @@ APPLICATION_CHANGES = (
         paths=("spec.ignoreDifferences",),
         effect=Effect.NONE,
         reason="the same is left out where Argo CD compares, in other words",
-        link=f"{DOCS}/diffing/",
+        link=f"{GUIDE}/diffing/",
     ),
     ChangeRule(
         code="GEN-CHG-171",
@@ -62,7 +62,7 @@ APPLICATION_CHANGES = (
         paths=("spec.ignoreDifferences",),
         effect=Effect.UNKNOWN,
         reason="fields that controllers or people write are set back to what Git says, again and again",
-        link=f"{DOCS}/diffing/",
+        link=f"{GUIDE}/diffing/",
         when=says_less,
     ),
     ChangeRule(
@@ -90,6 +90,6 @@ APPLICATION_CHANGES = (
         effect=Effect.UNKNOWN,
         reason="where the other project does not allow its source, its destination or a kind, it moves no more; what "
         "runs goes on",
-        link=f"{DOCS}/projects/",
+        link=f"{GUIDE}/projects/",
     ),
 )

@@ -1,10 +1,10 @@
 """What it means when an Application goes, or when it is to take what it holds with it (Argo CD v3.5.3)."""
 
+from generator.components.argo_cd.changes import APPLICATION, DOCS
 from generator.model.change import Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import cascades, is_protected
 
-APPLICATION = ("argoproj.io/Application",)
-DELETION = "https://argo-cd.readthedocs.io/en/stable/user-guide/app_deletion/#about-the-deletion-finalizer"
+DELETION = f"{DOCS}/user-guide/app_deletion/#about-the-deletion-finalizer"
 
 
 def goes_alone(change: ObjectChange, field: FieldChange) -> bool:

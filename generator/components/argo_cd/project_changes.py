@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+from generator.components.argo_cd.changes import DOCS
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence
 
 PROJECT = ("argoproj.io/AppProject",)
-PROJECTS = "https://argo-cd.readthedocs.io/en/stable/user-guide/projects/"
+PROJECTS = f"{DOCS}/user-guide/projects/"
 ALLOWED = ("sourceRepos", "destinations", "sourceNamespaces", "clusterResourceWhitelist")
 ALL_WHERE_UNSAID = ("namespaceResourceWhitelist", "signatureKeys")
 FORBIDDEN = ("clusterResourceBlacklist", "namespaceResourceBlacklist")
@@ -96,7 +97,7 @@ PROJECT_CHANGES = (
         effect=Effect.BY_HAND,
         reason="there are times, or more of them, in which nothing of its Applications is synced: what is merged waits",
         instead="`manualSync: true` in the window lets people sync meanwhile",
-        link="https://argo-cd.readthedocs.io/en/stable/user-guide/sync_windows/",
+        link=f"{DOCS}/user-guide/sync_windows/",
         when=holds_back,
     ),
     ChangeRule(

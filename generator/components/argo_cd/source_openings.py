@@ -5,13 +5,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-from generator.components.argo_cd.changes import DOCS
+from generator.components.argo_cd.changes import APPLICATION, DOCS
 from generator.components.argo_cd.project_changes import PROJECT
 from generator.model.change import Beside, ObjectChange
 from generator.model.fields import dig, mapping, sequence, walk
 from generator.model.opening import OpeningRule, Opens, written
 
-APPLICATIONS = ("argoproj.io/Application", "argoproj.io/ApplicationSet", "bootstrap/Application")
+APPLICATIONS = (*APPLICATION, "argoproj.io/ApplicationSet", "bootstrap/Application")
 _LISTS = (
     "destinations",
     "sourceNamespaces",

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from generator.components.argo_cd.changes import APPLICATION, DOCS
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange, value_at
 from generator.model.fields import dig, sequence
 
-APPLICATION = ("argoproj.io/Application",)
-DOCS = "https://argo-cd.readthedocs.io/en/stable/user-guide"
+GUIDE = f"{DOCS}/user-guide"
 AUTOMATED = "spec.syncPolicy.automated"
 OPTIONS = "spec.syncPolicy.syncOptions"
 SKIPPED = "argocd.argoproj.io/skip-reconcile"
@@ -82,7 +82,7 @@ OF_ITSELF = (
         reason="nothing arrives by itself any more: what is merged waits until somebody syncs, and what people change "
         "in the cluster stays",
         instead="`argocd app sync NAME` after each merge",
-        link=f"{DOCS}/auto_sync/",
+        link=f"{GUIDE}/auto_sync/",
         when=stops,
     ),
     ChangeRule(
@@ -92,7 +92,7 @@ OF_ITSELF = (
         effect=Effect.UNKNOWN,
         reason="Argo CD syncs it by itself from now on: all that was merged and not synced so far arrives at once",
         instead="look at what `argocd app diff NAME` shows before",
-        link=f"{DOCS}/auto_sync/",
+        link=f"{GUIDE}/auto_sync/",
         when=starts,
     ),
     ChangeRule(
@@ -102,7 +102,7 @@ OF_ITSELF = (
         effect=Effect.OUTAGE,
         reason="with the next sync leftovers that Git no longer has are deleted, or changes by hand undone",
         instead="look at what `argocd app diff` shows before",
-        link=f"{DOCS}/auto_sync/",
+        link=f"{GUIDE}/auto_sync/",
         armed=True,
         when=begins,
     ),
@@ -114,7 +114,7 @@ OF_ITSELF = (
         reason="what leaves Git stays in the cluster (`prune`), or what people change there stays changed "
         "(`selfHeal`), until somebody sees to it",
         instead="`argocd app diff NAME` now and then, and `argocd app sync NAME --prune`",
-        link=f"{DOCS}/auto_sync/",
+        link=f"{GUIDE}/auto_sync/",
         when=ends,
     ),
     ChangeRule(
@@ -124,7 +124,7 @@ OF_ITSELF = (
         effect=Effect.OUTAGE,
         reason="where its folder has no object, by mistake too, Argo CD deletes all that it holds; so far it refused",
         instead="leave it out",
-        link=f"{DOCS}/auto_sync/#automatic-pruning-with-allow-empty-v18",
+        link=f"{GUIDE}/auto_sync/#automatic-pruning-with-allow-empty-v18",
         armed=True,
         when=begins,
     ),
@@ -134,7 +134,7 @@ OF_ITSELF = (
         paths=(AUTOMATED,),
         effect=Effect.NONE,
         reason="it does as much by itself as before, or deletes less",
-        link=f"{DOCS}/auto_sync/",
+        link=f"{GUIDE}/auto_sync/",
     ),
     ChangeRule(
         code="GEN-CHG-713",
@@ -143,7 +143,7 @@ OF_ITSELF = (
         effect=Effect.BY_HAND,
         reason="Argo CD looks at it no more: nothing that is merged arrives",
         instead="take the annotation away when the work is done",
-        link=f"{DOCS}/skip_reconcile/",
+        link=f"{GUIDE}/skip_reconcile/",
         when=skipped,
     ),
 )
@@ -157,7 +157,7 @@ WITH_OPTIONS = (
         reason="Argo CD puts in each of its objects whole (`Replace=true`): what controllers wrote into them is gone "
         "with each sync, and those with `Force=true` are deleted and made again",
         instead="annotate the one object that needs it",
-        link=f"{DOCS}/sync-options/#replace-resource-instead-of-applying-changes",
+        link=f"{GUIDE}/sync-options/#replace-resource-instead-of-applying-changes",
         when=replaces,
     ),
     ChangeRule(
@@ -168,7 +168,7 @@ WITH_OPTIONS = (
         reason="it takes over objects that another Application holds: each sets them back to what it says itself, and "
         "deletes them when they leave its own folder",
         instead="keep `FailOnSharedResource=true`",
-        link=f"{DOCS}/sync-options/#fail-the-sync-if-a-shared-resource-is-found",
+        link=f"{GUIDE}/sync-options/#fail-the-sync-if-a-shared-resource-is-found",
         armed=True,
         when=shares,
     ),
@@ -179,7 +179,7 @@ WITH_OPTIONS = (
         effect=Effect.UNKNOWN,
         reason="from the next sync on its objects are written, checked or deleted in another way",
         instead="read what upstream says of the option",
-        link=f"{DOCS}/sync-options/",
+        link=f"{GUIDE}/sync-options/",
     ),
     ChangeRule(
         code="GEN-CHG-174",
@@ -187,7 +187,7 @@ WITH_OPTIONS = (
         paths=(OPTIONS,),
         effect=Effect.NONE,
         reason="it counts from the next sync",
-        link=f"{DOCS}/sync-options/",
+        link=f"{GUIDE}/sync-options/",
         when=only_harmless,
     ),
     ChangeRule(
@@ -196,7 +196,7 @@ WITH_OPTIONS = (
         paths=("spec.syncPolicy.retry", "spec.revisionHistoryLimit", "spec.info"),
         effect=Effect.NONE,
         reason="it says how often Argo CD tries, and what it shows of the past",
-        link=f"{DOCS}/auto_sync/",
+        link=f"{GUIDE}/auto_sync/",
     ),
 )
 

@@ -1,10 +1,9 @@
 """What changes of Calico's policies open (v3.32.1: `policy-rules` of its documentation)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from generator.model.change import Beside, ObjectChange
-from generator.model.connections import Allowance, Policy, lets_more, names_all, shuts_less
+from generator.model.connections import Allowance, Policy, names_all, opened
 from generator.model.fields import mapping, sequence
 from generator.model.opening import OpeningRule, Opens, written
 
@@ -41,19 +40,12 @@ def _is_for_all(end: Mapping[str, Any]) -> bool:
     return not named or names_all(end.get("nets"))
 
 
-def opened(change: ObjectChange, beside: Beside) -> Iterator[str]:
-    """Yield what a policy shuts no more, and what it lets through that it did not."""
-    yield from shuts_less(change, read)
-    for everybody in (True, False):
-        yield from lets_more(change, beside, read, everybody=everybody)
-
-
 OPENINGS = (
     OpeningRule(
         code="GEN-CHG-774",
         kinds=POLICY_KINDS,
         opens=Opens.NETWORK,
-        gains=opened,
+        gains=lambda change, beside: opened(change, beside, read),
         reason="more connections pass than before; where no other policy selects its pods, all of them",
         instead="name the selectors or networks that need it",
         link="https://docs.tigera.io/calico/latest/network-policy/policy-rules/policy-rules-overview",

@@ -1,11 +1,10 @@
 """What changes of Cilium's policies open (v1.20.0: `Documentation/security/policy`)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from generator.components.cilium.policy_changes import ENFORCEMENT, POLICY_KINDS
-from generator.model.change import Beside, ObjectChange
-from generator.model.connections import Allowance, Policy, lets_more, names_all, shuts_less
+from generator.model.connections import Allowance, Policy, names_all, opened
 from generator.model.fields import dig, mapping, sequence
 from generator.model.opening import OpeningRule, Opens, written
 
@@ -42,19 +41,12 @@ def _is_for_all(rule: Mapping[str, Any], ends: str) -> bool:
     return (bool(rule) and not named) or bool({"all", "world"} & {*map(str, entities)}) or names_all(named)
 
 
-def opened(change: ObjectChange, beside: Beside) -> Iterator[str]:
-    """Yield what a policy shuts no more, and what it lets through that it did not."""
-    yield from shuts_less(change, read)
-    for everybody in (True, False):
-        yield from lets_more(change, beside, read, everybody=everybody)
-
-
 OPENINGS = (
     OpeningRule(
         code="GEN-CHG-773",
         kinds=POLICY_KINDS,
         opens=Opens.NETWORK,
-        gains=opened,
+        gains=lambda change, beside: opened(change, beside, read),
         reason="more connections pass than before; where no other policy selects its pods, all of them",
         instead="name the endpoints, entities or networks that need it",
         link=ENFORCEMENT,

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 
-from generator.components.minio.setup_changes import KINDS, RETENTION, is_ours, json_of, rights_of
+from generator.components.minio.setup_changes import KINDS, RETENTION, is_ours, least_days, rights_of
 from generator.model.change import ABSENT, Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import every
-from generator.model.fields import dig, sequence
+from generator.model.fields import dig
 from generator.model.opening import OpeningRule, Opens, texts
 
 
 def _days(value: object) -> int | None:
     """Return after how many days current objects go by themselves, None where they stay."""
-    days = [dig(one, "Expiration", "Days") for one in sequence(dig(json_of(value), "Rules"))]
-    return min((day for day in days if isinstance(day, int)), default=None)
+    return least_days(value, "Expiration", "Days")
 
 
 def _is_lifecycle(field: FieldChange) -> bool:

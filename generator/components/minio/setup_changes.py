@@ -75,9 +75,15 @@ def json_of(value: object) -> Any:
         return None
 
 
-def _days(value: object) -> int | None:
-    days = [dig(one, "NoncurrentVersionExpiration", "NoncurrentDays") for one in sequence(dig(json_of(value), "Rules"))]
+def least_days(value: object, *way: str) -> int | None:
+    """Return the least number of days that rules of a lifecycle say at a place, None where none says one."""
+    days = [dig(one, *way) for one in sequence(dig(json_of(value), "Rules"))]
     return min((day for day in days if isinstance(day, int)), default=None)
+
+
+def _days(value: object) -> int | None:
+    """Return after how many days former versions go, None where they stay."""
+    return least_days(value, "NoncurrentVersionExpiration", "NoncurrentDays")
 
 
 def expires_sooner(_change: ObjectChange, field: FieldChange) -> bool:

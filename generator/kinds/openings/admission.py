@@ -4,23 +4,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.build.difference import same
+from generator.kinds.admission import BINDING as BINDING_KINDS
 from generator.kinds.admission import GUIDE, POLICIES, WEBHOOKS
+from generator.kinds.admission import POLICY as POLICY_KINDS
+from generator.kinds.definitions import API, CRD
 from generator.model.change import Beside, ObjectChange
-from generator.model.compared import options
+from generator.model.compared import stays
 from generator.model.fields import dig, mapping, sequence
 from generator.model.opening import ENFORCE, OpeningRule, Opens, lowered_level, texts, written
 
-_GROUP = "admissionregistration.k8s.io"
-POLICY, BINDING = f"{_GROUP}/ValidatingAdmissionPolicy", f"{_GROUP}/ValidatingAdmissionPolicyBinding"
-MUTATING = f"{_GROUP}/MutatingAdmissionPolicy"
-DEFINITION, SERVED = "apiextensions.k8s.io/CustomResourceDefinition", "apiregistration.k8s.io/APIService"
+POLICY, MUTATING = POLICY_KINDS
+BINDING = BINDING_KINDS[0]
 STANDARDS = "https://kubernetes.io/docs/concepts/security/pod-security-standards/"
 LONG = 100
-
-
-def stays(change: ObjectChange) -> bool:
-    """Tell whether Argo CD leaves in the cluster what leaves Git."""
-    return change.on == "removed" and "Prune=false" in options(change.old)
 
 
 def short(value: object) -> str:
@@ -216,7 +212,7 @@ ADMISSION = (
     ),
     OpeningRule(
         code="GEN-CHG-767",
-        kinds=(*WEBHOOKS, DEFINITION),
+        kinds=(*WEBHOOKS, *CRD),
         opens=Opens.ADMISSION,
         gains=asks_strangers,
         stops=True,
@@ -227,7 +223,7 @@ ADMISSION = (
     ),
     OpeningRule(
         code="GEN-CHG-768",
-        kinds=(*WEBHOOKS, DEFINITION, SERVED, MUTATING),
+        kinds=(*WEBHOOKS, *CRD, *API, MUTATING),
         opens=Opens.ADMISSION,
         gains=asks_others,
         reason="the server that is asked reads what is written, and may change or refuse it",

@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from generator.kinds.network import INGRESS, SERVICE, SERVICES
+from generator.kinds.policies import POLICY, directions
 from generator.model.change import Beside, ObjectChange
 from generator.model.connections import Allowance, Policy, lets_more, names_all, shuts_less
 from generator.model.fields import dig, mapping, sequence
 from generator.model.opening import OpeningRule, Opens, texts, written
 
 _ADMINS = "policy.networking.k8s.io"
-POLICY = ("networking.k8s.io/NetworkPolicy", f"{_ADMINS}/AdminNetworkPolicy", f"{_ADMINS}/BaselineAdminNetworkPolicy")
+KINDS = (*POLICY, f"{_ADMINS}/AdminNetworkPolicy", f"{_ADMINS}/BaselineAdminNetworkPolicy")
 GUIDE = "https://kubernetes.io/docs/concepts/services-networking/network-policies"
-SERVICES = "https://kubernetes.io/docs/concepts/services-networking/service"
-INGRESS = "networking.k8s.io/Ingress"
 _GATEWAYS = "gateway.networking.k8s.io"
 GATEWAY, GRANT = f"{_GATEWAYS}/Gateway", f"{_GATEWAYS}/ReferenceGrant"
 ROUTES = tuple(f"{_GATEWAYS}/{one}Route" for one in ("HTTP", "GRPC", "TLS", "TCP", "UDP"))
@@ -26,8 +26,7 @@ def read(manifest: Mapping[str, Any]) -> Policy:
     spec = mapping(manifest.get("spec"))
     if "subject" in spec:
         return _of_admins(spec)
-    named = {str(one) for one in sequence(spec.get("policyTypes"))}
-    shuts = named or {"Ingress"} | ({"Egress"} if spec.get("egress") else set())
+    shuts = directions(manifest)
     found = [
         Allowance(way, written(rule), not dig(rule, ends) or names_all(dig(rule, ends)))
         for way, key, ends in _WAYS
@@ -73,7 +72,7 @@ def lets_outside_in(change: ObjectChange, _beside: Beside) -> Iterator[str]:
 def _entries(kind: str, manifest: Any) -> Iterator[str]:
     """Yield what is reached by an Ingress, a Gateway, a route or a grant."""
     spec = mapping(dig(manifest, "spec"))
-    if kind == INGRESS:
+    if kind in INGRESS:
         for rule in sequence(spec.get("rules")):
             for path in sequence(dig(rule, "http", "paths")):
                 yield f"{dig(rule, 'host') or 'any host'}{dig(path, 'path') or '/'}"
@@ -110,7 +109,7 @@ def lets_in(change: ObjectChange, _beside: Beside) -> Iterator[str]:
 NETWORK = (
     OpeningRule(
         code="GEN-CHG-770",
-        kinds=POLICY,
+        kinds=KINDS,
         opens=Opens.NETWORK,
         gains=lambda change, _beside: shuts_less(change, read),
         reason="where no other policy selects its pods everybody may connect with them",
@@ -119,7 +118,7 @@ NETWORK = (
     ),
     OpeningRule(
         code="GEN-CHG-771",
-        kinds=POLICY,
+        kinds=KINDS,
         opens=Opens.NETWORK,
         gains=lambda change, beside: lets_more(change, beside, read, everybody=True),
         reason="everybody may connect, or they with everybody: no other end is named, or all addresses",
@@ -128,7 +127,7 @@ NETWORK = (
     ),
     OpeningRule(
         code="GEN-CHG-772",
-        kinds=POLICY,
+        kinds=KINDS,
         opens=Opens.NETWORK,
         gains=lambda change, beside: lets_more(change, beside, read, everybody=False),
         reason="more connections pass than before",
@@ -136,7 +135,7 @@ NETWORK = (
     ),
     OpeningRule(
         code="GEN-CHG-775",
-        kinds=("/Service",),
+        kinds=SERVICE,
         opens=Opens.NETWORK,
         gains=lets_outside_in,
         reason="it is reached from outside the cluster, by all that reach its address or a node",
@@ -145,7 +144,7 @@ NETWORK = (
     ),
     OpeningRule(
         code="GEN-CHG-776",
-        kinds=(INGRESS, GATEWAY, GRANT, *ROUTES),
+        kinds=(*INGRESS, GATEWAY, GRANT, *ROUTES),
         opens=Opens.NETWORK,
         gains=lets_in,
         reason="more is reached from outside, or from other namespaces, or without what guarded it",

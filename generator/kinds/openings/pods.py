@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from generator.kinds.definitions import CRD
 from generator.model.change import ANY, Beside, ObjectChange
 from generator.model.fields import dig, mapping, sequence, walk
 from generator.model.opening import OpeningRule, Opens
@@ -10,7 +11,6 @@ from generator.model.opening import OpeningRule, Opens
 STANDARDS = "https://kubernetes.io/docs/concepts/security/pod-security-standards"
 ACCOUNTS = "https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account"
 _ENDLESS = "kubernetes.io/service-account-token"
-DEFINITION = "apiextensions.k8s.io/CustomResourceDefinition"
 _SHARED = ("hostNetwork", "hostPID", "hostIPC")
 
 
@@ -70,7 +70,7 @@ def _held_back(manifest: Any) -> dict[tuple[Any, ...], set[str]]:
 
 def gains_host(change: ObjectChange, _beside: Beside) -> Iterator[str]:
     """Yield what pods have of their node that they had not, and what holds them back no more."""
-    if change.kind == DEFINITION or not change.new:
+    if change.kind in CRD or not change.new:
         return
     before = set(on_the_host(change.old))
     yield from (text for text in on_the_host(change.new) if text not in before)
@@ -82,7 +82,7 @@ def gains_host(change: ObjectChange, _beside: Beside) -> Iterator[str]:
 
 def gains_identity(change: ObjectChange, beside: Beside) -> Iterator[str]:
     """Yield as whom pods act from now on, and where they get a token that they had not."""
-    if change.kind == DEFINITION or not change.new:
+    if change.kind in CRD or not change.new:
         return
     if change.kind == "/Secret" and change.new.get("type") == _ENDLESS != change.old.get("type"):
         account = dig(change.new, "metadata", "annotations", "kubernetes.io/service-account.name")

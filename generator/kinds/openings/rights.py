@@ -59,10 +59,15 @@ def rights(manifest: Any) -> Iterator[Right]:
                         yield Right(str(group), str(resource), str(name), verb)
 
 
+def beyond(manifest: Any, other: Any) -> list[Right]:
+    """Return the rights that a role gives and another one does not."""
+    held = set(rights(other))
+    return [right for right in rights(manifest) if right not in held and not any(one.covers(right) for one in held)]
+
+
 def gained(change: ObjectChange) -> list[Right]:
     """Return the rights that a role gives and did not give."""
-    held = list(rights(change.old))
-    return [right for right in rights(change.new) if not any(one.covers(right) for one in held)]
+    return beyond(change.new, change.old)
 
 
 def is_everything(right: Right) -> bool:

@@ -7,12 +7,12 @@ from difflib import unified_diff
 from typing import Any
 
 from generator.build.difference import field_changes
+from generator.kinds.syncing import HELM_HOOK, HOOK
 from generator.model.change import ABSENT, ANY, FILE, Beside, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence, walk
 from generator.model.opening import OpeningRule, Opens, texts
 
 HOOKS = "https://argo-cd.readthedocs.io/en/stable/user-guide/resource_hooks/"
-_HOOK, _HELM = "argocd.argoproj.io/hook", "helm.sh/hook"
 _ENDINGS = (".sh", ".bash", ".py", ".lua", ".pl", ".rb", ".js")
 _RUN = {"command", "args", "image", "env", "envFrom", "script", "source", "serviceAccountName"}
 
@@ -44,7 +44,7 @@ def _of_nodes(change: ObjectChange) -> Iterator[str]:
 
 def _hook(manifest: Any) -> str:
     noted = texts(dig(manifest, "metadata", "annotations"))
-    return noted.get(_HOOK) or noted.get(_HELM) or ""
+    return noted.get(HOOK) or noted.get(HELM_HOOK) or ""
 
 
 def _hooked(change: ObjectChange) -> Iterator[str]:
