@@ -60,7 +60,7 @@ def in_commits(history: History, base: str, head: str, touched: Iterable[str]) -
 def reason_in(text: str) -> str:
     """Return the reason that somebody gave, in one line; empty where it is none."""
     reason = " ".join(text.split()).strip("-:. ")
-    return "" if reason == WHY else reason
+    return reason if reason != WHY and any(map(str.isalnum, reason)) else ""
 
 
 def _approval(trailer: Trailer, later: frozenset[str]) -> Approval:

@@ -44,7 +44,9 @@ def consequences(root: Path, changes: Iterable[Change]) -> list[ClusterReport]:
     for name in sorted({_cluster(change.path) for change in found} - {""}):
         mine = [change for change in found if _cluster(change.path) == name]
         if name == SHARED:
-            mine = [change for change in mine if _used(change.path, clusters, (old, new))]
+            folders = {shared_folder(change.path) for change in mine}
+            used = {each for each in folders if _used(each, clusters, (old, new))}
+            mine = [change for change in mine if shared_folder(change.path) in used]
         elif name not in clusters and old.below(f"clusters/{name}/argocd"):
             gone = whole(old, new, name)
             reports.append(ClusterReport(gone, tuple(judge(gone.changes, every))))
@@ -67,9 +69,9 @@ def _cluster(path: str) -> str:
     return SHARED if top in {"base", "workflows"} else ""
 
 
-def _used(path: str, clusters: Iterable[str], sides: Iterable[Side]) -> bool:
-    """Tell whether a cluster that stands is, or was, built from the folder of a shared file."""
-    folder, component = shared_folder(path)
+def _used(shared: tuple[str, str], clusters: Iterable[str], sides: Iterable[Side]) -> bool:
+    """Tell whether a cluster that stands is, or was, built from a shared folder for this component."""
+    folder, component = shared
     files = [f"overlays/{name}/{component}/kustomization.yaml" for name in clusters]
     line = f"{folder}\n".encode()
     return any(line in side.read(file) for side in sides for file in files if side.has(file))

@@ -11,9 +11,11 @@ from generator.build.offline import CUSTOM
 from generator.components import CATALOGUE
 from generator.components.kubeadm import changes, node_changes, openings, secret_changes, version_changes
 from generator.kinds import RULES
-from generator.model.change import ABSENT, ChangeRule, FieldChange
+from generator.layout.files import KUSTOMIZATION_NAMES
+from generator.model.change import ABSENT, ChangeRule, FieldChange, ObjectChange
 from generator.model.cluster import Cluster, cluster_file
 from generator.model.finding import dotted, full_name
+from generator.repository.reach import Reach
 from generator.repository.sides import Side
 from generator.review.approvals import Approval, given
 from generator.review.capacity import CapacityRow, capacity
@@ -82,7 +84,7 @@ def report(sides: Sides, allowed: Iterable[str]) -> Report:
         for one in compared
     )
     needed: dict[str, set[str]] = {}
-    for text, files in (each for one in clusters for each in _needed(one)):
+    for text, files in (each for one in clusters for each in _needed(one, Reach(sides.new))):
         needed.setdefault(text, set()).update(files)
     approvals = (*given(allowed), *sides.approved)
     counting = [one for one in approvals if one.text in needed and not one.outdated(needed[one.text])]
@@ -121,14 +123,33 @@ def _really_differing(sides: Sides) -> set[str]:
     return {path for path in sides.differing if sides.old.identity(path) != sides.new.identity(path)}
 
 
-def _needed(one: ClusterReport) -> Iterator[tuple[str, set[str]]]:
-    """Yield what needs an approval, with the files and folders that make it what it is."""
+def _needed(one: ClusterReport, reach: Reach) -> Iterator[tuple[str, set[str]]]:
+    """Yield what needs an approval, with the files and folders that make it what it is: those too from which its
+    Application takes what it is built of.
+    """
     cluster = one.found.cluster
     for judged in one.judged:
-        files = {judged.change.file or cluster_file(cluster), _own_folder(cluster, judged.change.application)}
         refused = [each.rule for each in judged.meanings if each.rule and each.effect.needs_approval]
-        for rule in (*refused, *(each.rule for each in judged.opens if each.rule.stops)):
+        stopped = (*refused, *(each.rule for each in judged.opens if each.rule.stops))
+        files = {judged.change.file or cluster_file(cluster), _own_folder(cluster, judged.change.application)}
+        if stopped and judged.change.application != BOOTSTRAP_FILES:
+            files |= _built_from(cluster, judged.change, reach)
+        for rule in stopped:
             yield f"{rule.code}:{cluster}/{about(judged)}", files
+
+
+def _built_from(cluster: str, change: ObjectChange, reach: Reach) -> set[str]:
+    """Return the files that change what an Application is built of: its kustomization, and what that names elsewhere.
+    All of a folder that is not gen's is the user's own.
+    """
+    folder = f"overlays/{cluster}/{change.application}"
+    if change.application == ROOT:
+        folder = f"clusters/{cluster}/argocd"
+    elif change.file.startswith(f"overlays/{cluster}/"):
+        folder = "/".join(change.file.split("/")[:3])
+    gens = change.application == ROOT or folder.rpartition("/")[2] in {*CATALOGUE, "namespaces"}
+    own = {f"{folder}/{name}" for name in KUSTOMIZATION_NAMES} if gens else {folder}
+    return own | (reach.of(folder) - {folder})
 
 
 def _own_folder(cluster: str, application: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from generator.cli import run
 from generator.repository.since import affected
+from generator.review.approvals import reason_in
 
 ROOT = Path(__file__).parents[2]
 FILE = "clusters/a30-bench/cluster.yaml"
@@ -586,6 +587,41 @@ def test_a_link_is_told_to_be_not_built(repository: Repository, target: str) -> 
     said = repository.gen("diff", base, "HEAD", expect=1)
     assert "not built" in said
     assert "linked" in said
+
+
+GRANT = (
+    "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: on-call}\n"
+    "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\n"
+    "subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ann}]\n"
+)
+PATCH = "patches: [{target: {kind: ClusterRoleBinding}, patch: '[{op: replace, path: /subjects/0/name, value: eve}]'}]"
+
+
+@pytest.mark.parametrize("changed", ["ours", "overlays/a30-bench/zz", "overlays/a30-bench/scratch"])
+def test_an_approval_ends_when_another_file_changes_the_object(repository: Repository, changed: str) -> None:
+    folder = repository.root / (changed if "scratch" not in changed else "ours")
+    folder.mkdir()
+    (folder / "grant.yaml").write_text(GRANT)
+    (folder / "kustomization.yaml").write_text("resources: [grant.yaml]\n")
+    if "zz" in changed:
+        application(repository, "yy", changed)
+    else:
+        component(repository, "resources: [../../../../ours]")
+    base = repository.commit()
+    (folder / "grant.yaml").write_text(GRANT.replace("ann", "bob"))
+    needed = repository.diff(base, expect=3)["unapproved"][0]
+    assert needed == "GEN-CHG-750:a30-bench/ClusterRoleBinding/on-call"
+    repository.commit(f"Let Bob in\n\nGen-Allow: {needed} he is on call")
+    assert not repository.diff(base, "HEAD")["unapproved"]
+    with (repository.root / changed / "kustomization.yaml").open("a") as file:
+        file.write(f"{PATCH}\n")
+    repository.commit()
+    assert repository.diff(base, "HEAD", expect=3)["outdatedApprovals"] == [needed]
+
+
+@pytest.mark.parametrize("reason", ["\u200b", "...", "!"])
+def test_what_says_nothing_is_no_reason(reason: str) -> None:
+    assert reason_in(reason) == ""
 
 
 def test_a_tree_that_leads_out_of_the_repository_is_refused(repository: Repository) -> None:
