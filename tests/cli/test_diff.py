@@ -594,7 +594,8 @@ GRANT = (
     "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\n"
     "subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ann}]\n"
 )
-PATCH = "patches: [{target: {kind: ClusterRoleBinding}, patch: '[{op: replace, path: /subjects/0/name, value: eve}]'}]"
+EVE = '[{"op": "replace", "path": "/subjects/0/name", "value": "eve"}]'
+PATCH = f"patches: [{{target: {{kind: ClusterRoleBinding}}, patch: '{EVE}'}}]"
 
 
 @pytest.mark.parametrize("changed", ["ours", "overlays/a30-bench/zz", "overlays/a30-bench/scratch"])
