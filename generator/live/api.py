@@ -3,6 +3,7 @@
 import contextlib
 import json
 import logging
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -29,14 +30,25 @@ STEP = 0.2
 
 READ = "application/json"
 APPLY = "application/apply-patch+yaml"
+MERGE = "application/merge-patch+json"
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What is asked: `path` with its query, and an object as `body`. `PATCH` is server-side apply."""
+    """What is asked: `path` with its query, and an object as `body`. `PATCH` is server-side apply, or with `merge` what
+    changes of an object.
+    """
 
     path: str
     method: str = "GET"
     body: Mapping[str, Any] | None = None
+    merge: bool = False
+
+    @property
+    def content(self) -> str:
+        """The media type of the body."""
+        if self.method != "PATCH":
+            return READ
+        return MERGE if self.merge else APPLY
 
 
 class Answer(Struct, frozen=True):
@@ -93,7 +105,7 @@ class ApiConnection:
     def _send(self, request: Request) -> tuple[int, bytes, float]:
         from urllib3.exceptions import HTTPError  # noqa: PLC0415 - heavy
 
-        headers = {"Accept": READ, "Content-Type": APPLY if request.method == "PATCH" else READ}
+        headers = {"Accept": READ, "Content-Type": request.content}
         auth = self._client.update_params_for_auth
         auth(headers, [], ["BearerToken"], request.path, request.method, request.body)
         body = None if request.body is None else json.dumps(request.body).encode()
@@ -157,7 +169,8 @@ def of_kubeconfig(path: Path, context: str | None) -> ApiConnection:
     from kubernetes.config import ConfigException, load_kube_config  # noqa: PLC0415 - heavy
     from yaml import YAMLError  # noqa: PLC0415 - heavy
 
-    if not path.is_file():
+    # As for kubectl, $KUBECONFIG may name several files.
+    if not any(map(os.path.isfile, str(path).split(os.pathsep))):
         raise UsageError(f"{path}: there is no such kubeconfig; name one with --kubeconfig")
     configuration = Configuration()
     try:

@@ -1,0 +1,129 @@
+"""Argo CD's Applications of a running cluster, as the API server shows them (facts: gitops-monitoring 1.9)."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from generator.components.component import Manifest
+from generator.live.running import RunningCluster
+from generator.model.fields import dig, sequence
+
+APPLICATIONS = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications"
+ROOT = "root"
+WAVE = "argocd.argoproj.io/sync-wave"
+IGNORED = "argocd.argoproj.io/ignore-healthcheck"
+REFRESH = "argocd.argoproj.io/refresh"
+
+
+class Resource(Struct, frozen=True, kw_only=True):
+    """An object that an Application holds or held: whether it is as in Git (`sync`: Synced, OutOfSync, Unknown) and how
+    it does (`health`, empty where Argo CD has no opinion). `leaving` left Git, `unconfirmed` waits for a person.
+    """
+
+    group: str
+    version: str
+    kind: str
+    namespace: str
+    name: str
+    sync: str
+    health: str
+    message: str
+    leaving: bool
+    unconfirmed: bool
+
+
+class Application(Struct, frozen=True, kw_only=True):
+    """One Application. `phase`, `said`, `retries`, `began` and `ended` (RFC 3339) are of its last or running sync
+    operation, which is to bring `asked` or brought `brought`; `revision` is the commit that it was last compared with.
+    `gates`: whether later waves wait for it.
+    """
+
+    name: str
+    wave: int
+    gates: bool
+    sync: str
+    health: str
+    message: str
+    revision: str
+    phase: str
+    said: str
+    asked: str
+    brought: str
+    retries: int
+    began: str
+    ended: str
+    pending: bool
+    """Whether an operation is asked for that has not begun."""
+    resources: tuple[Resource, ...]
+    conditions: tuple[tuple[str, str], ...]
+    """Type and message."""
+    manifest: Manifest
+
+    @property
+    def acting(self) -> bool:
+        """Whether an operation is under way or about to be."""
+        return self.pending or self.phase in {"Running", "Terminating"}
+
+
+def applications(running: RunningCluster) -> list[Application]:
+    """Return all Applications in Argo CD's namespace, root first, then by wave and name; none where there is no Argo
+    CD. Raises UsageError.
+    """
+    found = map(application, running.items(APPLICATIONS))
+    return sorted(found, key=lambda one: (one.name != ROOT, one.wave, one.name))
+
+
+def application(manifest: Manifest) -> Application:
+    """Return what an Application says of itself."""
+    annotations = dig(manifest, "metadata", "annotations") or {}
+    state = dig(manifest, "status", "operationState") or {}
+    return Application(
+        name=str(manifest["metadata"]["name"]),
+        wave=_number(annotations.get(WAVE)),
+        gates=IGNORED not in annotations,
+        sync=_text(manifest, "status", "sync", "status"),
+        health=_text(manifest, "status", "health", "status"),
+        message=_text(manifest, "status", "health", "message"),
+        revision=_text(manifest, "status", "sync", "revision"),
+        phase=_text(state, "phase"),
+        said=_text(state, "message"),
+        asked=_text(state, "operation", "sync", "revision"),
+        brought=_text(state, "syncResult", "revision"),
+        retries=_number(state.get("retryCount")),
+        began=_text(state, "startedAt"),
+        ended=_text(state, "finishedAt"),
+        pending=bool(manifest.get("operation")),
+        resources=tuple(_resources(manifest)),
+        conditions=tuple(
+            (_text(one, "type"), _text(one, "message")) for one in sequence(dig(manifest, "status", "conditions"))
+        ),
+        manifest=manifest,
+    )
+
+
+def _resources(manifest: Manifest) -> Iterator[Resource]:
+    for one in sequence(dig(manifest, "status", "resources")):
+        yield Resource(
+            group=_text(one, "group"),
+            version=_text(one, "version"),
+            kind=_text(one, "kind"),
+            namespace=_text(one, "namespace"),
+            name=_text(one, "name"),
+            sync=_text(one, "status"),
+            health=_text(one, "health", "status"),
+            message=_text(one, "health", "message"),
+            leaving=dig(one, "requiresPruning") is True,
+            unconfirmed=dig(one, "requiresDeletionConfirmation") is True,
+        )
+
+
+def _text(manifest: object, *steps: str) -> str:
+    found = dig(manifest, *steps)
+    return found if isinstance(found, str) else ""
+
+
+def _number(text: object) -> int:
+    try:
+        return int(str(text or 0))
+    except ValueError:
+        return 0

@@ -1,0 +1,84 @@
+"""A cluster that runs: what its API server holds, read and changed."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+from urllib.parse import urlencode
+
+from generator.components.component import Manifest
+from generator.errors import UsageError
+from generator.live.api import Answer, ApiConnection, Request
+
+PAGE = 500
+"""Objects that a list answers at once."""
+ARGO_CD = "argocd-controller"
+"""The field manager of Argo CD: what it shall take over is applied under its name, or keys that leave Git stay."""
+
+
+class RunningCluster:
+    """A cluster that runs. Every method raises UsageError, in one sentence, where there is no talking to its API server
+    or where it refuses what is asked.
+    """
+
+    def __init__(self, api: ApiConnection) -> None:
+        self.api = api
+
+    @property
+    def host(self) -> str:
+        """The address of its API server."""
+        return self.api.host
+
+    def get(self, path: str) -> Manifest | None:
+        """Return what lies at a path; None where there is no such object, or nothing of its kind is served."""
+        answer = self.api.ask(Request(path=path))
+        return None if answer.status == 404 else self._good(answer, f"read {path}")
+
+    def serves(self, path: str) -> bool:
+        """Tell whether there is a collection at a path: its definition may not be there (yet)."""
+        return self.get(f"{path}?limit=1") is not None
+
+    def items(self, path: str, **query: str) -> Iterator[Manifest]:
+        """Yield the objects of a collection, in the order of their names; none where nothing of their kind is served.
+        `query` selects (`labelSelector`, `fieldSelector`).
+        """
+        more = ""
+        while True:
+            asked = {"limit": str(PAGE), **query, **({"continue": more} if more else {})}
+            answer = self.api.ask(Request(path=f"{path}?{urlencode(asked)}"))
+            if answer.status == 404:
+                return
+            found = self._good(answer, f"list {path}")
+            yield from found.get("items") or ()
+            more = str((found.get("metadata") or {}).get("continue") or "")
+            if not more:
+                return
+
+    def merge(self, path: str, change: Mapping[str, Any]) -> Manifest:
+        """Change an object as `kubectl patch --type merge` does, and return what it is then. A `resourceVersion` in its
+        metadata lets nobody be overtaken.
+        """
+        request = Request(path=path, method="PATCH", body=change, merge=True)
+        return self._good(self.api.ask(request), f"change {path}")
+
+    def apply(self, path: str, manifest: Manifest, manager: str = ARGO_CD) -> Manifest:
+        """Apply an object on the server's side, taking over what others own of it."""
+        asked = urlencode({"fieldManager": manager, "force": "true"})
+        return self._good(self.api.ask(Request(path=f"{path}?{asked}", method="PATCH", body=manifest)), f"apply {path}")
+
+    def create(self, path: str, manifest: Manifest) -> Manifest | None:
+        """Create an object in a collection; None where one of its name is there already."""
+        answer = self.api.ask(Request(path=path, method="POST", body=manifest))
+        return None if answer.status == 409 else self._good(answer, f"create in {path}")
+
+    def delete(self, path: str) -> None:
+        """Delete an object, if it is there."""
+        answer = self.api.ask(Request(path=path, method="DELETE"))
+        if answer.status != 404:
+            self._good(answer, f"delete {path}")
+
+    def _good(self, answer: Answer, what: str) -> Manifest:
+        return answer.body if answer.good else self._refused(answer, what)
+
+    def _refused(self, answer: Answer, what: str) -> NoReturn:
+        if answer.status == 403:
+            raise UsageError(f"{self.host} does not let you {what}: {answer.message}; ask for that right")
+        raise UsageError(f"{self.host} refuses to {what} (status {answer.status}): {answer.message}")
