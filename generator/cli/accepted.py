@@ -12,11 +12,14 @@ from generator.model.cluster import Waiver
 from generator.model.finding import Finding, Position, Severity
 from generator.model.rule import explained
 from generator.repository.cluster_files import Loaded
+from generator.repository.idle_values import IDLE_VALUE
 from generator.rules.engine import RULES
 from generator.rules.waivers import IDLE, Codes, Waived, waive
 from generator.spec.named import named
 
-WARNINGS = {code for code, each in (FILE_RULES | FLEET_RULES).items() if each.severity == Severity.WARNING}
+WARNINGS = {code for code, each in (FILE_RULES | FLEET_RULES).items() if each.severity == Severity.WARNING} | {
+    IDLE_VALUE.code
+}
 """Codes of cluster files that can be accepted."""
 ON_OBJECTS = {*RULES, *explained([refusals])}
 """Codes of built objects, all of which can be waived."""

@@ -14,6 +14,7 @@ from generator.model.cluster import Waiver
 from generator.model.plural import plural
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.head_files import MOST, clusters_at_head, differing_from_head
+from generator.repository.idle_values import with_idle_values
 from generator.repository.places import without_file
 
 _FOLDER = click.Path(path_type=Path, allow_dash=True)
@@ -99,7 +100,7 @@ def _check_files(  # noqa: PLR0913 - the verb's options
 ) -> int:
     """Check cluster files, and nothing that is rendered of them. Of what is `committed` HEAD says the same."""
     root = None if paths else root_of(directory)
-    read = load(root, clusters) if root else _given(paths)
+    read = [with_idle_values(root, one) for one in load(root, clusters)] if root else _given(paths)
     accepted, waived = zip(*map(_accepted, read), strict=True)
     loaded = _foreseen(root, accepted, whole=not clusters) if root and not committed else accepted
     show_findings(loaded, output)

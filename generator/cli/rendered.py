@@ -20,6 +20,7 @@ from generator.model.plural import plural
 from generator.model.rule import explained
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.given_files import is_cluster_file, place
+from generator.repository.idle_values import with_idle_values
 from generator.repository.locate import Located
 from generator.rules.engine import RULES
 from generator.rules.judging import Answers, Judged, Judges, judge_clusters, judge_paths
@@ -48,7 +49,8 @@ def check_rendered(options: CheckOptions) -> int:
     options = _by_name(options)
     in_repository = not options.paths or bool(options.clusters)
     root = root_of(options.directory) if in_repository else Path()
-    loaded = [accept_idle(one) for one in load(root, options.clusters)] if in_repository else []
+    read = load(root, options.clusters) if in_repository else []
+    loaded = [accept_idle(with_idle_values(root, one)) for one in read]
     if options.kubeconfig and len(loaded) > 1:
         listed = ", ".join(one.name for one in loaded)
         raise UsageError(f"--kubeconfig leads to one cluster, and here are {listed}: choose one with --cluster")

@@ -7,7 +7,7 @@ Whether the folder is still true is a comparison of bytes, so that rendering sta
 from collections.abc import Iterable, Mapping
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from generator.components import offered
 from generator.components.component import HELM, Component, Release
@@ -41,7 +41,8 @@ class Found(Struct, frozen=True, kw_only=True):
     """What the inflated objects need of others: the namespaces and the cluster-scoped kinds ("group/Kind", core:
     "/Kind") that Argo CD's project must allow. CRDs are among the kinds, wherever their files lie. `images` are those
     that the objects name. `sources` are the charts and manifests that they came from, in the digests of `gen.lock`;
-    `seal` is the digest of all that stands beside this file.
+    `seal` is the digest of all that stands beside this file. `idle` are keys of the cluster file's values that the
+    chart does not know.
     """
 
     namespaces: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ class Found(Struct, frozen=True, kw_only=True):
     images: tuple[SharedImage, ...] = ()
     sources: Mapping[str, str] = {}
     seal: str = ""
+    idle: tuple[tuple[str, ...], ...] | UnsetType = UNSET
 
 
 class Upstream(Struct, frozen=True):

@@ -14,7 +14,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from generator.components.component import Chart, Release
+from generator.components.component import Chart, Manifest, Release
 from generator.errors import UsageError
 from generator.layout.lock import LockFile
 from generator.process import cache_home
@@ -37,13 +37,14 @@ class FetchOptions(Struct, frozen=True, kw_only=True):
 
 class Source(Struct, frozen=True):
     """A chart or manifest by its name in the lock, and the mirror it comes through, of the component `of`. In a mirror
-    a manifest lies below its own host and path.
+    a manifest lies below its own host and path. `given` is what the cluster file says of a chart's values.
     """
 
     name: str
     release: Release | None
     mirror: str | None
     of: str
+    given: Manifest = {}
 
     @property
     def unique(self) -> tuple[str, str | None]:

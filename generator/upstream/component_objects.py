@@ -5,7 +5,7 @@ the cluster's Kubernetes does not serve. Pure.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from generator.build.kinds import Kinds, group_of
 from generator.build.objects import Object, targets_object
@@ -55,7 +55,7 @@ def component_objects(component: Component, parts: Sequence[tuple[str, Part]], v
     return ComponentObjects(
         items=tuple(items),
         definitions=tuple(definitions),
-        found=_found(items, definitions),
+        found=_found(items, definitions, [steps for _, part in parts for steps in part.idle]),
         notes=(*notes, *(verdict for verdict in verdicts if isinstance(verdict, str))),
         findings=(*refused, *_twice(everything), *_astray(component.patches, everything)),
     )
@@ -160,9 +160,14 @@ def _astray(patches: Iterable[Patch], items: Sequence[Item]) -> Iterator[Finding
             )
 
 
-def _found(items: Sequence[Item], definitions: Sequence[Item]) -> Found:
+def _found(items: Sequence[Item], definitions: Sequence[Item], idle: Sequence[tuple[str, ...]]) -> Found:
     manifests = [item.manifest for item in (*items, *definitions)]
     spaces = {space for one in manifests if (space := one["metadata"].get("namespace"))}
     kinds = {"/".join(_identity(one)[:2]) for one in manifests if not one["metadata"].get("namespace")}
     images = shared_images(item.manifest for item in items)
-    return Found(namespaces=tuple(sorted(spaces)), kinds=tuple(sorted(kinds)), images=images)
+    return Found(
+        namespaces=tuple(sorted(spaces)),
+        kinds=tuple(sorted(kinds)),
+        images=images,
+        idle=tuple(sorted(idle)) if idle else UNSET,
+    )

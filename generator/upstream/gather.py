@@ -55,7 +55,8 @@ class _Piece(Struct, frozen=True):
     @property
     def unique(self) -> bytes:
         """What decides the result."""
-        what = (self.source.release, self.inputs.kubernetes, self.inputs.apis) if self.source.release else ()
+        source, inputs = self.source, self.inputs
+        what = (source.release, source.given, inputs.kubernetes, inputs.apis) if source.release else ()
         return msgspec.json.encode((self.source.unique, what))
 
 
@@ -80,7 +81,11 @@ def gather(tasks: Sequence[Task], lock: LockFile, how: FetchOptions, tell: Tell)
 
 def _sources(task: Task) -> list[Source]:
     name, site = task.component.name, task.cluster.site
-    found = [Source(key(release.chart), release, site.charts, name) for release in task.inputs.releases]
+    values = task.cluster.settings(name).values  # of the first release
+    found = [
+        Source(key(release.chart), release, site.charts, name, {} if number else values)
+        for number, release in enumerate(task.inputs.releases)
+    ]
     return found + [Source(url, None, site.manifests, name) for url in task.inputs.manifests]
 
 
@@ -130,7 +135,7 @@ def _inflated(piece: _Piece, tell: Tell) -> tuple[Part, float]:
 
 def _part(piece: _Piece, fetched: Fetched) -> Part:
     if piece.source.release:
-        return of_chart(fetched.path, piece.source.release, piece.inputs)
+        return of_chart(fetched.path, piece.source.release, piece.inputs, piece.source.given)
     return of_manifest(fetched.path, piece.source.name)
 
 

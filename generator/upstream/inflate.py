@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from msgspec import structs
+
 from generator.build.go_yaml import UnreadableError
-from generator.components.component import Release
+from generator.components.component import Manifest, Release
 from generator.errors import CommandError, UsageError
 from generator.layout.emit import emit
 from generator.layout.upstream import Inputs
@@ -12,11 +14,12 @@ from generator.process import run
 from generator.upstream.documents import documents
 from generator.upstream.findings import RefusedError
 from generator.upstream.helm import helm, hermetic, words
+from generator.upstream.idle_values import idle_values
 from generator.upstream.split import Part, called, split
 
 
-def of_chart(chart: Path, release: Release, inputs: Inputs) -> Part:
-    """Return what a chart makes of a release. Raises RefusedError."""
+def of_chart(chart: Path, release: Release, inputs: Inputs, given: Manifest) -> Part:
+    """Return what a chart makes of a release; the cluster file has `given` some of its values. Raises RefusedError."""
     origin = f"chart {release.chart.name} {release.chart.version}"
     first, second = _template(chart, release, inputs, origin), _template(chart, release, inputs, origin)
     part = _split(first, origin, release)
@@ -26,7 +29,17 @@ def of_chart(chart: Path, release: Release, inputs: Inputs) -> Part:
             f"{origin}: differs each time ({', '.join(unequal)}): random values or the time in templates",
             "give what it makes up as values, or have its Secret declared and dropped",
         )
-    return part
+
+    def same(values: Manifest) -> bool:
+        try:
+            text = _template(chart, structs.replace(release, values=values), inputs, origin)
+        except RefusedError:  # the chart asks for it
+            return False
+        return not _unequal(part, _split(text, origin, release))
+
+    idle = idle_values(chart, release.values, given, same)
+    told = (f"{origin} has no value {'.'.join(steps)}: it does nothing" for steps in idle)
+    return structs.replace(part, idle=idle, notes=(*part.notes, *told))
 
 
 def _template(chart: Path, release: Release, inputs: Inputs, origin: str) -> str:

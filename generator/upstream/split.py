@@ -38,12 +38,15 @@ class Item(Struct, frozen=True):
 
 
 class Part(Struct, frozen=True):
-    """What one chart or manifest became. With anything `wrong` nothing of it may be used."""
+    """What one chart or manifest became. With `findings` nothing of it may be used. `idle` are the keys of the cluster
+    file's values that did nothing.
+    """
 
     items: tuple[Item, ...] = ()
     definitions: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    idle: tuple[tuple[str, ...], ...] = ()
 
 
 def split(documents: Iterable[SourcedDocument], origin: str, release: Release | None = None) -> Part:

@@ -352,3 +352,21 @@ def test_a_new_version_changes_only_what_it_changes(world: World, shop: Shop) ->
     assert listed == [
         "+ image x.example.org/a:2.0.0", "- image x.example.org/a:1.0.0", "~ Pod toy/image: spec.containers[0].image",
     ]  # fmt: skip
+
+
+def test_values_that_the_chart_does_not_know_are_told_by_a_check(world: World, shop: Shop) -> None:
+    """A key that is read and not listed, one below an open map, and one that is listed do something, or may."""
+    hidden = f"{CONFIG_MAP}  hidden: {{{{ .Values.hidden | default 1 }}}}\n"
+    shop.add(files={"templates/map.yaml": hidden}, values="text: plain\nsub: {known: 1}\nopen: {}\nlisted: 1\n")
+    given = "{text: new, txet: a, hidden: 2, sub: {knwon: 3}, open: {any: 4}, listed: 5}"
+    world.edit("clusters/one/cluster.yaml", "spec:\n", f"spec:\n  components:\n    toy-0: {{values: {given}}}\n")
+    world.installs(component(release(shop.url), name="toy-0"))
+    assert "note: one/toy-0: chart toy 1.0.0 has no value sub.knwon: it does nothing" in world.gen("vendor")
+    said = world.gen("check")
+    told = [line.partition("GEN-VEND-003: ")[2] for line in said.splitlines() if "GEN-VEND-003" in line]
+    assert told == [f"the chart of toy-0 has no value {key}: it does nothing" for key in ("txet", "sub.knwon")]
+    world.edit("clusters/one/cluster.yaml", "txet: a, ", "")
+    assert world.gen("check").count("GEN-VEND-003") == 1
+    world.edit("clusters/one/cluster.yaml", "knwon", "known")
+    world.gen("vendor")
+    assert "GEN-VEND" not in world.gen("check")

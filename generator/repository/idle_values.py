@@ -1,0 +1,54 @@
+"""Values of cluster files that do nothing in the charts that were vendored."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import UNSET
+
+from generator.model.fields import dig
+from generator.model.finding import Finding, Severity
+from generator.model.rule import Explained
+from generator.repository.cluster_files import Loaded
+from generator.repository.vendored import on_disk, vendored
+
+IDLE_VALUE = Explained(
+    code="GEN-VEND-003",
+    title="the chart knows the values that a cluster file gives it",
+    severity=Severity.WARNING,
+    text="""
+    Helm passes over a key that no template reads: a mistyped one changes nothing, in silence. `gen vendor` looks for
+    keys that the chart's own values do not name, and inflates the chart without them; where the same comes out, they
+    do nothing. What is not vendored nobody has looked at.
+
+    Wrong:
+        components:
+          kueue: {values: {controllerManager: {replica: 2}}}
+    Right:
+        components:
+          kueue: {values: {controllerManager: {replicas: 2}}}
+    """,
+)
+
+
+def with_idle_values(root: Path, one: Loaded) -> Loaded:
+    """Return a cluster file with a warning for each of its chart values that does nothing. Raises UsageError for a file
+    that cannot be read.
+    """
+    return one.adding(_found(root, one))
+
+
+def _found(root: Path, one: Loaded) -> Iterator[Finding]:
+    given = {name: each.values for name, each in one.cluster.components.items()} if one.cluster else {}
+    for name, known in vendored(on_disk(root), one.name, [name for name, values in given.items() if values]).items():
+        for steps in () if known.found.idle is UNSET else known.found.idle:
+            above, key = dig(given[name], *steps[:-1]), steps[-1]
+            if isinstance(above, dict) and key in above:  # else it was taken out since
+                yield IDLE_VALUE.complete(
+                    Finding(
+                        message=f"the chart of {name} has no value {'.'.join(steps)}: it does nothing",
+                        fix="take it out, or write it as `helm show values` of the chart has it",
+                        file=one.document.file,
+                        at=("components", name, "values", *steps),
+                        key=True,
+                    )
+                )
