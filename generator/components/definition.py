@@ -1,9 +1,11 @@
 """What gen knows of a component whatever the cluster: each component's module holds one `DEFINITION`."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.components.component import Chart, Component, Manifest, Tier
 from generator.components.jobs import JobKind, Jobs
@@ -12,6 +14,7 @@ from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 from generator.model.nodes import Machine
+from generator.model.versions import numbers
 
 
 class Version(Struct, frozen=True, kw_only=True):
@@ -43,11 +46,46 @@ class Versions(Struct, frozen=True):
     known: tuple[Version, ...] = ()
 
     def of(self, cluster: Cluster) -> Version:
-        """Return the version a cluster uses: the one its file names, else the default. An unknown one falls back to the
-        default: a rule reports it.
+        """Return the version a cluster uses: the one its file names, else the default. One that is neither known nor
+        like any falls back to the default: a rule reports it.
         """
-        wanted = cluster.settings(self.component).version
-        return next((version for version in self.known if version.version == wanted), self.known[0])
+        return self.named(cluster.settings(self.component).version or "") or self.known[0]
+
+    def named(self, wanted: str) -> Version | None:
+        """Return the version of this name: a known one, or one like the nearest that is known, where all that comes of
+        it is judged once it is vendored. None where it is neither.
+        """
+        for version in self.known:
+            if version.version == wanted:
+                return version
+        return _like(min(self.known, key=partial(_apart, wanted)), wanted) if self.known else None
+
+
+def _apart(wanted: str, version: Version) -> tuple[bool, bool]:
+    mine, theirs = numbers(wanted), numbers(version.version)
+    return mine[:1] != theirs[:1], mine[:2] != theirs[:2]
+
+
+def _like(known: Version, wanted: str) -> Version | None:
+    """Return a version that is a known one but for its name, wherever that stands in charts, addresses and tags of
+    images; None where that is no way to a version that exists: another major one, no charts or manifests to be judged
+    by, or images by digest.
+    """
+    v = "v" if known.version.startswith("v") else ""
+    if not re.fullmatch(rf"{v}\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?", wanted) or _apart(wanted, known)[0]:
+        return None
+    if not (known.charts or known.manifests) or any("@" in image for image in known.images.values()):
+        return None
+    old, new = known.version.removeprefix("v"), wanted.removeprefix("v")
+    return structs.replace(
+        known,
+        version=wanted,
+        charts=tuple(structs.replace(one, version=one.version.replace(old, new)) for one in known.charts),
+        manifests=tuple(one.replace(old, new) for one in known.manifests),
+        images={name: image.replace(old, new) for name, image in known.images.items()},
+        schemas=(),
+        proven="",
+    )
 
 
 class ImageJoining(Struct, frozen=True, kw_only=True):

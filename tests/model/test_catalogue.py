@@ -77,3 +77,28 @@ def test_what_an_entry_was_checked_against_is_there() -> None:
         pytest.skip("no ../shared/upstream: CRDs and chart values are not here")
     missing = [(name, each) for name, version in entries() for each in version.schemas if not (SHARED / each).is_dir()]
     assert missing == []
+
+
+@pytest.mark.parametrize(("name", "wanted", "there"), [
+    ("kueue", "v0.18.6", "oci://registry.k8s.io/kueue/charts/kueue:0.18.6"),
+    ("calico", "v3.32.7-rc.1", "https://docs.tigera.io/calico/charts/tigera-operator:v3.32.7-rc.1"),
+    ("argo-cd", "v3.5.1", "https://raw.githubusercontent.com/argoproj/argo-cd/v3.5.1/manifests/install.yaml"),
+    ("argo-workflows", "v4.0.16", "quay.io/argoproj/argoexec:v4.0.16-nonroot"),
+])  # fmt: skip
+def test_a_version_like_a_known_one_is_fetched_like_it(name: str, wanted: str, there: str) -> None:
+    versions = CATALOGUE[name].versions
+    found = versions.named(wanted) if versions else None
+    assert found
+    charts = [f"{chart.repository}/{chart.name}:{chart.version}" for chart in found.charts]
+    assert there in {*charts, *found.manifests, *found.images.values()}
+    assert (found.version, found.schemas, found.proven) == (wanted, (), "")
+
+
+@pytest.mark.parametrize(("name", "wanted"), [
+    ("kueue", "0.18.6"), ("cilium", "v1.20.6"), ("cilium", "2.0.0"), ("cilium", "1.20.6/../../x"), ("cilium", "1.20"),
+    ("minio", "RELEASE.2026-10-16T00-00-00Z"), ("ceph-cluster", "v20.2.5"), ("cilium", "1.20.6\n"),
+])  # fmt: skip
+def test_a_version_that_nothing_can_judge_or_fetch_is_none(name: str, wanted: str) -> None:
+    versions = CATALOGUE[name].versions
+    assert versions
+    assert versions.named(wanted) is None
