@@ -36,6 +36,27 @@ def users_unique(cluster: Cluster) -> Iterator[Finding]:
     return given_twice(items, "two users are named {}", "rename or remove one")
 
 
+@rule("GEN-OBJ-026", "users of MinIO are of teams that exist")
+def user_teams(cluster: Cluster) -> Iterator[Finding]:
+    """The keys go into the namespace of the team: without the team nobody gets them.
+
+    Wrong:
+        teams: [{name: vision}]
+        # and
+        users: [{name: images, buckets: [images], team: visions}]
+    Right:
+        teams: [{name: vision}]
+        # and
+        users: [{name: images, buckets: [images], team: vision}]
+    """
+    known = [team.name for team in cluster.teams]
+    for at, user in users(cluster):
+        if user.team is not None and user.team not in known:
+            place, message = (*at, "team"), f"user {user.name} is of team {user.team}, which is not there"
+            fix = suggest(user.team, known, f"one of {', '.join(known)}" if known else "leave it out: there is no team")
+            yield Finding(at=place, message=message, fix=fix, edits=meant(place, user.team, known))
+
+
 @rule("GEN-OBJ-022", "users have buckets that exist")
 def user_buckets(cluster: Cluster) -> Iterator[Finding]:
     """A right on a bucket that is not there is a mistake in one of the two names; without any bucket, MinIO refuses

@@ -107,11 +107,14 @@ class Bucket(Section, frozen=True, kw_only=True):
 
 
 class ObjectUser(Section, frozen=True, kw_only=True):
-    """A user of MinIO with one right on some buckets; `backup` may write and read and never delete."""
+    """A user of MinIO with one right on some buckets; `backup` may write and read and never delete. Its keys are in the
+    namespace of a `team`, too.
+    """
 
     name: Name
     buckets: tuple[BucketName, ...]
     access: Literal["read", "write", "backup"] = "read"
+    team: Name | None = None
 
 
 class Objects(Section, frozen=True, kw_only=True):

@@ -290,3 +290,15 @@ def test_every_variable_of_a_policy_is_read(ml50: Cluster) -> None:
         rules = [one["expression"] for one in (*spec["validations"], *spec.get("variables", ()))]
         defined = {one["name"] for one in spec.get("variables", ())}
         assert defined == set(re.findall(r"\bvariables\.([a-z]+)", " ".join(rules)))
+
+
+def test_a_team_gets_the_keys_of_its_users_of_minio_and_no_others(ml50: Cluster) -> None:
+    objects = ml50.storage.objects
+    assert objects
+    assert {user.name: user.team for user in objects.users if user.team} == {"serving": "serving"}
+    (made,) = next(one for one in compose(ml50) if one.name == "tenants").secrets
+    assert (made.namespace, made.name, made.copy_of) == ("serving", "minio-user-serving", "minio/minio-user-serving")
+    (source,) = (
+        secret for one in compose(ml50) if one.name == "minio" for secret in one.secrets if secret.name == made.name
+    )
+    assert (source.keys, source.source) == (made.keys, made.source)

@@ -2,8 +2,8 @@
 
 import json
 
-from generator.components.component import Manifest
-from generator.components.minio.layout import PORT, SERVICE, metadata
+from generator.components.component import Manifest, Secret
+from generator.components.minio.layout import NAMESPACE, PORT, SERVICE, metadata
 from generator.components.minio.server import POD_SECURITY
 from generator.components.minio.versions import VERSIONS
 from generator.components.parts import UNPRIVILEGED, resources
@@ -94,6 +94,20 @@ def policy(user: ObjectUser) -> Manifest:
 def user_secret(name: str) -> str:
     """Return the name of the Secret with a user's keys."""
     return f"minio-user-{name}"
+
+
+def copied_keys(user: ObjectUser, namespace: str, reader: str) -> Secret:
+    """Declare a user's keys a second time: Secrets do not reach across namespaces."""
+    return Secret(
+        name=user_secret(user.name),
+        namespace=namespace,
+        keys=("accessKey", "secretKey"),
+        source="generated",
+        loss="outage",
+        rotate="replace all copies, then sync `minio`: until its setup has run, the new keys are unknown to MinIO",
+        readers=(reader,),
+        copy_of=f"{NAMESPACE}/{user_secret(user.name)}",
+    )
 
 
 def setup_job(cluster: Cluster, objects: Objects) -> Manifest:

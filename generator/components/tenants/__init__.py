@@ -1,10 +1,13 @@
 """Tenants: what each team's namespace holds, and the rules that keep its jobs in the queue."""
 
+from collections.abc import Iterator
+
 from generator.components.common import CLUSTER_ROLES
-from generator.components.component import Component, Manifest, Namespace, Tier
+from generator.components.component import Component, Manifest, Namespace, Secret, Tier
 from generator.components.definition import Definition
 from generator.components.jobs import Jobs
 from generator.components.kueue import TEAM
+from generator.components.minio.settings import copied_keys
 from generator.components.tenants.admission import policies
 from generator.components.tenants.changes import CHANGES
 from generator.components.tenants.network import network
@@ -26,7 +29,16 @@ def tenants(cluster: Cluster, jobs: Jobs) -> Component:
         base=(*roles(jobs), *policies(jobs)),
         objects=(*queue_readers(cluster), *(item for team in cluster.teams for item in belongings(cluster, team))),
         needs=("queues",),
+        secrets=tuple(keys(cluster)),
     )
+
+
+def keys(cluster: Cluster) -> Iterator[Secret]:
+    """Yield the keys of the users of MinIO that are a team's."""
+    teams = {team.name for team in cluster.teams}
+    for user in cluster.storage.objects.users if cluster.storage.objects else ():
+        if user.team in teams:
+            yield copied_keys(user, str(user.team), "pods of the team")
 
 
 def namespace(cluster: Cluster, team: Team) -> Namespace:

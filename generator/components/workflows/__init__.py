@@ -8,7 +8,7 @@ from generator.components.common import OWN_LABELS
 from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
 from generator.components.definition import Definition
 from generator.components.issuers import signed
-from generator.components.minio.settings import user_secret
+from generator.components.minio.settings import copied_keys, user_secret
 from generator.components.minio.versions import VERSIONS as MINIO_VERSIONS
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
@@ -107,22 +107,8 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     """Return what the pods read beside the readers' keys, which `ceph-cluster` declares."""
     users = {user.name: user for item in cluster.backups if (user := writer(cluster, item))}
     return (
-        *(writer_secret(user) for user in users.values()),
+        *(copied_keys(user, NAMESPACE, "workflows") for user in users.values()),
         signed("backup-client", NAMESPACE, "workflows"),
-    )
-
-
-def writer_secret(user: ObjectUser) -> Secret:
-    """Return the keys of a MinIO user, a second time: Secrets do not reach across namespaces."""
-    return Secret(
-        name=user_secret(user.name),
-        namespace=NAMESPACE,
-        keys=("accessKey", "secretKey"),
-        source="generated",
-        loss="outage",
-        rotate="replace both copies, then sync `minio`: its setup must have run before the next backup",
-        readers=("workflows",),
-        copy_of=f"minio/{user_secret(user.name)}",
     )
 
 
