@@ -34,6 +34,7 @@ VERBS = {
     "migrate": "Bring a repository that an older gen wrote, and its cluster files, to this one.",
     "node": "Add, remove, replace or change nodes in a cluster file, line by line.",
     "pool": "Add a pool and its nodes to a cluster file, line by line.",
+    "rehearse": "Try a change on a twin of the cluster, with real queues, before it is merged.",
     "render": "Write the repository that Argo CD syncs from the cluster files.",
     "report": "Show a cluster as it is: racks, switches, storage, quotas, waves, images.",
     "schema": "Print the JSON Schema of the cluster file.",

@@ -35,13 +35,14 @@ MERGE = "application/merge-patch+json"
 
 class Request(Struct, frozen=True, kw_only=True):
     """What is asked: `path` with its query, and an object as `body`. `PATCH` is server-side apply, or with `merge` what
-    changes of an object.
+    changes of an object. `by` is the user and the groups to ask as, where that is not ourselves.
     """
 
     path: str
     method: str = "GET"
     body: Mapping[str, Any] | None = None
     merge: bool = False
+    by: tuple[str, tuple[str, ...]] | None = None
 
     @property
     def content(self) -> str:
@@ -103,9 +104,14 @@ class ApiConnection:
                 pool.shutdown(wait=False, cancel_futures=True)
 
     def _send(self, request: Request) -> tuple[int, bytes, float]:
+        from urllib3 import HTTPHeaderDict  # noqa: PLC0415 - heavy
         from urllib3.exceptions import HTTPError  # noqa: PLC0415 - heavy
 
-        headers = {"Accept": READ, "Content-Type": request.content}
+        headers = HTTPHeaderDict({"Accept": READ, "Content-Type": request.content})
+        if request.by:
+            headers["Impersonate-User"] = request.by[0]
+            for group in request.by[1]:
+                headers.add("Impersonate-Group", group)
         auth = self._client.update_params_for_auth
         auth(headers, [], ["BearerToken"], request.path, request.method, request.body)
         body = None if request.body is None else json.dumps(request.body).encode()

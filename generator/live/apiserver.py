@@ -37,9 +37,9 @@ class Started(Struct, frozen=True, kw_only=True):
         return f"https://127.0.0.1:{self.port}"
 
 
-def program(name: str) -> str:
-    """Return the path of `kube-apiserver` or `etcd`: $GEN_KUBE_APISERVER or $GEN_ETCD, then the cache, then PATH.
-    Raises UsageError that says how to get it.
+def program(name: str, instead: str = ", or judge by a cluster with --kubeconfig") -> str:
+    """Return the path of a program, as `kube-apiserver`: $GEN_KUBE_APISERVER, then the cache, then PATH. Raises
+    UsageError that says how to get it, or how to do without: `instead`.
     """
     variable = f"GEN_{name.upper().replace('-', '_')}"
     if given := os.environ.get(variable):
@@ -51,7 +51,7 @@ def program(name: str) -> str:
         return str(found)
     raise UsageError(
         f"{name} is neither in {cache} nor on PATH: `make real-tools` in gen's source builds it once (about five "
-        f"minutes), or set {variable} to one you have, or judge by a cluster with --kubeconfig"
+        f"minutes), or set {variable} to one you have{instead}"
     )
 
 

@@ -69,7 +69,7 @@ class Installation:
             self.too_early += [f"{name} before {other}" for other in self.unwell(found, self.waves[name])]
         if not self.kueue and all(map(self.argo.api.get, STARTS_FROM)):
             self.kueue = True
-            self.stack.enter_context(kueue(self.argo.api))
+            self.stack.enter_context(kueue(self.argo.api.real))
         return found
 
     @staticmethod

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from apiserver import programs
-from twin.plane import Plane, listens, running
+from twin.plane import Plane
 
 from generator.live.apiserver import free_ports
+from generator.live.twin.running import listens, running
 
 NAMESPACE = "argocd"
 FLAGS = {

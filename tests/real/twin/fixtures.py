@@ -11,9 +11,10 @@ import pytest
 from reference import ROOT
 
 from generator.live.apiserver import tries
+from generator.live.twin.running import PATIENCE
 from twin.kueue import Restartable, kueue
 from twin.nodes import Object, nodes
-from twin.plane import PATIENCE, Plane, plane
+from twin.plane import Plane, plane
 from twin.rendered import Rendered
 from twin.team import Member, eventually
 from twin.volcano import volcano
@@ -30,7 +31,7 @@ class Twin:
 
     def __init__(self, api: Plane, rendered: Rendered, machines: list[Object]) -> None:
         self.api, self.rendered, self.machines = api, rendered, machines
-        self.kueue, self.volcano = Restartable(api, kueue), Restartable(api, volcano)
+        self.kueue, self.volcano = Restartable(api.real, kueue), Restartable(api.real, volcano)
 
     @property
     def teams(self) -> list[str]:

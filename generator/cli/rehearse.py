@@ -1,0 +1,83 @@
+"""`gen rehearse`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from generator.cli.options import CLUSTER, ROOT, root_of
+from generator.cli.output import show_findings
+from generator.cli.terminal import say, say_json
+from generator.review.sides import Sides, Wanted, both_sides
+
+if TYPE_CHECKING:
+    from generator.live.rehearsal.rehearsal import Rehearsal
+    from generator.repository.cluster_files import Loaded
+
+FOUND = 1
+
+
+@click.command("rehearse")
+@click.argument("base", required=False)
+@CLUSTER
+@ROOT
+@click.option(
+    "--watch",
+    metavar="SECONDS",
+    type=click.FloatRange(1, 3600),
+    default=40.0,
+    show_default=True,
+    help="How long the twin is watched after the change, unless it is quiet before.",
+)
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
+)
+def command(base: str | None, clusters: tuple[str, ...], directory: Path, watch: float, output: str) -> int:
+    """Try a change on a twin of the cluster: a real control plane with simulated nodes, Kueue and Volcano, on loopback.
+
+    BASE is applied there, in the order of its waves; jobs of the teams' shapes fill the queues; then comes the working
+    tree, as `gen render` would leave it. Told is what really happened, beside what `gen diff` says of it. Default for
+    BASE: where the branch left the main branch.
+
+    Needs the programs of `make real-tools`, and the right to listen on port 443 of loopback addresses. Exit code 1
+    when something happened that somebody should look at before the merge.
+    """
+    root = root_of(directory)
+    with both_sides(root, Wanted(base=base, clusters=clusters), lambda names: _load(root, names)) as sides:
+        if sides.wrong:
+            show_findings(list(sides.wrong), "text")
+            say("nothing was rehearsed: mend the cluster file first", err=True)
+            return FOUND
+        found = _rehearse(sides, watch)
+    _show(found, output)
+    return FOUND if any(one.loud for one in found) else 0
+
+
+def _load(root: Path, names: Sequence[str]) -> list["Loaded"]:
+    from generator.repository.cluster_files import load  # noqa: PLC0415 - it imports every check
+
+    return load(root, names)
+
+
+def _rehearse(sides: Sides, watch: float) -> "list[Rehearsal]":
+    from generator.live.rehearsal.rehearse import rehearse  # noqa: PLC0415 - heavy
+    from generator.review.report import report  # noqa: PLC0415 - heavy
+
+    told = {one.found.cluster: one for one in report(sides, ()).clusters}
+    if sides.note:
+        say(f"note: {sides.note}", err=True)
+    return [rehearse(sides, one, name, watch) for name, one in told.items()]
+
+
+def _show(found: "list[Rehearsal]", output: str) -> None:
+    if output == "json":
+        say_json({"clusters": [one.data() for one in found]})
+        return
+    from generator.live.rehearsal.text import lines  # noqa: PLC0415 - only when it is asked for
+
+    if not found:
+        say("nothing differs in what is applied: there is nothing to rehearse")
+    for one in found:
+        for line in lines(one):
+            say(line)

@@ -1,0 +1,1 @@
+"""A change that is tried on a twin of the cluster before it is merged."""
