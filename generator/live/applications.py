@@ -1,6 +1,6 @@
 """Argo CD's Applications of a running cluster, as the API server shows them (facts: gitops-monitoring 1.9)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -69,7 +69,11 @@ def applications(running: RunningCluster) -> list[Application]:
     """Return all Applications in Argo CD's namespace, root first, then by wave and name; none where there is no Argo
     CD. Raises UsageError.
     """
-    found = map(application, running.items(APPLICATIONS))
+    return in_order(map(application, running.items(APPLICATIONS)))
+
+
+def in_order(found: Iterable[Application]) -> list[Application]:
+    """Return Applications, root first, then by wave and name."""
     return sorted(found, key=lambda one: (one.name != ROOT, one.wave, one.name))
 
 
