@@ -34,7 +34,7 @@ def _page(path: str) -> str:
 
 
 def _whole(running: RunningCluster, path: str, first: Answer) -> Listed:
-    if first.status == 404:
+    if first.status in {404, 405}:  # 405: what is only asked, never stored
         return Listed()
     if first.status == 403:
         return Listed(refused=first.message)
