@@ -168,13 +168,21 @@ def _differing(one: Application, cluster: str) -> Iterator[Cause]:
     waiting = tuple(_named(each) for each in one.resources if _asks(each))
     if waiting:
         why = "it left Git, and goes only when a person confirms it"
-        yield Cause(component=one.name, objects=waiting, why=why, command=f"gen sync {one.name} --cluster {cluster}")
+        yield Cause(component=one.name, objects=waiting, why=why, command=f"gen sync --cluster {cluster}")
     differs = tuple(_named(each) for each in one.resources if each.sync == "OutOfSync" and not _asks(each))
     if one.sync == "OutOfSync" and differs and not one.acting and one.name != ROOT:
         alone = dig(one.manifest, "spec", "syncPolicy", "automated") is None
         why = "it differs from Git" + (", and moves only when it is told to" if alone else "")
         command = f"gen sync {one.name} --cluster {cluster}" if alone else f"gen drift --cluster {cluster}"
         yield Cause(component=one.name, objects=differs, why=why, command=command)
+
+
+def held_causes(one: Application) -> Iterator[Cause]:
+    """Yield what somebody suspended: it does nothing, and nothing is wrong with it."""
+    for each in one.resources:
+        if each.health == "Suspended" and (one.name, each.kind) != (ROOT, "Application"):
+            why = shortened(each.message) or "it is suspended"
+            yield Cause(component=one.name, objects=(_named(each),), why=why, command=_look(each))
 
 
 def every_object(found: Sequence[Application]) -> set[tuple[str, str, str]]:

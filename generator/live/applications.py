@@ -57,6 +57,8 @@ class Application(Struct, frozen=True, kw_only=True):
     resources: tuple[Resource, ...]
     conditions: tuple[tuple[str, str], ...]
     """Type and message."""
+    deployed: str
+    """The commit of the last sync that succeeded."""
     manifest: Manifest
 
     @property
@@ -101,6 +103,7 @@ def application(manifest: Manifest) -> Application:
         conditions=tuple(
             (_text(one, "type"), _text(one, "message")) for one in sequence(dig(manifest, "status", "conditions"))
         ),
+        deployed=_text(next(reversed(sequence(dig(manifest, "status", "history"))), None), "revision"),
         manifest=manifest,
     )
 

@@ -26,6 +26,8 @@ from generator.model.fields import mapping
 from generator.model.finding import full_name
 from generator.review.values import both, way
 
+ARGO_CDS = {"argocd-application-controller", "argocd-applicationset-controller"}
+"""How Argo CD's programs sign what they write of their own: states of Applications."""
 HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
 HOW = Literal["differs", "added", "missing", "leftover", "refused"]
 
@@ -148,7 +150,7 @@ class _Comparison:
 
     def _missing(self, one: Object) -> None:
         served = (one.version, one.kind) in self.there.served
-        why = "it is in Git and not in the cluster" if served else f"nothing in the cluster defines {one.version}"
+        why = "is missing" if served else f"is missing: nothing in the cluster defines {one.version}"
         self._add("missing", one, why, f"gen sync {one.component} --cluster {self.cluster}")
 
     def _judge(self, one: Object, live: Manifest, answer: Answer) -> None:
@@ -156,12 +158,12 @@ class _Comparison:
             self.unjudged[f"you may not try to change {one.kind}: {answer.message}"] += 1
             return
         if not answer.good:
-            self._add("refused", one, shortened(answer.message), "gen check --server")
+            self._add("refused", one, f"cannot be as in Git: {shortened(answer.message)}", "gen check --server")
             return
         ignores = ignored(self.applications[one.component].manifest)
         would, has = compared(answer.body, ignores), compared(live, ignores)
         self._differs(one, live, field_changes(would, has))
-        self._added(one, live, ignores)
+        self._added(one, live, answer.body, ignores)
 
     def _differs(self, one: Object, live: Manifest, changes: Iterator[FieldChange]) -> None:
         change = _change(one, live)
@@ -172,15 +174,15 @@ class _Comparison:
         )
         if fields:
             automated = self.applications[one.component].manifest["spec"].get("syncPolicy", {}).get("automated")
-            heals = "Argo CD puts it back by itself" if automated is not None else "it differs from Git"
+            heals = "differs from Git" + ("; Argo CD puts it back by itself" if automated is not None else "")
             self._add("differs", one, heals, f"gen sync {one.component} --cluster {self.cluster}", fields)
 
-    def _added(self, one: Object, live: Manifest, ignores: Sequence[Mapping[str, Any]]) -> None:
+    def _added(self, one: Object, live: Manifest, applied: Manifest, ignores: Sequence[Mapping[str, Any]]) -> None:
         """Tell what people added; what programs added is counted."""
         kept = compared(live, ignores)
-        every = [each for each in added(live) if _stands(kept, each)]
+        every = [each for each in added(live, applied) if _stands(kept, each)]
         for each in every:
-            if not each.writer.hand:
+            if not each.writer.hand and each.writer.manager not in ARGO_CDS:
                 self.programs[one.component, each.writer.manager] += 1
         change = _change(one, live)
         fields = tuple(
@@ -190,7 +192,7 @@ class _Comparison:
             for shown in (both(change, FieldChange(each.steps, ABSENT, each.value))[1],)
         )
         if fields:
-            why = "Git does not name it, so that Argo CD leaves it as it is"
+            why = "holds what Git does not name, so that Argo CD leaves it as it is"
             custom = f"write it into overlays/{self.cluster}/{one.component}/custom/, or take it out: "
             self._add("added", one, why, f"{custom}{_edit(one)}", fields)
 
@@ -241,12 +243,12 @@ def _left(one: Leftover, cluster: str) -> Drift:
     group, kind, space, name = one.identity
     delete = f"kubectl {f'--namespace {space} ' if space else ''}delete {_resource(group, kind)} {name}"
     if one.leaving:
-        why, command = "Git no longer names it, and it is being deleted", delete.replace(" delete ", " describe ")
+        why, command = "is no longer in Git, and is being deleted", delete.replace(" delete ", " describe ")
     elif one.kept:
-        why = "Git no longer names it; it stays because it holds data or identity"
+        why = "is no longer in Git; Argo CD keeps it because it holds data or identity"
         command = f"{delete}, once nobody needs it"
     else:
-        why, command = "Git no longer names it", f"gen sync {one.component} --cluster {cluster}, or {delete}"
+        why, command = "is no longer in Git", f"gen sync {one.component} --cluster {cluster}, or {delete}"
     return Drift(how="leftover", component=one.component, name=full_name(kind, space, name), why=why, command=command)
 
 

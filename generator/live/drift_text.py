@@ -32,18 +32,9 @@ def lines(found: DriftReport) -> Iterator[str]:
 
 
 def _object(one: Drift) -> Iterator[str]:
-    yield f"  {one.name} {HOW[one.how]}: {one.why}"
+    yield f"  {one.name} {one.why}"
     for each in one.fields[:FIELDS]:
         yield f"    {each.field}: {each.git} in Git, {each.cluster} in the cluster{f' ({each.by})' if each.by else ''}"
     if len(one.fields) > FIELDS:
         yield f"    and {len(one.fields) - FIELDS} more: --output json shows all"
     yield f"    next: {one.command}"
-
-
-HOW = {
-    "differs": "differs",
-    "added": "was added to",
-    "missing": "is missing",
-    "leftover": "is left over",
-    "refused": "is refused",
-}

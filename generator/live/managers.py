@@ -122,11 +122,12 @@ class Added(Struct, frozen=True, kw_only=True):
     writer: Writer
 
 
-def added(one: Manifest) -> Iterator[Added]:
-    """Yield the fields of an object that others wrote and Argo CD did not: Argo CD sees no difference there."""
-    entries = list(_entries(one))
-    ours = {leaf for writer, fields in entries if writer.manager == ARGO_CD for leaf in _leaves(fields, ())}
-    for writer, fields in entries:
+def added(one: Manifest, applied: Manifest) -> Iterator[Added]:
+    """Yield the fields of an object that others wrote, and that would not be Argo CD's once the object is `applied`
+    again: it sees no difference there.
+    """
+    ours = {leaf for writer, fields in _entries(applied) if writer.manager == ARGO_CD for leaf in _leaves(fields, ())}
+    for writer, fields in _entries(one):
         if writer.manager == ARGO_CD:
             continue
         for leaf in _leaves(fields, ()):

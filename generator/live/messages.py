@@ -8,6 +8,7 @@ import re
 
 from msgspec import Struct
 
+_ATTEMPT = re.compile(r"\.? Retrying attempt #\d+ at \S+$")
 LONGEST = 300
 """Characters of what a program says that are repeated."""
 
@@ -33,11 +34,21 @@ MESSAGES = (
     Message(
         r"waiting for pruning confirmation(?: of (?P<what>.+?))?(?: and \d+ more \w+)?$",
         "it waits for a person: {what} left Git, and goes only when that is confirmed",
-        "gen sync {component}",
+        "gen sync --cluster {cluster}",
     ),
     Message(
         r'could not find (?P<kind>\S+) for requested resource (?P<what>\S+?)\. Make sure the "?(?P<crd>[^"]+)"? CRD',
         "nothing in the cluster defines the kind {kind} of {what}: its definition is not installed (yet)",
+        "gen check --server",
+    ),
+    Message(
+        r"auto-sync will wipe out all resources",
+        "Git holds nothing for it any more, and Argo CD empties no Application by itself",
+        "gen sync --cluster {cluster}",
+    ),
+    Message(
+        r'no matches for kind "(?P<kind>[^"]+)" in version "(?P<version>[^"]+)"',
+        "nothing in the cluster defines {kind} of {version}: its definition is not installed (yet)",
         "gen check --server",
     ),
     Message(
@@ -84,7 +95,7 @@ MESSAGES = (
     Message(
         r'namespaces "(?P<name>[^"]+)" not found',
         "the namespace {name} is not there (yet)",
-        "gen sync namespaces",
+        "gen sync namespaces --cluster {cluster}",
     ),
     Message(
         r"app path does not exist|(?P<path>\S+): no such file or directory",
@@ -118,7 +129,7 @@ HINT = "kubectl --namespace argocd get application {component} --output yaml"
 
 def meaning(text: str, component: str, cluster: str) -> Meaning:
     """Return what a text means; where it is not known, the text itself and where to read more."""
-    text = " ".join(text.split())
+    text = _ATTEMPT.sub("", " ".join(text.split()))
     for one in MESSAGES:
         if found := re.search(one.pattern, text):
             given = {"component": component, "cluster": cluster}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from time import sleep
 from typing import Any
 
 from msgspec import Struct
@@ -9,8 +10,8 @@ from msgspec import Struct
 from generator.components import CATALOGUE, compose
 from generator.components.component import NAMESPACES, Component, Secret
 from generator.layout.waves import waves
-from generator.live.application_causes import application_causes, every_object, namespaces, well
-from generator.live.applications import APPLICATIONS, ROOT, Application, application, in_order
+from generator.live.application_causes import application_causes, every_object, held_causes, namespaces, well
+from generator.live.applications import ROOT, Application, applications
 from generator.live.causes import Cause, grouped
 from generator.live.certificates import certificate_causes, connection_causes
 from generator.live.confirmations import confirmation_causes
@@ -22,6 +23,9 @@ from generator.live.pod_causes import Space
 from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster
 
+RETRYING = "Retrying operation"
+LOOKS, PAUSE = 12, 0.5
+"""How often it is looked once more, and the seconds between."""
 NODES = "/api/v1/nodes"
 CERTIFICATES = "/apis/cert-manager.io/v1/certificates"
 EVENTS = "/api/v1/namespaces/{}/events?fieldSelector=type%3DWarning"
@@ -30,8 +34,8 @@ BELOW = ("/api/v1/namespaces/{}/pods", EVENTS)
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """A component: `revision` is the commit that its objects were last brought to, `behind` how many commits that is
-    before the wanted one (None where nobody can tell), and `waits` the components that it waits for.
+    """A component: `revision` is the commit that its objects are as in, or were last brought to, `behind` how many
+    commits that is before the wanted one (None where nobody can tell), and `waits` the components that it waits for.
     """
 
     component: str
@@ -46,7 +50,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 class Status(Struct, frozen=True, kw_only=True):
     """A running cluster as it is. `wanted` is the newest commit that Argo CD has seen, `unread` says what nobody let
-    us read, and `causes` come in the order of the waves.
+    us read, `causes` come in the order of the waves, and `held` is what somebody suspended.
     """
 
     cluster: str
@@ -54,6 +58,7 @@ class Status(Struct, frozen=True, kw_only=True):
     wanted: str
     rows: tuple[Row, ...]
     causes: tuple[Cause, ...]
+    held: tuple[Cause, ...]
     nodes: tuple[Cause, ...]
     soon: tuple[Cause, ...]
     backups: tuple[LastBackup, ...]
@@ -74,6 +79,7 @@ class Status(Struct, frozen=True, kw_only=True):
             "well": self.well,
             "components": [_row(one) for one in self.rows],
             "causes": [_cause(one) for one in self.causes],
+            "held": [_cause(one) for one in self.held],
             "nodes": [_cause(one) for one in self.nodes],
             "soon": [_cause(one) for one in self.soon],
             "backups": [
@@ -99,8 +105,8 @@ def status(
     UsageError where it is not this cluster, or there is no talking to it.
     """
     confirm(running, cluster)
-    made, nodes, certificates, runs = first = lists(running, [APPLICATIONS, NODES, CERTIFICATES, WORKFLOWS])
-    found = in_order(map(application, made.items))
+    nodes, certificates, runs = first = lists(running, [NODES, CERTIFICATES, WORKFLOWS])
+    found = _settled(running)
     components = compose(cluster)
     spaces, more = _spaces(running, found, [one for each in components for one in each.secrets])
     wanted = next((one.revision for one in found if one.name == ROOT), "")
@@ -110,6 +116,7 @@ def status(
         wanted=wanted,
         rows=tuple(_rows(found, components, wanted, behind)),
         causes=tuple(_causes(found, spaces, cluster.name)),
+        held=tuple(grouped(cause for one in found for cause in held_causes(one))),
         nodes=tuple(grouped(node_causes(cluster, nodes.items, [*CATALOGUE.values()])) if not nodes.refused else ()),
         soon=(
             *grouped(connection_causes(running.api, now)),
@@ -119,6 +126,22 @@ def status(
         backups=tuple(last_backups(cluster, runs.items, now)) if not runs.refused else (),
         unread=tuple(dict.fromkeys(one.refused for one in (*first, *more) if one.refused)),
     )
+
+
+def _settled(running: RunningCluster) -> list[Application]:
+    """Return the Applications. While a sync begins anew, for about a second, Argo CD says only that, and not what
+    failed: then they are read again.
+    """
+    found = applications(running)
+    said = {one.name: one for one in found}
+    for _ in range(LOOKS):
+        again = [name for name, one in said.items() if one.said.startswith(RETRYING)]
+        if not again:
+            break
+        sleep(PAUSE)
+        # One that failed meanwhile may have begun once more: what it said in between is kept.
+        said |= {one.name: one for one in applications(running) if one.name in again}
+    return [said[one.name] for one in found]
 
 
 def _spaces(
@@ -153,13 +176,13 @@ def _rows(
     there = {one.name for one in found}
     absent = {name: wave for name, wave in expected.items() if name not in there}
     holding = [one for one in found if one.name != ROOT and one.gates and not well(one)]
-    rows = [_of(one, wanted, behind) for one in found]
+    rows = [_of(one, wanted, behind, holding if one.name == ROOT and not well(one) else ()) for one in found]
     rows += [_absent(name, wave, holding, absent) for name, wave in absent.items()]
     yield from sorted(rows, key=lambda one: (one.component != ROOT, one.wave, one.component))
 
 
-def _of(one: Application, wanted: str, behind: Callable[[str, str], int | None]) -> Row:
-    revision = one.brought or one.revision
+def _of(one: Application, wanted: str, behind: Callable[[str, str], int | None], holding: Sequence[Application]) -> Row:
+    revision = one.revision if one.sync == "Synced" else one.deployed or one.revision
     return Row(
         component=one.name,
         wave=one.wave,
@@ -167,7 +190,7 @@ def _of(one: Application, wanted: str, behind: Callable[[str, str], int | None])
         sync=f"{one.sync or 'Unknown'}{', syncing' if one.acting else ''}",
         revision=revision,
         behind=0 if revision == wanted else behind(revision, wanted) if revision and wanted else None,
-        waits=(),
+        waits=tuple(each.name for each in holding),
         well=well(one),
     )
 

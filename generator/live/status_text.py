@@ -19,6 +19,7 @@ def lines(found: Status, now: datetime) -> Iterator[str]:
     yield ""
     yield from _table(found.rows)
     yield from _section("stuck, the first cause first:", found.causes)
+    yield from _section("held by somebody:", found.held)
     yield from _section("nodes:", found.nodes)
     yield from _backups(found, now)
     yield from _section("needs a hand soon:", found.soon)
@@ -41,7 +42,7 @@ def _cells(one: Row) -> tuple[str, ...]:
     elif one.behind is None and one.revision:
         revision += " (another commit)"
     if one.waits:
-        revision = f"waits for {', '.join(one.waits)}"
+        revision = "  ".join(filter(None, (revision, f"waits for {', '.join(one.waits)}")))
     return str(one.wave), one.component, one.health, one.sync, revision
 
 
