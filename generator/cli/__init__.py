@@ -27,6 +27,7 @@ VERBS = {
     "completion": "Print the completion script for a shell.",
     "diff": "Tell what a change does to the running clusters.",
     "doctor": "Tell what gen needs on this machine and in this repository, and what is missing.",
+    "drift": "Tell what of a running cluster differs from Git, and who changed it.",
     "explain": "Explain a finding's code, or where a value of a cluster comes from.",
     "help": "Tell more of a command; without one, of all.",
     "images": "List every image of the clusters, with digests; check that all come from the mirror.",
@@ -38,6 +39,7 @@ VERBS = {
     "render": "Write the repository that Argo CD syncs from the cluster files.",
     "report": "Show a cluster as it is: racks, switches, storage, quotas, waves, images.",
     "schema": "Print the JSON Schema of the cluster file.",
+    "status": "Tell how a running cluster does, and why something is stuck.",
     "vendor": "Inflate charts and upstream manifests into the repository, with digests locked.",
 }
 

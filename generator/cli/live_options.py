@@ -12,6 +12,7 @@ from generator.repository.cluster_files import Loaded, load
 
 if TYPE_CHECKING:
     from generator.live.running import RunningCluster
+    from generator.model.cluster import Cluster
 
 KUBECONFIG = click.option(
     "--kubeconfig",
@@ -39,3 +40,10 @@ def running(kubeconfig: Path | None, context: str | None) -> "RunningCluster":
 
     default = os.environ.get("KUBECONFIG") or "~/.kube/config"
     return RunningCluster(of_kubeconfig(kubeconfig or Path(default).expanduser(), context))
+
+
+def usable(loaded: Loaded) -> "Cluster":
+    """Return the cluster of a file that can be read. Raises UsageError where it cannot: `gen check` tells more."""
+    if loaded.cluster is None:
+        raise UsageError(f"clusters/{loaded.name}/cluster.yaml: it has errors; `gen check` tells them")
+    return loaded.cluster

@@ -4,16 +4,20 @@ import contextlib
 import json
 import logging
 import os
+import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from generator.errors import UsageError
 from generator.live.apiserver import Started
+from generator.live.certificate_end import end_of_pem
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient, Configuration
@@ -103,6 +107,19 @@ class ApiConnection:
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 
+    def certificate_ends(self) -> list[tuple[str, datetime | None]]:
+        """Return when the certificates of this connection end, by their names: the one that the server shows, and our
+        own. Nothing where there is none to see: plain http, a proxy between.
+        """
+        configuration = self._client.configuration
+        found: list[tuple[str, datetime | None]] = []
+        if self.host.startswith("https://") and not configuration.proxy:
+            found.append((f"the certificate of {self.host}", _shown_by(self.host)))
+        if configuration.cert_file:
+            text = Path(configuration.cert_file).read_text(errors="replace")
+            found.append(("the certificate of your kubeconfig", end_of_pem(text)))
+        return found
+
     def _send(self, request: Request) -> tuple[int, bytes, float]:
         from urllib3 import HTTPHeaderDict  # noqa: PLC0415 - heavy
         from urllib3.exceptions import HTTPError  # noqa: PLC0415 - heavy
@@ -122,6 +139,15 @@ class ApiConnection:
         except (HTTPError, OSError) as error:
             raise UsageError(f"{self.host}: {_why(error)}") from None
         return answer.status, answer.data, _seconds(answer.headers.get("Retry-After"))
+
+
+def _shown_by(host: str) -> datetime | None:
+    """Return when the certificate ends that a server shows. Who it is was settled by the requests before."""
+    url = urlsplit(host)
+    try:
+        return end_of_pem(ssl.get_server_certificate((str(url.hostname), url.port or 443), timeout=PATIENCE))
+    except OSError:
+        return None
 
 
 RENEW = "renew the credentials of the kubeconfig, or name another --context"

@@ -1,6 +1,6 @@
 """Argo CD's Applications of a running cluster, as the API server shows them (facts: gitops-monitoring 1.9)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -57,6 +57,8 @@ class Application(Struct, frozen=True, kw_only=True):
     resources: tuple[Resource, ...]
     conditions: tuple[tuple[str, str], ...]
     """Type and message."""
+    deployed: str
+    """The commit of the last sync that succeeded."""
     manifest: Manifest
 
     @property
@@ -69,7 +71,11 @@ def applications(running: RunningCluster) -> list[Application]:
     """Return all Applications in Argo CD's namespace, root first, then by wave and name; none where there is no Argo
     CD. Raises UsageError.
     """
-    found = map(application, running.items(APPLICATIONS))
+    return in_order(map(application, running.items(APPLICATIONS)))
+
+
+def in_order(found: Iterable[Application]) -> list[Application]:
+    """Return Applications, root first, then by wave and name."""
     return sorted(found, key=lambda one: (one.name != ROOT, one.wave, one.name))
 
 
@@ -97,6 +103,7 @@ def application(manifest: Manifest) -> Application:
         conditions=tuple(
             (_text(one, "type"), _text(one, "message")) for one in sequence(dig(manifest, "status", "conditions"))
         ),
+        deployed=_text(next(reversed(sequence(dig(manifest, "status", "history"))), None), "revision"),
         manifest=manifest,
     )
 

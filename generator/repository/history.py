@@ -136,6 +136,15 @@ class History:
         except GitCommandError:
             return None
 
+    def ahead(self, old: str, new: str) -> int | None:
+        """Return how many commits of `new` are not in `old`, None where Git does not know one of them here."""
+        from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
+
+        try:
+            return int(self._repo.git.rev_list("--count", "--end-of-options", f"{old}..{new}"))
+        except GitCommandError:
+            return None
+
     def main_branch(self) -> str | None:
         """Return the name of the branch that others merge into: what the remote says, else `main` or `master`."""
         for name in ("origin/HEAD", *(f"origin/{each}" for each in USUAL), *USUAL):

@@ -1,0 +1,85 @@
+"""`gen status`."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running, usable
+from generator.cli.options import ROOT, root_of
+from generator.cli.terminal import say, say_json
+from generator.errors import UsageError
+from generator.repository.git_folder import locate
+from generator.repository.history import History
+
+if TYPE_CHECKING:
+    from generator.live.status import Status
+
+PAUSE = 5.0
+"""Seconds between two looks."""
+
+
+@click.command("status")
+@CLUSTER
+@KUBECONFIG
+@CONTEXT
+@ROOT
+@click.option("--watch", is_flag=True, help="Look again until all is well, or Ctrl-C. Default: once.")
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
+)
+def command(  # noqa: PLR0913, PLR0917 - the options of the verb
+    names: tuple[str, ...],
+    kubeconfig: Path | None,
+    context: str | None,
+    directory: Path,
+    watch: bool,  # noqa: FBT001 - an option of the verb
+    output: str,
+) -> int:
+    """Tell how a running cluster does, and why something is stuck.
+
+    By wave each component with its health, whether it is as in Git, and its commit; then in words what is stuck, with
+    the command that helps; nodes that lack something, the last good backups, certificates that end within 30 days.
+    Only reads. Exit code 1 where something is not as it should be.
+    """
+    from generator.live.status import status  # noqa: PLC0415 - heavy
+
+    if watch and output == "json":
+        raise UsageError("--watch is for people: leave it, or --output json")
+    root = root_of(directory)
+    cluster = usable(only(root, names))
+    there = running(kubeconfig, context)
+    while True:
+        now = datetime.now(UTC)
+        found = status(there, cluster, now, _behind(root))
+        _show(found, output, now)
+        if not watch or found.well:
+            return int(not found.well)
+        time.sleep(PAUSE)
+        say()
+
+
+def _behind(root: Path) -> Callable[[str, str], int | None]:
+    """Return what counts the commits between two, where this is a repository of Git."""
+    place = locate(root)
+
+    def count(old: str, new: str) -> int | None:
+        if place is None:
+            return None
+        with History(place) as history:
+            return history.ahead(old, new)
+
+    return count
+
+
+def _show(found: "Status", output: str, now: datetime) -> None:
+    from generator.live.status_text import lines  # noqa: PLC0415 - heavy
+
+    if output == "json":
+        say_json(found.data())
+        return
+    for line in lines(found, now):
+        say(line)

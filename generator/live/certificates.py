@@ -1,0 +1,53 @@
+"""Certificates that end soon."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from generator.components.component import Manifest
+from generator.live.api import ApiConnection
+from generator.live.causes import Cause
+from generator.live.messages import shortened
+from generator.model.fields import dig, sequence
+
+SOON = timedelta(days=30)
+"""cert-manager renews when a third of the time is left, kubeadm only when it upgrades or is told to."""
+RENEW = "kubeadm certs check-expiration, on a control-plane node"
+
+
+def certificate_causes(found: Sequence[Manifest], now: datetime) -> Iterator[Cause]:
+    """Yield the Certificates of cert-manager that are not ready, or that end soon and were not renewed."""
+    for one in found:
+        name, space = one["metadata"]["name"], one["metadata"].get("namespace")
+        look = f"kubectl --namespace {space} describe certificate {name}"
+        ready = next(
+            (each for each in sequence(dig(one, "status", "conditions")) if dig(each, "type") == "Ready"), None
+        )
+        why = _ending(_time(str(dig(one, "status", "notAfter") or "")), now)
+        if dig(ready, "status") == "False":
+            why = f"it is not ready: {shortened(str(dig(ready, 'message')))}{f'; {why}' if why else ''}"
+        if why:
+            yield Cause(component="", objects=(f"Certificate {space}/{name}",), why=why, command=look)
+
+
+def connection_causes(api: ApiConnection, now: datetime) -> Iterator[Cause]:
+    """Yield the certificates of the connection that end soon: the API server's own, and the one that the kubeconfig
+    shows; kubeadm makes both, and all others of the control plane, for a year.
+    """
+    for name, ends in api.certificate_ends():
+        if why := _ending(ends, now):
+            yield Cause(component="", objects=(name,), why=why, command=RENEW)
+
+
+def _ending(ends: datetime | None, now: datetime) -> str:
+    if ends is None or ends - now > SOON:
+        return ""
+    if ends <= now:
+        return f"it ended on {ends:%Y-%m-%d}"
+    return f"it ends in {(ends - now).days} days, on {ends:%Y-%m-%d}"
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None

@@ -1,0 +1,70 @@
+"""The last good backup of each that the cluster file declares, as its Workflows tell."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from generator.components.common import OWN_LABELS
+from generator.components.component import Manifest
+from generator.live.causes import Cause
+from generator.live.messages import shortened
+from generator.model.backup import Backup
+from generator.model.cluster import Cluster
+from generator.model.cron import parse
+from generator.model.fields import dig
+
+LABEL = f"{OWN_LABELS}/backup"
+WORKFLOWS = f"/apis/argoproj.io/v1alpha1/workflows?labelSelector={LABEL}"
+LATE = 2
+"""So many times the longest pause between two runs, and a backup is too old."""
+KEPT = "7 days"
+"""How long a Workflow that succeeded is kept: see the template's ttlStrategy."""
+
+
+class LastBackup(Struct, frozen=True, kw_only=True):
+    """A backup: when the last good run began (RFC 3339), which is what it holds; empty where there is none that is
+    still kept. `running` is when the one began that is under way.
+    """
+
+    name: str
+    good: str
+    running: str
+    causes: tuple[Cause, ...] = ()
+
+
+def last_backups(cluster: Cluster, workflows: Sequence[Manifest], now: datetime) -> Iterator[LastBackup]:
+    """Yield the backups of the cluster file, in its order."""
+    for backup in cluster.backups:
+        mine = [one for one in workflows if dig(one, "metadata", "labels", LABEL) == backup.name]
+        runs = sorted(mine, key=_began, reverse=True)
+        good = next((_began(one) for one in runs if _phase(one) == "Succeeded"), "")
+        running = next((_began(one) for one in runs if _phase(one) in {"", "Pending", "Running"}), "")
+        causes = tuple(_causes(backup, runs, good, now))
+        yield LastBackup(name=backup.name, good=good, running=running, causes=causes)
+
+
+def _phase(one: Manifest) -> str:
+    return str(dig(one, "status", "phase") or "")
+
+
+def _began(one: Manifest) -> str:
+    return str(dig(one, "metadata", "creationTimestamp") or "")
+
+
+def _causes(backup: Backup, runs: Sequence[Manifest], good: str, now: datetime) -> Iterator[Cause]:
+    named = (f"backup {backup.name}",)
+    schedule = "kubectl get cronworkflows --all-namespaces"
+    if runs and _phase(runs[0]) in {"Failed", "Error"}:
+        name, said = runs[0]["metadata"]["name"], shortened(str(dig(runs[0], "status", "message") or ""))
+        space = runs[0]["metadata"]["namespace"]
+        look = f"kubectl --namespace {space} logs --selector workflows.argoproj.io/workflow={name} --tail 20"
+        yield Cause(component="workflows", objects=named, why=f"its last run failed: {said}", command=look)
+    if backup.suspended:
+        yield Cause(component="workflows", objects=named, why="it is suspended in the cluster file", command="")
+    elif not good:
+        why = f"no run of the last {KEPT} was good"
+        yield Cause(component="workflows", objects=named, why=why, command=schedule)
+    elif (age := (now - datetime.fromisoformat(good)).total_seconds()) > LATE * parse(backup.schedule).longest_gap:
+        why = f"its last good run began {age / 3600:.0f} hours ago, and it should run by `{backup.schedule}`"
+        yield Cause(component="workflows", objects=named, why=why, command=schedule)

@@ -1,0 +1,166 @@
+"""Who last wrote fields of an object, by its managed fields (Kubernetes: server-side apply, `fieldsV1`)."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from generator.components.component import Manifest
+from generator.live.running import ARGO_CD
+from generator.model.change import Steps
+from generator.model.fields import dig, mapping, sequence
+
+HANDS = {
+    "kubectl": "kubectl apply --server-side",
+    "kubectl-client-side-apply": "kubectl apply",
+    "kubectl-edit": "kubectl edit",
+    "kubectl-patch": "kubectl patch",
+    "kubectl-create": "kubectl create",
+    "kubectl-replace": "kubectl replace",
+    "kubectl-label": "kubectl label",
+    "kubectl-annotate": "kubectl annotate",
+    "kubectl-taint": "kubectl taint",
+    "kubectl-scale": "kubectl scale",
+    "kubectl-set": "kubectl set",
+    "kubectl-rollout": "kubectl rollout",
+    "kubectl-autoscale": "kubectl autoscale",
+    "kubectl-cordon": "kubectl cordon",
+    "argocd-server": "somebody in Argo CD's web interface",
+    "Mozilla": "somebody in a browser",
+    "k9s": "somebody in k9s",
+    "Lens": "somebody in Lens",
+    "OpenLens": "somebody in Lens",
+    "headlamp-server": "somebody in Headlamp",
+    "dashboard": "somebody in the dashboard",
+    "Helm": "helm",
+    "helm": "helm",
+    "OpenAPI-Generator": "a Python program",
+    "curl": "curl",
+}
+"""Field managers behind which is a person, in words. kubectl names itself by what it does
+(kubectl v1.35, `pkg/cmd/*`, `fieldManager`); others are named by what their user agent begins with.
+"""
+
+
+class Writer(Struct, frozen=True, kw_only=True):
+    """A field manager, how it wrote (`Apply`, `Update`), and when it last did (RFC 3339)."""
+
+    manager: str
+    operation: str
+    time: str
+
+    @property
+    def hand(self) -> bool:
+        """Whether a person is behind it, and not a controller."""
+        return self.manager in HANDS or self.manager.startswith("kubectl")
+
+    @property
+    def words(self) -> str:
+        """Who it is, in words, and when."""
+        if self.manager == ARGO_CD:
+            return f"Argo CD, {self.time}"
+        name = HANDS.get(self.manager, self.manager if self.hand else f"the program {self.manager}")
+        return f"{name}, {self.time}"
+
+
+def _entries(one: Manifest) -> Iterator[tuple[Writer, Mapping[str, Any]]]:
+    """Yield who wrote what of an object, but for its status and other subresources; the newest first."""
+    found = [
+        (
+            Writer(
+                manager=str(dig(each, "manager")),
+                operation=str(dig(each, "operation")),
+                time=str(dig(each, "time") or ""),
+            ),
+            each,
+        )
+        for each in sequence(dig(one, "metadata", "managedFields"))
+        if not dig(each, "subresource")
+    ]
+    for writer, each in sorted(found, key=lambda pair: pair[0].time, reverse=True):
+        yield writer, mapping(dig(each, "fieldsV1"))
+
+
+def writer_of(one: Manifest, steps: Steps) -> Writer | None:
+    """Return who last wrote a field: others before Argo CD. Of what is not there any more, the last one beside Argo CD
+    who wrote anything. None where nobody can tell.
+    """
+    owners = [writer for writer, fields in _entries(one) if _owns(fields, steps)]
+    others = [writer for writer in owners if writer.manager != ARGO_CD]
+    hands = [writer for writer, _ in _entries(one) if writer.hand]
+    return next(iter((*others, *(hands if not owners else ()), *owners)), None)
+
+
+def _owns(fields: Mapping[str, Any], steps: Steps) -> bool:
+    """Tell whether a field set holds a field, or something within it. Items of lists are told by their keys, where
+    these stand in the step; else any item counts.
+    """
+    if not steps or not fields:
+        return True
+    step, rest = steps[0], steps[1:]
+    if f"f:{step}" in fields:
+        return _owns(mapping(fields[f"f:{step}"]), rest)
+    items = {key: each for key, each in fields.items() if key[:2] in {"k:", "v:"}}
+    if not items or not (isinstance(step, int) or str(step).startswith(("[", "("))):
+        return False
+    meant = [each for key, each in items.items() if _is(key, str(step))] or [*items.values()]
+    return any(_owns(mapping(each), rest) for each in meant)
+
+
+def _is(key: str, step: str) -> bool:
+    found = json.loads(key[2:])
+    values = {str(one) for one in found.values()} if isinstance(found, dict) else {str(found)}
+    return bool(values & set(step.strip("[]").split("/")))
+
+
+class Added(Struct, frozen=True, kw_only=True):
+    """A field that another one than Argo CD wrote, and Git does not name: its place, its value, and who wrote it."""
+
+    steps: Steps
+    value: Any
+    writer: Writer
+
+
+def added(one: Manifest, applied: Manifest) -> Iterator[Added]:
+    """Yield the fields of an object that others wrote, and that would not be Argo CD's once the object is `applied`
+    again: it sees no difference there.
+    """
+    ours = {leaf for writer, fields in _entries(applied) if writer.manager == ARGO_CD for leaf in _leaves(fields, ())}
+    for writer, fields in _entries(one):
+        if writer.manager == ARGO_CD:
+            continue
+        for leaf in _leaves(fields, ()):
+            if leaf not in ours and not any(leaf[: len(each)] == each for each in ours):
+                yield Added(steps=tuple(map(_step, leaf)), value=_value(one, leaf), writer=writer)
+
+
+def _leaves(fields: Mapping[str, Any], at: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for key, each in fields.items():
+        if key == ".":
+            continue
+        if each and set(each) != {"."}:
+            yield from _leaves(mapping(each), (*at, key))
+        else:
+            yield (*at, key)
+
+
+def _step(key: str) -> str:
+    if key.startswith("f:"):
+        return key[2:]
+    found = json.loads(key[2:])
+    values = found.values() if isinstance(found, dict) else [found]
+    return f"[{'/'.join(map(str, values))}]"
+
+
+def _value(part: Any, leaf: Sequence[str]) -> Any:
+    """Return what stands at a place of a field set."""
+    for key in leaf:
+        if key.startswith("f:"):
+            part = mapping(part).get(key[2:])
+        elif key.startswith("v:"):
+            part = json.loads(key[2:])
+        else:
+            wanted = json.loads(key[2:]).items()
+            part = next((one for one in sequence(part) if all(mapping(one).get(k) == v for k, v in wanted)), None)
+    return part

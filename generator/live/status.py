@@ -1,0 +1,211 @@
+"""How a running cluster does: its Applications by wave, why something is stuck, and what needs a hand soon."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from time import sleep
+from typing import Any
+
+from msgspec import Struct
+
+from generator.components import CATALOGUE, compose
+from generator.components.component import NAMESPACES, Component, Secret
+from generator.layout.waves import waves
+from generator.live.application_causes import application_causes, every_object, held_causes, namespaces, well
+from generator.live.applications import ROOT, Application, applications
+from generator.live.causes import Cause, grouped
+from generator.live.certificates import certificate_causes, connection_causes
+from generator.live.confirmations import confirmation_causes
+from generator.live.identity import confirm
+from generator.live.last_backups import WORKFLOWS, LastBackup, last_backups
+from generator.live.lists import Listed, lists
+from generator.live.node_causes import node_causes
+from generator.live.pod_causes import Space
+from generator.live.running import RunningCluster
+from generator.model.cluster import Cluster
+
+RETRYING = "Retrying operation"
+LOOKS, PAUSE = 12, 0.5
+"""How often it is looked once more, and the seconds between."""
+NODES = "/api/v1/nodes"
+CERTIFICATES = "/apis/cert-manager.io/v1/certificates"
+EVENTS = "/api/v1/namespaces/{}/events?fieldSelector=type%3DWarning"
+BELOW = ("/api/v1/namespaces/{}/pods", EVENTS)
+"""What is read of a namespace in which something is not well."""
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """A component: `revision` is the commit that its objects are as in, or were last brought to, `behind` how many
+    commits that is before the wanted one (None where nobody can tell), and `waits` the components that it waits for.
+    """
+
+    component: str
+    wave: int
+    health: str
+    sync: str
+    revision: str
+    behind: int | None
+    waits: tuple[str, ...]
+    well: bool
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    """A running cluster as it is. `wanted` is the newest commit that Argo CD has seen, `unread` says what nobody let
+    us read, `causes` come in the order of the waves, and `held` is what somebody suspended.
+    """
+
+    cluster: str
+    host: str
+    wanted: str
+    rows: tuple[Row, ...]
+    causes: tuple[Cause, ...]
+    held: tuple[Cause, ...]
+    nodes: tuple[Cause, ...]
+    soon: tuple[Cause, ...]
+    backups: tuple[LastBackup, ...]
+    unread: tuple[str, ...]
+
+    @property
+    def well(self) -> bool:
+        """Whether there is nothing to do."""
+        backups = (cause for one in self.backups for cause in one.causes)
+        return all(one.well for one in self.rows) and not any((self.causes, self.nodes, self.soon, *backups))
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "cluster": self.cluster,
+            "host": self.host,
+            "wanted": self.wanted,
+            "well": self.well,
+            "components": [_row(one) for one in self.rows],
+            "causes": [_cause(one) for one in self.causes],
+            "held": [_cause(one) for one in self.held],
+            "nodes": [_cause(one) for one in self.nodes],
+            "soon": [_cause(one) for one in self.soon],
+            "backups": [
+                {"name": one.name, "lastGood": one.good, "running": one.running, "causes": [*map(_cause, one.causes)]}
+                for one in self.backups
+            ],
+            "unread": list(self.unread),
+        }
+
+
+def _row(one: Row) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__struct_fields__} | {"waits": list(one.waits)}
+
+
+def _cause(one: Cause) -> dict[str, Any]:
+    return {"component": one.component, "objects": list(one.objects), "why": one.why, "command": one.command}
+
+
+def status(
+    running: RunningCluster, cluster: Cluster, now: datetime, behind: Callable[[str, str], int | None]
+) -> Status:
+    """Return how the running cluster does. `behind` tells how many commits the first one is before the second. Raises
+    UsageError where it is not this cluster, or there is no talking to it.
+    """
+    confirm(running, cluster)
+    nodes, certificates, runs = first = lists(running, [NODES, CERTIFICATES, WORKFLOWS])
+    found = _settled(running)
+    components = compose(cluster)
+    spaces, more = _spaces(running, found, [one for each in components for one in each.secrets])
+    wanted = next((one.revision for one in found if one.name == ROOT), "")
+    return Status(
+        cluster=cluster.name,
+        host=running.host,
+        wanted=wanted,
+        rows=tuple(_rows(found, components, wanted, behind)),
+        causes=tuple(_causes(found, spaces, cluster.name)),
+        held=tuple(grouped(cause for one in found for cause in held_causes(one))),
+        nodes=tuple(grouped(node_causes(cluster, nodes.items, [*CATALOGUE.values()])) if not nodes.refused else ()),
+        soon=(
+            *grouped(connection_causes(running.api, now)),
+            *grouped(certificate_causes(certificates.items, now)),
+            *confirmation_causes(found, now),
+        ),
+        backups=tuple(last_backups(cluster, runs.items, now)) if not runs.refused else (),
+        unread=tuple(dict.fromkeys(one.refused for one in (*first, *more) if one.refused)),
+    )
+
+
+def _settled(running: RunningCluster) -> list[Application]:
+    """Return the Applications. While a sync begins anew, for about a second, Argo CD says only that, and not what
+    failed: then they are read again.
+    """
+    found = applications(running)
+    said = {one.name: one for one in found}
+    for _ in range(LOOKS):
+        again = [name for name, one in said.items() if one.said.startswith(RETRYING)]
+        if not again:
+            break
+        sleep(PAUSE)
+        # One that failed meanwhile may have begun once more: what it said in between is kept.
+        said |= {one.name: one for one in applications(running) if one.name in again}
+    return [said[one.name] for one in found]
+
+
+def _spaces(
+    running: RunningCluster, found: Sequence[Application], secrets: Sequence[Secret]
+) -> tuple[dict[str, Space], list[Listed]]:
+    """Read the namespaces in which something is not well, all at once."""
+    names = sorted({name for one in found for name in namespaces(one)})
+    listed = lists(running, [path.format(name) for name in names for path in BELOW])
+    spaces = {}
+    for number, name in enumerate(names):
+        pods, events = (one.items for one in listed[number * len(BELOW) :][: len(BELOW)])
+        spaces[name] = Space(name=name, pods=pods, events=events, secrets=secrets)
+    return spaces, listed
+
+
+def _causes(found: Sequence[Application], spaces: dict[str, Space], cluster: str) -> list[Cause]:
+    """Return why Applications are stuck, root last: it waits for the others."""
+    ours = every_object(found)
+    unwell = [one for one in found if not well(one)]
+    ordered = sorted(unwell, key=lambda one: one.name == ROOT)
+    return grouped(cause for one in ordered for cause in application_causes(one, spaces, ours, cluster))
+
+
+def _rows(
+    found: Sequence[Application],
+    components: Sequence[Component],
+    wanted: str,
+    behind: Callable[[str, str], int | None],
+) -> Iterator[Row]:
+    """Yield the Applications of the cluster, and the components of its file that have none yet, by wave."""
+    expected = {NAMESPACES: 0, **waves(components)}
+    there = {one.name for one in found}
+    absent = {name: wave for name, wave in expected.items() if name not in there}
+    holding = [one for one in found if one.name != ROOT and one.gates and not well(one)]
+    rows = [_of(one, wanted, behind, holding if one.name == ROOT and not well(one) else ()) for one in found]
+    rows += [_absent(name, wave, holding, absent) for name, wave in absent.items()]
+    yield from sorted(rows, key=lambda one: (one.component != ROOT, one.wave, one.component))
+
+
+def _of(one: Application, wanted: str, behind: Callable[[str, str], int | None], holding: Sequence[Application]) -> Row:
+    revision = one.revision if one.sync == "Synced" else one.deployed or one.revision
+    return Row(
+        component=one.name,
+        wave=one.wave,
+        health=one.health or "Unknown",
+        sync=f"{one.sync or 'Unknown'}{', syncing' if one.acting else ''}",
+        revision=revision,
+        behind=0 if revision == wanted else behind(revision, wanted) if revision and wanted else None,
+        waits=tuple(each.name for each in holding),
+        well=well(one),
+    )
+
+
+def _absent(name: str, wave: int, holding: Sequence[Application], absent: dict[str, int]) -> Row:
+    """Return the row of a component that was not made yet: what holds its wave up is what it waits for."""
+    waits = [one.name for one in holding if one.wave < wave]
+    waits = waits or sorted(other for other, earlier in absent.items() if earlier < wave)
+    return Row(
+        component=name,
+        wave=wave,
+        health="Missing",
+        sync="not made yet",
+        revision="",
+        behind=None,
+        waits=tuple(waits),
+        well=False,
+    )
