@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from generator.live.bootstrap_step import Step
 
 COLOURS = {"done": "green", "would do": "yellow", "waits for you": "red", "later": "cyan"}
+WATCHING = "Argo CD installs the rest, wave by wave. Ctrl-C ends only this watching; the same command goes on with it"
 WIDTH = max(map(len, COLOURS))
 
 
@@ -78,7 +80,7 @@ def command(  # noqa: PLR0913 - the options of the verb
     there = server(cluster.api)
     say(f"{bold(loaded.name)} at {cluster.host} ({there.version}) as {there.user}", err=output == "json")
     keeping = Keeping(values=Values(secrets_dir, os.environ, _ask if perform and _asking() else None), escrow=escrow)
-    made = bootstrap(cluster, root, loaded.cluster, keeping, _tell)
+    made = bootstrap(cluster, root, loaded.cluster, keeping, partial(_tell, err=output == "json"))
     state = published(root, loaded, loaded.cluster)
     if state.note:
         say(f"note: {state.note}", err=True)
@@ -99,8 +101,8 @@ def _ask(what: str) -> str:
     return str(click.prompt(text, hide_input=True, default="", show_default=False, err=True))
 
 
-def _tell(step: str, what: str) -> None:
-    say(f"{step:{WIDTH}}  {what}")
+def _tell(step: str, what: str, *, err: bool) -> None:
+    say(f"{step:{WIDTH}}  {what}", err=err)
 
 
 def _plan(made: "Bootstrap", unpublished: str, output: str) -> int:
@@ -142,7 +144,7 @@ def _data(step: "Step") -> dict[str, object]:
 def _perform(made: "Bootstrap", *, wait: bool, output: str) -> int:
     made.perform()
     if wait:
-        say("Argo CD installs the rest, wave by wave. Ctrl-C ends only this watching; the same command goes on with it")
+        say(WATCHING, err=output == "json")
         made.watch()
     if output == "json":
         say_json({"steps": [_data(step) for step in made.plan()], "waiting": []})

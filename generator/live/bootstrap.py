@@ -16,7 +16,7 @@ from generator.live.bootstrap_nodes import node_marks
 from generator.live.bootstrap_objects import objects_step
 from generator.live.bootstrap_overlays import ARGO_CD, Overlays, overlays
 from generator.live.bootstrap_secrets import Keeping, secrets_step
-from generator.live.bootstrap_step import Step
+from generator.live.bootstrap_step import Item, State, Step
 from generator.live.bootstrap_waves import refresh, watch
 from generator.live.lease import held
 from generator.live.running import RunningCluster
@@ -76,7 +76,10 @@ class Bootstrap(Struct, frozen=True, kw_only=True):
         return list(self.running.items(NODES))
 
     def _objects(self, name: str) -> Step:
-        return objects_step(self.running, name, self.overlays.objects[name])
+        wanted = self.overlays.objects[name]
+        if not wanted:
+            return Step(name=name, items=(Item(State.DONE, "not gen's: somebody else installs it"),))
+        return objects_step(self.running, name, wanted)
 
     def _root(self) -> Step:
         step = objects_step(self.running, "root", self.overlays.root)

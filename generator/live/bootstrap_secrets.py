@@ -10,7 +10,7 @@ from msgspec import Struct
 from generator.components.component import Manifest, Secret
 from generator.live import made_secrets
 from generator.live.bootstrap_step import Item, State, Step
-from generator.live.escrow import append, unwritable
+from generator.live.escrow import append, unfit
 from generator.live.running import RunningCluster
 from generator.live.secret_values import Values, origin, variable
 from generator.model.cluster import Cluster
@@ -90,17 +90,19 @@ class Secrets(Struct, frozen=True, kw_only=True):
         """Say why a Secret with which data would be lost cannot be made."""
         if secret.loss != "data":
             return []
+        if wrong := list(self._unkept()):
+            return wrong
         again = secret.source == "generated" and any(self._fresh(secret, key) for key in secret.keys)
         if again and (why := made_secrets.made_before(self.running, self.cluster, secret, self.keeping.escrow)):
             return [why]
-        return list(self._unkept())
+        return []
 
     def _unkept(self) -> Iterator[str]:
         if not self.cluster.site.escrow.recipients:
             yield "data is lost with it, and nobody could decrypt a copy: name age keys in site.escrow.recipients"
         elif self.keeping.escrow is None:
             yield "data is lost with it: --escrow FILE names where an encrypted copy is added, outside the cluster"
-        elif why := unwritable(self.keeping.escrow):
+        elif why := unfit(self.keeping.escrow):
             yield f"its encrypted copy cannot be written: {why}"
 
     def _how(self, secret: Secret) -> str:

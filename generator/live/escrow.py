@@ -10,30 +10,36 @@ from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 
-_RECORD = re.compile(r"^# gen escrow: Secret (\S+) of cluster (\S+), ", re.MULTILINE)
+_MARK = "# gen escrow: "
+_RECORD = re.compile(rf"^{_MARK}Secret (\S+) of cluster (\S+), ", re.MULTILINE)
 
 
-def recorded(file: Path, cluster: Cluster) -> frozenset[str]:
-    """Return the Secrets of a cluster, as `namespace/name`, that a file holds; none where there is no file yet. Raises
-    UsageError for one that cannot be read, or is no such file.
-    """
-    try:
-        text = file.read_text(errors="replace")
-    except FileNotFoundError:
-        return frozenset()
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
-    if text and not text.startswith("# gen escrow: "):
-        raise UsageError(f"{file}: is no escrow file of gen's, and would not be one any more; name another --escrow")
-    return frozenset(name for name, of in _RECORD.findall(text) if of == cluster.name)
-
-
-def unwritable(file: Path) -> str:
+def unfit(file: Path) -> str:
     """Return why nothing can be added to a file, "" where something can."""
     if file.is_dir():
         return f"{file} is a folder; name a file in it"
     there = file if file.exists() else file.absolute().parent
-    return "" if os.access(there, os.W_OK) else f"{there} is not there, or cannot be written"
+    if not os.access(there, os.W_OK | os.R_OK):
+        return f"{there} is not there, or may not be read and written"
+    return (
+        "" if _text(file).startswith(_MARK) or not _text(file) else f"{file} is no escrow file of gen's; name another"
+    )
+
+
+def recorded(file: Path, cluster: Cluster) -> frozenset[str]:
+    """Return the Secrets of a cluster, as `namespace/name`, that a file holds; none where there is no file yet. Raises
+    UsageError for one that cannot be read.
+    """
+    return frozenset(name for name, of in _RECORD.findall(_text(file)) if of == cluster.name)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(errors="replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
 
 
 def append(file: Path, cluster: Cluster, manifest: Manifest) -> None:
@@ -45,7 +51,7 @@ def append(file: Path, cluster: Cluster, manifest: Manifest) -> None:
     block = _encrypted(json.dumps(manifest).encode(), cluster)
     try:
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb") as out:
-            out.write(f"# gen escrow: Secret {name} of cluster {cluster.name}, {now}\n".encode() + block)
+            out.write(f"{_MARK}Secret {name} of cluster {cluster.name}, {now}\n".encode() + block)
             out.flush()
             os.fsync(out.fileno())
     except OSError as error:
