@@ -11,7 +11,7 @@ _LETTERS = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 _PREFIX = "age"
 _LENGTH = 62
-"""Of a key: `age1`, 32 bytes in 52 letters, and 6 of a checksum (age-encryption.org/v1, "The X25519 recipient type")."""
+"""Of a key: `age1`, 32 bytes in 52 letters, a checksum in 6 (age-encryption.org/v1, "The X25519 recipient type")."""
 
 
 @rule("GEN-SITE-031", "copies that somebody can decrypt")

@@ -36,7 +36,7 @@ def node_marks(running: RunningCluster, cluster: Cluster, nodes: Sequence[Manife
     items = [Item(State.TO_DO, f"{one.node}: {', '.join(one.words)}") for one in lacking]
     if absent := [one.node for one in wanted if one.node not in there]:
         where = f"clusters/{cluster.name}/bootstrap/README.md"
-        items.append(Item(State.WAITS, f"{node_set(absent)}: not joined yet ({where}); gets its labels when it joins"))
+        items.append(Item(State.LATER, f"{node_set(absent)}: not joined yet ({where}); gets its labels when it joins"))
     fine = len(wanted) - len(lacking) - len(absent)
     if fine:
         items.append(Item(State.DONE, f"{fine} of {len(wanted)} nodes have their labels, taints and annotations"))

@@ -1,6 +1,6 @@
 """A Lease in the cluster: one bootstrap at a time, from whichever machine."""
 
-import os
+import getpass
 import secrets
 import socket
 import threading
@@ -63,7 +63,7 @@ def held(running: RunningCluster, waiting: Callable[[str], None]) -> Iterator[Le
     """Hold the lease as long as the block. Raises UsageError where somebody holds it who lives; whether he does is
     watched for a while, which `waiting` is told: clocks of two machines may differ.
     """
-    lease = Lease(running, f"{os.environ.get('USER') or 'somebody'}@{socket.gethostname()} {secrets.token_hex(4)}")
+    lease = Lease(running, f"{_user()}@{socket.gethostname()} {secrets.token_hex(4)}")
     _take(running, lease.holder, waiting)
     keeper = threading.Thread(target=lease.keep, daemon=True)
     keeper.start()
@@ -71,6 +71,12 @@ def held(running: RunningCluster, waiting: Callable[[str], None]) -> Iterator[Le
         yield lease
     finally:
         lease.give_back()
+
+
+def _user() -> str:
+    with suppress(OSError, KeyError):  # in some containers nobody is known
+        return getpass.getuser()
+    return "somebody"
 
 
 def _take(running: RunningCluster, holder: str, waiting: Callable[[str], None]) -> None:

@@ -19,9 +19,9 @@ from typing import Any
 import chartshop
 import yaml
 from apiserver import programs
-from pyrage import decrypt, x25519
 from argocd.gitserver import serving
 from argocd.repository import INSTALLS
+from pyrage import decrypt, x25519
 from reference import ROOT
 from twin.nodes import nodes
 from twin.plane import ADMIN, Plane, plane

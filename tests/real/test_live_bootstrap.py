@@ -4,6 +4,7 @@ import base64
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -207,7 +208,7 @@ def test_who_may_not_is_told_in_one_sentence(done: "Bare") -> None:
 def test_a_wrong_kubeconfig_is_one_sentence(done: "Bare") -> None:
     unknown = str(done.api.address.kubeconfig("nobody", "no-token-of-anybody"))
     away = done.folder / "away.kubeconfig"
-    away.write_text(open(done.kubeconfig).read().replace(str(done.api.address.port), "1"))
+    away.write_text(Path(done.kubeconfig).read_text().replace(str(done.api.address.port), "1"))
     for kubeconfig, why in ((unknown, "does not know who we are"), (str(away), "is the server running")):
         told = done.bootstrap("--apply", kubeconfig=kubeconfig)
         assert (told.returncode, why in told.stderr) == (2, True), told.stderr
