@@ -67,7 +67,10 @@ class Shop(http.server.ThreadingHTTPServer):
 
     def add(self, name: str = "toy", version: str = "1.0.0", **how: Any) -> str:
         """Add a chart, or put it in the place of one, and return its digest."""
-        content = packaged(name, version, **how)
+        return self.put(name, version, packaged(name, version, **how))
+
+    def put(self, name: str, version: str, content: bytes) -> str:
+        """Add a chart that is packaged, or put it in the place of one, and return its digest."""
         self._charts = [each for each in self._charts if each[:2] != (name, version)] + [(name, version, content)]
         self.files[f"/{name}-{version}.tgz"] = content
         entries: dict[str, list[dict[str, Any]]] = {}

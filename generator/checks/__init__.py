@@ -13,6 +13,7 @@ from generator.checks import (
     claims,
     data_plane,
     disks,
+    escrow,
     fabric,
     fleet,
     gpus,
@@ -44,9 +45,9 @@ from generator.model.finding import Finding
 from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
-    backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, fabric, gpus, kubernetes,
-    lending, links, load_balancer, monitoring, networks, nodes, objects, pools, ports, quotas, schedules, scratch,
-    secrets, server_pools, servers, sharing, site, teams, units, versions, volumes,
+    backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, escrow, fabric, gpus,
+    kubernetes, lending, links, load_balancer, monitoring, networks, nodes, objects, pools, ports, quotas, schedules,
+    scratch, secrets, server_pools, servers, sharing, site, teams, units, versions, volumes,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

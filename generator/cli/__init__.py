@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BUG = 70
 VERBS = {
+    "bootstrap": "Bring a cluster of bare nodes to where Argo CD syncs it; tell what is missing.",
     "check": "Check cluster files and report everything that is wrong with them.",
     "comment": "Put a text on the pull request of this CI job, as one comment that is updated in place.",
     "commit": "Render, check and commit a change, with a message that says what it does; push it.",

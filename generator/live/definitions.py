@@ -33,7 +33,7 @@ def install(api: ApiConnection, definitions: Iterable[Object]) -> Iterator[Findi
     for one, answer in zip(found, api.ask_all([_store(one) for one in found]), strict=True):
         yield from findings(one, answer)
         stored += [one] if answer.good else []
-    yield from _served(api, stored)
+    yield from served(api, stored)
 
 
 def _store(one: Object) -> Request:
@@ -43,7 +43,8 @@ def _store(one: Object) -> Request:
     return Request(path=path, method="PATCH", body={**one.manifest, "spec": spec})
 
 
-def _served(api: ApiConnection, stored: list[Object]) -> Iterator[Finding]:
+def served(api: ApiConnection, stored: list[Object]) -> Iterator[Finding]:
+    """Wait until definitions that are stored are served; yield what the server says against those that are not."""
     waiting, why = stored, dict[str, str]()
     for _ in tries(PATIENCE):
         answers = api.ask_all([Request(path=f"{PLACE}/{one.name}") for one in waiting])

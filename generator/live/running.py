@@ -1,6 +1,6 @@
 """A cluster that runs: what its API server holds, read and changed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 from urllib.parse import urlencode
 
@@ -59,6 +59,11 @@ class RunningCluster:
         request = Request(path=path, method="PATCH", body=change, merge=True)
         return self._good(self.api.ask(request), f"change {path}")
 
+    def merge_unless_changed(self, path: str, change: Mapping[str, Any]) -> Manifest | None:
+        """Do as `merge`; None where the object is no more at the `resourceVersion` that the change names."""
+        answer = self.api.ask(Request(path=path, method="PATCH", body=change, merge=True))
+        return None if answer.status == 409 else self._good(answer, f"change {path}")
+
     def apply(self, path: str, manifest: Manifest, manager: str = ARGO_CD) -> Manifest:
         """Apply an object on the server's side, taking over what others own of it."""
         asked = urlencode({"fieldManager": manager, "force": "true"})
@@ -68,6 +73,13 @@ class RunningCluster:
         """Create an object in a collection; None where one of its name is there already."""
         answer = self.api.ask(Request(path=path, method="POST", body=manifest))
         return None if answer.status == 409 else self._good(answer, f"create in {path}")
+
+    def together(self, requests: Sequence[Request]) -> Iterator[Manifest | None]:
+        """Yield what many requests at once are answered, in their order; None where there is no such object."""
+        for request, answer in zip(requests, self.api.ask_all(requests), strict=True):
+            verb = "read" if request.method == "GET" else "apply"
+            path = request.path.partition("?")[0]
+            yield None if answer.status == 404 else self._good(answer, f"{verb} {path}")
 
     def delete(self, path: str) -> None:
         """Delete an object, if it is there."""

@@ -74,6 +74,14 @@ class Oidc(Section, frozen=True, kw_only=True):
     groups_claim: Line = "groups"
 
 
+class Escrow(Section, frozen=True, kw_only=True):
+    """Who can decrypt the copies that `gen bootstrap` keeps of Secrets with which data would be lost: public keys of
+    age, as `age-keygen` prints them.
+    """
+
+    recipients: tuple[Line, ...] = ()
+
+
 class Site(Section, frozen=True, kw_only=True):
     """What surrounds the cluster. `ca` is the certificate of the site's own CA (PEM): nodes, containerd, the API server
     and Argo CD trust what it signed. `charts` is a mirror for Helm charts (HTTP or OCI), `manifests` one for files
@@ -95,6 +103,7 @@ class Site(Section, frozen=True, kw_only=True):
     ingress_class: Name | None = None
     issuer: Issuer = field(default_factory=Issuer)
     oidc: Oidc | None = None
+    escrow: Escrow = field(default_factory=Escrow)
 
 
 class Endpoint(Section, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from generator.components.component import Secret
+from generator.components.kubeadm.labels import Marks, marks
 from generator.components.kubeadm.secrets import secret_commands
 from generator.components.node_text import Escaped, NodeSet, Template, Text, Word, joined, template
 from generator.model.cluster import Cluster
@@ -43,8 +44,8 @@ def _steps(cluster: Cluster, secrets: tuple[Secret, ...]) -> Iterator[Text]:
         yield _prose("key", first=Word(first.name), provider=provider, others=_names(others) if others else nobody)
     yield _init(cluster)
     yield _join(cluster)
-    if cluster.storage.ceph and cluster.networks.storage and cluster.storage.ceph.network == "host":
-        yield _monitors(cluster)
+    if any(one.annotations for one in marks(cluster)):
+        yield _monitors(marks(cluster))
     yield _prose("labels")
     yield _prose("network", namespaces=_build(cluster, "namespaces"), network=_build(cluster, cluster.networks.cni))
     yield _prose("secrets", cluster=Word(cluster.name), commands=secret_commands(secrets))
@@ -144,12 +145,15 @@ def _join(cluster: Cluster) -> Text:
     )
 
 
-ANNOTATE = Template("kubectl annotate node {node} network.rook.io/mon-ip={address}\n")
+ANNOTATE = Template("kubectl annotate node {node} {key}={value}\n")
 
 
-def _monitors(cluster: Cluster) -> Text:
-    hosts = (machine for machine in cluster.monitor_hosts if "storage" in machine.addresses)
-    commands = (Text(ANNOTATE, node=Word(one.name), address=Word(one.addresses["storage"])) for one in hosts)
+def _monitors(nodes: Iterable[Marks]) -> Text:
+    commands = (
+        Text(ANNOTATE, node=Word(one.node), key=Word(key), value=Word(value))
+        for one in nodes
+        for key, value in one.annotations.items()
+    )
     return _prose("monitors", commands=joined(commands))
 
 

@@ -1,0 +1,151 @@
+"""`gen bootstrap`."""
+
+import os
+import sys
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running
+from generator.cli.options import ROOT, root_of
+from generator.cli.output import show_findings, summary
+from generator.cli.terminal import bold, say, say_json, styled
+from generator.errors import UsageError
+
+if TYPE_CHECKING:
+    from generator.live.bootstrap import Bootstrap
+    from generator.live.bootstrap_step import Step
+
+COLOURS = {"done": "green", "would do": "yellow", "waits for you": "red", "later": "cyan"}
+WATCHING = "Argo CD installs the rest, wave by wave. Ctrl-C ends only this watching; the same command goes on with it"
+WIDTH = max(map(len, COLOURS))
+
+
+@click.command("bootstrap")
+@CLUSTER
+@ROOT
+@KUBECONFIG
+@CONTEXT
+@click.option("--apply", "perform", is_flag=True, help="Perform the steps. Default: compare and tell.")
+@click.option(
+    "--secrets-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder with values of Secrets, each in a file NAMESPACE/NAME/KEY. Default: none.",
+)
+@click.option(
+    "--escrow",
+    type=click.Path(path_type=Path),
+    help="The file that keeps encrypted copies of Secrets with which data would be lost. Default: none.",
+)
+@click.option("--no-wait", is_flag=True, help="Do not watch the waves after the last step.")
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
+)
+def command(  # noqa: PLR0913 - the options of the verb
+    names: tuple[str, ...],
+    directory: Path,
+    kubeconfig: Path | None,
+    context: str | None,
+    *,
+    perform: bool,
+    secrets_dir: Path | None,
+    escrow: Path | None,
+    no_wait: bool,
+    output: str,
+) -> int:
+    """Bring a cluster of bare nodes to where Argo CD syncs it.
+
+    Compares what comes before Argo CD with what the cluster has: its identity, labels and taints of nodes, namespaces,
+    the pod network, Secrets, Argo CD, the root Application. With --apply it makes what is missing, in this order, and
+    watches the waves to their end. Safe to repeat and to interrupt.
+
+    Exit codes: 0 nothing is left to do, 1 something is, 2 it cannot go on, which is told.
+    """
+    root = root_of(directory)
+    loaded = only(root, names)
+    if loaded.wrong or loaded.cluster is None:
+        show_findings([loaded], "text")
+        say(f"{summary([loaded])}: mend them first", err=True)
+        return 1
+    from generator.live.bootstrap import bootstrap  # noqa: PLC0415 - heavy
+    from generator.live.bootstrap_secrets import Keeping  # noqa: PLC0415 - heavy
+    from generator.live.dryrun import server  # noqa: PLC0415 - heavy
+    from generator.live.secret_values import Values  # noqa: PLC0415 - heavy
+    from generator.repository.published import published  # noqa: PLC0415 - heavy
+
+    cluster = running(kubeconfig, context)
+    there = server(cluster.api)
+    say(f"{bold(loaded.name)} at {cluster.host} ({there.version}) as {there.user}", err=output == "json")
+    keeping = Keeping(values=Values(secrets_dir, os.environ, _ask if perform and _asking() else None), escrow=escrow)
+    made = bootstrap(cluster, root, loaded.cluster, keeping, partial(_tell, err=output == "json"))
+    state = published(root, loaded, loaded.cluster)
+    if state.note:
+        say(f"note: {state.note}", err=True)
+    if not perform:
+        return _plan(made, state.refusal, output)
+    if state.refusal:
+        raise UsageError(state.refusal)
+    return _perform(made, wait=not no_wait, output=output)
+
+
+def _asking() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _ask(what: str) -> str:
+    """Ask a person for a value, which is not shown."""
+    text = f"{what} (not shown; @FILE reads a file; nothing: stop)"
+    return str(click.prompt(text, hide_input=True, default="", show_default=False, err=True))
+
+
+def _tell(step: str, what: str, *, err: bool) -> None:
+    say(f"{step:{WIDTH}}  {what}", err=err)
+
+
+def _plan(made: "Bootstrap", unpublished: str, output: str) -> int:
+    steps = made.plan()
+    waiting = [*([f"repository: {unpublished}"] if unpublished else []), *_blocked(steps)]
+    if output == "json":
+        say_json({"steps": [_data(step) for step in steps], "waiting": waiting})
+    else:
+        if unpublished:
+            _say("waits for you", "repository", unpublished)
+        for step in steps:
+            for item in step.items:
+                _say(item.state, step.name, item.what)
+        _say_next(steps, waiting)
+    return int(bool(waiting) or any(step.pending for step in steps))
+
+
+def _blocked(steps: Iterable["Step"]) -> list[str]:
+    return [f"{step.name}: {why}" for step in steps for why in step.blocked]
+
+
+def _say(state: str, step: str, what: str) -> None:
+    say(f"{styled(f'{state:{WIDTH}}', COLOURS[state])}  {step:12}  {what}")
+
+
+def _say_next(steps: Iterable["Step"], waiting: list[str]) -> None:
+    if waiting:
+        say("next: settle what waits for you, then gen bootstrap --apply")
+    elif any(step.pending for step in steps):
+        say("next: gen bootstrap --apply")
+    else:
+        say("all is there; `gen status` tells how it does")
+
+
+def _data(step: "Step") -> dict[str, object]:
+    return {"step": step.name, "items": [{"state": item.state, "what": item.what} for item in step.items]}
+
+
+def _perform(made: "Bootstrap", *, wait: bool, output: str) -> int:
+    made.perform()
+    if wait:
+        say(WATCHING, err=output == "json")
+        made.watch()
+    if output == "json":
+        say_json({"steps": [_data(step) for step in made.plan()], "waiting": []})
+    return 0

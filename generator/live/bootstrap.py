@@ -1,0 +1,104 @@
+"""From a cluster of bare nodes to one that Argo CD syncs: the steps of the bootstrap folder, compared and performed."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+
+from generator.components import compose
+from generator.components.component import NAMESPACES, Manifest, Secret
+from generator.errors import UsageError
+from generator.live.bootstrap_argo_cd import await_server
+from generator.live.bootstrap_identity import identity
+from generator.live.bootstrap_nodes import PATH as NODES
+from generator.live.bootstrap_nodes import node_marks
+from generator.live.bootstrap_objects import objects_step
+from generator.live.bootstrap_overlays import ARGO_CD, Overlays, overlays
+from generator.live.bootstrap_secrets import Keeping, secrets_step
+from generator.live.bootstrap_step import Item, State, Step
+from generator.live.bootstrap_waves import refresh, watch
+from generator.live.lease import held
+from generator.live.running import RunningCluster
+from generator.model.cluster import Cluster
+
+Tell = Callable[[str, str], None]
+"""Takes the name of a step and what it says."""
+
+
+class Bootstrap(Struct, frozen=True, kw_only=True):
+    """What a bootstrap works with. `tell` is given a line whenever something was done."""
+
+    running: RunningCluster
+    cluster: Cluster
+    overlays: Overlays
+    secrets: tuple[Secret, ...]
+    keeping: Keeping
+    tell: Tell
+
+    def plan(self) -> list[Step]:
+        """Look how each step stands; nothing is changed. Raises UsageError where the cluster is another one, and
+        where it does not let one look.
+        """
+        return [look() for look in self._looks()]
+
+    def perform(self) -> None:
+        """Perform the steps, each as soon as the ones before are done. Nothing is done where something waits for a
+        person first. Raises UsageError for that, where another one is at work, and for what is refused: run again, it
+        goes on with what is left.
+        """
+        with held(self.running, lambda text: self.tell("lease", text)) as lease:
+            blocked = [f"{step.name}: {why}" for step in self.plan() for why in step.blocked]
+            if blocked:
+                raise UsageError("nothing was done, as these wait for you:\n  " + "\n  ".join(blocked))
+            for look in self._looks():
+                step = look()
+                for done in step.act() if step.pending else ():
+                    self.tell(step.name, done)
+                    lease.confirm()
+                self.tell(step.name, "done" if step.pending else "was done already")
+
+    def watch(self) -> None:
+        """Watch the waves to their end. Changes nothing but that Argo CD looks at Git now."""
+        refresh(self.running)
+        watch(self.running, self.overlays.applications, lambda text: self.tell("waves", text))
+
+    def _looks(self) -> Iterator[Callable[[], Step]]:
+        yield lambda: identity(self.running, self.cluster, self._nodes())
+        yield lambda: node_marks(self.running, self.cluster, self._nodes())
+        for name in (NAMESPACES, self.cluster.networks.cni):
+            yield partial(self._objects, name)
+        yield lambda: secrets_step(self.running, self.cluster, self.secrets, self.keeping)
+        yield partial(self._objects, ARGO_CD)
+        yield self._root
+
+    def _nodes(self) -> list[Manifest]:
+        return list(self.running.items(NODES))
+
+    def _objects(self, name: str) -> Step:
+        wanted = self.overlays.objects[name]
+        if not wanted:
+            return Step(name=name, items=(Item(State.DONE, "not gen's: somebody else installs it"),))
+        return objects_step(self.running, name, wanted)
+
+    def _root(self) -> Step:
+        step = objects_step(self.running, "root", self.overlays.root)
+
+        def act() -> Iterator[str]:
+            await_server(self.running, lambda text: self.tell("root", text))
+            yield from step.act()
+
+        return Step(name=step.name, items=step.items, act=act)
+
+
+def bootstrap(running: RunningCluster, root: Path, cluster: Cluster, keeping: Keeping, tell: Tell) -> Bootstrap:
+    """Return the bootstrap of a cluster, with what it applies built. Raises UsageError where that cannot be built."""
+    secrets = tuple(secret for component in compose(cluster) for secret in component.secrets)
+    return Bootstrap(
+        running=running,
+        cluster=cluster,
+        overlays=overlays(root, cluster),
+        secrets=secrets,
+        keeping=keeping,
+        tell=tell,
+    )

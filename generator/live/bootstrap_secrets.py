@@ -1,0 +1,197 @@
+"""The Secrets that no component makes: what is there, what would be made, and what a person must give."""
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from generator.components.component import Manifest, Secret
+from generator.live import made_secrets
+from generator.live.bootstrap_step import Item, State, Step
+from generator.live.escrow import append, unfit
+from generator.live.running import RunningCluster
+from generator.live.secret_values import Values, origin, variable
+from generator.model.cluster import Cluster
+from generator.model.fields import dig, mapping
+
+MADE = {"given", "generated"}
+
+
+class Keeping(Struct, frozen=True, kw_only=True):
+    """Where values come from, and the escrow file of those with which data would be lost."""
+
+    values: Values
+    escrow: Path | None = None
+
+
+class Secrets(Struct, frozen=True, kw_only=True):
+    """The declared Secrets that do not come from a component, and what the cluster has of them."""
+
+    running: RunningCluster
+    cluster: Cluster
+    declared: tuple[Secret, ...]
+    live: Mapping[str, Manifest | None]
+    keeping: Keeping
+
+    def step(self) -> Step:
+        """Tell of each Secret how it stands."""
+        items = tuple(item for secret in self.declared for item in self._items(secret))
+        return Step(name="secrets", items=items, act=self._act)
+
+    def _items(self, secret: Secret) -> Iterator[Item]:
+        name, there = _name(secret), self.live[_name(secret)]
+        if secret.source == "external":
+            yield Item(State.DONE, f"{name} is there") if there else Item(State.LATER, f"{name}: comes from outside")
+        elif there:
+            yield from self._present(secret, there)
+        elif wrong := self._missing(secret) or self._unsafe(secret):
+            yield from (Item(State.WAITS, f"{name}: {why}") for why in wrong)
+        else:
+            yield Item(State.TO_DO, f"{name}: made, {self._how(secret)}")
+
+    def _present(self, secret: Secret, there: Manifest) -> Iterator[Item]:
+        name, held = _name(secret), _held(there)
+        lacking = [key for key in secret.keys if not held.get(key)]
+        if lacking:
+            text = f"{name} is there and lacks {', '.join(lacking)}; add that, or delete the Secret: it is made anew"
+            yield Item(
+                State.WAITS, text if secret.loss != "data" else f"{name} is there and lacks {', '.join(lacking)}"
+            )
+        elif other := self._disagrees(secret, held):
+            yield Item(State.WAITS, f"{name} and {other} must hold the same and do not; delete the one that is wrong")
+        elif labels := _unlabeled(secret, there):
+            yield Item(State.TO_DO, f"{name}: labeled {', '.join(f'{key}={value}' for key, value in labels.items())}")
+        elif secret.loss == "data" and made_secrets.noted(self.running, name) != made_secrets.MADE:
+            yield Item(State.TO_DO, f"{name} is there: noted, so that it is never made anew while data depends on it")
+        else:
+            yield Item(State.DONE, f"{name} is there")
+
+    def _disagrees(self, secret: Secret, held: Mapping[str, bytes]) -> str:
+        """Return another Secret that must hold the same values and does not."""
+        for other in self.declared:
+            there = self.live[_name(other)]
+            if there and other != secret and origin(other) == origin(secret):
+                theirs = _held(there)
+                if any(theirs.get(key) not in {None, held[key]} for key in secret.keys):
+                    return _name(other)
+        return ""
+
+    def _missing(self, secret: Secret) -> list[str]:
+        """Say what a person must give."""
+        if secret.source == "generated":
+            return []
+        missing = [key for key in secret.keys if self._copied(secret, key) is None]
+        missing = [key for key in missing if self.keeping.values.asked(secret, key) is None]
+        return [_wanted(secret, key) for key in missing]
+
+    def _unsafe(self, secret: Secret) -> list[str]:
+        """Say why a Secret with which data would be lost cannot be made."""
+        if secret.loss != "data":
+            return []
+        if wrong := list(self._unkept()):
+            return wrong
+        again = secret.source == "generated" and any(self._fresh(secret, key) for key in secret.keys)
+        if again and (why := made_secrets.made_before(self.running, self.cluster, secret, self.keeping.escrow)):
+            return [why]
+        return []
+
+    def _unkept(self) -> Iterator[str]:
+        if not self.cluster.site.escrow.recipients:
+            yield "data is lost with it, and nobody could decrypt a copy: name age keys in site.escrow.recipients"
+        elif self.keeping.escrow is None:
+            yield "data is lost with it: --escrow FILE names where an encrypted copy is added, outside the cluster"
+        elif why := unfit(self.keeping.escrow):
+            yield f"its encrypted copy cannot be written: {why}"
+
+    def _how(self, secret: Secret) -> str:
+        kept = f", with a copy for {len(self.cluster.site.escrow.recipients)} people in {self.keeping.escrow}"
+        what = "with new random values" if secret.source == "generated" else "of what is given"
+        if secret.copy_of:
+            what = f"as a copy of {secret.copy_of}"
+        return f"{what}{kept if secret.loss == 'data' else ''}"
+
+    def _fresh(self, secret: Secret, key: str) -> bool:
+        return self._copied(secret, key) is None and self.keeping.values.given(secret, key) is None
+
+    def _copied(self, secret: Secret, key: str) -> bytes | None:
+        """Return what another Secret that must hold the same has already."""
+        same = (self.live[_name(one)] for one in self.declared if origin(one) == origin(secret))
+        return next((value for there in same if there and (value := _held(there).get(key))), None)
+
+    def _act(self) -> Iterator[str]:
+        for secret in self.declared:
+            there = self.live[_name(secret)]
+            if there is None and secret.source in MADE:
+                yield from self._make(secret)
+            elif there and secret.source in MADE:
+                yield from self._complete(secret, there)
+
+    def _make(self, secret: Secret) -> Iterator[str]:
+        name, manifest = _name(secret), self._manifest(secret)
+        if secret.loss == "data":
+            assert self.keeping.escrow  # noqa: S101 - `_unsafe` has seen to it
+            made_secrets.note(self.running, name, made_secrets.MAKING)
+            append(self.keeping.escrow, self.cluster, manifest)
+            yield f"{name}: encrypted copy added to {self.keeping.escrow}"
+        made = self.running.create(f"{_collection(secret)}?fieldManager=gen", manifest)
+        if secret.loss == "data":
+            made_secrets.note(self.running, name, made_secrets.MADE)
+        yield f"{name}: made" if made else f"{name}: was there meanwhile, left as it is"
+
+    def _complete(self, secret: Secret, there: Manifest) -> Iterator[str]:
+        name = _name(secret)
+        if labels := _unlabeled(secret, there):
+            self.running.merge(_path(secret), {"metadata": {"labels": labels}})
+            yield f"{name}: labeled"
+        if secret.loss == "data" and made_secrets.noted(self.running, name) != made_secrets.MADE:
+            made_secrets.note(self.running, name, made_secrets.MADE)
+            yield f"{name}: noted as made"
+
+    def _manifest(self, secret: Secret) -> Manifest:
+        data = {key: base64.b64encode(self._value(secret, key)).decode() for key in secret.keys}
+        metadata = {"name": secret.name, "namespace": secret.namespace, "labels": secret.labels}
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}
+
+    def _value(self, secret: Secret, key: str) -> bytes:
+        if (there := self._copied(secret, key)) is not None:
+            return there
+        if secret.source == "generated":
+            return self.keeping.values.made(secret, key)
+        found = self.keeping.values.asked(secret, key)
+        assert found is not None  # noqa: S101 - `_missing` has seen to it
+        return found
+
+
+def secrets_step(running: RunningCluster, cluster: Cluster, declared: Iterable[Secret], keeping: Keeping) -> Step:
+    """Look how the declared Secrets stand. Those that a component makes in the cluster are not looked at."""
+    wanted = tuple(one for one in declared if one.source in MADE or one.source == "external")
+    live = {_name(one): running.get(_path(one)) for one in wanted}
+    return Secrets(running=running, cluster=cluster, declared=wanted, live=live, keeping=keeping).step()
+
+
+def _name(secret: Secret) -> str:
+    return f"{secret.namespace}/{secret.name}"
+
+
+def _collection(secret: Secret) -> str:
+    return f"/api/v1/namespaces/{quote(secret.namespace, safe='')}/secrets"
+
+
+def _path(secret: Secret) -> str:
+    return f"{_collection(secret)}/{quote(secret.name, safe='')}"
+
+
+def _held(there: Manifest) -> dict[str, bytes]:
+    return {key: base64.b64decode(str(value)) for key, value in mapping(there.get("data")).items()}
+
+
+def _unlabeled(secret: Secret, there: Manifest) -> dict[str, str]:
+    labels = mapping(dig(there, "metadata", "labels"))
+    return {key: value for key, value in secret.labels.items() if labels.get(key) != value}
+
+
+def _wanted(secret: Secret, key: str) -> str:
+    instead = f", or the variable {name}" if (name := variable(secret, key)) else ""
+    return f"{key} is missing: put it into DIR/{origin(secret)}/{key} for --secrets-dir DIR{instead}"

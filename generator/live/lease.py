@@ -1,0 +1,120 @@
+"""A Lease in the cluster: one bootstrap at a time, from whichever machine."""
+
+import getpass
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+
+from generator.components.component import Manifest
+from generator.errors import UsageError
+from generator.live.running import RunningCluster
+from generator.model.fields import dig
+
+PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+NAME = "gen-bootstrap"
+LASTS = 12
+"""Seconds without a renewal after which its holder counts as dead."""
+RENEWED = 3.0
+"""Seconds between two renewals."""
+
+
+class Lease:
+    """A lease that is held, as long as `confirm` does not raise."""
+
+    def __init__(self, running: RunningCluster, holder: str) -> None:
+        self.running, self.holder = running, holder
+        self.lost = ""
+        self._ended = threading.Event()
+
+    def confirm(self) -> None:
+        """Raise UsageError where it is held no more, as on a machine that slept: another one may be at work."""
+        if self.lost:
+            raise UsageError(f"stopped, as {self.lost}; what is done stays, run again to go on")
+
+    def keep(self) -> None:
+        """Renew it until it is given back or lost. Where the server is away for a while, it is tried again."""
+        seen = time.monotonic()
+        while not self._ended.wait(RENEWED):
+            with suppress(UsageError):
+                found = self.running.get(f"{PATH}/{NAME}")
+                if _holder(found) != self.holder:
+                    self.lost = f"another one took over: {_holder(found) or 'the lease is gone'}"
+                    return
+                self.running.merge(f"{PATH}/{NAME}", {"spec": {"renewTime": _now()}})
+                seen = time.monotonic()
+            if time.monotonic() - seen > LASTS:
+                self.lost = f"the lease {NAME} could not be renewed for {LASTS} s"
+                return
+
+    def give_back(self) -> None:
+        """Let others have it. Where that fails they take it over, as nobody renews it."""
+        self._ended.set()
+        with suppress(UsageError):
+            if not self.lost and _holder(self.running.get(f"{PATH}/{NAME}")) == self.holder:
+                self.running.delete(f"{PATH}/{NAME}")
+
+
+@contextmanager
+def held(running: RunningCluster, waiting: Callable[[str], None]) -> Iterator[Lease]:
+    """Hold the lease as long as the block. Raises UsageError where somebody holds it who lives; whether he does is
+    watched for a while, which `waiting` is told: clocks of two machines may differ.
+    """
+    lease = Lease(running, f"{_user()}@{socket.gethostname()} {secrets.token_hex(4)}")
+    _take(running, lease.holder, waiting)
+    keeper = threading.Thread(target=lease.keep, daemon=True)
+    keeper.start()
+    try:
+        yield lease
+    finally:
+        lease.give_back()
+
+
+def _user() -> str:
+    with suppress(OSError, KeyError):  # in some containers nobody is known
+        return getpass.getuser()
+    return "somebody"
+
+
+def _take(running: RunningCluster, holder: str, waiting: Callable[[str], None]) -> None:
+    while not running.create(PATH, _lease(holder)):
+        found = running.get(f"{PATH}/{NAME}")
+        if found is None:
+            continue
+        _refuse_alive(running, found, waiting)
+        version = found["metadata"]["resourceVersion"]
+        if running.merge_unless_changed(f"{PATH}/{NAME}", {**_lease(holder), "metadata": {"resourceVersion": version}}):
+            return
+
+
+def _refuse_alive(running: RunningCluster, found: Manifest, waiting: Callable[[str], None]) -> None:
+    """Watch a lease for as long as it lasts, and raise UsageError where it is renewed meanwhile."""
+    waiting(f"{_holder(found)} holds the lease {NAME}; looking for {LASTS} s whether that one still lives")
+    end = time.monotonic() + LASTS
+    while time.monotonic() < end:
+        time.sleep(0.5)
+        now = running.get(f"{PATH}/{NAME}")
+        if now is None:
+            return
+        if dig(now, "metadata", "resourceVersion") != dig(found, "metadata", "resourceVersion"):
+            raise UsageError(
+                f"another `gen bootstrap` is at work here: {_holder(now)}, since {dig(now, 'spec', 'acquireTime')}; "
+                "wait until it ends, or end it"
+            )
+
+
+def _holder(found: Manifest | None) -> str:
+    return str(dig(found or {}, "spec", "holderIdentity") or "")
+
+
+def _lease(holder: str) -> Manifest:
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": LASTS, "acquireTime": _now(), "renewTime": _now()}
+    metadata = {"name": NAME, "namespace": "kube-system"}
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

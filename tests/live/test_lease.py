@@ -1,0 +1,108 @@
+"""One at a time: who holds the lease, who is told, and who takes over."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from livecluster import LiveCluster, living
+
+from generator.errors import UsageError
+from generator.live import lease as module
+from generator.live.lease import NAME, PATH, held
+from generator.live.running import RunningCluster
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LASTS", 1.5)
+    monkeypatch.setattr(module, "RENEWED", 0.1)
+
+
+def holder(live: LiveCluster) -> str:
+    return str(live.get("Lease", NAME).get("spec", {}).get("holderIdentity", ""))
+
+
+def test_it_is_there_renewed_and_given_back(tmp_path: Path) -> None:
+    with living(tmp_path) as (live, running):
+        with held(running, print) as lease:
+            first = live.get("Lease", NAME)["spec"]["renewTime"]
+            assert holder(live) == lease.holder
+            time.sleep(0.4)
+            assert live.get("Lease", NAME)["spec"]["renewTime"] > first
+            lease.confirm()
+        assert not live.get("Lease", NAME)
+
+
+def test_it_is_given_back_after_a_failure(tmp_path: Path) -> None:
+    with living(tmp_path) as (live, running):
+        with pytest.raises(UsageError), held(running, print):
+            raise UsageError("x")
+        assert not live.get("Lease", NAME)
+
+
+def test_the_second_one_is_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    with living(tmp_path) as (live, running), held(running, print) as first:
+        with (
+            pytest.raises(UsageError, match="another `gen bootstrap` is at work here") as refused,
+            held(running, told.append),
+        ):
+            pass
+        assert first.holder in str(refused.value)
+        assert first.holder in told[0]
+        assert holder(live) == first.holder
+
+
+def dead(running: RunningCluster) -> None:
+    running.create(PATH, module._lease("bob@host 1"))
+
+
+def test_a_dead_one_is_taken_over(tmp_path: Path) -> None:
+    with living(tmp_path) as (live, running):
+        dead(running)
+        begun = time.monotonic()
+        with held(running, print) as lease:
+            assert holder(live) == lease.holder
+        assert time.monotonic() - begun > 1.5
+
+
+def test_of_two_who_wait_for_a_dead_one_one_gets_it(tmp_path: Path) -> None:
+    got: list[str] = []
+
+    def wait(running: RunningCluster) -> None:
+        try:
+            with held(running, lambda _: None):
+                got.append("held")
+                time.sleep(3)
+        except UsageError as error:
+            got.append(str(error))
+
+    with living(tmp_path) as (_, running):
+        dead(running)
+        threads = [threading.Thread(target=wait, args=(running,)) for _ in range(2)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+    refused, taken = sorted(got)
+    assert taken == "held"
+    assert "another `gen bootstrap`" in refused
+
+
+def test_who_lost_it_stops_and_leaves_it_to_the_other(tmp_path: Path) -> None:
+    with living(tmp_path) as (live, running):
+        with held(running, print) as lease:
+            running.merge(f"{PATH}/{NAME}", {"spec": {"holderIdentity": "eve@host 1"}})
+            time.sleep(0.5)
+            with pytest.raises(UsageError, match="another one took over: eve@host"):
+                lease.confirm()
+        assert holder(live) == "eve@host 1"
+
+
+def test_who_cannot_renew_it_stops(tmp_path: Path) -> None:
+    with living(tmp_path) as (live, running), held(running, print) as lease:
+        live.refuses["PATCH .*leases.*"] = (500, "InternalError", "etcd is away")
+        time.sleep(2.2)
+        with pytest.raises(UsageError, match="could not be renewed"):
+            lease.confirm()
