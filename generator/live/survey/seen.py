@@ -58,8 +58,8 @@ class Seen:
         """The API groups that are served, each with its preferred version."""
         if self._groups is None:
             listed = sequence(self.get("/apis").get("groups"))
-            named = ((dig(one, "name"), dig(one, "preferredVersion", "version")) for one in listed)
-            self._groups = {str(name): str(version) for name, version in named if name and version}
+            named = ((dig(one, "name"), dig(one, "preferredVersion", "groupVersion")) for one in listed)
+            self._groups = {str(name): str(version).rpartition("/")[2] for name, version in named if name and version}
         return self._groups
 
     @property

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from generator.live.running import RunningCluster
 from generator.live.survey.control_plane import kubernetes
+from generator.live.survey.gpus import gpus
 from generator.live.survey.installed import Installed, components, installed
 from generator.live.survey.machines import seats
 from generator.live.survey.networks import networks
@@ -71,6 +72,7 @@ def _spec(seen: Seen, name: str, found: dict[str, Installed], notes: Notes) -> P
         "site": site(seen, name, notes),
         "kubernetes": kubernetes(seen, machines, notes),
         "networks": networks(seen, machines, cni, notes),
+        "gpus": gpus(seen.nodes),
         "pools": pools,
         "nodes": nodes,
         "storage": storage(seen, notes),

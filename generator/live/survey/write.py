@@ -16,6 +16,7 @@ SECTIONS = {
     "site": "What surrounds the cluster.",
     "kubernetes": "",
     "networks": "",
+    "gpus": "",
     "pools": "Hardware once for each pool; a node below may override any key.",
     "nodes": "",
     "storage": "",
