@@ -11,6 +11,7 @@ from generator.cli.terminal import say
 from generator.errors import UsageError
 from generator.model.base import is_label
 from generator.model.cluster import LONGEST_NAME, cluster_file
+from generator.model.plural import plural
 from generator.repository.cluster_files import examine
 from generator.repository.forge_kinds import FORGE_KINDS, ForgeKind
 from generator.repository.plan import Owned, plan
@@ -26,6 +27,13 @@ from generator.spec.reader import SIZE
     "-C", "--directory", type=FOLDER, default=here, help="The repository to begin or to add to. Default: here."
 )
 @click.option("--from", "table", metavar="FILE", type=click.Path(path_type=Path), help="A table of nodes (CSV).")
+@click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Begin with what a cluster is that runs: a kubeconfig that leads to it.",
+)
+@click.option("--context", metavar="NAME", help="With --kubeconfig: a context of it. Default: its current one.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
 @click.option("--ci", type=click.Choice(FORGE_KINDS), help="Write CI jobs and CODEOWNERS for this kind of server.")
 @click.option(
@@ -37,6 +45,8 @@ def command(  # noqa: PLR0913 - the options of the verb
     name: str | None,
     directory: Path,
     table: Path | None,
+    kubeconfig: Path | None,
+    context: str | None,
     *,
     dry_run: bool,
     ci: ForgeKind | None,
@@ -48,12 +58,14 @@ def command(  # noqa: PLR0913 - the options of the verb
     Writes a commented cluster file that is valid as it stands, and files that keep formatters and line endings
     away from what gen generates. Files that are there already are left alone. With --from the file has the nodes of a
     table, whose first line names its columns: name, pool, address, and if you like role, rack, mac, storage, bmc, cpu,
-    memory, gpus, gpu_model, gpu_memory.
+    memory, gpus, gpu_model, gpu_memory. With --kubeconfig it has what can be read of a cluster that runs, and says what
+    cannot; only get and list are asked for, and what is refused is left out.
     """
     _refuse_half(name, table, ci, about_ci=bool(owned or requirement))
+    _refuse_both(name, table, kubeconfig, context)
     once: dict[str, bytes] = {}
     if name is not None:
-        found = _cluster(name, directory, table)
+        found = _running(name, directory, kubeconfig, context) if kubeconfig else _cluster(name, directory, table)
         if found is None:
             return 1
         once = found
@@ -78,6 +90,15 @@ def _refuse_half(name: str | None, table: Path | None, ci: str | None, *, about_
         raise UsageError("--owner and --gen need --ci: they are about what CI does")
 
 
+def _refuse_both(name: str | None, table: Path | None, kubeconfig: Path | None, context: str | None) -> None:
+    if context and not kubeconfig:
+        raise UsageError("--context names a context of a kubeconfig: give --kubeconfig as well")
+    if kubeconfig and table:
+        raise UsageError("--from and --kubeconfig both say which nodes there are: give one of them")
+    if kubeconfig and not name:
+        raise UsageError("--kubeconfig is about one cluster: name it as well, as in gen init NAME --kubeconfig FILE")
+
+
 def _write(directory: Path, once: dict[str, bytes], *, dry_run: bool) -> set[str]:
     """Write what is not there yet, and return what that is."""
     with exclusive(directory, lambda text: say(text, err=True)) as lock:
@@ -91,6 +112,17 @@ def _write(directory: Path, once: dict[str, bytes], *, dry_run: bool) -> set[str
 
 def _cluster(name: str, directory: Path, table: Path | None) -> dict[str, bytes] | None:
     """Return the files of a new cluster, None where it would have errors: they are told."""
+    file = _new_file(name, directory)
+    text = starter(name, _others(directory))
+    if table and (wrong := examine(text := _from(text, table), file, name)).wrong:
+        show_findings([wrong], "text")
+        say(f"{file} would have {summary([wrong])}: nothing was written; mend {table}", err=True)
+        return None
+    return {file: text, SCHEMA: published_schema(), **scaffold()}
+
+
+def _new_file(name: str, directory: Path) -> str:
+    """Return where the file of a new cluster goes. Raises UsageError where there is one, or the name is none."""
     if not is_label(name, LONGEST_NAME):
         raise UsageError(
             f"`{name}` cannot be a cluster's name: up to {LONGEST_NAME} small letters, digits and hyphens, as in ml50"
@@ -98,12 +130,22 @@ def _cluster(name: str, directory: Path, table: Path | None) -> dict[str, bytes]
     file = cluster_file(name)
     if (directory / file).exists():
         raise UsageError(f"{file}: exists already; edit it, or choose another name")
-    text = starter(name, _others(directory))
-    if table and (wrong := examine(text := _from(text, table), file, name)).wrong:
-        show_findings([wrong], "text")
-        say(f"{file} would have {summary([wrong])}: nothing was written; mend {table}", err=True)
-        return None
-    return {file: text, SCHEMA: published_schema(), **scaffold()}
+    return file
+
+
+def _running(name: str, directory: Path, kubeconfig: Path, context: str | None) -> dict[str, bytes]:
+    """Return the files of a new cluster that is as one that runs."""
+    from generator.cli.live_options import running  # noqa: PLC0415 - for this way only
+    from generator.live.survey.survey import survey  # noqa: PLC0415 - for this way only
+
+    file = _new_file(name, directory)
+    found = survey(running(kubeconfig, context), name)
+    say(f"{plural(found.nodes, 'node')} in {plural(found.pools, 'pool')}")
+    if found.unknown:
+        say(f"not known, and so marked in {file}:")
+    for line in found.unknown:
+        say(f"  - {line}")
+    return {file: found.text.encode(), SCHEMA: published_schema(), **scaffold()}
 
 
 def _from(begun: bytes, table: Path) -> bytes:

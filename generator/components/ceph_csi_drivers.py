@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Chart, Component, Manifest, Release, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, Evidence, Shown, Version, Versions
 from generator.components.operated import Made, OperatedKind, name_of
 from generator.components.parts import tolerations
 from generator.components.rook_ceph import NAMESPACE
@@ -158,4 +158,5 @@ DEFINITION = Definition(
         OperatedKind(kind="Driver", makes=csi_driver),
         OperatedKind(kind="OperatorConfig", tolerations=("spec", "driverSpecDefaults", "nodePlugin", "tolerations")),
     ),
+    shown_by=Evidence(objects=(Shown("csi.ceph.io", "drivers"),)),
 )

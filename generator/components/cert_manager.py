@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, Made, Named, Names, OperatedKind
 from generator.components.parts import injected_ca, resources, tolerations
 from generator.model.change import VERSION, ChangeRule, Effect
@@ -217,4 +217,5 @@ DEFINITION = Definition(
         OperatedKind(kind="Ingress", also_names=ingress_issuers, makes=ingress_secrets),
         OperatedKind(kind="Issuer", names=(("Secret", "spec.ca.secretName", OWN), *SOLVERS)),
     ),
+    shown_by=Evidence(images=("cert-manager-controller",)),
 )

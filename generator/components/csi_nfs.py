@@ -2,7 +2,7 @@
 
 from generator.components.common import CLUSTER_ROLES, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
-from generator.components.definition import ALL_NODES, Definition, Version, Versions
+from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.model.cluster import Cluster
 from generator.model.storage import Nfs
 
@@ -85,4 +85,5 @@ DEFINITION = Definition(
     chart_kinds=(*CLUSTER_ROLES, "storage.k8s.io/CSIDriver"),
     own_kinds=("storage.k8s.io/StorageClass",),
     daemons_on=ALL_NODES,
+    shown_by=Evidence(images=("sig-storage/nfsplugin",)),
 )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -122,6 +122,29 @@ def no_download(_values: Manifest) -> Download | None:
     return None
 
 
+class Shown(NamedTuple):
+    """Objects that are nobody else's: their API group (core: ""), their kind's name in addresses, and a selector by
+    labels.
+    """
+
+    group: str
+    plural: str
+    labels: str = ""
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    """What shows in a running cluster that a component is there, whoever installed it.
+
+    `images` are how the repositories of its programs' images end, whatever the registry. `objects` are what it is made
+    of beside programs. Definitions do not show it: they outlive who brought them, unless it is nothing else
+    (`definitions`, API groups).
+    """
+
+    images: tuple[str, ...] = ()
+    objects: tuple[Shown, ...] = ()
+    definitions: tuple[str, ...] = ()
+
+
 Make: TypeAlias = Callable[[Cluster], Component]
 
 ALL_NODES = ""
@@ -194,6 +217,8 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """What it fetches from outside beside images, with these chart values of the user's."""
     changes: tuple[ChangeRule, ...] = ()
     """What changes of its objects, its charts' ones, and its files mean for what runs."""
+    shown_by: Evidence = Evidence()
+    """What shows that a running cluster has it."""
     notes: str = ""
     """What the documentation says of it, in Markdown."""
     image_joining: ImageJoining | None = None

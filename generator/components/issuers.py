@@ -5,7 +5,7 @@ from typing import Literal
 from generator.components.cert_manager import NAMESPACE
 from generator.components.cert_manager import VERSIONS as CERT_MANAGER_VERSIONS
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier, protect
-from generator.components.definition import Definition
+from generator.components.definition import Definition, Evidence, Shown
 from generator.model.cluster import Cluster
 
 ISSUER = "site-ca"
@@ -108,6 +108,7 @@ DEFINITION = Definition(
     make=issuers,
     namespaces=(NAMESPACE,),
     own_kinds=("cert-manager.io/ClusterIssuer",),
+    shown_by=Evidence(objects=(Shown("cert-manager.io", "clusterissuers"),)),
     notes="With `site.issuer.kind: ca` the Secret is given by you, before anything asks for a certificate. Its loss "
     "counts as loss of data: every certificate in the cluster hangs on it.",
 )

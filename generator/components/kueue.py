@@ -13,7 +13,7 @@ from generator.components.common import (
     replicas,
 )
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.jobs import JOB, SERVICES, Jobs
 from generator.components.kueue_changes import CHANGES
 from generator.components.operated import OWN, Api, Named, Names, OperatedKind
@@ -284,6 +284,7 @@ DEFINITION = Definition(
         ("WorkloadPriorityClass", PRIORITY),
     ),
     changes=CHANGES,
+    shown_by=Evidence(images=("kueue/kueue",)),
     notes="Decides which job starts, on whose quota, and which one stops for it. Only whole jobs are stopped. An "
     "admitted job that does not start within `scheduling.startMinutes` gives its quota back.",
 )

@@ -10,7 +10,7 @@ from generator.components.calico import VERSIONS as CALICO_VERSIONS
 from generator.components.cilium import VERSIONS as CILIUM_VERSIONS
 from generator.components.common import ethernet
 from generator.components.component import Component, Manifest, Tier
-from generator.components.definition import Definition
+from generator.components.definition import Definition, Evidence, Shown
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange, value_at
 from generator.model.cluster import Cluster
 from generator.model.fields import mapping, sequence
@@ -193,5 +193,8 @@ DEFINITION = Definition(
         "projectcalico.org/IPPool",
     ),
     changes=CHANGES,
+    shown_by=Evidence(
+        objects=(Shown("cilium.io", "ciliumloadbalancerippools"), Shown("crd.projectcalico.org", "bgppeers"))
+    ),
     notes="Cilium hands the addresses out and answers ARP for them; Calico hands them out and tells routers by BGP.",
 )

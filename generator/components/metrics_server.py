@@ -2,7 +2,7 @@
 
 from generator.components.common import CLUSTER_ROLES, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.parts import resources, spread, tolerations
 from generator.model.cluster import Cluster
 
@@ -64,4 +64,7 @@ DEFINITION = Definition(
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
     chart_kinds=("apiregistration.k8s.io/APIService", *CLUSTER_ROLES),
+    shown_by=Evidence(
+        images=("metrics-server/metrics-server", "mirrored-metrics-server", "hardened-k8s-metrics-server")
+    ),
 )

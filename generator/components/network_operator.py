@@ -4,7 +4,7 @@ from typing import Literal
 
 from generator.components.common import CLUSTER_ROLES, CRD, fullname, release_of
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
-from generator.components.definition import Definition, ImageJoining, Version, Versions
+from generator.components.definition import Definition, Evidence, ImageJoining, Version, Versions
 from generator.components.issuers import signed
 from generator.components.operated import Api
 from generator.components.parts import injected_ca, tolerations
@@ -107,4 +107,5 @@ DEFINITION = Definition(
     ),
     apis=(Api(group="mellanox.com"),),
     node_labels=("network.nvidia.com/",),
+    shown_by=Evidence(images=("cloud-native/network-operator",)),
 )

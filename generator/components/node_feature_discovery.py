@@ -2,7 +2,7 @@
 
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
-from generator.components.definition import ALL_NODES, Definition, Version, Versions
+from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.operated import Api
 from generator.components.parts import tolerations
 from generator.model.change import CHART, ChangeRule, Effect, named
@@ -141,5 +141,6 @@ DEFINITION = Definition(
     daemons_on=ALL_NODES,
     changes=CHANGES,
     node_labels=("feature.node.kubernetes.io/",),
+    shown_by=Evidence(images=("/node-feature-discovery",)),
     notes="One instance that both NVIDIA operators share; their charts' own are off.",
 )

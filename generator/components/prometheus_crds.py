@@ -2,7 +2,7 @@
 
 from generator.components.common import CRD
 from generator.components.component import Component, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import Api
 from generator.model.cluster import Cluster
 
@@ -44,6 +44,7 @@ DEFINITION = Definition(
     versions=VERSIONS,
     chart_kinds=(CRD,),
     apis=(Api(group="monitoring.coreos.com", offered=("v1",)),),
+    shown_by=Evidence(definitions=("monitoring.coreos.com",)),
     notes="A component of its own, so that ServiceMonitors of storage and schedulers can be applied before "
     "Prometheus, whose volume may itself lie on that storage.",
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, Made, MadePods, Named, OperatedKind, name_of
 from generator.components.parts import tolerations
 from generator.model.change import VERSION, ChangeRule, Effect
@@ -164,6 +164,7 @@ DEFINITION = Definition(
     apis=(Api(group="ceph.rook.io"), Api(group="objectbucket.io")),
     brings=(Made("ConfigMap", "rook-ceph-mon-endpoints", NAMESPACE),),
     kinds=KINDS,
+    shown_by=Evidence(images=("rook/ceph",)),
     notes="Only the operator. The CSI drivers and the cluster are components of their own, so that each moves in a "
     "commit of its own: Rook 1.20 expects the operator, its CSI drivers and the cluster from three charts.",
 )

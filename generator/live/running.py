@@ -14,6 +14,10 @@ ARGO_CD = "argocd-controller"
 """The field manager of Argo CD: what it shall take over is applied under its name, or keys that leave Git stay."""
 
 
+class RefusedError(UsageError):
+    """There is talking to the API server, and it does not do what is asked."""
+
+
 class RunningCluster:
     """A cluster that runs. Every method raises UsageError, in one sentence, where there is no talking to its API server
     or where it refuses what is asked.
@@ -92,5 +96,5 @@ class RunningCluster:
 
     def _refused(self, answer: Answer, what: str) -> NoReturn:
         if answer.status == 403:
-            raise UsageError(f"{self.host} does not let you {what}: {answer.message}; ask for that right")
-        raise UsageError(f"{self.host} refuses to {what} (status {answer.status}): {answer.message}")
+            raise RefusedError(f"{self.host} does not let you {what}: {answer.message}; ask for that right")
+        raise RefusedError(f"{self.host} refuses to {what} (status {answer.status}): {answer.message}")

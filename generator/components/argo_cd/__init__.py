@@ -14,7 +14,7 @@ from generator.components.argo_cd.sync_changes import SYNC_CHANGES
 from generator.components.argo_cd.workloads import workloads
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Health, Ignore, Namespace, Patch, Tier, protect
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, OperatedKind
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
@@ -130,6 +130,7 @@ DEFINITION = Definition(
     hosts=hosts,
     apis=(Api(group="argoproj.io"),),
     kinds=(OperatedKind(kind="Application", names=(("AppProject", "spec.project", OWN),)),),
+    shown_by=Evidence(images=("argoproj/argocd",)),
     notes="From upstream's manifest at a tag. Needs no other component, so that its own settings and the health "
     "checks of the others arrive first. The project `default` is closed. The account `admin` is off where "
     "single sign-on and `gitops.admins` are set.",

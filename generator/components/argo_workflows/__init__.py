@@ -6,7 +6,7 @@ from typing import Any
 
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Manifest, Namespace, Patch, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, Named, OperatedKind
 from generator.components.parts import UNPRIVILEGED, pod_security, resources
 from generator.components.static import read_objects
@@ -170,5 +170,6 @@ DEFINITION = Definition(
     kinds=tuple(
         OperatedKind(kind=kind, also_names=templates_named) for kind in ("CronWorkflow", "Workflow", "WorkflowTemplate")
     ),
+    shown_by=Evidence(images=("argoproj/workflow-controller",)),
     notes="From upstream's manifest at a tag. Runs the scheduled operations.",
 )

@@ -16,7 +16,7 @@ from generator.components.component import (
     Tier,
     protect,
 )
-from generator.components.definition import ALL_NODES, Definition, OperatorImages, Version, Versions
+from generator.components.definition import ALL_NODES, Definition, Evidence, OperatorImages, Version, Versions
 from generator.components.operated import Api
 from generator.components.static import read_objects, read_text
 from generator.model.cluster import Cluster
@@ -185,6 +185,7 @@ DEFINITION = Definition(
     apis=(Api(group="projectcalico.org", by_operator=True), Api(group="operator.tigera.io")),
     daemons_on=ALL_NODES,
     changes=(*CHANGES, *OPENINGS),
+    shown_by=Evidence(images=("calico/node", "mirrored-calico-node")),
     notes="Keeps kube-proxy, in the mode of its own data plane (`networks.calico.dataplane`), or replaces it (`ebpf`). "
     "The data plane is chosen before the cluster is made: on a running one the change interrupts connections, and "
     "kube-proxy must be changed or removed by hand. The CRDs and the Installation are Argo CD's, not the operator's "

@@ -13,7 +13,7 @@ from generator.components.ceph_cluster.store_changes import STORE_CHANGES
 from generator.components.ceph_cluster.versions import JUMPS, VERSIONS
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Health, Ignore, Manifest, Secret, Tier
-from generator.components.definition import Definition
+from generator.components.definition import Definition, Evidence, Shown
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
@@ -136,6 +136,7 @@ DEFINITION = Definition(
     short_tags=("quay.io/ceph/ceph",),
     own_kinds=("snapshot.storage.k8s.io/VolumeSnapshotClass", "storage.k8s.io/StorageClass"),
     changes=(*CLUSTER_CHANGES, *DISK_CHANGES, *POOL_CHANGES, *STORE_CHANGES),
+    shown_by=Evidence(objects=(Shown("ceph.rook.io", "cephclusters"),)),
     notes="Written as Rook's objects, not through the chart, which adds nothing to them. Its version is Ceph's. "
     'Disks are chosen by stable names, never "all devices". Objects that hold data are protected. HEALTH_WARN '
     "counts as healthy with a message, because a new cluster warns for minutes and would stop every later "

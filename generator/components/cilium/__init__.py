@@ -4,7 +4,7 @@ from generator.components.cilium.changes import CHANGES, JUMPS
 from generator.components.cilium.openings import OPENINGS
 from generator.components.common import CLUSTER_ROLES, UNWATCHED, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
-from generator.components.definition import ALL_NODES, Definition, Version, Versions
+from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.operated import Api, Made
 from generator.components.parts import resources
 from generator.model.cluster import Cluster
@@ -222,6 +222,7 @@ DEFINITION = Definition(
     brings=(Made("IngressClass", INGRESS_CLASS),),
     daemons_on=ALL_NODES,
     changes=(*CHANGES, *OPENINGS),
+    shown_by=Evidence(images=("cilium/cilium", "mirrored-cilium-cilium")),
     notes="Replaces kube-proxy; traffic between nodes is tunnelled (VXLAN). It binds to the interfaces of the node "
     "and storage networks by name, because it does not work on IP over InfiniBand. On one flat network native "
     "routing saves the tunnel: set `routingMode: native`, `autoDirectNodeRoutes: true` and "

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, proxy_variables
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
-from generator.components.definition import Definition, Download, ImageJoining, Version, Versions
+from generator.components.definition import Definition, Download, Evidence, ImageJoining, Version, Versions
 from generator.components.gpu_operator.changes import CHANGES
 from generator.components.node_feature_discovery import feature_rule
 from generator.components.operated import Api, Made, MadePods, OperatedKind
@@ -249,6 +249,7 @@ DEFINITION = Definition(
     node_labels=(VENDOR,),
     downloads=downloads,
     changes=CHANGES,
+    shown_by=Evidence(images=("/gpu-operator", "/k8s-device-plugin")),
     notes="Open kernel modules, so that network cards reach GPU memory by DMA-BUF. A new driver waits on each node "
     "until its driver pod is deleted: empty the node of jobs first. The toolkit's drop-in for containerd repeats what "
     "config.toml said when it ran: after a change there, restart its pods. For drivers that come with the nodes' "

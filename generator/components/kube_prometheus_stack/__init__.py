@@ -8,7 +8,7 @@ from generator.components.argo_workflows import CONTROLLER
 from generator.components.argo_workflows import NAMESPACE as ARGO
 from generator.components.common import CLUSTER_ROLES, UNWATCHED, WEBHOOKS, exposed
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
-from generator.components.definition import ALL_NODES, Definition, Version, Versions
+from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.issuers import ISSUER, signed
 from generator.components.operated import MadePods, OperatedKind, name_of
 from generator.components.parts import injected_ca, resources
@@ -269,4 +269,5 @@ DEFINITION = Definition(
     hosts=hosts,
     kinds=tuple(OperatedKind(kind=kind, pods=operated_pods) for kind in ("Alertmanager", "Prometheus")),
     daemons_on=ALL_NODES,
+    shown_by=Evidence(images=("/prometheus-operator",)),
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Ignore, Namespace, Secret, Tier
-from generator.components.definition import Definition
+from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
 from generator.components.minio.access import access
 from generator.components.minio.changes import CHANGES
@@ -100,6 +100,7 @@ DEFINITION = Definition(
     own_kinds=("/PersistentVolume", "storage.k8s.io/StorageClass"),
     hosts=hosts,
     changes=(*CHANGES, *RETAINED),
+    shown_by=Evidence(images=("minio/minio", "pgsty/silo"), objects=(Shown("minio.min.io", "tenants"),)),
     notes="A plain StatefulSet for each pool of nodes, one pod on each node, the same number of drives on each. Half "
     "of every erasure set is parity: with two of four nodes lost nothing is lost and reads go on, but writes stop; no "
     "setting gives writes with two of four lost. Each volume is kept for one drive of one server. Servers are replaced "

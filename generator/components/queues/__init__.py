@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from generator.components.common import POOL
 from generator.components.component import Component, Health, Manifest, Tier
-from generator.components.definition import Definition
+from generator.components.definition import Definition, Evidence, Shown
 from generator.components.kueue import VERSIONS as KUEUE_VERSIONS
 from generator.components.parts import taint_entry, toleration
 from generator.components.queues.changes import CHANGES
@@ -269,6 +269,7 @@ DEFINITION = Definition(
         "scheduling.k8s.io/PriorityClass",
     ),
     changes=CHANGES,
+    shown_by=Evidence(objects=(Shown("kueue.x-k8s.io", "clusterqueues"),)),
     notes="A flavor for each pool that some team has a quota on, a ClusterQueue for each team, a cohort of all and one "
     "for each department below it. What no team owns is the cohort's of all, so that everybody may borrow it. On GPU "
     "pools CPU and memory follow the GPUs in proportion.",

@@ -4,7 +4,7 @@ import json
 
 from generator.components.common import POOL
 from generator.components.component import Component, Health, Manifest, Namespace, Tier
-from generator.components.definition import Definition
+from generator.components.definition import Definition, Evidence, Shown
 from generator.components.network_operator import NAMESPACE, VERSIONS, hosts
 from generator.components.node_feature_discovery import INFINIBAND, MELLANOX
 from generator.components.parts import on_nodes, resources, tolerations
@@ -97,6 +97,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE, "rdma"),
     own_kinds=("mellanox.com/NicClusterPolicy",),
     changes=CHANGES,
+    shown_by=Evidence(images=("k8s-rdma-shared-dev-plugin",), objects=(Shown("mellanox.com", "nicclusterpolicies"),)),
     notes="The shared device plugin: every pod that asks for one `rdma/<resource>` sees all HCAs of its node. Nodes "
     "are chosen by a label that tells InfiniBand links from Ethernet cards of the same maker.",
 )

@@ -2,7 +2,7 @@
 
 from generator.components.common import CLUSTER_ROLES, SCRATCH, prometheus_crds
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.parts import UNPRIVILEGED, pod_security, tolerations
 from generator.components.static import read_objects
 from generator.model.cluster import Cluster
@@ -150,6 +150,7 @@ DEFINITION = Definition(
     chart_kinds=CLUSTER_ROLES,
     own_kinds=("storage.k8s.io/StorageClass",),
     daemons_on=SCRATCH,
+    shown_by=Evidence(images=("sig-storage/local-volume-provisioner",)),
     notes="One volume for each disk, found by its mount point; wiped when its claim goes. A second small Deployment "
     "deletes claims whose node is gone, otherwise their pods wait for ever.",
 )

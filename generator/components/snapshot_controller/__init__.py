@@ -2,7 +2,7 @@
 
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Namespace, Patch, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import Api, OperatedKind
 from generator.components.parts import UNPRIVILEGED, deployment, pod_security, resources, tolerations
 from generator.components.static import read_objects
@@ -104,5 +104,6 @@ DEFINITION = Definition(
     chart_kinds=(CRD, *CLUSTER_ROLES),
     apis=(Api(group="snapshot.storage.k8s.io"),),
     kinds=(OperatedKind(kind="VolumeSnapshot", names=(("VolumeSnapshotClass", "spec.volumeSnapshotClassName"),)),),
+    shown_by=Evidence(images=("sig-storage/snapshot-controller", "mirrored-sig-storage-snapshot-controller")),
     notes="From upstream's manifests at a tag: Rook and other CSI drivers share the one controller and its CRDs.",
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier
-from generator.components.definition import Definition
+from generator.components.definition import Definition, Evidence, Shown
 from generator.components.jobs import Jobs
 from generator.components.kueue import TEAM
 from generator.components.minio.settings import copied_keys
@@ -103,6 +103,7 @@ DEFINITION = Definition(
         *CLUSTER_ROLES,
     ),
     changes=(*CHANGES, *OPENINGS),
+    shown_by=Evidence(objects=(Shown("", "namespaces", TEAM),)),
     notes="A namespace for each team with a queue called `default`, network policies that refuse what is not named, "
     "and admission policies that keep pods out that would pass the queue. The quota there bounds volumes and "
     "counts of objects only: bounding what pods request twice would refuse parts of a gang that Kueue has let "

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, release_of, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Patch, Release, Tier
-from generator.components.definition import Definition, Version, Versions
+from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import Made, OperatedKind
 from generator.components.parts import deployment
 from generator.components.static import read_text
@@ -160,6 +160,7 @@ DEFINITION = Definition(
     # Volcano's own Job: Kubernetes' has neither.
     kinds=(OperatedKind(kind="Job", names=(("Queue", "spec.queue"), ("PriorityClass", "spec.priorityClassName"))),),
     changes=CHANGES,
+    shown_by=Evidence(images=("/vc-scheduler",)),
     notes="Places gangs and does nothing else. Its own queues, preemption and jobs are off: each would be a second "
     "queue beside Kueue's, in which a stopped job keeps its place and the next one waits for ever.",
 )

@@ -6,7 +6,7 @@ from generator.components.ceph_cluster.buckets import backup_reader
 from generator.components.ceph_cluster.pools import rgw_port, rgw_service
 from generator.components.common import OWN_LABELS
 from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
-from generator.components.definition import Definition
+from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
 from generator.components.minio.settings import copied_keys, user_secret
 from generator.components.minio.versions import VERSIONS as MINIO_VERSIONS
@@ -120,6 +120,7 @@ DEFINITION = Definition(
     absence="there are no backups",
     reach=(NAMESPACE,),
     changes=(*CHANGES, *STOPPING),
+    shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=workflows"),)),
     notes="Backups run in namespace `rook-ceph`, because a pod reads Secrets of its own namespace only and Rook "
     "makes the readers' there. How they work: [operations.md](operations.md).",
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Tier
-from generator.components.definition import ALL_NODES, Definition
+from generator.components.definition import ALL_NODES, Definition, Evidence
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
 from generator.components.zabbix.changes import CHANGES
 from generator.components.zabbix.names import AGENTS, NAMESPACE
@@ -41,4 +41,7 @@ DEFINITION = Definition(
     hosts=hosts,
     daemons_on=ALL_NODES,
     changes=CHANGES,
+    shown_by=Evidence(
+        images=("zabbix/zabbix-server-pgsql", "zabbix/zabbix-server-mysql", "zabbix/zabbix-proxy-sqlite3")
+    ),
 )

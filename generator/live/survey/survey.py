@@ -1,0 +1,101 @@
+"""From a cluster that runs to the text of its cluster file."""
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from generator.live.running import RunningCluster
+from generator.live.survey.control_plane import kubernetes
+from generator.live.survey.gpus import gpus
+from generator.live.survey.installed import Installed, components, installed
+from generator.live.survey.machines import seats
+from generator.live.survey.networks import networks
+from generator.live.survey.notes import Notes
+from generator.live.survey.pools import pooled
+from generator.live.survey.seen import Seen
+from generator.live.survey.site import gitops, repository, site
+from generator.live.survey.storage import storage
+from generator.live.survey.teams import scheduling, teams
+from generator.live.survey.write import summary, write
+from generator.model.cluster import cluster_file
+from generator.model.finding import Position, Severity
+from generator.repository.cluster_files import Loaded, examine
+
+Plain: TypeAlias = dict[str, Any]
+
+
+class Surveyed(Struct, frozen=True, kw_only=True):
+    """The file's text, what rules say of it, and what could not be known, one line each."""
+
+    text: str
+    loaded: Loaded
+    unknown: list[str]
+    nodes: int
+    pools: int
+
+
+def survey(running: RunningCluster, name: str) -> Surveyed:
+    """Read a running cluster and write it down as the cluster NAME. Raises UsageError where there is no talking to it;
+    what may not be read is left out.
+    """
+    notes = Notes()
+    seen = Seen(running, notes)
+    found = installed(seen)
+    spec = _spec(seen, name, found, notes)
+    first = _examined(write(name, running.host, spec, Notes()), name)
+    if first.cluster:
+        spec["components"] = components(first.cluster, found, notes)
+    told = _examined(write(name, running.host, spec, notes), name)
+    for line in _errors(told):
+        notes.unknown(line[0], line[1])
+    text = write(name, running.host, spec, notes)
+    return Surveyed(
+        text=text,
+        loaded=_examined(text, name),
+        unknown=summary(notes),
+        nodes=len(spec["nodes"]),
+        pools=len(spec["pools"]),
+    )
+
+
+def _spec(seen: Seen, name: str, found: dict[str, Installed], notes: Notes) -> Plain:
+    machines = seats(seen, notes)
+    pools, nodes = pooled(machines, notes)
+    if not nodes:
+        notes.unknown(("nodes",), "which machines there are: none is seen that a file can name")
+    members = {pool: [node["name"] for node in nodes if node["pool"] == pool] for pool in pools}
+    cni = next((one for one in ("cilium", "calico") if one in found), None)
+    owners = teams(seen, pools, members, notes)
+    spec: Plain = {
+        "repository": repository(seen, notes),
+        "site": site(seen, name, notes),
+        "kubernetes": kubernetes(seen, machines, notes),
+        "networks": networks(seen, machines, cni, notes),
+        "gpus": gpus(seen.nodes),
+        "pools": pools,
+        "nodes": nodes,
+        "storage": storage(seen, notes),
+        "scheduling": scheduling(seen, owners, notes),
+        "teams": owners,
+        "gitops": gitops(seen),
+    }
+    return {key: value for key, value in spec.items() if value or key in {"pools", "nodes"}}
+
+
+def _examined(text: str, name: str) -> Loaded:
+    return examine(text.encode(), cluster_file(name), name)
+
+
+def _errors(told: Loaded) -> Iterable[tuple[tuple[str, ...], str]]:
+    """Yield what is wrong with the file as it is, at the section it is about."""
+    if not told.wrong:
+        return
+    for finding in told.findings:
+        if finding.severity == Severity.ERROR:
+            at = () if isinstance(finding.at, Position) else finding.at
+            section = str(next((step for step in at if step != "spec"), "nodes"))
+            yield (
+                (section,),
+                f"`gen check` says {finding.code}: {finding.message}{f'; {finding.fix}' if finding.fix else ''}",
+            )
