@@ -36,7 +36,9 @@ VERBS = {
     "pool": "Add a pool and its nodes to a cluster file, line by line.",
     "render": "Write the repository that Argo CD syncs from the cluster files.",
     "report": "Show a cluster as it is: racks, switches, storage, quotas, waves, images.",
+    "rollback": "Take a commit back by a new one, and tell first what that does.",
     "schema": "Print the JSON Schema of the cluster file.",
+    "sync": "Bring a running cluster to one commit, wave by wave, and wait for it.",
     "vendor": "Inflate charts and upstream manifests into the repository, with digests locked.",
 }
 

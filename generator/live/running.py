@@ -14,6 +14,10 @@ ARGO_CD = "argocd-controller"
 """The field manager of Argo CD: what it shall take over is applied under its name, or keys that leave Git stay."""
 
 
+class ConflictError(UsageError):
+    """An object was changed by somebody else since it was read."""
+
+
 class RunningCluster:
     """A cluster that runs. Every method raises UsageError, in one sentence, where there is no talking to its API server
     or where it refuses what is asked.
@@ -54,7 +58,7 @@ class RunningCluster:
 
     def merge(self, path: str, change: Mapping[str, Any]) -> Manifest:
         """Change an object as `kubectl patch --type merge` does, and return what it is then. A `resourceVersion` in its
-        metadata lets nobody be overtaken.
+        metadata lets nobody be overtaken: raises ConflictError.
         """
         request = Request(path=path, method="PATCH", body=change, merge=True)
         return self._good(self.api.ask(request), f"change {path}")
@@ -81,4 +85,6 @@ class RunningCluster:
     def _refused(self, answer: Answer, what: str) -> NoReturn:
         if answer.status == 403:
             raise UsageError(f"{self.host} does not let you {what}: {answer.message}; ask for that right")
+        if answer.status == 409:
+            raise ConflictError(f"{self.host} refuses to {what}: somebody changed it meanwhile; run again")
         raise UsageError(f"{self.host} refuses to {what} (status {answer.status}): {answer.message}")

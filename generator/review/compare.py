@@ -105,7 +105,7 @@ def _cluster(old: Standing, new: Standing, folders: Collection[str], paths: Coll
     """Compare one cluster, which may go by another name than before: then all of it is built."""
     renamed = old.name != new.name
     wanted = None if renamed else _of(new.name, {*folders, *_moved(old, new, folders, paths)})
-    before, after = (_build(one.side, one.name, wanted) for one in (old, new))
+    before, after = (build_side(one.side, one.name, wanted) for one in (old, new))
     changes = [
         *([cluster_change("renamed", old.name, {"nodes": sorted(old.nodes())}, new.name)] if renamed else []),
         *version_changes(old, new),
@@ -131,7 +131,7 @@ def _moved(old: Standing, new: Standing, folders: Collection[str], paths: Collec
     argocd = f"clusters/{new.name}/argocd"
     if argocd not in folders and not any(path.startswith(f"{argocd}/") for path in paths):
         return set()
-    return moved_folders(*(_build(one.side, one.name, ()) for one in (old, new)))
+    return moved_folders(*(build_side(one.side, one.name, ()) for one in (old, new)))
 
 
 def _of(name: str, folders: Collection[str]) -> set[str]:
@@ -164,7 +164,7 @@ def _by_kind(built: Built) -> dict[str, list[Manifest]]:
     return found
 
 
-def _build(side: Side, name: str, some: Collection[str] | None) -> Built:
+def build_side(side: Side, name: str, some: Collection[str] | None) -> Built:
     """Build some Applications of one side, or all, from a copy of the files that they are made of."""
     # Slow to import, and `gen render` tells what it overwrites without.
     from generator.build.applications import build_some  # noqa: PLC0415
