@@ -39,8 +39,10 @@ VERBS = {
     "rehearse": "Try a change on a twin of the cluster, with real queues, before it is merged.",
     "render": "Write the repository that Argo CD syncs from the cluster files.",
     "report": "Show a cluster as it is: racks, switches, storage, quotas, waves, images.",
+    "rollback": "Take a commit back by a new one, and tell first what that does.",
     "schema": "Print the JSON Schema of the cluster file.",
     "status": "Tell how a running cluster does, and why something is stuck.",
+    "sync": "Bring a running cluster to one commit, wave by wave, and wait for it.",
     "vendor": "Inflate charts and upstream manifests into the repository, with digests locked.",
 }
 

@@ -52,20 +52,21 @@ def command(directory: Path, branch: str | None, said: str, allow: tuple[str, ..
     try:
         result = commit_change(root, asked, _tell)
     except StoppedError as error:
-        code = _stopped(error.prepared)
+        code = show_stopped(error.prepared)
         say("nothing was pushed: on top of others' commits this is so; your commit stays here as it was", err=True)
         return code
     if result.prepared.stopped:
-        return _stopped(result.prepared)
-    _show(result)
-    return _show_link(link(root, result, os.environ)) if result.pushed else 0
+        return show_stopped(result.prepared)
+    show_result(result)
+    return show_link(link(root, result, os.environ)) if result.pushed else 0
 
 
 def _tell(text: str) -> None:
     say(text, err=True)
 
 
-def _stopped(prepared: Prepared) -> int:
+def show_stopped(prepared: Prepared, verb: str = "gen commit") -> int:
+    """Tell why nothing was committed, and return the exit code."""
     show_findings(prepared.loaded, "text")
     outcome = prepared.outcome
     for text in (*refusals(outcome.edits), *vendoring(outcome)) if outcome else ():
@@ -76,11 +77,12 @@ def _stopped(prepared: Prepared) -> int:
         return 1
     for line in lines(found):
         say(line)
-    say(f"nothing was committed; approve: gen commit --allow '{found.unapproved[0]} the reason'", err=True)
+    say(f"nothing was committed; approve: {verb} --allow '{found.unapproved[0]} the reason'", err=True)
     return APPROVAL
 
 
-def _show(result: Result) -> None:
+def show_result(result: Result) -> None:
+    """Tell what was committed and pushed."""
     if result.prepared.outcome:
         for note in result.prepared.outcome.notes:
             say(f"note: {note}", err=True)
@@ -102,7 +104,8 @@ def _show(result: Result) -> None:
         say(f"pushed {result.pushed.commit[:9]} to {where}{over}")
 
 
-def _show_link(found: Link) -> int:
+def show_link(found: Link) -> int:
+    """Tell where it can be looked at, and return the exit code."""
     if found.compare:
         say(f"compare: {found.compare}")
     if found.request:

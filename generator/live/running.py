@@ -18,6 +18,10 @@ class RefusedError(UsageError):
     """There is talking to the API server, and it does not do what is asked."""
 
 
+class ConflictError(RefusedError):
+    """An object was changed by somebody else since it was read."""
+
+
 class RunningCluster:
     """A cluster that runs. Every method raises UsageError, in one sentence, where there is no talking to its API server
     or where it refuses what is asked.
@@ -58,7 +62,7 @@ class RunningCluster:
 
     def merge(self, path: str, change: Mapping[str, Any]) -> Manifest:
         """Change an object as `kubectl patch --type merge` does, and return what it is then. A `resourceVersion` in its
-        metadata lets nobody be overtaken.
+        metadata lets nobody be overtaken: raises ConflictError.
         """
         request = Request(path=path, method="PATCH", body=change, merge=True)
         return self._good(self.api.ask(request), f"change {path}")
@@ -97,4 +101,6 @@ class RunningCluster:
     def _refused(self, answer: Answer, what: str) -> NoReturn:
         if answer.status == 403:
             raise RefusedError(f"{self.host} does not let you {what}: {answer.message}; ask for that right")
+        if answer.status == 409:
+            raise ConflictError(f"{self.host} refuses to {what}: somebody changed it meanwhile; run again")
         raise RefusedError(f"{self.host} refuses to {what} (status {answer.status}): {answer.message}")

@@ -30,6 +30,11 @@ def stays(change: ObjectChange) -> bool:
     return change.on == "removed" and "Prune=false" in options(change.old)
 
 
+def asks_first(change: ObjectChange) -> bool:
+    """Tell whether Argo CD waits for a person's word before it deletes what leaves Git."""
+    return change.on == "removed" and "Prune=confirm" in options(change.old)
+
+
 def cascades(application: object) -> bool:
     """Tell whether an Application takes what it holds with it when it is deleted, in foreground or background."""
     finalizers = sequence(dig(application, "metadata", "finalizers"))

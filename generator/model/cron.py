@@ -52,12 +52,12 @@ class Schedule(Struct, frozen=True):
         """The longest time between two starts, in seconds; 0 where there are none. Eight years hold every case but a
         29th of February around 2100.
         """
-        days = [day for day in range(_FIRST, _FIRST + 8 * 366) if self._on(date.fromordinal(day))]
+        days = [day for day in range(_FIRST, _FIRST + 8 * 366) if self.on(date.fromordinal(day))]
         times = sorted(hour * 60 + minute for hour in self.hours for minute in self.minutes)
         nights = [(later - day) * 1440 + times[0] - times[-1] for day, later in pairwise(days)]
         return 60 * max([*nights, *(later - time for time, later in pairwise(times))]) if nights else 0
 
-    def _on(self, day: date) -> bool:
+    def on(self, day: date) -> bool:
         """Whether something starts on this day."""
         within = day.day in self.days, (day.weekday() + 1) % 7 in self.weekdays
         limited = not (self.any_day or self.any_weekday)

@@ -1,6 +1,6 @@
 """`gen commit`: one commit that holds a change and says what it does; pushed, on top of what others pushed before."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -46,8 +46,9 @@ class StoppedError(Exception):
         self.prepared = prepared
 
 
-def commit_change(root: Path, asked: Asked, waiting: Tell) -> Result:
-    """Render, check, commit and, where asked, push. Raises UsageError for a state of Git in which nothing can be
+def commit_change(root: Path, asked: Asked, waiting: Tell, judged: Callable[[Prepared], None] | None = None) -> Result:
+    """Render, check, commit and, where asked, push; `judged` hears what the change means before anything is written.
+    Raises UsageError for a state of Git in which nothing can be
     committed, and GitRefusalError where Git, a hook or the remote refuses; StoppedError.
     """
     approved = allowed(asked.allow)
@@ -62,6 +63,8 @@ def commit_change(root: Path, asked: Asked, waiting: Tell) -> Result:
         if asked.branch:
             refuse_branch(git, asked.branch)
         prepared = prepare(git, "HEAD", [one.text for one in approved], waiting)
+        if judged:
+            judged(prepared)
         if prepared.stopped:
             return Result(prepared=prepared)
         _refuse_unused(prepared, approved)

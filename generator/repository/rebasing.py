@@ -83,6 +83,27 @@ def _pick(git: GitCommands, commit: str, onto: str) -> None:
     )
 
 
+def revert(git: GitCommands, commit: str) -> None:
+    """Take a commit back in the working tree, of a merge all that it brought; nothing is staged after it. Generated
+    files are as in HEAD, to be rendered again. Raises ConflictError where later commits changed the same lines of any
+    other file.
+    """
+    merge = git.value("rev-parse", "--verify", "--quiet", f"{commit}^2")
+    mainline = ("--mainline", "1") if merge else ()
+    answer = git.ask(*_PLAIN, "revert", "--no-commit", *mainline, commit)
+    now = status(git)
+    if answer.status and not now.unmerged:
+        raise GitRefusalError(f"Git cannot take {commit[:9]} back:\n{answer.words.strip()}")
+    if for_people := [path for path in now.unmerged if not _generated(path)]:
+        raise ConflictError(
+            f"{several(for_people)}: later commits changed the same lines as {commit[:9]}, so that only a person can "
+            f"take it back: `git revert {commit[:9]}`, settle the conflict, then `gen render` and `gen commit`"
+        )
+    if generated := sorted(filter(_generated, {*now.unmerged, *now.staged})):
+        _take(git, generated, "HEAD")
+    git.run("Git cannot empty the index", "reset", "--quiet")
+
+
 def _take(git: GitCommands, paths: Sequence[str], onto: str) -> None:
     """Take files as they are in `onto`, where some are not."""
     prefix = git.place.prefix

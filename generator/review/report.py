@@ -14,6 +14,7 @@ from generator.kinds import RULES
 from generator.layout.files import KUSTOMIZATION_NAMES
 from generator.model.change import ABSENT, ChangeRule, FieldChange, ObjectChange
 from generator.model.cluster import Cluster, cluster_file
+from generator.model.compared import asks_first
 from generator.model.finding import dotted, full_name
 from generator.repository.reach import Reach
 from generator.repository.sides import Side
@@ -44,6 +45,8 @@ class ClusterReport(Struct, frozen=True):
 class Report(Struct, frozen=True, kw_only=True):
     """A change of the repository. `unapproved` is what needs an approval and has none, `approved` are the approvals
     that count, `outdated` those after which the object changed again, `unused` those that match nothing.
+    `unconfirmed` is what Argo CD deletes only after a person's word and nobody approved yet: `gen sync` gives that word
+    for what is approved.
     """
 
     old: str
@@ -53,6 +56,7 @@ class Report(Struct, frozen=True, kw_only=True):
     approved: tuple[Approval, ...] = ()
     outdated: tuple[Approval, ...] = ()
     unused: tuple[Approval, ...] = ()
+    unconfirmed: tuple[str, ...] = ()
 
     def data(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -64,6 +68,7 @@ class Report(Struct, frozen=True, kw_only=True):
             "approved": [_approval_data(one) for one in self.approved],
             "outdatedApprovals": [one.text for one in self.outdated],
             "unusedApprovals": [one.text for one in self.unused],
+            "unconfirmed": list(self.unconfirmed),
         }
 
 
@@ -83,11 +88,12 @@ def report(sides: Sides, allowed: Iterable[str]) -> Report:
         ClusterReport(one, tuple(judge(one.changes, every, one.beside)), room_on(sides, one.cluster))
         for one in compared
     )
-    needed: dict[str, set[str]] = {}
-    for text, files in (each for one in clusters for each in _needed(one, Reach(sides.new))):
-        needed.setdefault(text, set()).update(files)
+    reach = Reach(sides.new)
+    needed = _gathered(each for one in clusters for each in _needed(one, reach))
+    asked = _gathered(each for one in clusters for each in _asked(one, reach))
+    files = {**asked, **needed}
     approvals = (*given(allowed), *sides.approved)
-    counting = [one for one in approvals if one.text in needed and not one.outdated(needed[one.text])]
+    counting = [one for one in approvals if one.text in files and not one.outdated(files[one.text])]
     granted = {one.text for one in counting}
     return Report(
         old=sides.old.label,
@@ -95,9 +101,17 @@ def report(sides: Sides, allowed: Iterable[str]) -> Report:
         clusters=clusters,
         unapproved=tuple(text for text in needed if text not in granted),
         approved=tuple(counting),
-        outdated=tuple(one for one in approvals if one.text in needed and one not in counting),
-        unused=tuple(one for one in approvals if one.text not in needed),
+        outdated=tuple(one for one in approvals if one.text in files and one not in counting),
+        unused=tuple(one for one in approvals if one.text not in files),
+        unconfirmed=tuple(text for text in asked if text not in granted and text not in needed),
     )
+
+
+def _gathered(found: Iterable[tuple[str, set[str]]]) -> dict[str, set[str]]:
+    gathered: dict[str, set[str]] = {}
+    for text, files in found:
+        gathered.setdefault(text, set()).update(files)
+    return gathered
 
 
 def room_on(sides: Sides, name: str) -> tuple[CapacityRow, ...]:
@@ -127,15 +141,26 @@ def _needed(one: ClusterReport, reach: Reach) -> Iterator[tuple[str, set[str]]]:
     """Yield what needs an approval, with the files and folders that make it what it is: those too from which its
     Application takes what it is built of.
     """
-    cluster = one.found.cluster
     for judged in one.judged:
         refused = [each.rule for each in judged.meanings if each.rule and each.effect.needs_approval]
         stopped = (*refused, *(each.rule for each in judged.opens if each.rule.stops))
-        files = {judged.change.file or cluster_file(cluster), _own_folder(cluster, judged.change.application)}
-        if stopped and judged.change.application != BOOTSTRAP_FILES:
-            files |= _built_from(cluster, judged.change, reach)
+        files = _made_of(one, judged, reach) if stopped else set()
         for rule in stopped:
-            yield f"{rule.code}:{cluster}/{about(judged)}", files
+            yield f"{rule.code}:{one.found.cluster}/{about(judged)}", files
+
+
+def _asked(one: ClusterReport, reach: Reach) -> Iterator[tuple[str, set[str]]]:
+    """Yield what Argo CD asks a person about before it deletes it, as an approval names it, with its files."""
+    for judged in one.judged:
+        rule = next((each.rule for each in judged.meanings if each.rule), None)
+        if rule and asks_first(judged.change):
+            yield f"{rule.code}:{one.found.cluster}/{about(judged)}", _made_of(one, judged, reach)
+
+
+def _made_of(one: ClusterReport, judged: JudgedChange, reach: Reach) -> set[str]:
+    cluster, change = one.found.cluster, judged.change
+    files = {change.file or cluster_file(cluster), _own_folder(cluster, change.application)}
+    return files if change.application == BOOTSTRAP_FILES else files | _built_from(cluster, change, reach)
 
 
 def _built_from(cluster: str, change: ObjectChange, reach: Reach) -> set[str]:

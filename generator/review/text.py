@@ -205,6 +205,8 @@ def _end(found: Report, told: list[Row], paint: Paint) -> Iterator[str]:
         yield f"approved before it changed again: {outdated.text} ({outdated.where})"
     for unused in found.unused:
         yield f"approved and not there: {unused.text} ({unused.where})"
+    for text in found.unconfirmed:
+        yield f"goes only with a person's word, which gen sync gives for `{KEY}: {one_line(text)} {WHY}` in a commit"
     for text in found.unapproved:
         yield f"needs approval: {text}"
     if found.unapproved:

@@ -67,7 +67,12 @@ class Repository:
         """Where a component's overlay stands among what people write."""
         return self.tree / "overlays" / self.cluster / component
 
-    def publish(self) -> str:
+    @property
+    def head(self) -> str:
+        """The commit that was pushed last."""
+        return _git(self.published, "rev-parse", "HEAD")
+
+    def publish(self, message: str = "published") -> str:
         """Push all that stands in the tree; return the commit."""
         for old in self.published.iterdir():
             if old.name != ".git":
@@ -76,9 +81,9 @@ class Repository:
         for releases in sorted(self.published.glob("overlays/*/*/releases")):
             _bring(releases)
         _git(self.published, "add", "--all", "--force")
-        _git(self.published, "commit", "--quiet", "--allow-empty", "--message=published")
+        _git(self.published, "commit", "--quiet", "--allow-empty", f"--message={message}")
         _git(self.published, "push", "--quiet", "--force", str(self.bare), "main")
-        return _git(self.published, "rev-parse", "HEAD")
+        return self.head
 
 
 def _bring(releases: Path) -> None:

@@ -1,0 +1,89 @@
+"""`gen rollback`."""
+
+import os
+from pathlib import Path
+
+import click
+
+from generator.cli.commit import show_link, show_result, show_stopped
+from generator.cli.options import ROOT, root_of
+from generator.cli.terminal import bold, say
+from generator.errors import UsageError
+from generator.model.plural import plural
+from generator.publish.committing import Asked, StoppedError
+from generator.publish.linking import link
+from generator.publish.prepare import Prepared
+from generator.publish.rolling_back import STAYS, roll_back
+from generator.repository.hand_edits import several
+from generator.review.text import lines
+
+
+@click.command("rollback")
+@click.argument("commit", required=False)
+@ROOT
+@click.option("--last", is_flag=True, help="Take back the last commit of the branch.")
+@click.option("--dry-run", is_flag=True, help="Only tell what it would do to the running clusters.")
+@click.option("--branch", metavar="NAME", help="The branch to commit on: a new one, or the one that is checked out.")
+@click.option("-m", "--message", "said", metavar="TEXT", default="", help="Your words; the first line is the subject.")
+@click.option(
+    "--allow",
+    metavar="'CODE:OBJECT reason'",
+    multiple=True,
+    help="Approve one effect on one object, and say why; may be repeated.",
+)
+@click.option("--push", is_flag=True, help="Push the branch; with a token in the environment open a pull request.")
+def command(  # noqa: PLR0913 - the options of the verb
+    commit: str | None,
+    directory: Path,
+    branch: str | None,
+    said: str,
+    allow: tuple[str, ...],
+    *,
+    last: bool,
+    dry_run: bool,
+    push: bool,
+) -> int:
+    """Take a commit back, by a new commit in Git: the running cluster follows as with any change.
+
+    COMMIT is the one that is undone, a merge with all that it brought; what came after it stays. The result is rendered
+    anew, by this gen, and judged as a change of its own: what it does is told first, what loses data or is refused
+    needs --allow (exit code 3). Nothing is written where it stops. Data does not come back.
+
+    Without --branch the commit is made on the branch that is checked out; on the main branch a new one is made. Needs
+    Kustomize (`gen doctor`).
+    """
+    if (commit is None) == (not last):
+        raise UsageError("name the COMMIT to take back, or --last for the last one of the branch")
+    root = root_of(directory)
+    asked = Asked(branch=branch, allow=allow, said=said, push=push)
+    try:
+        done = roll_back(root, commit or "HEAD", asked, _Teller(), dry=dry_run)
+    except StoppedError as error:
+        code = show_stopped(error.prepared, "gen rollback")
+        say("nothing was pushed: on top of others' commits this is so; the commit stays here as it was", err=True)
+        return code
+    if done.others:
+        count = plural(len(done.others), "file")
+        say(f"stays as it is: {count} of that commit that gen does not own: {several(done.others)}", err=True)
+    if done.result.prepared.stopped:
+        return show_stopped(done.result.prepared, f"gen rollback {done.commit[:9]}")
+    if dry_run:
+        return 0
+    show_result(done.result)
+    return show_link(link(root, done.result, os.environ)) if done.result.pushed else 0
+
+
+class _Teller:
+    """Tells of a rollback before it is made."""
+
+    def __call__(self, text: str) -> None:
+        """Tell what is waited for."""
+        say(text, err=True)
+
+    def judged(self, commit: str, subject: str, prepared: Prepared) -> None:
+        """Tell what it does to the running clusters."""
+        say(f"takes back {bold(commit[:9])}: {subject}")
+        if prepared.report and not prepared.stopped:
+            for line in lines(prepared.report):
+                say(line)
+            say(f"note: {STAYS}", err=True)

@@ -1,0 +1,110 @@
+"""Operations of Argo CD, begun, confirmed and ended through the API server alone (facts: gitops-monitoring 1.9).
+
+An Application has no status subresource: one merge patch writes its operation and takes away the state of the last one,
+as Argo CD's own server does. With the state left, fields that the new operation leaves out would come from the old one
+(Argo CD #26530, mended in 3.5.3). The resource version of what was read lets nobody be overtaken: ConflictError.
+"""
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from generator.components.component import Manifest
+from generator.errors import UsageError
+from generator.live.applications import APPLICATIONS, REFRESH, Application, application
+from generator.live.running import RunningCluster
+from generator.model.fields import dig, sequence
+
+APPROVED = "argocd.argoproj.io/deletion-approved"
+TRIES = 5
+"""After so many Argo CD's health check of an Application calls it degraded, and its parent goes on."""
+BACKOFF = {"duration": "10s", "factor": 2, "maxDuration": "3m"}
+WAITS_FOR_A_WORD = "waiting for pruning confirmation"
+"""How Argo CD begins to say that what is to go has `Prune=confirm`."""
+
+
+def refresh(running: RunningCluster, name: str) -> None:
+    """Have Argo CD read Git and compare an Application anew; the annotation goes when it has."""
+    running.merge(f"{APPLICATIONS}/{name}", {"metadata": {"annotations": {REFRESH: "normal"}}})
+
+
+def begin(running: RunningCluster, one: Application, commit: str, who: str) -> None:
+    """Begin to bring an Application to a commit. Raises ConflictError."""
+    options = [str(option) for option in sequence(dig(one.manifest, "spec", "syncPolicy", "syncOptions"))]
+    operation = {
+        "initiatedBy": {"username": who},
+        "info": [{"name": "reason", "value": "gen sync"}],
+        "retry": {"limit": TRIES, "backoff": retry_backoff(one)},
+        "sync": {"revision": commit, "prune": True, "syncOptions": options, "syncStrategy": {"hook": {}}},
+    }
+    _change(running, one, {"operation": operation, "status": {"operationState": None}})
+
+
+def retry_backoff(one: Application) -> Manifest:
+    """Return the pauses between tries: those that the Application has, else ours."""
+    return dict(dig(one.manifest, "spec", "syncPolicy", "retry", "backoff") or BACKOFF)
+
+
+def end(running: RunningCluster, one: Application) -> None:
+    """Have Argo CD end the operation that is under way; it says `Operation terminated` when it has. Raises
+    ConflictError.
+    """
+    _change(running, one, {"status": {"operationState": {"phase": "Terminating"}}})
+
+
+def approve_deletion(running: RunningCluster, one: Application, now: datetime) -> None:
+    """Confirm what the operation under way is to delete; Argo CD counts no word from before its beginning. Raises
+    ConflictError.
+    """
+    moment = max(now, _began(one) + timedelta(seconds=1))
+    _change(running, one, {"metadata": {"annotations": {APPROVED: f"{moment:%Y-%m-%dT%H:%M:%SZ}"}}})
+
+
+def _began(one: Application) -> datetime:
+    """Return when its operation began: by the clock of the cluster, which may not be ours."""
+    try:
+        return datetime.fromisoformat(one.began).astimezone(UTC)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+
+
+def _change(running: RunningCluster, one: Application, change: dict[str, Any]) -> None:
+    metadata = {**change.get("metadata", {}), "resourceVersion": one.manifest["metadata"]["resourceVersion"]}
+    running.merge(f"{APPLICATIONS}/{one.name}", {**change, "metadata": metadata})
+
+
+def deployed(one: Application) -> str:
+    """Return the commit that an Application was last brought to, or that it equals; empty where there is none."""
+    if one.sync == "Synced" and one.revision:
+        return one.revision
+    past = sequence(dig(one.manifest, "status", "history"))
+    return str(dig(past[-1], "revision") or "") if past else ""
+
+
+def under_way(one: Application) -> str:
+    """Return the commit of the operation that is under way: where Argo CD takes the newest with each try, the one that
+    this try brings.
+    """
+    asked = dig(one.manifest, "operation", "sync", "revision") if one.pending else ""
+    return one.asked or one.brought or (asked if isinstance(asked, str) else "")
+
+
+def refreshing(one: Application) -> bool:
+    """Tell whether Argo CD is still to look at an Application."""
+    return REFRESH in (one.manifest["metadata"].get("annotations") or {})
+
+
+def look_again(running: RunningCluster, name: str, patience: float = 180.0) -> Application:
+    """Have Argo CD compare an Application with the newest commit, and return it then. Raises UsageError where there is
+    none, or where Argo CD does not answer.
+    """
+    refresh(running, name)
+    end_of_patience = time.monotonic() + patience
+    while time.monotonic() < end_of_patience:
+        one = application(running.get(f"{APPLICATIONS}/{name}") or {"metadata": {"name": name}})
+        if not refreshing(one):
+            return one
+        time.sleep(1)
+    raise UsageError(
+        f"Argo CD did not look at {name} within {patience:g} s; do its pods run? `kubectl -n argocd get pods`"
+    )
