@@ -19,7 +19,7 @@ from msgspec import structs
 from generator.cli.explain import explanations
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component, Secret
-from generator.model import backup, cluster, monitoring, nodes, storage, teams
+from generator.model import backup, cluster, gitops, monitoring, nodes, storage, teams
 from generator.model.change import ChangeRule
 from generator.model.plural import plural
 from generator.model.rule import Explained
@@ -54,6 +54,7 @@ SUBJECTS = {
     "TEAM": "Teams and quotas",
     "MON": "Monitoring",
     "SITE": "The site",
+    "WIN": "Times of changes",
     "FLEET": "Between clusters",
     "FILE": "Manifests as files",
     "BUILD": "Overlays as Kustomize builds them",
@@ -159,7 +160,9 @@ def _number(value: dict[str, Any]) -> str:
 
 def _default(name: str, key: str) -> str:
     kind = next(
-        vars(module)[name] for module in (backup, cluster, monitoring, nodes, storage, teams) if name in vars(module)
+        vars(module)[name]
+        for module in (backup, cluster, gitops, monitoring, nodes, storage, teams)
+        if name in vars(module)
     )
     field = next(field for field in structs.fields(kind) if field.encode_name == key)
     if field.required:

@@ -39,6 +39,7 @@ from generator.checks import (
     units,
     versions,
     volumes,
+    windows,
 )
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding
@@ -47,7 +48,7 @@ from generator.model.rule import Rule, rules
 MODULES: tuple[ModuleType, ...] = (
     backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, escrow, fabric, gpus,
     kubernetes, lending, links, load_balancer, monitoring, networks, nodes, objects, pools, ports, quotas, schedules,
-    scratch, secrets, server_pools, servers, sharing, site, teams, units, versions, volumes,
+    scratch, secrets, server_pools, servers, sharing, site, teams, units, versions, volumes, windows,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 

@@ -224,7 +224,7 @@ def domain_outside_cluster(cluster: Cluster) -> Iterator[Finding]:
 
 
 @cache
-def _zones() -> frozenset[str]:
+def zones() -> frozenset[str]:
     """Return the names of the IANA time zone database, as the package `tzdata` has them."""
     import tzdata  # noqa: PLC0415 - for its folder alone
 
@@ -242,9 +242,9 @@ def timezone_named(cluster: Cluster) -> Iterator[Finding]:
         timezone: Asia/Seoul
     """
     zone, at = cluster.site.timezone, ("site", "timezone")
-    if zone not in _zones():
+    if zone not in zones():
         # Sorted, so that of equally near ones always the same is meant.
-        known = sorted(_zones())
+        known = sorted(zones())
         fix, message = suggest(zone, known, "as in Asia/Seoul or Etc/UTC"), f"`{zone}` is not a timezone's name"
         yield Finding(at=at, message=message, fix=fix, edits=meant(at, zone, known))
 

@@ -8,6 +8,7 @@ from generator.components.common import SYNC_WAVE
 from generator.components.component import NAMESPACES, Component, Manifest, Tier
 from generator.components.definition import Definition
 from generator.layout.upstream import Upstream, home
+from generator.layout.windows import sync_windows
 from generator.model.cluster import Cluster
 
 SERVER = "https://kubernetes.default.svc"
@@ -22,6 +23,7 @@ def projects(cluster: Cluster, components: Sequence[Component], known: Mapping[s
     A tier's project allows what all of the catalogue's components of that tier may write, those included that the
     cluster does not have: Argo CD deletes nothing that a project does not allow, and the project changes in the commit
     that takes a component out, before its objects are deleted. What a cluster's own values add is allowed beside it.
+    No window closes root or the namespaces: a window that is wrong is mended through them.
     """
     by_tier = {tier: [component for component in components if component.tier == tier] for tier in Tier}
     stated = {tier: [one for one in CATALOGUE.values() if one.tier == tier] for tier in Tier}
@@ -37,6 +39,7 @@ def projects(cluster: Cluster, components: Sequence[Component], known: Mapping[s
                 ", ".join(sorted(one.name for one in stated[tier])),
                 spaces,
                 _stated_kinds(stated[tier]) | _kinds(by_tier[tier], known),
+                windows=sync_windows(cluster, tier),
             )
             for tier, spaces in places.items()
         ),
@@ -127,6 +130,7 @@ def _project(  # noqa: PLR0913, PLR0917 - the fields of one object
     namespaces: set[str | None],
     kinds: set[str],
     only: Sequence[Manifest] = (),
+    windows: Sequence[Manifest] = (),
 ) -> Manifest:
     cluster_kinds = [dict(zip(("group", "kind"), kind.rsplit("/", 1), strict=True)) for kind in sorted(kinds)]
     spec = {
@@ -135,6 +139,7 @@ def _project(  # noqa: PLR0913, PLR0917 - the fields of one object
         "destinations": [destination(space) for space in sorted(namespaces, key=lambda space: space or "")],
         "clusterResourceWhitelist": cluster_kinds,
         **({"namespaceResourceWhitelist": list(only)} if only else {}),
+        **({"syncWindows": list(windows)} if windows else {}),
     }
     return _app_project(name, spec)
 

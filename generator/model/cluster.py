@@ -8,6 +8,7 @@ from msgspec import Meta, field
 
 from generator.model.backup import Backup
 from generator.model.base import DNS_LABEL, Folder, Host, Label, Line, Name, Section, Url
+from generator.model.gitops import Gitops
 from generator.model.monitoring import Monitoring
 from generator.model.nodes import Fabric, Gpus, Machine, Networks, Node, Pool
 from generator.model.quantity import Quantity
@@ -161,17 +162,6 @@ class Kubernetes(Section, frozen=True, kw_only=True):
     def node_mask6(self) -> int | None:
         """The size of each node's slice of `pod_cidr6`: at most 16 bits below it, for no allocator counts more."""
         return min(self.pod_cidr6.prefixlen + 16, 120) if self.pod_cidr6 else None
-
-
-class Gitops(Section, frozen=True, kw_only=True):
-    """How Argo CD works here. Argo CD does not sync tiers in `ordered` by itself: people sync them in it, in the
-    order of their waves. `admins` are groups of the site's identity provider.
-    """
-
-    host: Host | None = None
-    high_availability: bool = True
-    ordered: tuple[Literal["network", "storage", "gpu"], ...] = ()
-    admins: tuple[Line, ...] = ()
 
 
 class Adopt(Section, frozen=True, kw_only=True):

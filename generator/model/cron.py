@@ -1,6 +1,7 @@
 """Schedules in the form of cron, as the workflow controller reads them."""
 
 import re
+from collections.abc import Iterator
 from datetime import date
 from itertools import pairwise
 
@@ -56,6 +57,15 @@ class Schedule(Struct, frozen=True):
         times = sorted(hour * 60 + minute for hour in self.hours for minute in self.minutes)
         nights = [(later - day) * 1440 + times[0] - times[-1] for day, later in pairwise(days)]
         return 60 * max([*nights, *(later - time for time, later in pairwise(times))]) if nights else 0
+
+    def starts(self, first: int, last: int) -> Iterator[int]:
+        """Yield when something starts from the first of these days to before the last, counted from a leap year's
+        beginning; in minutes from there, in order.
+        """
+        times = sorted(hour * 60 + minute for hour in self.hours for minute in self.minutes)
+        for day in range(first, last):
+            if self.on(date.fromordinal(_FIRST + day)):
+                yield from (day * 1440 + time for time in times)
 
     def on(self, day: date) -> bool:
         """Whether something starts on this day."""

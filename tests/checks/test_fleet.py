@@ -7,8 +7,9 @@ import pytest
 from msgspec import structs
 
 from generator.checks import FLEET_RULES, check_together
-from generator.model.cluster import Cluster, Gitops, Kubernetes, Repository
+from generator.model.cluster import Cluster, Kubernetes, Repository
 from generator.model.finding import Severity
+from generator.model.gitops import Gitops
 from generator.model.nodes import LoadBalancer, Networks, Node
 from generator.model.text import AddressRange
 from generator.spec.decode import decode

@@ -28,6 +28,7 @@ from generator.components.node_text import Place
 from generator.components.static import read_objects
 from generator.layout.bootstrap import bootstrap
 from generator.model.cluster import Cluster, Endpoint, Mirror, Oidc, Proxy
+from generator.model.gitops import Gitops, Window
 from generator.model.nodes import Network
 from generator.model.text import Taint
 
@@ -475,3 +476,10 @@ def test_a_copied_secret_takes_the_files_of_the_first(ml50: Cluster) -> None:
     )
     assert first < second
     assert "=minio/minio-user-backup-writer/secretKey" in lines[second]
+
+
+def test_the_steps_say_that_closed_windows_close_the_first_installation_too(ml50: Cluster) -> None:
+    closed = Gitops(windows=(Window(kind="deny", schedule="0 0 * * sat", duration="1d"),))
+    told = "leave it\nout until all is there"
+    assert told in steps(structs.replace(ml50, gitops=closed))
+    assert told not in steps(ml50)

@@ -113,3 +113,9 @@ def test_two_schedules_meet_where_they_share_a_minute(one: str, other: str, *, m
 )
 def test_the_longest_time_between_two_starts(text: str, hours: float) -> None:
     assert parse(text).longest_gap == hours * 3600
+
+
+def test_starts_are_told_in_order_in_minutes_from_the_first_day() -> None:
+    # The first day is a Monday.
+    assert list(parse("30 6,22 * * mon,wed").starts(0, 7)) == [390, 1350, 2 * 1440 + 390, 2 * 1440 + 1350]
+    assert list(parse("0 0 29 feb *").starts(0, 5 * 366)) == [59 * 1440, (59 + 1461) * 1440]

@@ -162,9 +162,16 @@ def _build(cluster: Cluster, component: str, namespace: str = "") -> Text:
     return Text(BUILD, cluster=Word(cluster.name), component=Word(component), apply=APPLY, namespace=inside)
 
 
+CLOSED = Template("""\
+In the times that `gitops.windows` of the cluster file closes nothing of these components is installed either: leave it
+out until all is there, or begin while all are open.
+""")
+
+
 def _argocd(cluster: Cluster) -> Text:
     return _prose(
         "argo-cd",
+        windows=Text(CLOSED) if cluster.gitops.windows else joined(()),
         argo=_build(cluster, "argo-cd", "argocd"),
         apply=APPLY,
         cluster=Word(cluster.name),
