@@ -33,7 +33,9 @@ FOUND = 1
 @click.option(
     "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
 )
-def command(base: str | None, clusters: tuple[str, ...], directory: Path, watch: float, output: str) -> int:
+def command(  # noqa: PLR0913 - the options of the verb
+    base: str | None, clusters: tuple[str, ...], directory: Path, watch: float, output: str, *, promises: bool
+) -> int:
     """Try a change on a twin of the cluster: a real control plane with simulated nodes, Kueue and Volcano, on loopback.
 
     BASE is applied there, in the order of its waves; jobs of the teams' shapes fill the queues; then comes the working
@@ -49,7 +51,7 @@ def command(base: str | None, clusters: tuple[str, ...], directory: Path, watch:
             show_findings(list(sides.wrong), "text")
             say("nothing was rehearsed: mend the cluster file first", err=True)
             return FOUND
-        found = _rehearse(sides, watch)
+        found = _rehearse(sides, watch, promised=promises)
     _show(found, output)
     return FOUND if any(one.loud for one in found) else 0
 
@@ -60,14 +62,14 @@ def _load(root: Path, names: Sequence[str]) -> list["Loaded"]:
     return load(root, names)
 
 
-def _rehearse(sides: Sides, watch: float) -> "list[Rehearsal]":
+def _rehearse(sides: Sides, watch: float, *, promised: bool) -> "list[Rehearsal]":
     from generator.live.rehearsal.rehearse import rehearse  # noqa: PLC0415 - heavy
     from generator.review.report import report  # noqa: PLC0415 - heavy
 
     told = {one.found.cluster: one for one in report(sides, ()).clusters}
     if sides.note:
         say(f"note: {sides.note}", err=True)
-    return [rehearse(sides, one, name, watch) for name, one in told.items()]
+    return [rehearse(sides, one, name, watch, promised=promised) for name, one in told.items()]
 
 
 def _show(found: "list[Rehearsal]", output: str) -> None:

@@ -1,6 +1,6 @@
 """What `gen diff` says of the same change, beside what happened."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from generator.live.rehearsal.outcome import Fate, Synced
 from generator.model.change import Effect
@@ -32,13 +32,14 @@ class Foretold:
 
     def of_jobs(self) -> str:
         """Return what is said of jobs that are stopped for others."""
-        found = [one for one in self.judged if one.effect in {Effect.PREEMPTS, Effect.OUTAGE, Effect.DRAIN}]
+        found = [one for one in self.judged if one.effect == Effect.PREEMPTS or _stops_queue(one)]
+        found.sort(key=lambda one: one.effect != Effect.PREEMPTS)
         return "; ".join(f"{_words(one)} ({_kind(one)} {one.change.name})" for one in found[:3]) or NOTHING
 
     def disagreements(
-        self, synced: Synced, replaced: Mapping[str, object], stopped: Mapping[str, object]
+        self, synced: Synced, replaced: Mapping[str, object], had: Collection[str], *, stopped: bool
     ) -> Iterator[str]:
-        """Yield where what happened is not what was said."""
+        """Yield where what happened is not what was said. `had` are those who had pods before."""
         yield from self._refusals(synced)
         for owner in replaced:
             kind = owner.partition(" ")[0]
@@ -46,7 +47,7 @@ class Foretold:
                 yield f"{owner}: pods were replaced; gen diff says {self.of_owner(owner)}"
         for one in self.judged:
             owner = f"{_kind(one)} {one.change.namespace}/{one.change.name}"
-            if _rolls(one) and owner not in replaced and _applied(one, synced):
+            if _rolls(one) and owner in had and owner not in replaced and _applied(one, synced):
                 yield f"{owner}: gen diff says {_words(one)}; no pod was replaced"
         if stopped and self.of_jobs() == NOTHING:
             yield "jobs were stopped; gen diff names no change that preempts"
@@ -64,6 +65,10 @@ class Foretold:
 def _words(one: JudgedChange) -> str:
     rule = one.meanings[0].rule
     return f"{one.effect.word} {rule.code}" if rule else one.effect.word
+
+
+def _stops_queue(one: JudgedChange) -> bool:
+    return one.change.kind.startswith("kueue.x-k8s.io/") and one.effect.loudness > Effect.PREEMPTS.loudness
 
 
 def _kind(one: JudgedChange) -> str:

@@ -38,7 +38,10 @@ def _workload(live: Manifest, status: Manifest, keys: tuple[str, str, str]) -> s
     by_hand = dig(live, "spec", "updateStrategy", "type") == "OnDelete"
     updated = count if by_hand else int(status.get(keys[1]) or 0)
     ready = int(status.get(keys[2]) or 0)
-    return "" if min(updated, ready) >= count else f"{min(updated, ready)} of {count} pods ready"
+    if min(updated, ready) >= count:
+        return ""
+    why = _why(status, "ReplicaFailure") if _holds(status, "ReplicaFailure") else ""
+    return f"{min(updated, ready)} of {count} pods ready {why}".strip()
 
 
 def _holds(status: Manifest, kind: str) -> bool:

@@ -20,8 +20,11 @@ def probe(cluster: RunningCluster, standin: StandIn, had: Sequence[Share]) -> di
     """Take all jobs away and send each team's queue the smallest jobs of the shapes that it `had`; return the queues
     that let none in, with Kueue's words. Raises UsageError.
     """
-    there = {(one["metadata"]["namespace"], one["metadata"]["name"]) for one in cluster.items(f"{KUEUE}/localqueues")}
-    some = [_smallest(one) for one in had if (one.team, one.queue) in there]
+    queues = {
+        (one["metadata"]["namespace"], one["metadata"]["name"]): str(dig(one, "spec", "clusterQueue"))
+        for one in cluster.items(f"{KUEUE}/localqueues")
+    }
+    some = [_smallest(one) for one in had if (one.team, one.queue) in queues]
     _clear(cluster, standin, {one.team for one in some})
     refused = dict.fromkeys(send(cluster, [(one, job(one, f"{NAME}-{one.flavor}", 1)) for one in some]))
     waiting = {one.team for one in some}
@@ -30,7 +33,8 @@ def probe(cluster: RunningCluster, standin: StandIn, had: Sequence[Share]) -> di
         standin.round()
         waiting -= {one["metadata"]["namespace"] for one in cluster.items(f"{KUEUE}/workloads") if admitted(one)}
         sleep(0.3)
-    return {f"LocalQueue {team}/{_queue(some, team)}": _why(cluster, team, [*refused]) for team in sorted(waiting)}
+    closed = {one.team: f"ClusterQueue {queues[one.team, one.queue]}" for one in some if one.team in waiting}
+    return {queue: _why(cluster, team, [*refused]) for team, queue in sorted(closed.items())}
 
 
 def _smallest(share: Share) -> Share:
@@ -46,10 +50,6 @@ def _clear(cluster: RunningCluster, standin: StandIn, teams: set[str]) -> None:
     while monotonic() < end and any(has(one, "QuotaReserved") for one in cluster.items(f"{KUEUE}/workloads")):
         standin.round()
         sleep(0.3)
-
-
-def _queue(some: Sequence[Share], team: str) -> str:
-    return next(one.queue for one in some if one.team == team)
 
 
 def _why(cluster: RunningCluster, team: str, refused: list[str]) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct, to_builtins
 
 from generator.live.rehearsal.outcome import Wave
+from generator.live.rehearsal.promises import Promise
 
 
 class Event(StrEnum):
@@ -39,7 +40,8 @@ class Happened(Struct, frozen=True, kw_only=True):
 class Rehearsal(Struct, frozen=True, kw_only=True):
     """A change of one cluster as it was played. `before` are the waves of the first sync, `waves` those of the change;
     `objects` counts what was applied of each, `nodes` and `jobs` what ran. `disagreements` tell where `gen diff` says
-    otherwise, `not_proven` what was only played or left out. `seconds` are those of the phases.
+    otherwise, `promises` are those of the queues where they were tried, `not_proven` tells what was only played or left
+    out. `seconds` are those of the phases.
     """
 
     cluster: str
@@ -52,13 +54,15 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
     waves: tuple[Wave, ...]
     happened: tuple[Happened, ...]
     disagreements: tuple[str, ...]
+    promises: tuple[Promise, ...]
     not_proven: tuple[str, ...]
     seconds: dict[str, float]
 
     @property
     def loud(self) -> bool:
         """Whether something happened that somebody should look at before the merge."""
-        return bool(self.disagreements) or any(one.event not in QUIET for one in self.happened)
+        broken = any(one.held is False for one in self.promises)
+        return broken or bool(self.disagreements) or any(one.event not in QUIET for one in self.happened)
 
     def data(self) -> dict[str, Any]:
         """Return it as plain data."""

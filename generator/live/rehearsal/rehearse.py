@@ -16,6 +16,7 @@ from generator.live.rehearsal.laid_out import LaidOut, lay_out
 from generator.live.rehearsal.outcome import Fate, Outcome, Synced
 from generator.live.rehearsal.perpetual import differing
 from generator.live.rehearsal.probing import probe
+from generator.live.rehearsal.promises import Trial, promises
 from generator.live.rehearsal.rehearsal import Event, Happened, Rehearsal
 from generator.live.rehearsal.standin import StandIn
 from generator.live.rehearsal.syncing import Syncing
@@ -40,9 +41,9 @@ class Clock:
         self.seconds[name] = round(monotonic() - begun, 1)
 
 
-def rehearse(sides: Sides, told: ClusterReport | None, name: str, watch: float) -> Rehearsal:
+def rehearse(sides: Sides, told: ClusterReport | None, name: str, watch: float, *, promised: bool) -> Rehearsal:
     """Play the change of one cluster on a twin; after the change it is watched for some seconds. `told` is what `gen
-    diff` says of it. Raises UsageError.
+    diff` says of it. With `promised` the promises of the queues are tried at the end. Raises UsageError.
     """
     clock = Clock()
     # Sockets lie in the folder: their paths may have 107 bytes.
@@ -52,7 +53,7 @@ def rehearse(sides: Sides, told: ClusterReport | None, name: str, watch: float) 
         work = Path(folder) / "t"
         work.mkdir()
         with twin(work, nodes(old.cluster, old.bootstrap)) as made:
-            return _Play(made, old, new, clock).play(sides, told, watch)
+            return _Play(made, old, new, clock).play(sides, told, watch, promised=promised)
 
 
 class _Play:
@@ -62,7 +63,7 @@ class _Play:
         self.standin = StandIn(made.cluster, teams)
         self.syncing = Syncing(made, self.standin)
 
-    def play(self, sides: Sides, told: ClusterReport | None, watch: float) -> Rehearsal:
+    def play(self, sides: Sides, told: ClusterReport | None, watch: float, *, promised: bool) -> Rehearsal:
         with self.clock.phase("before"):
             first = self.syncing.sync(self.old.built)
             self._nodes_ready()
@@ -78,6 +79,8 @@ class _Play:
         with self.clock.phase("probes"):
             closed = probe(self.twin.cluster, self.standin, load.shares)
             again = differing(Applier(self.twin, self.new.built), self.new.built, changed)
+        with self.clock.phase("promises"):
+            kept = tuple(promises(Trial(self.twin.cluster, self.standin.round))) if promised else ()
         foretold = Foretold(told)
         moved, ended = replaced(before, after), stopped(before, after)
         happened = [
@@ -105,7 +108,8 @@ class _Play:
             before=first.waves,
             waves=changed.waves,
             happened=tuple(sorted(happened, key=lambda one: order.index(one.event))),
-            disagreements=tuple(foretold.disagreements(changed, moved, ended)),
+            disagreements=tuple(foretold.disagreements(changed, moved, before.owners, stopped=bool(ended))),
+            promises=kept,
             not_proven=tuple(self._not_proven(first, changed, load)),
             seconds=self.clock.seconds,
         )

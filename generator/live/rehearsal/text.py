@@ -6,6 +6,8 @@ from generator.live.rehearsal.outcome import Wave
 from generator.live.rehearsal.rehearsal import Rehearsal
 from generator.model.plural import plural
 
+_HELD = {True: "held", False: "BROKEN", None: "not tried"}
+
 
 def lines(found: Rehearsal) -> Iterator[str]:
     """Yield the lines of a rehearsal."""
@@ -26,6 +28,12 @@ def lines(found: Rehearsal) -> Iterator[str]:
         yield ""
         yield "gen diff says otherwise"
         yield from (f"  {one}" for one in found.disagreements)
+    if found.promises:
+        yield ""
+        yield "promises of the queues"
+        yield from (
+            f"  {_HELD[one.held]:<10} {one.name}: {_short(one.seen)} ({one.seconds:g} s)" for one in found.promises
+        )
     yield ""
     yield "played, and not proven"
     yield from (f"  {_short(one)}" for one in found.not_proven)

@@ -27,6 +27,11 @@ class Moment(Struct, frozen=True, kw_only=True):
     blocked: dict[str, str]
     evicted: dict[str, str]
 
+    @property
+    def owners(self) -> set[str]:
+        """Who has pods."""
+        return {owner for owner, _ in self.pods.values()}
+
 
 def look(cluster: RunningCluster) -> Moment:
     """Take down what runs now. Raises UsageError."""

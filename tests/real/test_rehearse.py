@@ -1,0 +1,216 @@
+"""`gen rehearse` on a small cluster: what a change does that no file shows, on real Kueue, Volcano and API server."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from apiserver import programs
+from reference import ROOT
+
+pytestmark = pytest.mark.twin
+
+Object = dict[str, Any]
+SMALL = Path(__file__).parent / "argocd" / "cluster.yaml"
+PROGRAMS = (
+    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "kueue", "vc-scheduler",
+    "vc-controller-manager", "helm", "kustomize",
+)  # fmt: skip
+CUSTOM = "overlays/small/{}/custom"
+NAMESPACE = "volcano-system"
+
+
+class Repository:
+    """A repository with one cluster of three teams."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.file = root / "clusters/small/cluster.yaml"
+        self.file.parent.mkdir(parents=True)
+        spec = yaml.safe_load(SMALL.read_bytes())
+        spec["spec"]["pools"]["bench"]["hardware"]["gpu"]["count"] = 4
+        spec["spec"]["nodes"] += [{"name": f"gpu{n}", "pool": "bench", "address": f"192.0.2.{n + 1}"} for n in (3, 4)]
+        spec["spec"]["teams"] = [team("red", 8), team("blue", 4), team("green", 4)]
+        self.file.write_text(yaml.safe_dump(spec, sort_keys=False))
+        self.git("init", "--quiet", "--initial-branch=main")
+        done = self.gen("render")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def git(self, *words: str) -> None:
+        who = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+        done = subprocess.run(["git", *who, *words], cwd=self.root, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    def commit(self) -> None:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message=what stands")
+
+    def gen(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-P", "-m", "generator", *words]
+        return subprocess.run(command, cwd=self.root, env=env, capture_output=True, text=True, check=False)
+
+    def quotas(self, **gpus: int) -> None:
+        spec = yaml.safe_load(self.file.read_bytes())
+        for one in spec["spec"]["teams"]:
+            one["quotas"]["bench"]["gpus"] = gpus.get(one["name"], one["quotas"]["bench"]["gpus"])
+        self.file.write_text(yaml.safe_dump(spec, sort_keys=False))
+
+    def custom(self, component: str, *objects: Object, **more: Any) -> None:
+        """Have objects of a person's own in a component, and `more` in its kustomization."""
+        folder = self.root / CUSTOM.format(component)
+        (folder / "own.yaml").write_text(yaml.safe_dump_all(objects))
+        file = folder / "kustomization.yaml"
+        content = yaml.safe_load(file.read_bytes())
+        resources = [*content.get("resources", []), "own.yaml"] if objects else content.get("resources", [])
+        file.write_text(yaml.safe_dump(content | {"resources": [*dict.fromkeys(resources)]} | more))
+
+
+def team(name: str, gpus: int) -> Object:
+    return {"name": name, "quotas": {"bench": {"gpus": gpus}}, "members": [{"group": name}]}
+
+
+def deployment(name: str, label: str = "one", image: str = "one") -> Object:
+    labels = {"app": label}
+    container = {
+        "name": "main",
+        "image": f"registry.example.org/{image}:1",
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+    security = {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"securityContext": security, "containers": [container]},
+            },
+        },
+    }
+
+
+BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "web", "namespace": NAMESPACE},
+    "spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "web"}}},
+}
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.example.org"},
+    "spec": {
+        "group": "example.org",
+        "scope": "Cluster",
+        "names": {"kind": "Widget", "plural": "widgets", "singular": "widget", "listKind": "WidgetList"},
+        "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        ],
+    },
+}
+WIDGET = {"apiVersion": "example.org/v1", "kind": "Widget", "metadata": {"name": "early"}}
+NOBODY = [{"op": "replace", "path": "/spec/namespaceSelector", "value": {"matchLabels": {"no": "team"}}}]
+
+
+def refuse_without_programs() -> None:
+    programs(*PROGRAMS)
+    if os.geteuid():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("the twin listens on port 443")
+
+
+@pytest.fixture(scope="module")
+def faults(tmp_path_factory: pytest.TempPathFactory) -> Object:
+    """What is said of one change with five faults, and of what is well."""
+    refuse_without_programs()
+    repository = Repository(tmp_path_factory.mktemp("faults"))
+    repository.custom("volcano", deployment("web", "web"), deployment("fixed", "fixed"), deployment("left", "left"))
+    repository.commit()
+    repository.quotas(red=4, blue=8)
+    repository.custom("volcano", deployment("web", "web", "two"), deployment("fixed", "other"), BUDGET)
+    patch = {"target": {"kind": "ClusterQueue", "name": "green"}, "patch": yaml.safe_dump(NOBODY)}
+    repository.custom("queues", WIDGET, patches=[patch])
+    repository.custom("tenants", DEFINITION)
+    done = repository.gen("rehearse", "HEAD", "--output", "json")
+    assert done.returncode == 1, done.stdout + done.stderr
+    (found,) = json.loads(done.stdout)["clusters"]
+    return found
+
+
+def happened(found: Object, event: str) -> dict[str, Object]:
+    """Return what happened of a kind, by what it happened to, without its place."""
+    return {one["what"].partition(" (")[0]: one for one in found["happened"] if one["event"] == event}
+
+
+def test_a_quota_that_preempts_is_found_with_the_reason_of_kueue(faults: Object) -> None:
+    stopped = happened(faults, "job stopped")
+    assert list(stopped) == ["red/own-bench"]
+    assert "InCohortReclamation" in stopped["red/own-bench"]["why"]
+    assert "preempts" in stopped["red/own-bench"]["foretold"]
+
+
+def test_an_immutable_field_is_refused_as_foretold(faults: Object) -> None:
+    refused = happened(faults, "refused")
+    assert list(refused) == [f"Deployment {NAMESPACE}/fixed"]
+    told = refused[f"Deployment {NAMESPACE}/fixed"]
+    assert "field is immutable" in told["why"]
+    assert told["foretold"].startswith("impossible")
+
+
+def test_a_budget_that_blocks_is_found(faults: Object) -> None:
+    blocked = happened(faults, "budget blocks")
+    assert list(blocked) == [f"PodDisruptionBudget {NAMESPACE}/web"]
+    assert "needs 2 healthy pods and has 2 currently" in blocked[f"PodDisruptionBudget {NAMESPACE}/web"]["why"]
+
+
+def test_a_queue_that_lets_nothing_in_is_found(faults: Object) -> None:
+    closed = happened(faults, "queue closed")
+    assert list(closed) == ["ClusterQueue green"]
+    assert "namespace doesn't match" in closed["ClusterQueue green"]["why"]
+
+
+def test_what_comes_before_what_it_needs_is_found(faults: Object) -> None:
+    assert list(happened(faults, "too early")) == ["Widget early"]
+
+
+def test_pods_that_are_replaced_and_what_is_deleted_are_told(faults: Object) -> None:
+    assert happened(faults, "pods replaced")[f"Deployment {NAMESPACE}/web"]["why"] == "2 of 2"
+    assert list(happened(faults, "deleted")) == [f"Deployment {NAMESPACE}/left"]
+
+
+def test_nothing_else_is_said(faults: Object) -> None:
+    events = [one["event"] for one in faults["happened"]]
+    assert sorted(set(events)) == [
+        "budget blocks", "deleted", "job stopped", "pods replaced", "queue closed", "refused", "too early",
+    ]  # fmt: skip
+    assert faults["waves"]
+
+
+def test_a_comment_is_nothing(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    repository.commit()
+    repository.file.write_text(f"# A comment.\n{repository.file.read_text()}")
+    done = repository.gen("rehearse", "HEAD")
+    assert (done.returncode, done.stdout) == (0, "nothing differs in what is applied: there is nothing to rehearse\n")
+
+
+def test_a_harmless_change_is_played_and_nothing_is_said(tmp_path: Path) -> None:
+    """The control: a label of a ConfigMap, with full queues."""
+    refuse_without_programs()
+    repository = Repository(tmp_path)
+    note = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "note", "namespace": NAMESPACE}}
+    repository.custom("volcano", note | {"data": {"said": "one"}})
+    repository.commit()
+    repository.custom("volcano", note | {"data": {"said": "two"}})
+    done = repository.gen("rehearse", "HEAD", "--output", "json")
+    (found,) = json.loads(done.stdout)["clusters"]
+    assert (done.returncode, found["happened"], found["disagreements"]) == (0, [], []), done.stderr
+    assert found["objects"][1] == 1
+    assert found["jobs"] >= 3
