@@ -11,6 +11,8 @@ from generator.model.fields import dig, sequence
 
 ERRORS = {"ComparisonError", "InvalidSpecError", "SyncError", "UnknownError", "DeletionError"}
 WARNINGS = {"SharedResourceWarning", "RepeatedResourceWarning", "ExcludedResourceWarning", "OrphanedResourceWarning"}
+SHORT = 9
+"""Characters of a commit that are shown."""
 GOOD = {"", "Healthy", "Suspended"}
 CREATING = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 """Kinds that make pods, and complain where they may not."""
@@ -116,9 +118,16 @@ def _operation(one: Application, cluster: str) -> Iterator[Cause]:
     for name, message in failures:
         yield _cause(one, (name,), message, cluster)
     if not failures and one.said and "healthy state of" not in one.said:
-        tried = f" (tried {one.retries} times)" if one.retries else ""
         found = meaning(one.said, one.name, cluster)
-        yield Cause(component=one.name, objects=(), why=f"{found.why}{tried}", command=found.command)
+        yield Cause(component=one.name, objects=(), why=f"{found.why}{_beside(one)}", command=found.command)
+
+
+def _beside(one: Application) -> str:
+    """Return how often a sync was tried, and whether Git has gone on meanwhile."""
+    said = [f"tried {one.retries} times"] if one.retries else []
+    if one.asked and one.revision and one.asked != one.revision:
+        said.append(f"this sync is of {one.asked[:SHORT]}, and Git is at {one.revision[:SHORT]}")
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _below(
