@@ -164,6 +164,36 @@ def test_pods_of_an_operator_are_told_where_its_object_is_not_well(there: tuple[
     assert [one.objects for one in look(running).causes] == [("CephCluster shop/ceph",)]
 
 
+def test_argo_cd_that_says_nothing_more_is_told_first(there: tuple[LiveCluster, RunningCluster]) -> None:
+    cluster, running = there
+    change(cluster, "kueue", reconciledAt="2026-05-31T23:50:00Z")
+    assert look(running).causes == ()
+    change(cluster, "kueue", reconciledAt="2026-05-31T23:40:00Z", health={"status": "Degraded", "message": "no"})
+    cluster.add({**POD, "metadata": {**POD["metadata"], "namespace": "argocd"}})
+    silent, pod, other = look(running).causes
+    assert silent.why.startswith("Argo CD has compared nothing since 2026-05-31T23:40:00Z")
+    assert pod.objects == ("Deployment argocd/web",)
+    assert (other.component, other.why) == ("kueue", "no")
+
+
+def test_a_cluster_without_root_is_to_be_bootstrapped(there: tuple[LiveCluster, RunningCluster]) -> None:
+    cluster, running = there
+    for path in [path for path in cluster.objects if "/applications/" in path]:
+        del cluster.objects[path]
+    found = look(running)
+    assert [one.command for one in found.causes] == ["gen bootstrap --cluster a30-bench"]
+    assert {one.sync for one in found.rows} == {"not made yet"}
+
+
+def test_what_nobody_explains_is_told_all_the_same(there: tuple[LiveCluster, RunningCluster]) -> None:
+    cluster, running = there
+    change(cluster, "kueue", sync={}, health={}, operationState={})
+    assert [(one.component, one.why) for one in look(running).causes] == [("kueue", "Argo CD has not judged it yet")]
+    absent = resource("Role", "x", status="OutOfSync", health={"status": "Missing"})
+    change(cluster, "kueue", sync={"status": "OutOfSync", "revision": HEAD}, resources=[absent])
+    assert [one.objects for one in look(running).causes] == [("Role shop/x",)]
+
+
 def test_equal_causes_are_one(there: tuple[LiveCluster, RunningCluster]) -> None:
     cluster, running = there
     several = [resource("Thing", f"t{number}", health={"status": "Degraded", "message": "no"}) for number in range(5)]

@@ -121,7 +121,7 @@ def test_a_bad_commit_is_told_in_words_and_a_fix_in_git_ends_it(
     wanted = {
         ("queues", "", defined),
         ("tenants", "RoleBinding kube-system/extra", "its project tenants does not permit kube-system"),
-        ("volcano", "Job volcano-system/fails", "Job has reached the specified backoff limit"),
+        ("volcano", "Job volcano-system/fails", "its container x failed (exit code 1)"),
     }
 
     def told() -> bool:
