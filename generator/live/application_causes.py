@@ -11,6 +11,8 @@ from generator.model.fields import dig, sequence
 
 ERRORS = {"ComparisonError", "InvalidSpecError", "SyncError", "UnknownError", "DeletionError"}
 WARNINGS = {"SharedResourceWarning", "RepeatedResourceWarning", "ExcludedResourceWarning", "OrphanedResourceWarning"}
+SHORT = 9
+"""Characters of a commit that are shown."""
 GOOD = {"", "Healthy", "Suspended"}
 CREATING = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 """Kinds that make pods, and complain where they may not."""
@@ -58,8 +60,14 @@ def application_causes(
     """Yield why an Application is not well. `spaces` hold what was read of namespaces, `ours` are kind, namespace and
     name of all that Applications hold: pods of those are told where their Application is.
     """
-    told = [*_conditions(one, cluster), *_operation(one, cluster)]
-    yield from told
+    told = [*_conditions(one, cluster), *_operation(one, cluster), *_objects(one, spaces, ours, cluster)]
+    yield from told or _differing(one, cluster)
+
+
+def _objects(
+    one: Application, spaces: Mapping[str, Space], ours: set[tuple[str, str, str]], cluster: str
+) -> Iterator[Cause]:
+    """Yield why objects are not healthy: what stands behind them, else what is said of them."""
     unwell = [each for each in troubled(one) if each.health not in GOOD]
     below = [cause for each in unwell for cause in _below(one, each, spaces, ours, cluster)]
     yield from below
@@ -74,8 +82,6 @@ def application_causes(
                 why=found.why,
                 command=found.command if known else _look(each),
             )
-    if not told and not unwell:
-        yield from _differing(one, cluster)
 
 
 def _cause(one: Application, objects: tuple[str, ...], text: str, cluster: str) -> Cause:
@@ -116,9 +122,16 @@ def _operation(one: Application, cluster: str) -> Iterator[Cause]:
     for name, message in failures:
         yield _cause(one, (name,), message, cluster)
     if not failures and one.said and "healthy state of" not in one.said:
-        tried = f" (tried {one.retries} times)" if one.retries else ""
         found = meaning(one.said, one.name, cluster)
-        yield Cause(component=one.name, objects=(), why=f"{found.why}{tried}", command=found.command)
+        yield Cause(component=one.name, objects=(), why=f"{found.why}{_beside(one)}", command=found.command)
+
+
+def _beside(one: Application) -> str:
+    """Return how often a sync was tried, and whether Git has gone on meanwhile."""
+    said = [f"tried {one.retries} times"] if one.retries else []
+    if one.asked and one.revision and one.asked != one.revision:
+        said.append(f"this sync is of {one.asked[:SHORT]}, and Git is at {one.revision[:SHORT]}")
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _below(
@@ -164,17 +177,21 @@ def _claim(space: Space, name: str, component: str) -> Iterator[Cause]:
 
 
 def _differing(one: Application, cluster: str) -> Iterator[Cause]:
-    """Yield what differs from Git where nothing is said to fail."""
+    """Yield what is known where nothing is said to fail."""
     waiting = tuple(_named(each) for each in one.resources if _asks(each))
+    differs = tuple(_named(each) for each in one.resources if each.sync == "OutOfSync" and not _asks(each))
     if waiting:
         why = "it left Git, and goes only when a person confirms it"
         yield Cause(component=one.name, objects=waiting, why=why, command=f"gen sync --cluster {cluster}")
-    differs = tuple(_named(each) for each in one.resources if each.sync == "OutOfSync" and not _asks(each))
-    if one.sync == "OutOfSync" and differs and not one.acting and one.name != ROOT:
+    elif one.name == ROOT:
+        return  # it waits for the others, which speak for themselves
+    elif differs and not one.acting:
         alone = dig(one.manifest, "spec", "syncPolicy", "automated") is None
         why = "it differs from Git" + (", and moves only when it is told to" if alone else "")
         command = f"gen sync {one.name} --cluster {cluster}" if alone else f"gen drift --cluster {cluster}"
         yield Cause(component=one.name, objects=differs, why=why, command=command)
+    else:
+        yield _cause(one, (), one.message or one.said or "Argo CD has not judged it yet", cluster)
 
 
 def held_causes(one: Application) -> Iterator[Cause]:

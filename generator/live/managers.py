@@ -86,32 +86,42 @@ def writer_of(one: Manifest, steps: Steps) -> Writer | None:
     """Return who last wrote a field: others before Argo CD. Of what is not there any more, the last one beside Argo CD
     who wrote anything. None where nobody can tell.
     """
-    owners = [writer for writer, fields in _entries(one) if _owns(fields, steps)]
+    owners = [writer for writer, fields in _entries(one) if _owns(fields, steps, one)]
     others = [writer for writer in owners if writer.manager != ARGO_CD]
     hands = [writer for writer, _ in _entries(one) if writer.hand]
     return next(iter((*others, *(hands if not owners else ()), *owners)), None)
 
 
-def _owns(fields: Mapping[str, Any], steps: Steps) -> bool:
-    """Tell whether a field set holds a field, or something within it. Items of lists are told by their keys, where
-    these stand in the step; else any item counts.
-    """
+def _owns(fields: Mapping[str, Any], steps: Steps, part: Any) -> bool:
+    """Tell whether a field set holds a field, or something within it; `part` is what stands there."""
     if not steps or not fields:
         return True
     step, rest = steps[0], steps[1:]
     if f"f:{step}" in fields:
-        return _owns(mapping(fields[f"f:{step}"]), rest)
-    items = {key: each for key, each in fields.items() if key[:2] in {"k:", "v:"}}
-    if not items or not (isinstance(step, int) or str(step).startswith(("[", "("))):
+        return _owns(mapping(fields[f"f:{step}"]), rest, mapping(part).get(str(step)))
+    item = _item(part, step)
+    return any(_owns(mapping(each), rest, item) for key, each in fields.items() if _keyed(key, item, step))
+
+
+def _item(part: Any, step: str | int) -> Any:
+    """Return the item of a list that a step means: its number, or what names it."""
+    items = sequence(part)
+    if isinstance(step, int):
+        return dig(items, step)
+    names = set(str(step).strip("[]").split("/"))
+    return next((one for one in items if names <= {*map(str, one.values() if isinstance(one, dict) else [one])}), None)
+
+
+def _keyed(key: str, item: Any, step: str | int) -> bool:
+    """Tell whether a key of a field set is that of an item; of one that is not there any more, by what names it."""
+    if key[:2] not in {"k:", "v:"}:
         return False
-    meant = [each for key, each in items.items() if _is(key, str(step))] or [*items.values()]
-    return any(_owns(mapping(each), rest) for each in meant)
-
-
-def _is(key: str, step: str) -> bool:
     found = json.loads(key[2:])
-    values = {str(one) for one in found.values()} if isinstance(found, dict) else {str(found)}
-    return bool(values & set(step.strip("[]").split("/")))
+    if not isinstance(found, dict):
+        return bool(found == item) or item is None
+    if item is None:
+        return not {*map(str, found.values())}.isdisjoint(str(step).strip("[]").split("/"))
+    return all(mapping(item).get(name) == value for name, value in found.items())
 
 
 class Added(Struct, frozen=True, kw_only=True):

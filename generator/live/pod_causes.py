@@ -66,14 +66,26 @@ def _why(space: Space, pod: Manifest, cluster: str) -> tuple[str, str] | None:
     look = f"kubectl --namespace {space.name} describe pod {pod['metadata']['name']}"
     if phase == "Failed" and dig(pod, "status", "reason"):
         return f"its pod was ended ({dig(pod, 'status', 'reason')}): {dig(pod, 'status', 'message') or ''}", look
-    if phase in {"Succeeded", "Failed"}:
+    if phase == "Succeeded":
         return None
+    if phase == "Failed":
+        return _failed(space, pod)
     if said := _unscheduled(pod):
         return f"no node takes its pod: {said}", look
     for container in _containers(pod):
         if found := _container(space, pod, container, cluster):
             return found
     return _unready(space, pod, look)
+
+
+def _failed(space: Space, pod: Manifest) -> tuple[str, str] | None:
+    for container in _containers(pod):
+        ended = dig(container, "state", "terminated")
+        if ended and dig(ended, "exitCode") != 0:
+            name = container.get("name")
+            logs = f"kubectl --namespace {space.name} logs {pod['metadata']['name']} --container {name} --tail 30"
+            return f"its container {name} failed{_ending(ended)}", logs
+    return None
 
 
 def _unscheduled(pod: Manifest) -> str:
@@ -112,8 +124,10 @@ def _container(space: Space, pod: Manifest, container: Mapping[str, Any], cluste
 
 def _last(container: Mapping[str, Any]) -> str:
     ended = dig(container, "lastState", "terminated")
-    if not ended:
-        return ""
+    return _ending(ended) if ended else ""
+
+
+def _ending(ended: Mapping[str, Any]) -> str:
     words = "it used more memory than its limit" if dig(ended, "reason") == "OOMKilled" else dig(ended, "message")
     said = f": {shortened(str(words))}" if words else ""
     return f" (exit code {dig(ended, 'exitCode')}{said})"

@@ -1,6 +1,6 @@
 """How a running cluster does: its Applications by wave, why something is stuck, and what needs a hand soon."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from time import sleep
 from typing import Any
@@ -12,6 +12,7 @@ from generator.components.component import NAMESPACES, Component, Secret
 from generator.layout.waves import waves
 from generator.live.application_causes import application_causes, every_object, held_causes, namespaces, well
 from generator.live.applications import ROOT, Application, applications
+from generator.live.argo_causes import NAMESPACE, argo_causes, silent_since
 from generator.live.causes import Cause, grouped
 from generator.live.certificates import certificate_causes, connection_causes
 from generator.live.confirmations import confirmation_causes
@@ -108,14 +109,19 @@ def status(
     nodes, certificates, runs = first = lists(running, [NODES, CERTIFICATES, WORKFLOWS])
     found = _settled(running)
     components = compose(cluster)
-    spaces, more = _spaces(running, found, [one for each in components for one in each.secrets])
+    secrets = [one for each in components for one in each.secrets]
+    silent = {NAMESPACE} if silent_since(found, now) else set()
+    spaces, more = _spaces(running, silent.union(*map(namespaces, found)), secrets)
     wanted = next((one.revision for one in found if one.name == ROOT), "")
     return Status(
         cluster=cluster.name,
         host=running.host,
         wanted=wanted,
         rows=tuple(_rows(found, components, wanted, behind)),
-        causes=tuple(_causes(found, spaces, cluster.name)),
+        causes=(
+            *grouped(argo_causes(found, now, spaces.get(NAMESPACE), cluster.name)),
+            *_causes(found, spaces, cluster.name),
+        ),
         held=tuple(grouped(cause for one in found for cause in held_causes(one))),
         nodes=tuple(grouped(node_causes(cluster, nodes.items, [*CATALOGUE.values()])) if not nodes.refused else ()),
         soon=(
@@ -145,10 +151,10 @@ def _settled(running: RunningCluster) -> list[Application]:
 
 
 def _spaces(
-    running: RunningCluster, found: Sequence[Application], secrets: Sequence[Secret]
+    running: RunningCluster, wanted: Collection[str], secrets: Sequence[Secret]
 ) -> tuple[dict[str, Space], list[Listed]]:
     """Read the namespaces in which something is not well, all at once."""
-    names = sorted({name for one in found for name in namespaces(one)})
+    names = sorted(wanted)
     listed = lists(running, [path.format(name) for name in names for path in BELOW])
     spaces = {}
     for number, name in enumerate(names):

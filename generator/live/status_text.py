@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from generator.live.application_causes import SHORT
 from generator.live.causes import Cause
 from generator.live.status import Row, Status
 
-SHORT = 9
-"""Characters of a commit that are shown."""
 HEADS = ("wave", "component", "health", "sync", "revision")
 
 

@@ -1,0 +1,35 @@
+"""Whether Argo CD works at all: what it last said is of no use when it says nothing more."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from generator.live.applications import ROOT, Application
+from generator.live.causes import Cause
+from generator.live.pod_causes import Space, pod_causes
+from generator.model.fields import dig
+
+COMPONENT = "argo-cd"
+NAMESPACE = "argocd"
+SILENT = timedelta(minutes=15)
+"""Argo CD looks at each Application every two to three minutes (`timeout.reconciliation` and its jitter)."""
+
+
+def silent_since(found: Sequence[Application], now: datetime) -> str:
+    """Return when Argo CD last compared anything, if that is too long ago; empty where all is well."""
+    times = [str(dig(one.manifest, "status", "reconciledAt") or "") for one in found]
+    last = max(times, default="")
+    if not last or now - datetime.fromisoformat(last) < SILENT:
+        return ""
+    return last
+
+
+def argo_causes(found: Sequence[Application], now: datetime, space: Space | None, cluster: str) -> Iterator[Cause]:
+    """Yield why nothing goes on: there is no root Application, or Argo CD does not work, with what stops its pods."""
+    if not any(one.name == ROOT for one in found):
+        why = "the Application root is not there: bootstrap has not come so far"
+        yield Cause(component=COMPONENT, objects=(), why=why, command=f"gen bootstrap --cluster {cluster}")
+    if last := silent_since(found, now):
+        why = f"Argo CD has compared nothing since {last}: what it says of the others is of then"
+        yield Cause(component=COMPONENT, objects=(), why=why, command=f"kubectl --namespace {NAMESPACE} get pods")
+        if space:
+            yield from pod_causes(space, COMPONENT, space.pods, cluster)

@@ -1,0 +1,58 @@
+"""The last good backup, by the Workflows that are still there."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from msgspec import structs
+from reference import load
+
+from generator.components import compose
+from generator.layout.projects import own_manifests
+from generator.live.last_backups import LABEL, LastBackup, last_backups
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+CLUSTER = load("ml50")
+NAME = CLUSTER.backups[0].name
+
+
+def run(hours: float, phase: str, message: str = "") -> dict[str, Any]:
+    began = (NOW - timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    metadata = {"name": f"run-{hours:g}", "namespace": "rook-ceph", "labels": {LABEL: NAME}, "creationTimestamp": began}
+    return {"metadata": metadata, "status": {"phase": phase, "message": message}}
+
+
+def told(*runs: dict[str, Any]) -> LastBackup:
+    return next(iter(last_backups(CLUSTER, runs, NOW)))
+
+
+def test_the_label_is_the_one_that_the_schedule_puts_on_its_runs() -> None:
+    made = {one.name: one for one in compose(CLUSTER)}
+    (schedule, *_) = [one for one in own_manifests(made["workflows"]) if one["kind"] == "CronWorkflow"]
+    assert schedule["spec"]["workflowMetadata"]["labels"][LABEL] == NAME
+
+
+def test_the_newest_good_run_counts() -> None:
+    found = told(run(20, "Succeeded"), run(44, "Succeeded"), run(0.1, "Running"))
+    assert found.good == "2026-05-31T16:00:00Z"
+    assert found.running
+    assert found.causes == ()
+
+
+def test_a_last_run_that_failed_says_why() -> None:
+    (cause,) = told(run(20, "Succeeded"), run(1, "Failed", "child 'precheck' failed")).causes
+    assert cause.why == "its last run failed: child 'precheck' failed"
+    assert cause.command.startswith(
+        "kubectl --namespace rook-ceph logs --selector workflows.argoproj.io/workflow=run-1 "
+    )
+
+
+def test_a_good_run_that_is_too_old_is_told() -> None:
+    (cause,) = told(run(24 * 6, "Succeeded")).causes
+    assert cause.why.startswith("its last good run began 144 hours ago, and it should run by")
+
+
+def test_none_at_all_is_told_and_not_of_what_is_suspended() -> None:
+    assert [one.why for one in told().causes] == ["no run of the last 7 days was good"]
+    backups = tuple(structs.replace(one, suspended=True) for one in CLUSTER.backups)
+    (first, *_) = last_backups(structs.replace(CLUSTER, backups=backups), (), NOW)
+    assert [one.why for one in first.causes] == ["it is suspended in the cluster file"]
