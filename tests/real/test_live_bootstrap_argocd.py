@@ -1,4 +1,4 @@
-"""`gen bootstrap` to its end: Argo CD itself installs the rest, and a bootstrap after that finds all as it is in Git."""
+"""`gen bootstrap` to its end: Argo CD itself installs the rest, and another bootstrap finds all as it is in Git."""
 
 import contextlib
 import time

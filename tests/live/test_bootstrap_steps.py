@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from joinednodes import joined
 from livecluster import forbidden, living
 from reference import ROOT
-from test_bootstrap_nodes import joined
 
 from generator.build.kinds import CRD
 from generator.build.objects import Object
