@@ -134,7 +134,7 @@ def _say_next(steps: Iterable["Step"], waiting: list[str]) -> None:
     elif any(step.pending for step in steps):
         say("next: gen bootstrap --apply")
     else:
-        say("all is there; `gen status` tells how it does")
+        say("all is there")
 
 
 def _data(step: "Step") -> dict[str, object]:

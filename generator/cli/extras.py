@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 
 # Modules by the extra of pyproject.toml that brings them.
-EXTRAS = {"jsonschema_rs": "rendered", "kubernetes_validate": "rendered", "kubernetes": "server"}
+EXTRAS = {"jsonschema_rs": "rendered", "kubernetes_validate": "rendered", "kubernetes": "server", "pyrage": "server"}
 NEEDED_BY = {"rendered": "gen check --rendered", "server": "gen check --server"}
 
 

@@ -1,5 +1,6 @@
 """Which Secrets with which data would be lost were made here once: never their values, nor anything made of these."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from generator.components.component import Secret
@@ -34,9 +35,8 @@ def made_before(running: RunningCluster, cluster: Cluster, secret: Secret, file:
     if (kept or noted(running, name)) and not interrupted:
         where = f"{file} holds a copy of it" if kept else f"ConfigMap {NAMESPACE}/{NAME} says that it was made"
         return f"{where}, and what was made with its old values may exist: {_AGAIN}"
-    claims = [str(dig(one, "metadata", "name")) for one in running.items(_claims(secret))]
-    if claims:
-        return f"its namespace holds volumes already ({', '.join(claims[:3])}), which may need its old values: {_AGAIN}"
+    if volumes := list(_volumes(running, secret.namespace)):
+        return f"its namespace has volumes already ({', '.join(volumes[:3])}), which may need its old values: {_AGAIN}"
     return ""
 
 
@@ -46,8 +46,13 @@ _AGAIN = (
 )
 
 
-def _claims(secret: Secret) -> str:
-    return f"/api/v1/namespaces/{secret.namespace}/persistentvolumeclaims"
+def _volumes(running: RunningCluster, namespace: str) -> Iterator[str]:
+    """Yield the claims of a namespace, and the volumes that were claimed from there: these outlive it."""
+    for one in running.items(f"/api/v1/namespaces/{namespace}/persistentvolumeclaims"):
+        yield str(dig(one, "metadata", "name"))
+    for one in running.items("/api/v1/persistentvolumes"):
+        if dig(one, "spec", "claimRef", "namespace") == namespace:
+            yield str(dig(one, "metadata", "name"))
 
 
 def _key(name: str) -> str:

@@ -26,7 +26,7 @@ def published(root: Path, loaded: Loaded, cluster: Cluster) -> Published:
     """Compare a cluster's folders with its file, with HEAD, and with the branch that Argo CD follows, which is asked
     for its newest commit. Raises UsageError where Git cannot tell.
     """
-    if why := _unrendered(root, loaded):
+    if why := _unrendered(root, loaded, cluster):
         return Published(why)
     place = locate(root)
     if place is None:
@@ -40,9 +40,9 @@ def published(root: Path, loaded: Loaded, cluster: Cluster) -> Published:
         return _pushed(git, cluster)
 
 
-def _unrendered(root: Path, loaded: Loaded) -> str:
+def _unrendered(root: Path, loaded: Loaded, cluster: Cluster) -> str:
     outcome = render(root, [loaded], dry_run=True, waiting=lambda _: None, verify=True)
-    differing = [change.path for change in outcome.plan.changes]
+    differing = [change.path for change in outcome.plan.changes if _of(cluster, change.path)]
     if differing:
         return f"{several(differing)}: not what {loaded.document.file} says; `gen render`, commit and push"
     if wrong := [*outcome.stale, *outcome.damaged]:

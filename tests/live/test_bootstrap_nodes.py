@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from joinednodes import joined
 from livecluster import LiveCluster, living
 from loopback import Asked
 
@@ -13,19 +14,6 @@ from generator.live.bootstrap_nodes import PATH, node_marks
 from generator.live.bootstrap_step import State, Step
 from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster
-
-
-def node(name: str, labels: dict[str, str], *taints: dict[str, str]) -> dict[str, Any]:
-    metadata = {"name": name, "labels": labels}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": list(taints)}}
-
-
-def joined(cluster: Cluster) -> list[dict[str, Any]]:
-    """All nodes as their join files make them."""
-    return [
-        node(one.node, one.labels, *({"key": t.key, "value": t.value, "effect": t.effect} for t in one.taints))
-        for one in marks(cluster)
-    ]
 
 
 def look(running: RunningCluster, cluster: Cluster) -> Step:

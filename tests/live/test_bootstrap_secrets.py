@@ -302,7 +302,12 @@ def test_volumes_in_its_namespace_keep_it_from_being_made(fake: Fake) -> None:
     cluster, person = fake
     metadata = {"name": "disk-0", "namespace": "backup"}
     cluster.add({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata})
-    assert "its namespace holds volumes already (disk-0)" in person.step(data_key()).blocked[0]
+    assert "its namespace has volumes already (disk-0)" in person.step(data_key()).blocked[0]
+    cluster.objects.clear()
+    cluster.add({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": {}})
+    assert person.step(data_key()).blocked == []
+    cluster.get("PersistentVolume", "pv")["spec"] = {"claimRef": {"namespace": "backup", "name": "disk-0"}}
+    assert "its namespace has volumes already (pv)" in person.step(data_key()).blocked[0]
 
 
 def test_without_recipients_or_a_file_it_is_not_made(fake: Fake, a30: Cluster, tmp_path: Path) -> None:

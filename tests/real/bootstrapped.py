@@ -12,9 +12,9 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import chartshop
 import yaml
@@ -37,10 +37,13 @@ LOGIN = {"GEN_REPOSITORY_USERNAME": "ann", "GEN_REPOSITORY_PASSWORD": "a word of
 NAME = "small"
 
 
+Prepare: TypeAlias = Callable[["Bare"], None]
+
+
 class Bare:
     """A cluster as kubeadm leaves it, a repository in Git with a remote, and a person who runs `gen` there."""
 
-    def __init__(self, folder: Path, port: int, shop: chartshop.Shop, edit: Any) -> None:
+    def __init__(self, folder: Path, port: int, shop: chartshop.Shop, prepare: Prepare) -> None:
         self.folder, self.tree, self.bare = folder, folder / "tree", folder / "git" / "clusters.git"
         self.file = self.tree / "clusters" / NAME / "cluster.yaml"
         self.file.parent.mkdir(parents=True)
@@ -55,7 +58,6 @@ class Bare:
         }
         self.given("cert-manager/site-ca/tls.crt", "a certificate\nin two lines\n")
         self.given("cert-manager/site-ca/tls.key", "its key")
-        edit(spec["spec"])
         self.file.write_text(yaml.safe_dump(spec, sort_keys=False))
         self.git("init", "--quiet", "--bare", "--initial-branch=main", str(self.bare))
         self.git("init", "--quiet", "--initial-branch=main")
@@ -63,6 +65,7 @@ class Bare:
         for words in (["render"], ["vendor"]):
             done = self.gen(*words)
             assert done.returncode == 0, done.stdout + done.stderr
+        prepare(self)
         self.publish()
 
     api: Plane
@@ -172,15 +175,15 @@ def _packed(folder: Path, chart: Chart) -> bytes:
 
 
 @contextlib.contextmanager
-def bare(edit: Any = lambda _: None) -> Iterator[Bare]:
-    """Have a cluster that `kubeadm` just made; `edit` changes what its file says."""
+def bare(prepare: Prepare = lambda _: None) -> Iterator[Bare]:
+    """Have a cluster that `kubeadm` just made; `prepare` puts into its repository what is a user's own."""
     with tempfile.TemporaryDirectory(prefix="bare-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)
         (folder / "git").mkdir()
         port = stack.enter_context(serving(folder / "git"))
         sold = shop()
         with chartshop.serving(sold):
-            made = Bare(folder, port, sold, edit)
+            made = Bare(folder, port, sold, prepare)
         made.api = stack.enter_context(plane(folder))
         for one in nodes(made.tree, NAME):
             assert made.api.create(one, dry=False) == (201, "")

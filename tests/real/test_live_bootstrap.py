@@ -166,7 +166,7 @@ def test_what_argo_cd_wrote_to_its_objects_stays(done: "Bare") -> None:
     annotations = {**space["metadata"]["annotations"], "argocd.argoproj.io/tracking-id": "namespaces:/Namespace:vision"}
     metadata = {
         "name": "vision",
-        "labels": space["metadata"]["labels"] | {"gen": "by hand"},
+        "labels": space["metadata"]["labels"] | {"gen": "by-hand"},
         "annotations": annotations,
     }
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
