@@ -27,6 +27,8 @@ ABOUT_ONE = {
     "checks/tiers.py": {"ceph_cluster", "minio"},
     "layout/argocd.py": {"argo_cd"},
     "layout/projects.py": {"argo_cd"},
+    "live/survey/storage.py": {"minio"},
+    "live/survey/teams.py": {"kueue", "tenants", "volcano"},
     "review/capacity.py": {"queues"},
     "rules/argo_cd.py": {"argo_cd", "cilium", "load_balancer"},
     "rules/queues.py": {"kueue", "tenants", "volcano"},

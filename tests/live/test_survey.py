@@ -120,6 +120,23 @@ def test_no_nodes() -> None:
     assert unlisted(found) == []
 
 
+def test_kinds_that_are_not_in_the_preferred_version() -> None:
+    """As with Cilium's: pools are v2, announcements v2alpha1."""
+    pool = {"metadata": {"name": "a"}, "spec": {"blocks": [{"start": "10.0.3.224", "stop": "10.0.3.254"}]}}
+    policy = {"metadata": {"name": "a"}, "spec": {"interfaces": ["^eno1$"]}}
+    versions = [{"groupVersion": f"cilium.io/{version}"} for version in ("v2", "v2alpha1")]
+    objects = full() | {
+        "/apis/cilium.io/v2/ciliumloadbalancerippools": [pool],
+        "/apis/cilium.io/v2alpha1/ciliuml2announcementpolicies": [policy],
+    }
+    objects["/apis"]["groups"].append({"name": "cilium.io", "preferredVersion": versions[0], "versions": versions})
+    cluster, _ = begun(objects)
+    balancer = cluster.networks.load_balancer
+    assert balancer
+    assert (str(balancer.range), balancer.announce) == ("10.0.3.224-10.0.3.254", "l2")
+    assert str(cluster.networks.node.cidr) == "10.0.0.0/22"
+
+
 def test_nothing_at_all() -> None:
     _, found = begun({})
     assert unlisted(found) == []

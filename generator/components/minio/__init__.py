@@ -89,6 +89,8 @@ def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
         yield ("storage", "objects", "host"), objects.host
 
 
+BY_OPERATOR = Shown("minio.min.io", "tenants")
+"""What MinIO's own operator, which gen does not use, makes MinIO of."""
 DEFINITION = Definition(
     name="minio",
     tier=Tier.STORAGE,
@@ -100,7 +102,7 @@ DEFINITION = Definition(
     own_kinds=("/PersistentVolume", "storage.k8s.io/StorageClass"),
     hosts=hosts,
     changes=(*CHANGES, *RETAINED),
-    shown_by=Evidence(images=("minio/minio", "pgsty/silo"), objects=(Shown("minio.min.io", "tenants"),)),
+    shown_by=Evidence(images=("minio/minio", "pgsty/silo"), objects=(BY_OPERATOR,)),
     notes="A plain StatefulSet for each pool of nodes, one pod on each node, the same number of drives on each. Half "
     "of every erasure set is parity: with two of four nodes lost nothing is lost and reads go on, but writes stop; no "
     "setting gives writes with two of four lost. Each volume is kept for one drive of one server. Servers are replaced "

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, release_of, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Patch, Release, Tier
-from generator.components.definition import Definition, Evidence, Version, Versions
+from generator.components.definition import Definition, Evidence, Shown, Version, Versions
 from generator.components.operated import Made, OperatedKind
 from generator.components.parts import deployment
 from generator.components.static import read_text
@@ -146,6 +146,8 @@ def beside(cluster: Cluster, namespace: str) -> Iterator[Manifest]:
             }
 
 
+OWN_QUEUES = Shown("scheduling.volcano.sh", "queues")
+"""Its queues: gen gives quotas by Kueue's."""
 DEFINITION = Definition(
     name="volcano",
     tier=Tier.SCHEDULING,

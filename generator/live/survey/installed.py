@@ -67,10 +67,8 @@ def _objects(one: Definition, seen: Seen) -> Iterator[tuple[Manifest, str]]:
     """Yield what shows a component: workloads with the tags of their images, other objects without."""
     for ending in one.shown_by.images:
         yield from ((manifest, tag) for manifest, repository, tag in seen.images() if _ends(repository, ending))
-    for group, plural, labels in one.shown_by.objects:
-        query = {"labelSelector": labels} if labels else {}
-        found = seen.of_group(group, plural, **query) if group else seen.items(f"/api/v1/{plural}", **query)
-        yield from ((manifest, "") for manifest in found)
+    for what in one.shown_by.objects:
+        yield from ((manifest, "") for manifest in seen.shown(what))
     if any(group in seen.groups for group in one.shown_by.definitions):
         yield {}, ""
 
@@ -94,12 +92,12 @@ def components(cluster: Cluster, found: Mapping[str, Installed], notes: Notes) -
     without = absent(cluster)
     settings: Plain = {}
     for name, one in found.items():
-        if one.ours:
-            continue
         if name in without:
-            notes.found((AT,), f"{_spoken(one)} is there; the file has none ({without[name]})")
+            _unasked(one, without[name], notes)
+        elif one.ours:
+            continue
         elif _made_from_others(name):
-            notes.found((AT,), f"{_spoken(one)} is there: `gen bootstrap` would bring gen's own in its place")
+            notes.found((AT,), f"{_spoken(one)} is there: the bootstrap of a file puts gen's own in its place")
         else:
             settings[name] = {"managed": False}
             notes.found((AT, name), _way_to(one))
@@ -107,6 +105,14 @@ def components(cluster: Cluster, found: Mapping[str, Installed], notes: Notes) -
     if missing:
         notes.found((AT,), f"not there, and gen would install: {', '.join(missing)}; `managed: false` leaves one out")
     return settings
+
+
+def _unasked(one: Installed, reason: str, notes: Notes) -> None:
+    if one.ours:
+        text = f"gen installed {one.name}, and this file does not ask for it yet ({reason}): rendered so, it would go"
+        notes.unknown((AT,), text)
+    else:
+        notes.found((AT,), f"{_spoken(one)} is there, and this file does not ask for one ({reason})")
 
 
 def _made_from_others(name: str) -> bool:

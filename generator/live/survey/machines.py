@@ -44,7 +44,7 @@ RDMA = ("rdma/", "openshift.io/", "nvidia.com/hostdev", "nvidia.com/ib", "mellan
 
 class Seat(Struct, frozen=True, kw_only=True):
     """A node as it is found. `pool` is the one that gen's own label names, `hint` what else might name it; `memory` is
-    in bytes, `gpu` as the file has it, `rdma` the resources that stand for HCAs.
+    in bytes, `gpu` as the file has it, `hcas` the resources that stand for some.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Seat(Struct, frozen=True, kw_only=True):
     gpu: dict[str, Any]
     labels: dict[str, str]
     taints: tuple[str, ...]
-    rdma: tuple[str, ...]
+    hcas: tuple[str, ...]
     kernel: str
 
 
@@ -98,7 +98,7 @@ def _seat(node: Manifest, notes: Notes) -> Seat | None:
         gpu=gpu(node, (*NODES, name), notes),
         labels=dict(_labels(name, labels, notes)),
         taints=tuple(_taints(node, notes)),
-        rdma=tuple(sorted(name for name in mapping(dig(node, "status", "capacity")) if name.startswith(RDMA))),
+        hcas=tuple(sorted(name for name in mapping(dig(node, "status", "capacity")) if name.startswith(RDMA))),
         kernel=_kernel(text(node, "status", "nodeInfo", "kernelVersion")),
     )
 

@@ -35,7 +35,7 @@ def _groups(found: Sequence[Seat]) -> dict[str, list[Seat]]:
 def _belongs(seat: Seat, first: Seat) -> bool:
     if seat.pool or first.pool:
         return seat.pool == first.pool and seat.control == first.control
-    same = ("control", "cpu", "gpu", "taints", "rdma", "hint")
+    same = ("control", "cpu", "gpu", "taints", "hcas", "hint")
     return all(getattr(seat, key) == getattr(first, key) for key in same) and _alike(seat, first)
 
 
@@ -68,7 +68,7 @@ def _pool(name: str, members: Sequence[Seat], notes: Notes) -> Plain:
         pool["taints"] = list(first.taints)
     if kernel := _oldest(members):
         pool["kernel"] = kernel
-    offered = sorted({resource for seat in members for resource in seat.rdma})
+    offered = sorted({resource for seat in members for resource in seat.hcas})
     if offered:
         text = "how the kernel names the HCAs (as in mlx5_0), and which switch they are plugged into"
         notes.unknown(("pools", name), f"hardware.hcas: its nodes offer {', '.join(offered)}; {text}")

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from generator.components.component import Manifest
+from generator.components.definition import Shown
 from generator.live.running import RefusedError, RunningCluster
 from generator.live.survey.notes import RIGHTS, Notes
 from generator.model.fields import dig, mapping, sequence
@@ -26,7 +27,7 @@ class Seen:
         self.running, self.notes = running, notes
         self._lists: dict[str, list[Manifest]] = {}
         self._objects: dict[str, Manifest] = {}
-        self._groups: dict[str, str] | None = None
+        self._groups: dict[str, list[str]] | None = None
 
     def items(self, path: str, **query: str) -> list[Manifest]:
         """Return the objects of a collection; none where it is not served, or may not be read."""
@@ -50,16 +51,25 @@ class Seen:
         return self._objects[path]
 
     def of_group(self, group: str, plural: str, **query: str) -> list[Manifest]:
-        """Return the objects of a kind in the version that the server prefers; none where nothing of it is served."""
-        return self.items(f"/apis/{group}/{self.groups[group]}/{plural}", **query) if group in self.groups else []
+        """Return the objects of a kind, in the first version that has some: not every kind is in the preferred one."""
+        for version in self.groups.get(group, ()):
+            if found := self.items(f"/apis/{group}/{version}/{plural}", **query):
+                return found
+        return []
+
+    def shown(self, what: Shown) -> list[Manifest]:
+        """Return the objects that show a component."""
+        query = {"labelSelector": what.labels} if what.labels else {}
+        if not what.group:
+            return self.items(f"/api/v1/{what.plural}", **query)
+        return self.of_group(what.group, what.plural, **query)
 
     @property
-    def groups(self) -> dict[str, str]:
-        """The API groups that are served, each with its preferred version."""
+    def groups(self) -> dict[str, list[str]]:
+        """The API groups that are served, each with its versions, the preferred one first."""
         if self._groups is None:
             listed = sequence(self.get("/apis").get("groups"))
-            named = ((dig(one, "name"), dig(one, "preferredVersion", "groupVersion")) for one in listed)
-            self._groups = {str(name): str(version).rpartition("/")[2] for name, version in named if name and version}
+            self._groups = {name: _versions(one) for one in listed if (name := text(one, "name"))}
         return self._groups
 
     @property
@@ -109,6 +119,12 @@ def read(text: object) -> Manifest:
         return mapping(yaml.safe_load(text)) if isinstance(text, str) else {}
     except (yaml.YAMLError, ValueError, RecursionError):
         return {}
+
+
+def _versions(group: object) -> list[str]:
+    every = (group_version for one in sequence(dig(group, "versions")) if (group_version := text(one, "groupVersion")))
+    named = dict.fromkeys((text(group, "preferredVersion", "groupVersion"), *every))
+    return [one.rpartition("/")[2] for one in named if one]
 
 
 def arguments(part: object) -> dict[str, str]:

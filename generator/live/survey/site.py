@@ -48,7 +48,7 @@ def site(seen: Seen, name: str, notes: Notes) -> Plain:
         notes.found(("site", "domain"), f"that of Argo CD's own address, {host}")
     else:
         notes.unknown(("site", "domain"), "the domain that the cluster's services are found in")
-    notes.unknown(("site",), "dns, ntp, timezone, proxy, ca, mirrors: only the machines know")
+    notes.unknown(("site",), "dns, ntp, timezone, proxy, ca, mirrors, issuer: no API server knows them")
     if ingress := _ingress_class(seen, notes):
         found["ingressClass"] = ingress
     return found | ({"oidc": oidc} if (oidc := _oidc(seen)) else {})

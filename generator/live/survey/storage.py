@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from generator.components.common import DEFAULT_CLASS
 from generator.components.component import Manifest
+from generator.components.minio import BY_OPERATOR
 from generator.live.survey.notes import Notes
 from generator.live.survey.seen import Seen, named, text
 from generator.model.base import is_label
@@ -31,7 +32,7 @@ def storage(seen: Seen, notes: Notes) -> Plain:
         )
         for nodes, disks in _osds(seen):
             notes.found((AT,), f"Ceph has {disks} on {nodes}")
-    for tenant in seen.of_group("minio.min.io", "tenants"):
+    for tenant in seen.shown(BY_OPERATOR):
         notes.found(
             (AT,), f"MinIO tenant {named(tenant)} of MinIO's operator, which gen does not use: {_tenant(tenant)}"
         )

@@ -1,15 +1,17 @@
 """The sections `teams` and `scheduling`: what queues of Kueue say of who owns how much."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from generator.components.common import OIDC_PREFIX
 from generator.components.component import Manifest
-from generator.components.kueue import TEAM
+from generator.components.kueue import NAMESPACE, TEAM
 from generator.components.tenants.pods import ALLOWED
 from generator.components.tenants.rbac import MEMBER, VIEWER
+from generator.components.volcano import OWN_QUEUES
 from generator.live.survey.notes import Notes
-from generator.live.survey.seen import Seen, named, text
+from generator.live.survey.seen import Seen, named, read, text
 from generator.model.base import is_label
 from generator.model.fields import amount, dig, mapping, sequence
 from generator.model.gpus import GPU, MIG
@@ -19,6 +21,7 @@ from generator.model.teams import Scheduling, Team
 Plain: TypeAlias = dict[str, Any]
 AT = "teams"
 KUEUE = "kueue.x-k8s.io"
+CONFIG = "controller_manager_config.yaml"
 RECLAIM = {"Any": "any", "LowerPriority": "lower-priority", "Never": "never"}
 LEVEL = "pod-security.kubernetes.io/enforce"
 
@@ -27,7 +30,7 @@ def teams(seen: Seen, pools: Mapping[str, Plain], members: Mapping[str, list[str
     """Return a team for each ClusterQueue; `members` are the nodes of each pool."""
     flavors = {named(one): _pool_of(seen, one, members) for one in seen.of_group(KUEUE, "resourceflavors")}
     queues = seen.of_group(KUEUE, "clusterqueues")
-    for queue in seen.of_group("scheduling.volcano.sh", "queues"):
+    for queue in seen.shown(OWN_QUEUES):
         if named(queue) not in {"default", "root"} and not queues:
             notes.unknown((AT,), f"what Volcano's queue {named(queue)} owns: gen gives quotas by Kueue")
     return [team for queue in queues if (team := _team(seen, queue, flavors, pools, notes))]
@@ -150,6 +153,19 @@ def _volumes(seen: Seen, team: str) -> Plain:
     return ({"storage": hard["requests.storage"]} if amount(hard.get("requests.storage")) is not None else {}) | found
 
 
+def _settings(seen: Seen, notes: Notes) -> Plain:
+    """Return what Kueue's own configuration says."""
+    files = (mapping(one.get("data")) for one in seen.items(f"/api/v1/namespaces/{NAMESPACE}/configmaps"))
+    config = next((read(one[CONFIG]) for one in files if CONFIG in one), {})
+    if not config:
+        notes.unknown(("scheduling",), f"startMinutes, fairSharing: Kueue's configuration is not seen in {NAMESPACE}")
+    timeout = re.fullmatch(r"([0-9]{1,4})m(0s)?", text(config, "waitForPodsReady", "timeout"))
+    found: Plain = {"fairSharing": True} if "fairSharing" in config else {}
+    if timeout and int(timeout[1]) not in {0, Scheduling().start_minutes}:
+        found["startMinutes"] = min(int(timeout[1]), 1440)
+    return found
+
+
 def scheduling(seen: Seen, found: list[Plain], notes: Notes) -> Plain:
     """Return the section."""
     classes = _classes(seen)
@@ -162,6 +178,8 @@ def scheduling(seen: Seen, found: list[Plain], notes: Notes) -> Plain:
         )
     if known and known != {"any"}:
         section["reclaim"] = min(known)
+    if found:
+        section |= _settings(seen, notes)
     if departments := sorted({team["department"] for team in found if "department" in team}):
         section["departments"] = {name: {} for name in departments}
     return section
