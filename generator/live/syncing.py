@@ -104,11 +104,13 @@ class Syncing:
         self._ask, self._tell, self._patience, self._by_hand = ask, tell, patience, by_hand
         self._ends = time.monotonic() + patience.limit
         self._now: dict[str, Application] = {}
+        self._was: dict[str, str] = {}
         self.progress: dict[str, Progress] = {}
 
     def run(self) -> list[Moved]:
         """Bring all there. Raises SyncStoppedError, UnapprovedError."""
         self._look()
+        self._was = {name: deployed(one) for name, one in self._now.items()}
         if ROOT in self._target.names:
             self._start(ROOT, 0)
         for wave, names in self._target.waves:
@@ -153,7 +155,7 @@ class Syncing:
         return [name for name in self.progress if name in self._now and self._now[name].acting]
 
     def _start(self, name: str, wave: int) -> None:
-        self.progress[name] = Progress(name=name, wave=wave, old=deployed(self._now[name]))
+        self.progress[name] = Progress(name=name, wave=wave, old=self._was.get(name, ""))
 
     def _made(self, name: str) -> bool:
         """Tell whether root has brought an Application as the commit has it."""
