@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from msgspec import Struct
 
@@ -114,12 +115,12 @@ class Syncing:
         if ROOT in self._target.names:
             self._start(ROOT, 0)
         for wave, names in self._target.waves:
-            self._until(lambda names=names: all(map(self._made, names)), f"root makes {', '.join(names)}")
+            self._until(partial(_all, self._made, names), f"root makes {', '.join(names)}")
             self._refresh(names)
             for name in names:
                 self._start(name, wave)
             gating = [name for name in names if self._now[name].gates]
-            self._until(lambda names=gating: all(map(self._done, names)), f"wave {wave}")
+            self._until(partial(_all, self._done, gating), f"wave {wave}")
         self._last()
         return self.moved()
 
@@ -131,8 +132,8 @@ class Syncing:
         ends = time.monotonic() + self._patience.rest
         names = [*self.progress]
         gating = [name for name in names if name == ROOT or self._now[name].gates]
-        self._until(lambda: all(self._done(name) or self._lost(name) for name in gating), "root")
-        self._until(lambda: time.monotonic() > ends or all(self._done(name) or self._lost(name) for name in names), "")
+        self._until(partial(_all, self._over, gating), "root")
+        self._until(lambda: time.monotonic() > ends or _all(self._over, names), "what nothing else waits for")
         if left := [one for one in self.progress.values() if not self._done(one.name)]:
             raise SyncStoppedError("; ".join(f"{one.name}: {one.stage}: {one.said}" for one in left))
 
@@ -175,6 +176,9 @@ class Syncing:
 
     def _lost(self, name: str) -> bool:
         return self.progress[name].failed
+
+    def _over(self, name: str) -> bool:
+        return self._done(name) or self._lost(name)
 
     def _refresh(self, names: Sequence[str]) -> None:
         for name in names:
@@ -277,3 +281,7 @@ class Syncing:
         mine.failed = True
         if mine.name != ROOT and one.gates:
             raise SyncStoppedError(f"{one.name}: {mine.stage}: {mine.said}")
+
+
+def _all(check: Callable[[str], bool], names: Sequence[str]) -> bool:
+    return all(map(check, names))

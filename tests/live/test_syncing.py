@@ -9,7 +9,6 @@ import pytest
 from msgspec import structs
 
 from generator.errors import UsageError
-from generator.live.api import ApiConnection
 from generator.live.applications import APPLICATIONS, Application
 from generator.live.going import UnapprovedError
 from generator.live.one_at_a_time import LEASES, turn
@@ -32,14 +31,6 @@ class Cluster(RunningCluster):
         self.plays: dict[str, Play] = {}
         self.begun: list[tuple[str, str]] = []
         self.version = 1
-
-    @property
-    def host(self) -> str:
-        return "https://cluster"
-
-    @property
-    def api(self) -> ApiConnection:
-        raise NotImplementedError
 
     def get(self, path: str) -> Object | None:
         return deepcopy(self.objects.get(path))
