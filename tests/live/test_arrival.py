@@ -52,6 +52,7 @@ CASES = [
     ("pods not ready", one(health="Progressing"), Stage.WAIT),
     ("nothing there yet", one(health="Missing"), Stage.WAIT),
     ("broken", one(health="Degraded"), Stage.DEGRADED),
+    ("root, which holds something broken", one(name="root", health="Degraded"), Stage.DONE),
     ("stopped by somebody", one(health="Suspended"), Stage.DONE),
     ("failed", one(sync="OutOfSync", operation=state("Failed", NEW)), Stage.FAILED),
     ("at work", one(sync="OutOfSync", operation=state("Running", NEW)), Stage.WAIT),
