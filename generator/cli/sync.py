@@ -98,20 +98,27 @@ class _Wishes:
 
 
 def _foretell(root: Path, there: "RunningCluster", cluster: "Cluster", goal: "Target", output: str) -> int:
-    from generator.live.sync_plan import meanings, steps  # noqa: PLC0415 - heavy
+    from generator.live.sync_plan import differing, meanings, steps  # noqa: PLC0415 - heavy
     from generator.review.text import lines  # noqa: PLC0415 - heavy
 
     moving = steps(there, goal)
     reports = list(meanings(root, cluster, goal, moving))
+    differ = differing(reports) | {one.name for one in moving if not one.old}
     if output == "json":
-        rows = [{"name": one.name, "wave": one.wave, "from": one.old or None, "by": _by(one)} for one in moving]
+        rows = [
+            {"name": one.name, "wave": one.wave, "from": one.old or None, "automated": one.automated}
+            | {"differs": one.name in differ}
+            for one in moving
+        ]
         changes = [one.data() for one in reports]
         say_json({"cluster": cluster.name, "commit": goal.commit, "applications": rows, "changes": changes})
         return 0
     if not moving:
         say(f"{cluster.name}: everything is at {goal.commit}")
-    for one in moving:
+    for one in (one for one in moving if one.name in differ):
         say(f"wave {one.wave:>2}  {one.name:<24} {one.old[:9] or 'new':<9} -> {goal.commit[:9]}  {_by(one)}")
+    if same := [one.name for one in moving if one.name not in differ]:
+        say(f"{plural(len(same), 'Application')} only note the new commit, nothing of them differs")
     for report in reports:
         say()
         for line in lines(report):

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from generator.live.applications import Application
+from generator.live.applications import ROOT, Application
 from generator.live.operations import TRIES, WAITS_FOR_A_WORD, under_way
 from generator.live.why import why
 
@@ -35,7 +35,8 @@ def stage(one: Application, commit: str, *, newest: bool) -> tuple[Stage, str]:
     if one.acting:
         return _acting(one, commit)
     if _arrived(one, commit, newest=newest):
-        return _health(one)
+        # The health of root is that of what it holds, which is asked one by one, and mended in its turn.
+        return (Stage.DONE, "") if one.name == ROOT else _health(one)
     if one.phase == "Succeeded" and one.brought == commit:
         return Stage.DIFFERS, why(one)
     if one.phase in ENDED and one.asked == commit:
@@ -59,7 +60,7 @@ def _acting(one: Application, commit: str) -> tuple[Stage, str]:
 
 
 def _older(one: Application, at: str) -> tuple[Stage, str]:
-    stuck = one.retries or one.said.startswith(WAITS_FOR_A_WORD) or one.name == "root"
+    stuck = one.retries or one.said.startswith(WAITS_FOR_A_WORD) or one.name == ROOT
     said = f"an operation to {at[:9]} is under way: {one.said}"
     return (Stage.OLD if stuck else Stage.WAIT), said
 

@@ -96,6 +96,11 @@ def meanings(root: Path, cluster: Cluster, found: Target, moving: Sequence[Step]
         yield _only(judged(root, cluster.name, base, found.commit), names)
 
 
+def differing(reports: Sequence[Report]) -> set[str]:
+    """Return the names of the Applications of which something differs."""
+    return {each.change.application for found in reports for one in found.clusters for each in one.judged}
+
+
 def _only(found: Report, names: set[str]) -> Report:
     clusters = tuple(
         structs.replace(one, judged=tuple(each for each in one.judged if each.change.application in names))

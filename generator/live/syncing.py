@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from msgspec import Struct
 
@@ -104,20 +105,22 @@ class Syncing:
         self._ask, self._tell, self._patience, self._by_hand = ask, tell, patience, by_hand
         self._ends = time.monotonic() + patience.limit
         self._now: dict[str, Application] = {}
+        self._was: dict[str, str] = {}
         self.progress: dict[str, Progress] = {}
 
     def run(self) -> list[Moved]:
         """Bring all there. Raises SyncStoppedError, UnapprovedError."""
         self._look()
+        self._was = {name: deployed(one) for name, one in self._now.items()}
         if ROOT in self._target.names:
             self._start(ROOT, 0)
         for wave, names in self._target.waves:
-            self._until(lambda names=names: all(map(self._made, names)), f"root makes {', '.join(names)}")
+            self._until(partial(_all, self._made, names), f"root makes {', '.join(names)}")
             self._refresh(names)
             for name in names:
                 self._start(name, wave)
             gating = [name for name in names if self._now[name].gates]
-            self._until(lambda names=gating: all(map(self._done, names)), f"wave {wave}")
+            self._until(partial(_all, self._done, gating), f"wave {wave}")
         self._last()
         return self.moved()
 
@@ -129,8 +132,8 @@ class Syncing:
         ends = time.monotonic() + self._patience.rest
         names = [*self.progress]
         gating = [name for name in names if name == ROOT or self._now[name].gates]
-        self._until(lambda: all(self._done(name) or self._lost(name) for name in gating), "root")
-        self._until(lambda: time.monotonic() > ends or all(self._done(name) or self._lost(name) for name in names), "")
+        self._until(partial(_all, self._over, gating), "root")
+        self._until(lambda: time.monotonic() > ends or _all(self._over, names), "what nothing else waits for")
         if left := [one for one in self.progress.values() if not self._done(one.name)]:
             raise SyncStoppedError("; ".join(f"{one.name}: {one.stage}: {one.said}" for one in left))
 
@@ -153,7 +156,7 @@ class Syncing:
         return [name for name in self.progress if name in self._now and self._now[name].acting]
 
     def _start(self, name: str, wave: int) -> None:
-        self.progress[name] = Progress(name=name, wave=wave, old=deployed(self._now[name]))
+        self.progress[name] = Progress(name=name, wave=wave, old=self._was.get(name, ""))
 
     def _made(self, name: str) -> bool:
         """Tell whether root has brought an Application as the commit has it."""
@@ -173,6 +176,9 @@ class Syncing:
 
     def _lost(self, name: str) -> bool:
         return self.progress[name].failed
+
+    def _over(self, name: str) -> bool:
+        return self._done(name) or self._lost(name)
 
     def _refresh(self, names: Sequence[str]) -> None:
         for name in names:
@@ -275,3 +281,7 @@ class Syncing:
         mine.failed = True
         if mine.name != ROOT and one.gates:
             raise SyncStoppedError(f"{one.name}: {mine.stage}: {mine.said}")
+
+
+def _all(check: Callable[[str], bool], names: Sequence[str]) -> bool:
+    return all(map(check, names))

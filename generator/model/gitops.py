@@ -41,8 +41,8 @@ class Window(Section, frozen=True, kw_only=True):
 
 
 class Gitops(Section, frozen=True, kw_only=True):
-    """How Argo CD works here. Argo CD does not sync tiers in `ordered` by itself: people sync them in it, in the
-    order of their waves. `admins` are groups of the site's identity provider. `windows` are the times of changes.
+    """How Argo CD works here. Argo CD does not sync tiers in `ordered` by itself: `gen sync` does, in the order of
+    their waves. `admins` are groups of the site's identity provider. `windows` are the times of changes.
     """
 
     host: Host | None = None

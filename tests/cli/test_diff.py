@@ -652,3 +652,20 @@ def test_a_tree_that_leads_out_of_the_repository_is_refused(repository: Reposito
     code = run(["diff", "-C", str(inner), base, commit])
     assert code == 2
     assert not list(repository.root.parent.rglob("escaped.yaml"))
+
+
+def test_what_argo_cd_asks_a_person_about_can_be_approved_and_stops_nothing(repository: Repository) -> None:
+    """`gen sync` gives Argo CD the word that a commit approves (Prune=confirm)."""
+    base = repository.commit()
+    repository.edit("  gitops:\n", "  components:\n    volcano: {managed: false}\n\n  gitops:\n")
+    repository.gen("render")
+    (asked,) = repository.diff(base)["unconfirmed"]
+    assert asked == "GEN-CHG-326:a30-bench/Application/argocd/volcano"
+    said = repository.gen("diff", base)
+    assert f"goes only with a person's word, which gen sync gives for `Gen-Allow: {asked} WHY` in a commit" in said
+    repository.commit(f"Away with it\n\nGen-Allow: {asked} nobody uses it")
+    found = repository.diff(base, "HEAD")
+    assert found["unconfirmed"] == found["unusedApprovals"] == []
+    assert [one["approval"] for one in found["approved"]] == [asked]
+    again = repository.diff(repository.commit("Deployed since"), "HEAD")
+    assert again["unconfirmed"] == again["approved"] == []
