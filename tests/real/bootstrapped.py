@@ -24,12 +24,13 @@ from argocd.repository import INSTALLS
 from pyrage import decrypt, x25519
 from reference import ROOT
 from twin.nodes import nodes
-from twin.plane import ADMIN, Plane, plane
+from twin.plane import Plane, plane
 from twin.rendered import CHARTS
 
 from generator.components import CATALOGUE
 from generator.components.component import Chart
 from generator.components.definition import Version
+from generator.live.twin.plane import ADMIN
 
 Object = dict[str, Any]
 SMALL = Path(__file__).parent / "argocd" / "cluster.yaml"

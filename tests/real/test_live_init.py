@@ -57,7 +57,9 @@ class Copy(NamedTuple):
 
 @pytest.fixture(scope="module", params=["a30-bench", "ml50"])
 def copy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    from twin.plane import ADMIN, plane
+    from twin.plane import plane
+
+    from generator.live.twin.plane import ADMIN
 
     name: str = request.param
     target = tmp_path_factory.mktemp("copy")
@@ -124,7 +126,8 @@ def featured(node: Object) -> None:
 def kubeadm(api: "Plane", name: str, folder: Path) -> None:
     """Have the real kubeadm write its ConfigMaps, and the pods of the control plane as kubelet would show them."""
     from apiserver import programs
-    from twin.plane import ADMIN
+
+    from generator.live.twin.plane import ADMIN
 
     (program,) = programs("kubeadm")
     bootstrap = ROOT / "clusters" / name / "bootstrap"
