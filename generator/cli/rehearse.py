@@ -33,6 +33,7 @@ FOUND = 1
 @click.option(
     "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
 )
+@click.option("--promises", is_flag=True, help="Try the promises of the queues as well, after the change.")
 def command(  # noqa: PLR0913 - the options of the verb
     base: str | None, clusters: tuple[str, ...], directory: Path, watch: float, output: str, *, promises: bool
 ) -> int:
@@ -63,13 +64,14 @@ def _load(root: Path, names: Sequence[str]) -> list["Loaded"]:
 
 
 def _rehearse(sides: Sides, watch: float, *, promised: bool) -> "list[Rehearsal]":
-    from generator.live.rehearsal.rehearse import rehearse  # noqa: PLC0415 - heavy
+    from generator.live.rehearsal.rehearse import Wish, rehearse  # noqa: PLC0415 - heavy
     from generator.review.report import report  # noqa: PLC0415 - heavy
 
     told = {one.found.cluster: one for one in report(sides, ()).clusters}
     if sides.note:
         say(f"note: {sides.note}", err=True)
-    return [rehearse(sides, one, name, watch, promised=promised) for name, one in told.items()]
+    wish = Wish(watch=watch, promised=promised, tell=lambda text: say(f"{text} ...", err=True))
+    return [rehearse(sides, one, name, wish) for name, one in told.items()]
 
 
 def _show(found: "list[Rehearsal]", output: str) -> None:

@@ -62,7 +62,7 @@ def throw_away(*flags: str) -> Iterator[Started]:
     Ctrl-C, an exception or SIGTERM leave neither a program nor a file behind. Raises UsageError as `start`.
     """
     with (
-        _terminated(),
+        tidied(),
         tempfile.TemporaryDirectory(prefix="gen-apiserver-") as folder,
         start(Path(folder), *flags) as api,
     ):
@@ -70,7 +70,8 @@ def throw_away(*flags: str) -> Iterator[Started]:
 
 
 @contextlib.contextmanager
-def _terminated() -> Iterator[None]:
+def tidied() -> Iterator[None]:
+    """Let SIGTERM end the block as an exception does."""
     # By default SIGTERM ends Python at once, and with it all tidying up.
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,10 +1,12 @@
 """What a rehearsal makes of what it saw. The play itself is in tests/real/test_rehearse.py."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from generator.build.objects import Object
+from generator.errors import UsageError
 from generator.live.rehearsal.foretold import Foretold
 from generator.live.rehearsal.health import unready
 from generator.live.rehearsal.outcome import Fate, Outcome, Synced, Wave
@@ -13,6 +15,7 @@ from generator.live.rehearsal.promises import Promise
 from generator.live.rehearsal.rehearsal import Event, Happened, Rehearsal
 from generator.live.rehearsal.text import lines
 from generator.live.rehearsal.watching import Moment, replaced, stopped
+from generator.live.twin.twin import require
 from generator.model.change import Effect, ObjectChange
 from generator.review.compare import ClusterChanges
 from generator.review.judging import JudgedChange, Meaning
@@ -143,3 +146,12 @@ def test_everything_is_in_the_text_and_the_data() -> None:
     assert found.data()["happened"][0] == {
         "event": "job stopped", "what": "red/train", "why": "InCohortReclamation", "foretold": "preempts",
     }  # fmt: skip
+
+
+def test_a_missing_program_is_named_with_the_command_that_gets_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match=r"^etcd is neither in .* nor on PATH: `make real-tools` .* one you have$"):
+        require()

@@ -140,8 +140,9 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Object:
     repository.custom("tenants", DEFINITION)
     done = repository.gen("rehearse", "HEAD", "--output", "json")
     assert done.returncode == 1, done.stdout + done.stderr
-    (found,) = json.loads(done.stdout)["clusters"]
-    return found
+    found: list[Object] = json.loads(done.stdout)["clusters"]
+    assert len(found) == 1
+    return found[0]
 
 
 def happened(found: Object, event: str) -> dict[str, Object]:

@@ -325,3 +325,39 @@ def test_the_api_server_takes_the_rules_for_what_they_look_at(twin: "Twin") -> N
     wrong = {one["metadata"]["name"]: one["status"]["typeChecking"] for one in found if one["status"]["typeChecking"]}
     assert found
     assert not wrong
+
+
+def test_every_promise_of_the_queues_holds(twin: "Twin") -> None:
+    """What `gen rehearse --promises` tells of `ml50`."""
+    from generator.live.rehearsal.promises import Trial, promises
+
+    found = [*promises(Trial(twin.api.real.cluster))]
+    assert len(found) == 5
+    assert {one.name: one.seen for one in found if not one.held} == {}
+
+
+def test_control_a_promise_that_does_not_hold_is_told(twin: "Twin") -> None:
+    """Each with what it depends on taken away."""
+    from generator.live.rehearsal.promises import BrokenError, Trial, no_way_round, priority
+
+    trial = Trial(twin.api.real.cluster)
+    with twin.without("gen-gangs"), pytest.raises(BrokenError, match="a job of two pods that is no gang is taken"):
+        no_way_round(trial)
+    twin.clean()
+    with twin.volcano.changed(CHART_CONF), pytest.raises(BrokenError, match="high: 5 pods run: not within"):
+        priority(trial)
+
+
+@pytest.mark.usefixtures("by_sums")
+def test_control_a_gang_that_starts_in_part_is_told(twin: "Twin", monkeypatch: pytest.MonkeyPatch) -> None:
+    from generator.live.rehearsal import promises
+    from generator.live.rehearsal.jobs import job
+    from generator.live.rehearsal.promises import BrokenError, Trial
+
+    def loose(*given: Any) -> dict[str, Any]:
+        made = job(*given)
+        return made | {"metadata": made["metadata"] | {"annotations": {}}}
+
+    monkeypatch.setattr(promises, "job", loose)
+    with twin.without("gen-gangs"), pytest.raises(BrokenError, match="4 of 5 pods started where 4 have room"):
+        promises.gang(Trial(twin.api.real.cluster))

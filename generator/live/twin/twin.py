@@ -6,7 +6,8 @@ from pathlib import Path
 
 from generator.components.component import Manifest
 from generator.live.twin import kueue, volcano
-from generator.live.twin.plane import Plane, plane
+from generator.live.twin.plane import Plane, plane, services
+from generator.live.twin.running import program
 
 Starter = Callable[[Plane], contextlib.AbstractContextManager[None]]
 _KUEUE, _VOLCANO = f"/api/v1/namespaces/{kueue.NAMESPACE}", f"/api/v1/namespaces/{volcano.NAMESPACE}"
@@ -34,6 +35,20 @@ REAL: dict[str, tuple[Starter, tuple[str, ...]]] = {
     ),
 }
 """Programs that run, by component: how they are started, and what kubelet would need for it: its workloads first."""
+
+
+PROGRAMS = (
+    *("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"),
+    *("kueue", "vc-scheduler", "vc-controller-manager"),
+)
+
+
+def require() -> None:
+    """Raise UsageError for the first program that is missing, and for want of the right to be a Service."""
+    for name in PROGRAMS:
+        program(name)
+    with services():
+        pass
 
 
 class Twin:
