@@ -20,8 +20,19 @@ KUBECONFIG = click.option(
     help="The kubeconfig that leads to the cluster. Default: $KUBECONFIG, else ~/.kube/config.",
 )
 CONTEXT = click.option("--context", metavar="NAME", help="A context of the kubeconfig. Default: its current one.")
+
+
+def _alone(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Return what was named as other verbs get it, who take several."""
+    return (value,) if value else ()
+
+
 CLUSTER = click.option(
-    "--cluster", "names", metavar="NAME", multiple=True, help="The cluster. Default: the repository's only one."
+    "--cluster",
+    "names",
+    metavar="NAME",
+    callback=_alone,
+    help="The cluster. Default: the repository's only one.",
 )
 
 

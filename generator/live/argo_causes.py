@@ -8,7 +8,7 @@ from generator.live.causes import Cause
 from generator.live.pod_causes import Space, pod_causes
 from generator.model.fields import dig
 
-COMPONENT = "argo-cd"
+NAMED = ("Argo CD",)
 NAMESPACE = "argocd"
 SILENT = timedelta(minutes=15)
 """Argo CD looks at each Application every two to three minutes (`timeout.reconciliation` and its jitter)."""
@@ -27,9 +27,9 @@ def argo_causes(found: Sequence[Application], now: datetime, space: Space | None
     """Yield why nothing goes on: there is no root Application, or Argo CD does not work, with what stops its pods."""
     if not any(one.name == ROOT for one in found):
         why = "the Application root is not there: bootstrap has not come so far"
-        yield Cause(component=COMPONENT, objects=(), why=why, command=f"gen bootstrap --cluster {cluster}")
+        yield Cause(component="", objects=NAMED, why=why, command=f"gen bootstrap --cluster {cluster}")
     if last := silent_since(found, now):
-        why = f"Argo CD has compared nothing since {last}: what it says of the others is of then"
-        yield Cause(component=COMPONENT, objects=(), why=why, command=f"kubectl --namespace {NAMESPACE} get pods")
+        why = f"it has compared nothing since {last}: what it says of components is of then"
+        yield Cause(component="", objects=NAMED, why=why, command=f"kubectl --namespace {NAMESPACE} get pods")
         if space:
-            yield from pod_causes(space, COMPONENT, space.pods, cluster)
+            yield from pod_causes(space, "", space.pods, cluster)

@@ -96,7 +96,9 @@ def drift(running: RunningCluster, cluster: Cluster, build: Callable[[str], Buil
     HEAD for an empty name. Nothing is stored. Raises UsageError.
     """
     confirm(running, cluster)
-    found = {one.name: one for one in applications(running)}
+    every = applications(running)
+    found = {one.name: one for one in every if _of_repository(one, cluster)}
+    foreign = dict.fromkeys(one.name for one in every if one.name not in found)
     built = {revision: build(revision) for revision in sorted({one.revision for one in found.values()})}
     wanted = [one for name in found for one in built[found[name].revision].objects if one.component == name]
     wanted = [one for one in wanted if one.identity and not any(map(one.annotations.get, HOOKS))]
@@ -105,7 +107,7 @@ def drift(running: RunningCluster, cluster: Cluster, build: Callable[[str], Buil
     drifts.compare(wanted)
     ours = {one.identity for one in wanted if one.identity}
     unseen = {name: None for one in built.values() for name in (*one.unseen, *one.broken)}
-    left = leftovers(there.objects, ours, unseen)
+    left = leftovers(there.objects, ours, {**unseen, **foreign})
     return DriftReport(
         cluster=cluster.name,
         host=running.host,
@@ -114,8 +116,15 @@ def drift(running: RunningCluster, cluster: Cluster, build: Callable[[str], Buil
         drifts=(*drifts.found, *(_left(one, cluster.name) for one in left)),
         programs=drifts.programs,
         namespaces=tuple(strangers(there.objects, ours, cluster)),
-        notes=tuple(_notes(found.values(), unseen, there, drifts)),
+        notes=tuple(_notes(found.values(), unseen, foreign, there, drifts)),
     )
+
+
+def _of_repository(one: Application, cluster: Cluster) -> bool:
+    """Tell whether what an Application holds is in the folders of this cluster, here."""
+    source = mapping(one.manifest["spec"].get("source"))
+    folders = (f"overlays/{cluster.name}/", f"clusters/{cluster.name}/argocd")
+    return source.get("repoURL") == cluster.repository.url and str(source.get("path")).startswith(folders)
 
 
 class _Comparison:
@@ -252,9 +261,13 @@ def _left(one: Leftover, cluster: str) -> Drift:
     return Drift(how="leftover", component=one.component, name=full_name(kind, space, name), why=why, command=command)
 
 
-def _notes(found: Any, unseen: Mapping[str, None], there: Standing, comparison: _Comparison) -> Iterator[str]:
+def _notes(
+    found: Any, unseen: Mapping[str, None], foreign: Mapping[str, None], there: Standing, comparison: _Comparison
+) -> Iterator[str]:
     if unseen:
         yield f"not compared, because it is not vendored (gen vendor): what charts bring of {', '.join(unseen)}"
+    if foreign:
+        yield f"not compared, because it is not in the folders of this cluster: what {', '.join(foreign)} holds"
     for why in dict.fromkeys(there.unread):
         yield f"not seen: {why}"
     for why, number in comparison.unjudged.items():

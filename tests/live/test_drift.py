@@ -182,6 +182,20 @@ def test_what_charts_bring_is_not_judged_where_nobody_sees_it(there: tuple[LiveC
     assert found.notes == ("not compared, because it is not vendored (gen vendor): what charts bring of kueue",)
 
 
+def test_what_comes_from_elsewhere_is_not_judged(there: tuple[LiveCluster, RunningCluster]) -> None:
+    cluster, running = there
+    mine = application(CLUSTER, "mine", "platform", 1, "shop", ["elsewhere"])
+    other = application(CLUSTER, "other", "platform", 1, "shop", ["overlays/a30-bench/other"])
+    other["spec"]["source"]["repoURL"] = "https://git.example.org/other.git"
+    for one in (mine, other):
+        name = one["metadata"]["name"]
+        cluster.add({**one, "status": {"sync": {"revision": "c" * 40}}})
+        cluster.add(stands({**WANTED, "metadata": {"name": name, "namespace": "shop"}}, component=name))
+    found = look(running)
+    assert found.drifts == ()
+    assert found.notes == ("not compared, because it is not in the folders of this cluster: what mine, other holds",)
+
+
 def test_hooks_are_gone_when_they_are_done(there: tuple[LiveCluster, RunningCluster]) -> None:
     _, running = there
     hook = {"name": "h", "namespace": "shop", "annotations": {"argocd.argoproj.io/hook": "PreSync"}}

@@ -87,7 +87,7 @@ def test_it_costs_few_requests(there: tuple[LiveCluster, RunningCluster]) -> Non
 
 
 BROKEN = resource("Deployment", "web", group="apps", health={"status": "Degraded", "message": "exceeded its progress"})
-POD = {
+POD: Object = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {
@@ -171,7 +171,8 @@ def test_argo_cd_that_says_nothing_more_is_told_first(there: tuple[LiveCluster, 
     change(cluster, "kueue", reconciledAt="2026-05-31T23:40:00Z", health={"status": "Degraded", "message": "no"})
     cluster.add({**POD, "metadata": {**POD["metadata"], "namespace": "argocd"}})
     silent, pod, other = look(running).causes
-    assert silent.why.startswith("Argo CD has compared nothing since 2026-05-31T23:40:00Z")
+    assert silent.objects == ("Argo CD",)
+    assert silent.why.startswith("it has compared nothing since 2026-05-31T23:40:00Z")
     assert pod.objects == ("Deployment argocd/web",)
     assert (other.component, other.why) == ("kueue", "no")
 

@@ -65,7 +65,10 @@ def workload(kind: str, name: str, annotations: dict[str, str], **requests: str)
         "securityContext": SECURITY,
         "resources": {"requests": requests},
     }
-    template = {"metadata": {"labels": {"a": name}, "annotations": annotations}, "spec": {"containers": [container]}}
+    template: Object = {
+        "metadata": {"labels": {"a": name}, "annotations": annotations},
+        "spec": {"containers": [container]},
+    }
     spec: Object = {"template": template}
     if kind == "Job":
         template["spec"]["restartPolicy"] = "Never"
