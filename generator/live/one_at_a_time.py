@@ -45,7 +45,7 @@ class Turn:
             self._held = _change(self._running, self._held, {"renewTime": _written(now)})
         except ConflictError:
             raise UsageError(
-                "another `gen sync` began, since this one was silent too long; look with `gen status`"
+                f"another `gen sync` began, since this one was silent too long; Lease argocd/{NAME} says who"
             ) from None
         self._said = now
 

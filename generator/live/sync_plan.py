@@ -59,7 +59,7 @@ def _seen_from_here(root: Path, cluster: Cluster) -> str:
 def _seen_by_argo_cd(running: RunningCluster, *, look: bool) -> str:
     there = running.get(f"{APPLICATIONS}/{ROOT}")
     if there is None:
-        raise UsageError(f"{running.host} has no Application {ROOT}: bootstrap it first (`gen bootstrap`)")
+        raise UsageError(f"{running.host} has no Application {ROOT}: it was not bootstrapped to its end")
     seen = look_again(running, ROOT) if look else application(there)
     if not seen.revision or seen.sync == "Unknown":
         raise UsageError(f"Argo CD cannot read the repository, so there is nothing to sync to: {why(seen)}")

@@ -119,7 +119,7 @@ class Syncing:
             self._refresh(names)
             for name in names:
                 self._start(name, wave)
-            gating = [name for name in names if self._now[name].gates]
+            gating = [name for name in names if self._there(name).gates]
             self._until(partial(_all, self._done, gating), f"wave {wave}")
         self._last()
         return self.moved()
@@ -131,7 +131,7 @@ class Syncing:
             self.progress[ROOT].failed = self.progress[ROOT].tried = False
         ends = time.monotonic() + self._patience.rest
         names = [*self.progress]
-        gating = [name for name in names if name == ROOT or self._now[name].gates]
+        gating = [name for name in names if name == ROOT or self._there(name).gates]
         self._until(partial(_all, self._over, gating), "root")
         self._until(lambda: time.monotonic() > ends or _all(self._over, names), "what nothing else waits for")
         if left := [one for one in self.progress.values() if not self._done(one.name)]:
@@ -183,7 +183,7 @@ class Syncing:
     def _refresh(self, names: Sequence[str]) -> None:
         for name in names:
             refresh(self._running, name)
-        self._until(lambda: not any(refreshing(self._now[name]) for name in names), "Argo CD compares with Git")
+        self._until(lambda: not any(refreshing(self._there(name)) for name in names), "Argo CD compares with Git")
 
     def _until(self, check: Callable[[], bool], what: str) -> None:
         """Go on with all that is on its way until something holds."""
@@ -205,10 +205,13 @@ class Syncing:
     def _look(self) -> None:
         self._now = {one.name: one for one in applications(self._running)}
 
+    def _there(self, name: str) -> Application:
+        if name not in self._now:
+            raise SyncStoppedError(f"{name}: the Application is gone: somebody deleted it meanwhile")
+        return self._now[name]
+
     def _advance(self, mine: Progress) -> None:
-        one = self._now.get(mine.name)
-        if one is None:
-            raise SyncStoppedError(f"{mine.name}: the Application is gone: somebody, or root, deleted it meanwhile")
+        one = self._there(mine.name)
         if mine.failed or refreshing(one):
             return
         now, said = stage(one, self._target.commit, newest=self._target.newest)

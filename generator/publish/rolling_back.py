@@ -111,9 +111,10 @@ def _taken_back(git: GitCommands, commit: str) -> tuple[dict[str, bytes | None],
         now = status(there)
         disk = on_disk(there.place.top / there.place.prefix)
         files = {path: disk(path) for path in now.mine}
+        standing = on_disk(git.place.top / git.place.prefix)
         if LOCK in files:
-            files[LOCK] = _of_this_gen(files[LOCK], on_disk(git.place.top / git.place.prefix)(LOCK))
-        return files, tuple(now.others)
+            files[LOCK] = _of_this_gen(files[LOCK], standing(LOCK))
+        return {path: content for path, content in files.items() if content != standing(path)}, tuple(now.others)
 
 
 def _of_this_gen(lock: bytes | None, standing: bytes | None) -> bytes | None:

@@ -355,6 +355,18 @@ def test_an_application_that_root_has_not_made_is_told() -> None:
         Run(Cluster(), goal(application("other"), names=("other",)))
 
 
+def test_an_application_that_somebody_deletes_meanwhile_is_told() -> None:
+    cluster = Cluster(application("one"))
+
+    def vanish(one: Object) -> None:
+        if one.get("operation"):
+            one["metadata"]["name"] = "other"
+
+    cluster.plays["one"] = vanish
+    with pytest.raises(SyncStoppedError, match="one: the Application is gone"):
+        Run(cluster, goal(application("one")))
+
+
 def test_the_one_who_comes_second_is_told_and_changes_nothing() -> None:
     cluster = Cluster(application("one"))
     with turn(cluster, OLD), pytest.raises(UsageError, match=f"under way: .*, to {OLD[:9]}, begun"):

@@ -138,19 +138,21 @@ def test_what_loses_data_needs_an_approval(ann: Person) -> None:
 
 
 def test_what_another_gen_wrote_is_rendered_anew(ann: Person) -> None:
-    """The commit to take back is that of an older gen, which wrote other bytes."""
+    """The commit to take back brought a newer gen along, and what that writes otherwise."""
+    lock = (ann.root / "gen.lock").read_text()
+    generated = next((ann.root / "overlays/a30-bench/queues").glob("clusterqueue-*.yaml"))
     ann.git("switch", "-q", "-c", "work")
     ann.edit('gen: "', 'gen: "0.0.1+', "gen.lock")
-    generated = next((ann.root / "overlays/a30-bench/queues").glob("clusterqueue-*.yaml"))
     generated.write_text(generated.read_text() + "# as an older gen wrote it\n")
-    ann.edit(*QUOTA)
     ann.git("commit", "-q", "-a", "-m", "older")
-    ann.gen("render", "--discard", str(generated.relative_to(ann.root)))
+    ann.edit(*QUOTA)
+    assert ann.gen("render", "--discard", str(generated.relative_to(ann.root)), "--discard", "gen.lock").code == 0
     ann.git("commit", "-q", "-a", "-m", "newer")
-    said = ann.gen("rollback", "HEAD^")
+    said = ann.gen("rollback", "--last")
     assert said.code == 0, said.err
     assert QUOTA[0] in (ann.root / FILE).read_text()
     assert "older gen" not in generated.read_text()
+    assert (ann.root / "gen.lock").read_text() == lock
     assert ann.gen("render", "--check").code == 0
 
 

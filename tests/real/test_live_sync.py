@@ -299,3 +299,31 @@ def test_a_window_is_kept_and_passed_only_where_it_lets_people(operator: Operato
         assert passed.code == 0, passed.err
     operator.push()
     assert operator.gen("sync", "--now").code == 0
+
+
+def test_a_rollback_restores_what_was(operator: Operator) -> None:
+    """People work in a clone, of which the test publishes what Argo CD can build here."""
+    tree, bindings = operator.repository.tree, "/apis/rbac.authorization.k8s.io/v1/namespaces/vision/rolebindings"
+
+    def members() -> set[str]:
+        found = operator.argo.api.items(bindings)
+        return {subject["name"] for one in found for subject in one.get("subjects", [])}
+
+    operator.repository.render()
+    for words in (("user.name", "test"), ("user.email", "test@example.org")):
+        git(tree, "config", *words)
+    git(tree, "add", "--all", "--force")
+    git(tree, "commit", "--quiet", "--message=all")
+    file = operator.repository.file
+    before = members()
+    file.write_text(file.read_text().replace("group: vision", "group: nobody"))
+    assert operator.gen("commit", "--branch", "main", folder=tree).code == 0
+    operator.repository.publish()
+    assert operator.gen("sync").code == 0
+    assert members() != before
+    done = operator.gen("rollback", "--last", folder=tree)
+    assert done.code == 0, done.err
+    assert "RoleBinding" in done.out
+    operator.repository.publish()
+    assert operator.gen("sync").code == 0
+    assert members() == before
