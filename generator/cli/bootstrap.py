@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from generator.live.bootstrap_step import Step
 
 COLOURS = {"done": "green", "would do": "yellow", "waits for you": "red", "later": "cyan"}
-WATCHING = "Argo CD installs the rest, wave by wave. Ctrl-C ends only this watching; the same command goes on with it"
+WATCHING = "Argo CD installs the rest, wave by wave; Ctrl-C ends only this watching"
 WIDTH = max(map(len, COLOURS))
 
 
@@ -142,10 +142,14 @@ def _data(step: "Step") -> dict[str, object]:
 
 
 def _perform(made: "Bootstrap", *, wait: bool, output: str) -> int:
-    made.perform()
-    if wait:
-        say(WATCHING, err=output == "json")
-        made.watch()
+    try:
+        made.perform()
+        if wait:
+            say(WATCHING, err=output == "json")
+            made.watch()
+    except KeyboardInterrupt:
+        say("stopped; what is done stays, and the same command goes on", err=True)
+        raise
     if output == "json":
         say_json({"steps": [_data(step) for step in made.plan()], "waiting": []})
     return 0

@@ -174,6 +174,8 @@ def _why(error: Exception) -> str:
     """Say what is wrong with a connection."""
     reason = getattr(error, "reason", None) or error
     text = " ".join(str(reason).split())
+    if "certificate has expired" in text:
+        return "its certificate has expired; renew it on the control-plane nodes: `kubeadm certs renew all`"
     if "CERTIFICATE_VERIFY_FAILED" in text:
         return f"its certificate is not one that the kubeconfig trusts ({text}); mend certificate-authority there"
     if "timed out" in text.lower():

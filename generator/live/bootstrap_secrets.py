@@ -55,10 +55,7 @@ class Secrets(Struct, frozen=True, kw_only=True):
         name, held = _name(secret), _held(there)
         lacking = [key for key in secret.keys if not held.get(key)]
         if lacking:
-            text = f"{name} is there and lacks {', '.join(lacking)}; add that, or delete the Secret: it is made anew"
-            yield Item(
-                State.WAITS, text if secret.loss != "data" else f"{name} is there and lacks {', '.join(lacking)}"
-            )
+            yield Item(State.WAITS, f"{name} is there and lacks {', '.join(lacking)}; {_completing(secret)}")
         elif other := self._disagrees(secret, held):
             yield Item(State.WAITS, f"{name} and {other} must hold the same and do not; delete the one that is wrong")
         elif labels := _unlabeled(secret, there):
@@ -92,8 +89,9 @@ class Secrets(Struct, frozen=True, kw_only=True):
             return []
         if wrong := list(self._unkept()):
             return wrong
-        again = secret.source == "generated" and any(self._fresh(secret, key) for key in secret.keys)
-        if again and (why := made_secrets.made_before(self.running, self.cluster, secret, self.keeping.escrow)):
+        if self._new(secret) and (
+            why := made_secrets.made_before(self.running, self.cluster, secret, self.keeping.escrow)
+        ):
             return [why]
         return []
 
@@ -112,6 +110,10 @@ class Secrets(Struct, frozen=True, kw_only=True):
             what = f"as a copy of {secret.copy_of}"
         return f"{what}{kept if secret.loss == 'data' else ''}"
 
+    def _new(self, secret: Secret) -> bool:
+        """Tell whether a Secret would get values that there never were."""
+        return secret.source == "generated" and any(self._fresh(secret, key) for key in secret.keys)
+
     def _fresh(self, secret: Secret, key: str) -> bool:
         return self._copied(secret, key) is None and self.keeping.values.given(secret, key) is None
 
@@ -129,10 +131,11 @@ class Secrets(Struct, frozen=True, kw_only=True):
                 yield from self._complete(secret, there)
 
     def _make(self, secret: Secret) -> Iterator[str]:
-        name, manifest = _name(secret), self._manifest(secret)
+        name, new, manifest = _name(secret), self._new(secret), self._manifest(secret)
         if secret.loss == "data":
             assert self.keeping.escrow  # noqa: S101 - `_unsafe` has seen to it
-            made_secrets.note(self.running, name, made_secrets.MAKING)
+            # Old values that are given back may be needed already: nobody may make others in their place.
+            made_secrets.note(self.running, name, made_secrets.MAKING if new else made_secrets.MADE)
             append(self.keeping.escrow, self.cluster, manifest)
             yield f"{name}: encrypted copy added to {self.keeping.escrow}"
         made = self.running.create(f"{_collection(secret)}?fieldManager=gen", manifest)
@@ -190,6 +193,10 @@ def _held(there: Manifest) -> dict[str, bytes]:
 def _unlabeled(secret: Secret, there: Manifest) -> dict[str, str]:
     labels = mapping(dig(there, "metadata", "labels"))
     return {key: value for key, value in secret.labels.items() if labels.get(key) != value}
+
+
+def _completing(secret: Secret) -> str:
+    return "add that" if secret.loss == "data" else "add that, or delete the Secret: it is made anew"
 
 
 def _wanted(secret: Secret, key: str) -> str:

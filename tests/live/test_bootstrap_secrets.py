@@ -298,6 +298,17 @@ def test_interrupted_before_anybody_could_read_it_another_is_made(fake: Fake) ->
     assert cluster.get("ConfigMap", "gen")["data"][KEY] == "made"
 
 
+def test_old_values_that_were_given_back_are_not_replaced_after_an_interruption(fake: Fake) -> None:
+    cluster, person = fake
+    person.give("backup/key/password", b"the old one")
+    cluster.refuses["POST .*/secrets"] = forbidden("create", "secrets")
+    with pytest.raises(UsageError):
+        person.make(data_key())
+    cluster.refuses.clear()
+    (person.folder / "backup/key/password").unlink()
+    assert "what was made with its old values may exist" in person.step(data_key()).blocked[0]
+
+
 def test_volumes_in_its_namespace_keep_it_from_being_made(fake: Fake) -> None:
     cluster, person = fake
     metadata = {"name": "disk-0", "namespace": "backup"}

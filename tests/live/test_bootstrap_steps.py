@@ -1,12 +1,17 @@
 """The steps in their order, and what they say, against a fake cluster."""
 
 import json
+import ssl
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from chartshop import Shop, serving
 from joinednodes import joined
 from livecluster import forbidden, living
+from loopback import config
 from reference import ROOT
 
 from generator.build.kinds import CRD
@@ -193,3 +198,34 @@ def test_the_verb_tells_programs(
     assert [step["step"] for step in told["steps"]][:3] == ["identity", "nodes", "namespaces"]
     assert told["steps"][0]["items"][0]["state"] == "would do"
     assert any("argocd/repository" in one for one in told["waiting"])
+
+
+def test_a_server_whose_certificate_has_expired_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make = [
+        "openssl",
+        "req",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-keyout",
+        "key.pem",
+    ]
+    (tmp_path / "names").write_text("subjectAltName=IP:127.0.0.1")
+    sign = ["openssl", "x509", "-req", "-in", "a.csr", "-signkey", "key.pem", "-days", "-1", "-extfile", "names"]
+    for words in ([*make, "-out", "a.csr", "-subj", "/CN=127.0.0.1"], [*sign, "-out", "a.pem"]):
+        subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "a.pem", tmp_path / "key.pem")
+    server = Shop(tls)
+    with serving(server):
+        file = config(tmp_path, server.url, token="nonsense")
+        content = yaml.safe_load(file.read_text())
+        content["clusters"][0]["cluster"]["certificate-authority"] = str(tmp_path / "a.pem")
+        file.write_text(yaml.safe_dump(content))
+        words = ["bootstrap", "-C", str(ROOT), "--cluster", "a30-bench", "--kubeconfig", str(file)]
+        assert run(words) == 2
+    assert "its certificate has expired; renew it" in capsys.readouterr().err

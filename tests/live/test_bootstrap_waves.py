@@ -90,7 +90,7 @@ def test_the_watch_ends_when_all_are_well_and_tells_each_change_once(
             if looks[0] == 4:
                 live.add(one("root", 0))
 
-        monkeypatch.setattr("generator.live.bootstrap_waves.time.sleep", tick)
+        monkeypatch.setattr("time.sleep", tick)
         watch(running, {"kueue", "queues"}, told.append)
     assert told == [
         "root: Synced Progressing",
@@ -104,7 +104,7 @@ def test_the_watch_ends_when_all_are_well_and_tells_each_change_once(
 def test_one_that_is_not_made_yet_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     with living(tmp_path, one("root", 0)) as (live, running):
-        monkeypatch.setattr("generator.live.bootstrap_waves.time.sleep", lambda _: live.add(one("kueue", 1)))
+        monkeypatch.setattr("time.sleep", lambda _: live.add(one("kueue", 1)))
         watch(running, {"kueue"}, told.append)
     assert told[-1] == "wave 1, kueue: synced and healthy"
 

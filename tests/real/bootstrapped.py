@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import chartshop
 import yaml
-from apiserver import programs
+from apiserver import ApiServer, programs
 from argocd.gitserver import serving
 from argocd.repository import INSTALLS
 from pyrage import decrypt, x25519
@@ -44,7 +44,9 @@ Prepare: TypeAlias = Callable[["Bare"], None]
 class Bare:
     """A cluster as kubeadm leaves it, a repository in Git with a remote, and a person who runs `gen` there."""
 
-    def __init__(self, folder: Path, port: int, shop: chartshop.Shop, prepare: Prepare) -> None:
+    def __init__(
+        self, folder: Path, port: int, shop: chartshop.Shop, prepare: Prepare, without: tuple[str, ...]
+    ) -> None:
         self.folder, self.tree, self.bare = folder, folder / "tree", folder / "git" / "clusters.git"
         self.file = self.tree / "clusters" / NAME / "cluster.yaml"
         self.file.parent.mkdir(parents=True)
@@ -59,6 +61,7 @@ class Bare:
         }
         self.given("cert-manager/site-ca/tls.crt", "a certificate\nin two lines\n")
         self.given("cert-manager/site-ca/tls.key", "its key")
+        spec["spec"]["components"] |= {name: {"managed": False} for name in without}
         self.file.write_text(yaml.safe_dump(spec, sort_keys=False))
         self.git("init", "--quiet", "--bare", "--initial-branch=main", str(self.bare))
         self.git("init", "--quiet", "--initial-branch=main")
@@ -116,6 +119,15 @@ class Bare:
     def kubeconfig(self) -> str:
         """The administrator's."""
         return str(self.api.address.kubeconfig(ADMIN))
+
+    def address(self, api: ApiServer, certificate: Path, key: Path) -> str:
+        """Return a kubeconfig that leads to another API server, with a client's certificate."""
+        file = Path(self.kubeconfig).with_name("other.kubeconfig")
+        content = json.loads(Path(self.kubeconfig).read_text())
+        content["clusters"][0]["cluster"] = {"server": api.url, "certificate-authority": str(api.certificate)}
+        content["users"][0]["user"] = {"client-certificate": str(certificate), "client-key": str(key)}
+        file.write_text(json.dumps(content))
+        return str(file)
 
     def words(self, *words: str, kubeconfig: str = "") -> list[str]:
         """Return what follows `gen`."""
@@ -176,15 +188,17 @@ def _packed(folder: Path, chart: Chart) -> bytes:
 
 
 @contextlib.contextmanager
-def bare(prepare: Prepare = lambda _: None) -> Iterator[Bare]:
-    """Have a cluster that `kubeadm` just made; `prepare` puts into its repository what is a user's own."""
+def bare(prepare: Prepare = lambda _: None, without: tuple[str, ...] = ()) -> Iterator[Bare]:
+    """Have a cluster that `kubeadm` just made; `prepare` puts into its repository what is a user's own, and components
+    `without` which it does are installed by somebody else.
+    """
     with tempfile.TemporaryDirectory(prefix="bare-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)
         (folder / "git").mkdir()
         port = stack.enter_context(serving(folder / "git"))
         sold = shop()
         with chartshop.serving(sold):
-            made = Bare(folder, port, sold, prepare)
+            made = Bare(folder, port, sold, prepare, without)
         made.api = stack.enter_context(plane(folder))
         for one in nodes(made.tree, NAME):
             assert made.api.create(one, dry=False) == (201, "")

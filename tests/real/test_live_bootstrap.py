@@ -2,6 +2,7 @@
 
 import base64
 import json
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -215,6 +216,25 @@ def test_a_wrong_kubeconfig_is_one_sentence(done: "Bare") -> None:
         assert "Traceback" not in told.stderr
 
 
+def test_credentials_that_ended_are_one_sentence(done: "Bare", tmp_path: Path) -> None:
+    from apiserver import start
+
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=tmp_path, check=True, capture_output=True)
+
+    new = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+    openssl("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca")
+    openssl("req", *new, "-keyout", "ann.key", "-out", "ann.csr", "-subj", "/O=system:masters/CN=ann")
+    (tmp_path / "server").mkdir()
+    with start(tmp_path / "server", f"--client-ca-file={tmp_path / 'ca.pem'}") as api:
+        for days, why in (("-1", "does not know who we are"), ("1", "has no nodes yet")):
+            by = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial")
+            openssl("x509", "-req", "-in", "ann.csr", *by, "-days", days, "-out", "ann.pem")
+            kubeconfig = done.address(api, tmp_path / "ann.pem", tmp_path / "ann.key")
+            told = done.bootstrap(kubeconfig=kubeconfig)
+            assert (told.returncode, why in told.stderr) == (2, True), told.stderr
+
+
 def test_the_second_of_two_at_once_is_told_of_the_first(done: "Bare") -> None:
     merge(done, RECORD, {"data": {"repository": "https://git.example.org/former"}})
     held = {**lease("ann@host 1"), "metadata": {"name": "gen-bootstrap", "namespace": "kube-system"}}
@@ -265,7 +285,9 @@ def test_killed_at_every_step_and_run_again_it_ends_as_if_never_killed(done: "Ba
 
 def plainly(found: Object, cluster: "Bare") -> Object:
     """Return what was seen without what is each cluster's own."""
-    return json.loads(json.dumps(found).replace(cluster.file.read_text().split("127.0.0.1:")[1].split("/")[0], "PORT"))
+    port = cluster.file.read_text().split("127.0.0.1:")[1].split("/")[0]
+    plain: Object = json.loads(json.dumps(found).replace(port, "PORT"))
+    return plain
 
 
 def merge(cluster: "Bare", path: str, change: Object) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -16,7 +17,9 @@ pytestmark = pytest.mark.twin
 
 Object = dict[str, Any]
 PATIENCE = 600.0
-DEFINITIONS = "**/customresourcedefinition-*.yaml"
+QUEUES = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues"
+APPLICATIONS = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications"
+MADE = "2026-01-01T00:00:00Z"
 
 
 class Watched(NamedTuple):
@@ -28,46 +31,48 @@ class Watched(NamedTuple):
 
 
 def prepare(bare: "Bare") -> None:
-    """Leave out what nobody serves here, and have syncs tried again soon."""
-    from argocd.fixtures import ANY_API, patch
+    """Have syncs tried again soon."""
+    from argocd.fixtures import patch
 
-    overlay, applications = bare.tree / "overlays/small/kueue", bare.file.parent / "argocd"
-    patch(overlay, {"target": {"kind": "APIService"}, "patch": yaml.safe_dump({"$patch": "delete", **ANY_API})})
     backoff = {"duration": "2s", "factor": 1, "maxDuration": "2s"}
     often = [{"op": "replace", "path": "/spec/syncPolicy/retry/backoff", "value": backoff}]
-    patch(applications, {"target": {"kind": "Application"}, "patch": yaml.safe_dump(often)})
+    patch(bare.file.parent / "argocd", {"target": {"kind": "Application"}, "patch": yaml.safe_dump(often)})
 
 
 def define(bare: "Bare") -> None:
-    """Have all definitions before Argo CD runs: it reads every kind anew for each that comes."""
+    """Have the definitions of what somebody else installs here."""
     from argocd.kinds import definitions, wanted
 
-    theirs = [yaml.safe_load(file.read_bytes()) for file in bare.tree.glob(DEFINITIONS)]
-    kinds = wanted([bare.tree / "overlays/small", bare.tree / "base"])
-    for one in [*theirs, *definitions(kinds)]:
+    for one in definitions(wanted([bare.tree / "overlays/small", bare.tree / "base"])):
         if bare.api.get(bare.api.path(one, named=True)) is None:
-            path = f"{bare.api.path(one, named=True)}?fieldManager=argocd-controller&force=true"
-            assert bare.api.request("PATCH", path, one)[0] in {200, 201}
+            bare.api.apply(one)
+            bare.api.wait(one["metadata"]["name"], partial(bare.api.established, one))
+
+
+def admit(bare: "Bare") -> None:
+    """Say of each queue what Kueue would."""
+    ready = {"type": "Active", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": MADE}
+    status, found = bare.api.request("GET", QUEUES)  # a definition that just came is busy for a while
+    for one in found["items"] if status == 200 else ():
+        if not one.get("status"):
+            path, change = f"{QUEUES}/{one['metadata']['name']}/status", {"status": {"conditions": [ready]}}
+            assert bare.api.request("PATCH", path, change, patch="merge-patch+json")[0] == 200
 
 
 @pytest.fixture(scope="module")
 def watched() -> Iterator[Watched]:
-    from argocd.fixtures import STARTS_FROM
     from argocd.programs import argo_cd
     from bootstrapped import bare
-    from twin.kueue import kueue
 
-    with bare(prepare) as made, contextlib.ExitStack() as stack:
+    with bare(prepare, without=("kueue", "volcano")) as made, contextlib.ExitStack() as stack:
         begun = made.bootstrap("--apply", "--no-wait")
         assert begun.returncode == 0, begun.stdout + begun.stderr
         define(made)
         stack.enter_context(argo_cd(made.api))
         with made.started("--apply") as process:
-            end, running = time.monotonic() + PATIENCE, False
+            end = time.monotonic() + PATIENCE
             while process.poll() is None and time.monotonic() < end:
-                if not running and all(map(made.api.get, STARTS_FROM)):
-                    stack.enter_context(kueue(made.api.real))
-                    running = True
+                admit(made)
                 time.sleep(0.5)
             process.terminate()
             out, err = process.communicate()
@@ -80,17 +85,16 @@ def test_the_waves_are_watched_to_their_end(watched: Watched) -> None:
     assert watched.code == 0, watched.said
     found = {one["metadata"]["name"]: sync(one) for one in watched.bare.api.items(APPLICATIONS)}
     assert set(found.values()) == {"Synced"}
-    assert {"root", "argo-cd", "kueue", "volcano", "tenants"} <= found.keys()
-
-
-APPLICATIONS = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications"
+    assert {"root", "namespaces", "argo-cd", "queues", "tenants"} <= found.keys()
 
 
 def test_each_wave_is_told_when_it_is_there(watched: Watched) -> None:
-    lines = [line for line in watched.said.splitlines() if line.endswith("synced and healthy")]
-    assert lines[-1].split()[-4:] == ["root:", "synced", "and", "healthy"] or "root:" in watched.said
-    for name in ("namespaces", "argo-cd", "kueue", "queues", "tenants"):
-        assert any(f", {name}: synced and healthy" in line for line in lines), watched.said
+    there = [line.split("  ")[-1].strip() for line in watched.said.splitlines() if line.endswith("synced and healthy")]
+    waves = [line.split(",")[0] for line in there if line.startswith("wave")]
+    assert waves == sorted(waves)
+    assert there[0] == "wave 0, namespaces: synced and healthy"
+    assert "wave 2, tenants: synced and healthy" in there
+    assert there[-1] == "root: synced and healthy"
 
 
 def test_after_argo_cd_took_over_nothing_is_left_to_do(watched: Watched) -> None:
