@@ -100,8 +100,9 @@ def _comments(notes: Sequence[Note], indent: int) -> Iterator[str]:
 def _comment(text: str, indent: int) -> Iterator[str]:
     """Yield comment lines; what the cluster says of itself may hold anything, also what would end a line."""
     lead = " " * indent + "# "
-    plain = "".join(one if one.isprintable() else "?" for one in text)
-    yield from textwrap.wrap(plain, WIDTH, initial_indent=lead, subsequent_indent=f"{lead}  ", break_on_hyphens=False)
+    yield from textwrap.wrap(
+        _printable(text), WIDTH, initial_indent=lead, subsequent_indent=f"{lead}  ", break_on_hyphens=False
+    )
 
 
 def _summary(notes: Notes) -> Iterator[str]:
