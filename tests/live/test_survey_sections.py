@@ -98,9 +98,8 @@ def test_calico_its_data_plane_and_its_nodes_network() -> None:
     one["metadata"]["annotations"] = {"projectcalico.org/IPv4Address": "10.0.0.21/20"}
     objects = {**small(one), "/apis/apps/v1/daemonsets": [container("docker.io/calico/node:v3.32.1")]}
     spec = {"calicoNetwork": {"linuxDataplane": "Nftables", "mtu": 8950, "ipPools": [{"encapsulation": "VXLAN"}]}}
-    objects = group(
-        objects, "operator.tigera.io", "v1", installations=[{"metadata": {"name": "default"}, "spec": spec}]
-    )
+    installation = {"metadata": {"name": "default"}, "spec": spec}
+    objects = group(objects, "operator.tigera.io", "v1", installations=[installation])
     pools = [
         {"metadata": {"name": name}, "spec": {"cidr": cidr, "allowedUses": ["LoadBalancer"]}}
         for name, cidr in (("a", "10.0.14.0/25"), ("b", "10.0.14.128/26"))
