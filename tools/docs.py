@@ -19,6 +19,7 @@ from msgspec import structs
 from generator.cli.explain import explanations
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component, Secret
+from generator.components.definition import Evidence
 from generator.model import backup, cluster, gitops, monitoring, nodes, storage, teams
 from generator.model.change import ChangeRule
 from generator.model.plural import plural
@@ -306,10 +307,19 @@ def _component(name: str, by_cluster: dict[str, Component]) -> str:
         "Installs": ", ".join(sources) or "objects of our own",
         "Namespaces": ", ".join(spaces),
         "Needs": ", ".join(_union(f"`{need}`" for one in alike for need in one.needs)),
+        "Shown in a running cluster by": ", ".join(_evidence(CATALOGUE[name].shown_by)),
     }
     listed = "\n".join(f"- {title}: {text}" for title, text in lines.items() if text)
     parts = [f"## {name}", f"{first.summary}.", listed, _secrets(alike), CATALOGUE[name].notes]
     return "\n\n".join(part for part in parts if part)
+
+
+def _evidence(shown: Evidence) -> Iterator[str]:
+    yield from (f"an image `.../{each.removeprefix('/')}`" for each in shown.images)
+    for each in shown.objects:
+        kind = f"`{each.plural}.{each.group}`".replace(".`", "`")
+        yield f"{kind} with label `{each.labels}`" if each.labels else kind
+    yield from (f"the API group `{each}`" for each in shown.definitions)
 
 
 def _union(texts: Iterator[str]) -> list[str]:

@@ -27,6 +27,7 @@ ABOUT_ONE = {
     "checks/tiers.py": {"ceph_cluster", "minio"},
     "layout/argocd.py": {"argo_cd"},
     "layout/projects.py": {"argo_cd"},
+    "live/survey/networks.py": {"calico"},
     "live/survey/storage.py": {"minio"},
     "live/survey/teams.py": {"kueue", "tenants", "volcano"},
     "review/capacity.py": {"queues"},

@@ -111,7 +111,9 @@ def install(api: "Plane", name: str, folder: Path, stack: contextlib.ExitStack) 
     api.namespace("argocd")
     for component in there:
         apply(api, rendered.objects(component))
-    apply(api, [yaml.safe_load(file.read_bytes()) for file in applications])
+    for one in (yaml.safe_load(file.read_bytes()) for file in applications):
+        one["metadata"].pop("finalizers", None)  # nobody would end them
+        api.apply(one)
 
 
 def featured(node: Object) -> None:

@@ -6,10 +6,11 @@ from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network, ip_network
 from typing import Any, TypeAlias
 
+from generator.components.calico import OVERHEAD as CALICO_TUNNEL
 from generator.live.survey.machines import Seat
 from generator.live.survey.notes import Notes
 from generator.live.survey.seen import Seen, named, text
-from generator.model.fields import dig, mapping, sequence
+from generator.model.fields import amount, dig, mapping, sequence
 from generator.model.text import AddressRange
 
 Plain: TypeAlias = dict[str, Any]
@@ -48,9 +49,24 @@ def _node(seen: Seen, seats: list[Seat], balancer: Plain, notes: Notes) -> Plain
         cidr = around(inside)
         notes.unknown((*at, "cidr"), "how large the network is: this is the smallest that holds what is in it")
     interface = next((one for one in _interfaces(seen) if INTERFACE.fullmatch(one)), "")
-    unknown = ["mtu", "gateway"] if interface else ["interface", "mtu", "gateway"]
+    mtu = _mtu(seen)
+    given = {**({"interface": interface} if interface else {}), **({"mtu": mtu} if mtu else {})}
+    unknown = [key for key in ("interface", "mtu", "gateway") if key not in given]
     notes.unknown(at, f"{', '.join(unknown)}: only the machines know")
-    return {"cidr": str(cidr), **({"interface": interface} if interface else {})}
+    return {"cidr": str(cidr), **given}
+
+
+def _mtu(seen: Seen) -> int:
+    """Return the MTU of the nodes' network where the pod network was told one; 0 where it looks for itself. Calico is
+    told that of pods.
+    """
+    told = amount(text(seen.config("cilium-config"), "mtu")) or 0
+    for one in seen.of_group("operator.tigera.io", "installations"):
+        network = mapping(dig(one, "spec", "calicoNetwork"))
+        tunnel = any(text(pool, "encapsulation").startswith("VXLAN") for pool in sequence(network.get("ipPools")))
+        if own := amount(network.get("mtu")):
+            told = own + (CALICO_TUNNEL * 1000 if tunnel else 0)
+    return told // 1000 if 1280 <= told // 1000 <= 65520 else 0
 
 
 def around(addresses: Iterable[IPv4Address]) -> IPv4Network:
@@ -94,7 +110,9 @@ def _plane(seen: Seen) -> str:
     for one in seen.of_group("operator.tigera.io", "installations"):
         return PLANES.get(text(one, "spec", "calicoNetwork", "linuxDataplane").lower(), "")
     felix = seen.of_group("crd.projectcalico.org", "felixconfigurations")
-    return "ebpf" if any(dig(one, "spec", "bpfEnabled") is True for one in felix) else ""
+    if any(dig(one, "spec", "bpfEnabled") is True for one in felix):
+        return "ebpf"
+    return PLANES.get(text(seen.config("kube-proxy", "config.conf"), "mode"), "")
 
 
 def _balancer(seen: Seen, cni: str | None, notes: Notes) -> Plain:

@@ -100,8 +100,12 @@ def _comments(notes: Sequence[Note], indent: int) -> Iterator[str]:
 def _comment(text: str, indent: int) -> Iterator[str]:
     """Yield comment lines; what the cluster says of itself may hold anything, also what would end a line."""
     lead = " " * indent + "# "
-    plain = "".join(one if one.isprintable() else "?" for one in text)
-    yield from textwrap.wrap(plain, WIDTH, initial_indent=lead, subsequent_indent=f"{lead}  ", break_on_hyphens=False)
+    yield from _wrapped(text, lead, f"{lead}  ")
+
+
+def _wrapped(text: str, first: str, then: str) -> list[str]:
+    plain = _printable(text)
+    return textwrap.wrap(plain, WIDTH, initial_indent=first, subsequent_indent=then, break_on_hyphens=False)
 
 
 def _summary(notes: Notes) -> Iterator[str]:
@@ -114,9 +118,7 @@ def _summary(notes: Notes) -> Iterator[str]:
             if grouped[section]:
                 yield f"#   {section}:" if section != RIGHTS else "#   what you may not read:"
                 for line in grouped[section]:
-                    yield from textwrap.wrap(
-                        line, WIDTH, initial_indent="#   - ", subsequent_indent="#     ", break_on_hyphens=False
-                    )
+                    yield from _wrapped(line, "#   - ", "#     ")
 
 
 def _order(section: str) -> int:
