@@ -1,6 +1,6 @@
 """Times of changes: which project has which window, and what Argo CD is told of it."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -36,7 +36,7 @@ def test_a_window_of_nothing_in_particular_is_for_all_tiers_and_never_for_root_o
 
 
 def test_the_tiers_of_windows_are_those_of_components() -> None:
-    assert set(TierName.__args__) == {tier.value for tier in Tier}
+    assert set(get_args(TierName)) == {tier.value for tier in Tier}
 
 
 def test_a_window_says_all_that_argo_cd_reads() -> None:

@@ -33,7 +33,7 @@ class Told(str):
 
     __slots__ = ()
 
-    def count(self, what: str, node: str = "gpu-01") -> int:
+    def tasks(self, what: str, node: str = "gpu-01") -> int:
         """Return how many tasks of a node it counts as `changed`, `failed` ..."""
         found = re.search(rf"^{node} .*\b{what}=([0-9]+)", self, re.MULTILINE)
         assert found, self
@@ -45,8 +45,8 @@ class Machine(PreparedNode):
 
     def __init__(self, place: Path) -> None:
         super().__init__(place, delivered(ML50))
-        for name in place.glob("node/**/*.sh"):
-            name.chmod(0o755)
+        for script in place.glob("node/**/*.sh"):
+            script.chmod(0o755)
         for name, body in PROGRAMS.items():
             if name != "systemctl":
                 self.program(name, body)
@@ -62,7 +62,7 @@ class Machine(PreparedNode):
 
     def play(self, *arguments: str, nodes: str = "gpu-01", rc: int = 0) -> "Told":
         """Run the playbook."""
-        own = {"GEN_ROOT": self.root, "GEN_DEV": "dev", "GEN_FSTAB": "fstab", "GEN_PROC": "proc", "GEN_SYSTEMD": "none"}
+        own = {"GEN_ROOT": "root", "GEN_DEV": "dev", "GEN_FSTAB": "fstab", "GEN_PROC": "proc", "GEN_SYSTEMD": "none"}
         settings = {
             "PATH": f"{self.place}/bin:{ANSIBLE}:{os.environ['PATH']}",
             "HOME": f"{self.place}/home",
@@ -100,7 +100,7 @@ def machine(tmp_path: Path) -> Machine:
 
 def test_ansible_reads_the_inventory(machine: Machine) -> None:
     inventory = machine.place / "ansible/inventory.yaml"
-    command = [ANSIBLE / "ansible-inventory", "-i", inventory, "--list"]
+    command = [str(ANSIBLE / "ansible-inventory"), "-i", str(inventory), "--list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True)
     assert not listed.stderr
     found = json.loads(listed.stdout)
@@ -111,7 +111,7 @@ def test_ansible_reads_the_inventory(machine: Machine) -> None:
 def test_a_node_is_prepared_once_for_the_same_files_and_no_disk_is_formatted_unasked(machine: Machine) -> None:
     """Check mode first: it changes nothing and says what would."""
     told = machine.play("--check")
-    assert told.count("changed") == 3
+    assert told.tasks("changed") == 3
     assert "prepare.sh gpu-training would run, and restart containerd" in told
     assert (machine.prepared(), machine.folder.exists()) == (0, False)
 
@@ -123,16 +123,16 @@ def test_a_node_is_prepared_once_for_the_same_files_and_no_disk_is_formatted_una
     assert not copied & {"kubeadm/join-gpu-02.yaml", "kubeadm/init.yaml", "endpoint/kube-vip.yaml"}
 
     told = machine.play("--extra-vars", "format_disks=true")
-    assert (told.count("changed"), machine.prepared()) == (1, 1)
+    assert (told.tasks("changed"), machine.prepared()) == (1, 1)
     assert (machine.place / "A1").read_text() == "xfs uuid-A1 x-0\n"
-    assert machine.play("--extra-vars", "format_disks=true").count("changed") == 0
+    assert machine.play("--extra-vars", "format_disks=true").tasks("changed") == 0
 
 
 def test_a_node_whose_preparation_failed_is_prepared_again_without_what_left_the_repository(machine: Machine) -> None:
     machine.program("sysctl", "exit 1")
     gone = machine.place / "node/all/etc/sysctl.d/99-old.conf"
     gone.write_text("kernel.panic = 1\n")
-    assert machine.play(rc=2).count("failed") == 1
+    assert machine.play(rc=2).tasks("failed") == 1
     assert machine.prepared() == 0
     gone.unlink()
     machine.program("sysctl", "exit 0")

@@ -19,13 +19,13 @@ def more_keys(_change: ObjectChange, field: FieldChange) -> bool:
 
 def is_stored(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether the values come from the site's store from now on."""
-    return field.new == "external"
+    return bool(field.new == "external")
 
 
 def leaves_store(change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether the values come from the site's store no more, and the Secret is still listed."""
-    old, new = (dig(one, field.path[0], "source") for one in (change.old, change.new))
-    return bool(old == "external" and new in {"given", "generated"})
+    old, new = (str(dig(one, field.path[0], "source")) for one in (change.old, change.new))
+    return old == "external" and new in {"given", "generated"}
 
 
 def keeps_data(change: ObjectChange, field: FieldChange) -> bool:
