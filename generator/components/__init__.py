@@ -33,6 +33,7 @@ from generator.components.queues import DEFINITION as QUEUES
 from generator.components.rdma import DEFINITION as RDMA
 from generator.components.rook_ceph import DEFINITION as ROOK_CEPH
 from generator.components.scratch import DEFINITION as SCRATCH
+from generator.components.secret_store import from_store
 from generator.components.snapshot_controller import DEFINITION as SNAPSHOT_CONTROLLER
 from generator.components.tenants import DEFINITION as TENANTS
 from generator.components.volcano import DEFINITION as VOLCANO
@@ -94,6 +95,7 @@ def compose(cluster: Cluster, vendored: Collection[str] = ()) -> tuple[Component
     kept = [component for component in made if component and cluster.settings(component.name).managed]
     unvendored = any(component.releases and component.name not in vendored for component in kept)
     kept.append(argo_cd(cluster, tuple(kept), enable_helm=unvendored))
+    kept = [from_store(cluster, component) for component in kept]
     present = {component.name for component in kept}
     owners = class_owners(kept)
     return tuple(_settled(component, cluster, present, owners) for component in kept)

@@ -69,7 +69,8 @@ class Secret(Struct, frozen=True, kw_only=True):
     `source`: `given` by a person, `generated` at bootstrap, made `in-cluster` by the component `by`, or `external`.
     `loss`: what is lost with it. `rotate`: how to replace it. `readers`: who mounts it. `labels` must be on it, and
     `copy_of` is the Secret ("namespace/name") that must hold the same values, where there is one. `known` are values
-    that are no secret, by key; generated ones are random bytes in the `form` that the readers take.
+    that are no secret, by key; generated ones are random bytes in the `form` that the readers take. `entry` is where
+    the site's store has an `external` one, `random` whether nobody gives its values.
     """
 
     name: str
@@ -84,6 +85,8 @@ class Secret(Struct, frozen=True, kw_only=True):
     copy_of: str | None = None
     known: dict[str, str] = {}
     form: Literal["hex", "base64"] = "hex"
+    entry: str = ""
+    random: bool = False
 
 
 class Health(Struct, frozen=True):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from generator.components.component import Manifest, Secret
+from generator.components.kubeadm.delivery import ansible_files, user_data
 from generator.components.kubeadm.disks import disk_scripts
 from generator.components.kubeadm.endpoint import endpoint_files
 from generator.components.kubeadm.init import init_documents, join_document, upgrade_document
@@ -40,12 +41,26 @@ def bootstrap(
         **disk_scripts(cluster),
         **interface_files(cluster),
         **label_files(cluster),
+        **ansible_files(cluster),
     }
     folder = f"clusters/{cluster.name}/bootstrap"
     files = {f"{folder}/{path}": _file(path, content, source) for path, content in found.items()}
     init = "---\n".join(emit(one) for one in init_documents(cluster))
     files[f"{folder}/kubeadm/init.yaml"] = _marked(init, source).encode()
-    return files
+    return files | _user_data(cluster, files)
+
+
+def _user_data(cluster: Cluster, files: Files) -> Files:
+    """Return cloud-init's file for each node, made of what the other files hold, where the cluster asks for them."""
+    folder = f"clusters/{cluster.name}/bootstrap"
+    machines = cluster.machines if "cloud-init" in cluster.kubernetes.deliver else ()
+    inner = {path.removeprefix(f"{folder}/"): content for path, content in files.items() if machines}
+    return {
+        # cloud-init goes by the first line.
+        f"{folder}/{Place('cloud-init', f'{one.name}.yaml')}": b"#cloud-config\n"
+        + document(user_data(one, inner), f"clusters/{cluster.name}/cluster.yaml")
+        for one in machines
+    }
 
 
 def _pinned(content: Manifest | Text, rewriting: ImageRewriting) -> Manifest | Text:

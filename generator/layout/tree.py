@@ -88,6 +88,7 @@ def _secret(secret: Secret) -> dict[str, object]:
         "keys": list(secret.keys),
         "source": secret.source,
         **({"by": secret.by} if secret.by else {}),
+        **({"entry": secret.entry} if secret.entry else {}),
         "loss": secret.loss,
         "rotate": secret.rotate,
         "readers": list(secret.readers),

@@ -12,6 +12,7 @@ from generator.model.gitops import Gitops
 from generator.model.monitoring import Monitoring
 from generator.model.nodes import Fabric, Gpus, Machine, Networks, Node, Pool
 from generator.model.quantity import Quantity
+from generator.model.secret_store import SecretStore
 from generator.model.storage import Storage
 from generator.model.teams import Scheduling, Team
 
@@ -105,6 +106,7 @@ class Site(Section, frozen=True, kw_only=True):
     issuer: Issuer = field(default_factory=Issuer)
     oidc: Oidc | None = None
     escrow: Escrow = field(default_factory=Escrow)
+    secrets: SecretStore | None = None
 
 
 class Endpoint(Section, frozen=True, kw_only=True):
@@ -142,7 +144,8 @@ class Reserved(Section, frozen=True, kw_only=True):
 
 class Kubernetes(Section, frozen=True, kw_only=True):
     """A kubeadm cluster. `node_mask` is the size of each node's slice of the pod network. `encryption` names
-    how Secrets are encrypted at rest; the key file is made on the control-plane nodes, never here.
+    how Secrets are encrypted at rest; the key file is made on the control-plane nodes, never here. `deliver` are
+    programs that bring the files of `bootstrap/` to the nodes, and files for these.
     """
 
     version: Annotated[str, Meta(pattern=r"^1\.[0-9]+\.[0-9]+$(?!\n)", description='as in "1.35.3", quoted')]
@@ -157,6 +160,7 @@ class Kubernetes(Section, frozen=True, kw_only=True):
     encryption: Literal["secretbox", "aescbc", "none"] = "secretbox"
     etcd: Etcd = field(default_factory=Etcd)
     reserved: Reserved = field(default_factory=Reserved)
+    deliver: tuple[Literal["ansible", "cloud-init"], ...] = ()
 
     @property
     def node_mask6(self) -> int | None:

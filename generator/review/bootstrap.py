@@ -16,7 +16,9 @@ from generator.review.standing import BOOTSTRAP, LABELS, Standing
 
 DECLARED = "secrets.yaml"
 KUBELET = "kubelet.config.k8s.io/KubeletConfiguration"
-_OF_NODES = re.compile(r"(kubeadm/join-|node/disks/|network/|endpoint/keepalived-)([^/]+?)(\.yaml|\.list|\.conf|/.+)")
+_OF_NODES = re.compile(
+    r"(kubeadm/join-|node/disks/|network/|endpoint/keepalived-|cloud-init/)([^/]+?)(\.yaml|\.list|\.conf|/.+)"
+)
 _OF_POOLS = re.compile(r"(node/pools/)([^/]+)(/.+)")
 
 
@@ -107,8 +109,9 @@ def _changes(old: Standing, new: Standing, path: str, place: _Place) -> Iterator
     before, after = (_documents(one, path, place) for one in (old, new))
     if before is None or after is None or not (before or after):
         kind, fields = _written(old, new, path, place)
+        sides = (_declared(old), _declared(new)) if kind == SECRETS else ({}, {})
         if found := tuple(fields):
-            yield _change("changed", kind, path, found)
+            yield _change("changed", kind, path, found, sides)
         return
     for kind, which in dict.fromkeys((*before, *after)):
         one, other = before.get((kind, which), {}), after.get((kind, which), {})

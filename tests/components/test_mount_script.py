@@ -5,28 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from nodeworld import PROGRAMS
 
 SCRIPT = Path(__file__).parent.parent.parent / "generator/components/kubeadm/mount.sh"
-# A disk's file: its content's type, UUID and label, or nothing; then a line for each part of it. The file `mounted` has
-# a line for each mount: where, what, its UUID.
-PROGRAMS = {
-    "wipefs": 'for d; do :; done; awk "NR == 1 && NF { print \\$1 }" "$d"',
-    "lsblk": 'for d; do :; done; case $* in *MAJ:MIN*) echo "250:$(basename "$(readlink -f "$d")") disk '
-    '$(awk "NR == 1 { print \\$2 }" "$d")";; *) echo disk; sed 1d "$d";; esac; case $* in *MAJ:MIN*) '
-    'sed 1d "$d" | while read -r t; do echo "251:1 $t -"; done;; esac',
-    "blkid": 'for d; do :; done; case $* in *LABEL*) n=3 ;; *) n=2 ;; esac; awk -v n=$n "NR == 1 { print \\$n }" "$d"',
-    "mkfs.xfs": 'd=$3; f=$(basename "$(readlink -f "$d")"); echo "xfs uuid-$f $2" >"$d"; mkdir -p "$GEN_DEV/by-uuid"; '
-    'ln -s "$d" "$GEN_DEV/by-uuid/uuid-$f"; echo "$d" >>"$GEN_DEV/made"',
-    "findmnt": "for m; do :; done; case $* in *UUID*) n=3 ;; *) n=2 ;; esac; "
-    'awk -v m="$m" -v n=$n "\\$1 == m { print \\$n; f = 1 } END { exit !f }" "$GEN_DEV/mounted"',
-    "mount": '[ ! -e "$GEN_DEV/broken" ] || exit 32; for m; do :; done; '
-    'u=$(awk -v m="$m" "\\$2 == m { print substr(\\$1, 6) }" "$GEN_FSTAB"); '
-    '[ ! -e "$GEN_DEV/stale" ] || u=uuid-stale; echo "$m $u $u" >>"$GEN_DEV/mounted"; echo mount >>"$GEN_DEV/order"',
-    "systemctl": 'echo "$*" >>"$GEN_DEV/order"',
-    "udevadm": "exit 0",
-    "chgrp": 'echo "$@" >>"$GEN_DEV/groups"',
-    "chattr": "exit 1",
-}
 
 
 def without(file: Path, word: str) -> str:

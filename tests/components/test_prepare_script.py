@@ -1,79 +1,17 @@
 """The script that prepares a node, in a folder that stands for the node's root, with programs that only tell."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from nodeworld import DUMP, DUMPS, SANDBOX
+from nodeworld import PreparedNode as Node
 
-from generator.layout.bootstrap import bootstrap
 from generator.model.cluster import Cluster
 
-# What containerd 1.7 and 2.2 make of the file (`containerd config dump`), as far as it matters here.
-DUMPS = (
-    """[plugins]
-  [plugins."io.containerd.grpc.v1.cri"]
-    sandbox_image = "SANDBOX"
-      [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-        runtime_type = "io.containerd.runc.v2"
-        [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-          SystemdCgroup = true
-    [plugins."io.containerd.grpc.v1.cri".registry]
-      config_path = "/etc/containerd/certs.d"
-""",
-    """[plugins]
-    [plugins.'io.containerd.cri.v1.images'.pinned_images]
-      sandbox = 'SANDBOX'
-    [plugins.'io.containerd.cri.v1.images'.registry]
-      config_path = '/etc/containerd/certs.d'
-        [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
-          [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
-            BinaryName = ''
-            SystemdCgroup = true
-""",
-)
-SANDBOX = "registry.k8s.io/pause:3.10.1"
-DUMP = DUMPS[1].replace("SANDBOX", SANDBOX)
 OTHER = """          [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.nvidia.options]
             SystemdCgroup = true
 """
 PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
-
-
-class Node:
-    """The bootstrap folder, as it was copied to a node, and the node's root."""
-
-    def __init__(self, place: Path, cluster: Cluster) -> None:
-        self.place, self.root = place, place / "root"
-        for path, content in bootstrap(cluster).items():
-            file = place / path.removeprefix(f"clusters/{cluster.name}/bootstrap/")
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-        for folder in ("etc", "usr/local/share/ca-certificates"):
-            (self.root / folder).mkdir(parents=True)
-        (self.root / "etc/fstab").write_text("UUID=root / ext4 defaults 0 1\n/swapfile none swap sw 0 0\n")
-        (place / "bin").mkdir()
-        for name in ("modprobe", "sysctl", "swapoff", "systemctl", "rdma", "update-ca-certificates"):
-            self.program(name, f'echo "{name} $*" >>{place}/calls')
-        self.program("id", "echo 0")
-        self.containerd(DUMP)
-
-    def program(self, name: str, body: str) -> None:
-        (self.place / "bin" / name).write_text(f"#!/bin/sh\n{body}\n")
-        (self.place / "bin" / name).chmod(0o755)
-
-    def containerd(self, dump: str) -> None:
-        (self.place / "dump").write_text(dump)
-        self.program("containerd", f"cat {self.place}/dump")
-
-    def prepare(self, pool: str) -> subprocess.CompletedProcess[str]:
-        env = {**os.environ, "PATH": f"{self.place}/bin:{os.environ['PATH']}", "GEN_ROOT": str(self.root)}
-        command = ["sh", str(self.place / "node/prepare.sh"), pool]
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-
-    @property
-    def calls(self) -> list[str]:
-        return (self.place / "calls").read_text().splitlines()
 
 
 @pytest.fixture

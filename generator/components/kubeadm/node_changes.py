@@ -264,4 +264,22 @@ ON_NODES = (
     ),
 )
 
-RULES = (*NODES, *LISTS, *ON_NODES)
+DELIVERED = (
+    ChangeRule(
+        code="GEN-CHG-880",
+        kinds=(FILE,),
+        paths=("ansible",),
+        effect=Effect.NONE,
+        reason="the playbook does what it says when somebody runs it",
+    ),
+    ChangeRule(
+        code="GEN-CHG-881",
+        kinds=(FILE,),
+        paths=("cloud-init",),
+        effect=Effect.NONE,
+        reason="a machine reads its user data once, when it starts for the first time, and nodes keep what they have: "
+        "what a file of theirs changes is told of that file",
+    ),
+)
+
+RULES = (*NODES, *LISTS, *ON_NODES, *DELIVERED)

@@ -27,6 +27,22 @@ def secret_commands(secrets: Iterable[Secret]) -> Text:
     return joined(_commands(secret) for secret in sorted(made, key=lambda secret: secret.copy_of is not None))
 
 
+ROW = Template("| `{entry}` | {keys} | {value} |\n")
+VALUES = {"hex": Template("`openssl rand -hex 24`"), "base64": Template("`openssl rand -base64 32`")}
+
+
+def store_rows(secrets: Iterable[Secret]) -> Text:
+    """Return a row for each entry that the site's store must hold: where, which keys, and how a value is made."""
+    rows = {one.entry: _row(one) for one in secrets if one.entry}
+    return joined(row for _, row in sorted(rows.items()))
+
+
+def _row(secret: Secret) -> Text:
+    value = Text(VALUES[secret.form]) if secret.random else Text(Template("given"))
+    keys = joined((Word(key) for key in secret.keys), ", ")
+    return Text(ROW, entry=Word(secret.entry), keys=keys, value=value)
+
+
 def _commands(secret: Secret) -> Text:
     return joined((_head(secret), *_values(secret), _create(secret), *_labels(secret)))
 

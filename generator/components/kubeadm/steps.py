@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from generator.components.component import Secret
 from generator.components.kubeadm.labels import Marks, marks
-from generator.components.kubeadm.secrets import secret_commands
+from generator.components.kubeadm.secrets import secret_commands, store_rows
 from generator.components.node_text import Escaped, NodeSet, Template, Text, Word, joined, template
 from generator.model.cluster import Cluster
 from generator.model.node_sets import node_set
@@ -48,6 +48,8 @@ def _steps(cluster: Cluster, secrets: tuple[Secret, ...]) -> Iterator[Text]:
         yield _monitors(marks(cluster))
     yield _prose("labels")
     yield _prose("network", namespaces=_build(cluster, "namespaces"), network=_build(cluster, cluster.networks.cni))
+    if cluster.site.secrets:
+        yield _prose("store", store=Word(cluster.site.secrets.store), rows=store_rows(secrets))
     yield _prose("secrets", cluster=Word(cluster.name), commands=secret_commands(secrets))
     yield _argocd(cluster)
     yield _prose("upgrade", first=Word(first.name))
@@ -63,7 +65,11 @@ def _names(machines: Iterable[Machine]) -> NodeSet:
 
 def _prepare(cluster: Cluster) -> Text:
     rows = joined(Text(ROW, pool=Word(pool), nodes=_names(cluster.in_pools(pool))) for pool in sorted(cluster.pools))
-    return _prose("prepare", version=Word(cluster.kubernetes.version), packages=_packages(cluster), rows=rows)
+    wanted = cluster.kubernetes.deliver
+    ways = joined(Text(template(f"kubeadm/prose/{way}.md")) for way in ("ansible", "cloud-init") if way in wanted)
+    return _prose(
+        "prepare", version=Word(cluster.kubernetes.version), packages=_packages(cluster), rows=rows, delivery=ways
+    )
 
 
 def _packages(cluster: Cluster) -> Text:

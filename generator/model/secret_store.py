@@ -1,0 +1,27 @@
+"""Where the values of Secrets come from, if not from people."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from generator.model.base import Host, Section
+
+
+class SecretStore(Section, frozen=True, kw_only=True):
+    """The site's store of secrets, which the operator External Secrets reads; operator and ClusterSecretStore are the
+    site's own. A Secret is the entry `<prefix>/<cluster>/<namespace>/<name>` there, and each of its keys a property of
+    that.
+    """
+
+    by: Literal["external-secrets"]
+    store: Host
+    prefix: (
+        Annotated[
+            str,
+            Meta(
+                pattern=r"^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*$(?!\n)",
+                description="a path without a slash at its ends, of letters, digits, - _ and .",
+            ),
+        ]
+        | None
+    ) = None
