@@ -131,16 +131,16 @@ def _by(one: "Step") -> str:
 
 
 def _sync(root: Path, there: "RunningCluster", cluster: "Cluster", goal: "Target", wishes: _Wishes) -> int:
-    from generator.live.one_at_a_time import turn  # noqa: PLC0415 - heavy
+    from generator.live.lease import SYNC, held  # noqa: PLC0415 - heavy
     from generator.live.sync_plan import asking  # noqa: PLC0415 - heavy
     from generator.live.syncing import Patience, Syncing  # noqa: PLC0415 - heavy
 
     say(f"{cluster.name} to {goal.commit}", err=True)
-    with turn(there, goal.commit) as held:
+    with held(there, SYNC, lambda text: say(text, err=True)) as lease:
         work = Syncing(
             there,
             goal,
-            turn=held,
+            lease=lease,
             ask=asking(root, cluster, goal.commit),
             tell=_shower(),
             patience=Patience(limit=60.0 * wishes.minutes),

@@ -18,7 +18,7 @@ from generator.live.bootstrap_overlays import ARGO_CD, Overlays, overlays
 from generator.live.bootstrap_secrets import Keeping, secrets_step
 from generator.live.bootstrap_step import Item, State, Step
 from generator.live.bootstrap_waves import refresh, watch
-from generator.live.lease import held
+from generator.live.lease import BOOTSTRAP, held
 from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster
 
@@ -47,7 +47,7 @@ class Bootstrap(Struct, frozen=True, kw_only=True):
         person first. Raises UsageError for that, where another one is at work, and for what is refused: run again, it
         goes on with what is left.
         """
-        with held(self.running, lambda text: self.tell("lease", text)) as lease:
+        with held(self.running, BOOTSTRAP, lambda text: self.tell("lease", text)) as lease:
             blocked = [f"{step.name}: {why}" for step in self.plan() for why in step.blocked]
             if blocked:
                 raise UsageError("nothing was done, as these wait for you:\n  " + "\n  ".join(blocked))

@@ -1,4 +1,4 @@
-"""A Lease in the cluster: one bootstrap at a time, from whichever machine."""
+"""A Lease in the cluster: one bootstrap or sync at a time, from whichever machine."""
 
 import getpass
 import secrets
@@ -9,24 +9,46 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
+from msgspec import Struct
+
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.running import RunningCluster
 from generator.model.fields import dig
 
-PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
-NAME = "gen-bootstrap"
 LASTS = 12
 """Seconds without a renewal after which its holder counts as dead."""
 RENEWED = 3.0
 """Seconds between two renewals."""
 
 
+class Work(Struct, frozen=True):
+    """What is done by one at a time: the verb, and where its Lease is."""
+
+    verb: str
+    namespace: str
+    name: str
+
+    @property
+    def path(self) -> str:
+        """The address of the Lease."""
+        return f"{self.leases}/{self.name}"
+
+    @property
+    def leases(self) -> str:
+        """The address of the Leases in its namespace."""
+        return f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases"
+
+
+BOOTSTRAP = Work("gen bootstrap", "kube-system", "gen-bootstrap")
+SYNC = Work("gen sync", "argocd", "gen-sync")
+
+
 class Lease:
     """A lease that is held, as long as `confirm` does not raise."""
 
-    def __init__(self, running: RunningCluster, holder: str) -> None:
-        self.running, self.holder = running, holder
+    def __init__(self, running: RunningCluster, work: Work, holder: str) -> None:
+        self.running, self.work, self.holder = running, work, holder
         self.lost = ""
         self._ended = threading.Event()
 
@@ -40,31 +62,31 @@ class Lease:
         seen = time.monotonic()
         while not self._ended.wait(RENEWED):
             with suppress(UsageError):
-                found = self.running.get(f"{PATH}/{NAME}")
+                found = self.running.get(self.work.path)
                 if _holder(found) != self.holder:
                     self.lost = f"another one took over: {_holder(found) or 'the lease is gone'}"
                     return
-                self.running.merge(f"{PATH}/{NAME}", {"spec": {"renewTime": _now()}})
+                self.running.merge(self.work.path, {"spec": {"renewTime": _now()}})
                 seen = time.monotonic()
             if time.monotonic() - seen > LASTS:
-                self.lost = f"the lease {NAME} could not be renewed for {LASTS} s"
+                self.lost = f"the lease {self.work.name} could not be renewed for {LASTS} s"
                 return
 
     def give_back(self) -> None:
         """Let others have it. Where that fails they take it over, as nobody renews it."""
         self._ended.set()
         with suppress(UsageError):
-            if not self.lost and _holder(self.running.get(f"{PATH}/{NAME}")) == self.holder:
-                self.running.delete(f"{PATH}/{NAME}")
+            if not self.lost and _holder(self.running.get(self.work.path)) == self.holder:
+                self.running.delete(self.work.path)
 
 
 @contextmanager
-def held(running: RunningCluster, waiting: Callable[[str], None]) -> Iterator[Lease]:
-    """Hold the lease as long as the block. Raises UsageError where somebody holds it who lives; whether he does is
-    watched for a while, which `waiting` is told: clocks of two machines may differ.
+def held(running: RunningCluster, work: Work, waiting: Callable[[str], None]) -> Iterator[Lease]:
+    """Hold the lease of some work as long as the block. Raises UsageError where somebody holds it who lives; whether he
+    does is watched for a while, which `waiting` is told: clocks of two machines may differ.
     """
-    lease = Lease(running, f"{_user()}@{socket.gethostname()} {secrets.token_hex(4)}")
-    _take(running, lease.holder, waiting)
+    lease = Lease(running, work, f"{who()} {secrets.token_hex(4)}")
+    _take(lease, waiting)
     keeper = threading.Thread(target=lease.keep, daemon=True)
     keeper.start()
     try:
@@ -73,35 +95,38 @@ def held(running: RunningCluster, waiting: Callable[[str], None]) -> Iterator[Le
         lease.give_back()
 
 
-def _user() -> str:
+def who() -> str:
+    """Return who is at work, for those who look on: user and machine."""
+    user = "somebody"
     with suppress(OSError, KeyError):  # in some containers nobody is known
-        return getpass.getuser()
-    return "somebody"
+        user = getpass.getuser()
+    return f"{user}@{socket.gethostname()}"
 
 
-def _take(running: RunningCluster, holder: str, waiting: Callable[[str], None]) -> None:
-    while not running.create(PATH, _lease(holder)):
-        found = running.get(f"{PATH}/{NAME}")
+def _take(lease: Lease, waiting: Callable[[str], None]) -> None:
+    running, work, wanted = lease.running, lease.work, _manifest(lease.work, lease.holder)
+    while not running.create(work.leases, wanted):
+        found = running.get(work.path)
         if found is None:
             continue
-        _refuse_alive(running, found, waiting)
+        _refuse_alive(running, work, found, waiting)
         version = found["metadata"]["resourceVersion"]
-        if running.merge_unless_changed(f"{PATH}/{NAME}", {**_lease(holder), "metadata": {"resourceVersion": version}}):
+        if running.merge_unless_changed(work.path, {**wanted, "metadata": {"resourceVersion": version}}):
             return
 
 
-def _refuse_alive(running: RunningCluster, found: Manifest, waiting: Callable[[str], None]) -> None:
+def _refuse_alive(running: RunningCluster, work: Work, found: Manifest, waiting: Callable[[str], None]) -> None:
     """Watch a lease for as long as it lasts, and raise UsageError where it is renewed meanwhile."""
-    waiting(f"{_holder(found)} holds the lease {NAME}; looking for {LASTS} s whether that one still lives")
+    waiting(f"{_holder(found)} holds the lease {work.name}; looking for {LASTS} s whether that one still lives")
     end = time.monotonic() + LASTS
     while time.monotonic() < end:
         time.sleep(0.5)
-        now = running.get(f"{PATH}/{NAME}")
+        now = running.get(work.path)
         if now is None:
             return
         if dig(now, "metadata", "resourceVersion") != dig(found, "metadata", "resourceVersion"):
             raise UsageError(
-                f"another `gen bootstrap` is at work here: {_holder(now)}, since {dig(now, 'spec', 'acquireTime')}; "
+                f"another `{work.verb}` is at work here: {_holder(now)}, since {dig(now, 'spec', 'acquireTime')}; "
                 "wait until it ends, or end it"
             )
 
@@ -110,9 +135,9 @@ def _holder(found: Manifest | None) -> str:
     return str(dig(found or {}, "spec", "holderIdentity") or "")
 
 
-def _lease(holder: str) -> Manifest:
+def _manifest(work: Work, holder: str) -> Manifest:
     spec = {"holderIdentity": holder, "leaseDurationSeconds": LASTS, "acquireTime": _now(), "renewTime": _now()}
-    metadata = {"name": NAME, "namespace": "kube-system"}
+    metadata = {"name": work.name, "namespace": work.namespace}
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
 
 

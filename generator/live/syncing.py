@@ -10,7 +10,7 @@ from msgspec import Struct
 from generator.errors import UsageError
 from generator.live.applications import ROOT, Application, applications
 from generator.live.arrival import Stage, stage
-from generator.live.one_at_a_time import Turn, who
+from generator.live.lease import Lease, who
 from generator.live.operations import approve_deletion, begin, deployed, end, refresh, refreshing
 from generator.live.running import ConflictError, RunningCluster
 from generator.live.wanted import Wanted, place
@@ -95,13 +95,13 @@ class Syncing:
         running: RunningCluster,
         target: Target,
         *,
-        turn: Turn,
+        lease: Lease,
         ask: Ask,
         tell: Tell,
         patience: Patience,
         by_hand: bool,
     ) -> None:
-        self._running, self._target, self._turn = running, target, turn
+        self._running, self._target, self._lease = running, target, lease
         self._ask, self._tell, self._patience, self._by_hand = ask, tell, patience, by_hand
         self._ends = time.monotonic() + patience.limit
         self._now: dict[str, Application] = {}
@@ -196,7 +196,7 @@ class Syncing:
             if time.monotonic() > self._ends:
                 raise SyncStoppedError(self._late(what))
             time.sleep(self._patience.pause)
-            self._turn.keep()
+            self._lease.confirm()
 
     def _late(self, what: str) -> str:
         waiting = [f"{one.name}: {one.said or one.stage}" for one in self.progress.values() if not self._done(one.name)]

@@ -6,7 +6,7 @@ from datetime import datetime
 from generator import __version__
 from generator.model.change import ABSENT, FILE, ChangeRule, Effect, FieldChange
 from generator.model.plural import plural
-from generator.review.approvals import Approval
+from generator.review.approvals import KEY, WHY, Approval
 from generator.review.judging import JudgedChange, Meaning
 from generator.review.markup import EMPTY, Html, Part, prose, tag
 from generator.review.opens import HEADING, Opened, opened
@@ -42,6 +42,7 @@ def diff_page(found: Report, when: datetime) -> str:
         section("Approved", tag("ul", [_approved(one) for one in found.approved])) if found.approved else EMPTY,
         _without_effect("Approved before it changed again", found.outdated),
         _without_effect("Approvals that match nothing", found.unused),
+        _to_confirm(found),
         [_cluster(one, its) for one, its in told],
     )
 
@@ -54,6 +55,11 @@ def _approved(one: Approval) -> Html:
 def _without_effect(title: str, approvals: Sequence[Approval]) -> Part:
     listed = [tag("li", tag("code", one.text), f" ({one.where})") for one in approvals]
     return section(title, tag("ul", listed)) if listed else EMPTY
+
+
+def _to_confirm(found: Report) -> Part:
+    listed = [tag("li", tag("code", f"{KEY}: {text} {WHY}")) for text in found.unconfirmed]
+    return section("What gen sync lets go where a commit approves it", tag("ul", listed)) if listed else EMPTY
 
 
 def _compared(found: Report, when: datetime) -> Html:

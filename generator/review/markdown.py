@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from generator.model.change import FILE
 from generator.model.plural import plural
+from generator.review.approvals import KEY, WHY
 from generator.review.judging import Meaning
 from generator.review.opens import HEADING, Opened, gained, opened
 from generator.review.report import ClusterReport, Report, shown
@@ -180,6 +181,10 @@ def _unseen(found: Report, room: int) -> str:
         (0, f"\nApproved before it changed again: {code(one.text)} ({code(one.where)}).\n") for one in found.outdated
     ]
     lines += [(0, f"\nApproved and not there: {code(one.text)} ({code(one.where)}).\n") for one in found.unused]
+    lines += [
+        (0, f"\n`gen sync` lets it go where a commit approves it: {code(f'{KEY}: {text} {WHY}')}.\n")
+        for text in found.unconfirmed
+    ]
     taken, left = _fitting(lines, room - 60)
     return "".join(taken) + (f"\n{left} more remarks: `gen diff` shows them.\n" if left else "")
 

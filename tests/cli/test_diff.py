@@ -663,6 +663,8 @@ def test_what_argo_cd_asks_a_person_about_can_be_approved_and_stops_nothing(repo
     assert asked == "GEN-CHG-326:a30-bench/Application/argocd/volcano"
     said = repository.gen("diff", base)
     assert f"goes only with a person's word, which gen sync gives for `Gen-Allow: {asked} WHY` in a commit" in said
+    for output in ("markdown", "html"):
+        assert f"Gen-Allow: {asked} WHY" in repository.gen("diff", base, "--output", output)
     repository.commit(f"Away with it\n\nGen-Allow: {asked} nobody uses it")
     found = repository.diff(base, "HEAD")
     assert found["unconfirmed"] == found["unusedApprovals"] == []

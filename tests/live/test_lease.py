@@ -9,7 +9,7 @@ from livecluster import LiveCluster, living
 
 from generator.errors import UsageError
 from generator.live import lease as module
-from generator.live.lease import NAME, PATH, held
+from generator.live.lease import BOOTSTRAP, SYNC, Work, held
 from generator.live.running import RunningCluster
 
 
@@ -20,49 +20,50 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def holder(live: LiveCluster) -> str:
-    return str(live.get("Lease", NAME).get("spec", {}).get("holderIdentity", ""))
+    return str(live.get("Lease", BOOTSTRAP.name).get("spec", {}).get("holderIdentity", ""))
 
 
 def test_it_is_there_renewed_and_given_back(tmp_path: Path) -> None:
     with living(tmp_path) as (live, running):
-        with held(running, print) as lease:
-            first = live.get("Lease", NAME)["spec"]["renewTime"]
+        with held(running, BOOTSTRAP, print) as lease:
+            first = live.get("Lease", BOOTSTRAP.name)["spec"]["renewTime"]
             assert holder(live) == lease.holder
             time.sleep(0.4)
-            assert live.get("Lease", NAME)["spec"]["renewTime"] > first
+            assert live.get("Lease", BOOTSTRAP.name)["spec"]["renewTime"] > first
             lease.confirm()
-        assert not live.get("Lease", NAME)
+        assert not live.get("Lease", BOOTSTRAP.name)
 
 
 def test_it_is_given_back_after_a_failure(tmp_path: Path) -> None:
     with living(tmp_path) as (live, running):
-        with pytest.raises(UsageError), held(running, print):
+        with pytest.raises(UsageError), held(running, BOOTSTRAP, print):
             raise UsageError("x")
-        assert not live.get("Lease", NAME)
+        assert not live.get("Lease", BOOTSTRAP.name)
 
 
-def test_the_second_one_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("work", [BOOTSTRAP, SYNC], ids=lambda work: work.verb)
+def test_the_second_one_is_told(tmp_path: Path, work: Work) -> None:
     told: list[str] = []
-    with living(tmp_path) as (live, running), held(running, print) as first:
+    with living(tmp_path) as (_, running), held(running, work, print) as first:
         with (
-            pytest.raises(UsageError, match="another `gen bootstrap` is at work here") as refused,
-            held(running, told.append),
+            pytest.raises(UsageError, match=f"another `{work.verb}` is at work here") as refused,
+            held(running, work, told.append),
         ):
             pass
         assert first.holder in str(refused.value)
         assert first.holder in told[0]
-        assert holder(live) == first.holder
+        assert first.holder == (running.get(work.path) or {})["spec"]["holderIdentity"]
 
 
 def dead(running: RunningCluster) -> None:
-    running.create(PATH, module._lease("bob@host 1"))
+    running.create(BOOTSTRAP.leases, module._manifest(BOOTSTRAP, "bob@host 1"))
 
 
 def test_a_dead_one_is_taken_over(tmp_path: Path) -> None:
     with living(tmp_path) as (live, running):
         dead(running)
         begun = time.monotonic()
-        with held(running, print) as lease:
+        with held(running, BOOTSTRAP, print) as lease:
             assert holder(live) == lease.holder
         assert time.monotonic() - begun > 1.5
 
@@ -72,7 +73,7 @@ def test_of_two_who_wait_for_a_dead_one_one_gets_it(tmp_path: Path) -> None:
 
     def wait(running: RunningCluster) -> None:
         try:
-            with held(running, lambda _: None):
+            with held(running, BOOTSTRAP, lambda _: None):
                 got.append("held")
                 time.sleep(3)
         except UsageError as error:
@@ -92,8 +93,8 @@ def test_of_two_who_wait_for_a_dead_one_one_gets_it(tmp_path: Path) -> None:
 
 def test_who_lost_it_stops_and_leaves_it_to_the_other(tmp_path: Path) -> None:
     with living(tmp_path) as (live, running):
-        with held(running, print) as lease:
-            running.merge(f"{PATH}/{NAME}", {"spec": {"holderIdentity": "eve@host 1"}})
+        with held(running, BOOTSTRAP, print) as lease:
+            running.merge(BOOTSTRAP.path, {"spec": {"holderIdentity": "eve@host 1"}})
             time.sleep(0.5)
             with pytest.raises(UsageError, match="another one took over: eve@host"):
                 lease.confirm()
@@ -101,7 +102,7 @@ def test_who_lost_it_stops_and_leaves_it_to_the_other(tmp_path: Path) -> None:
 
 
 def test_who_cannot_renew_it_stops(tmp_path: Path) -> None:
-    with living(tmp_path) as (live, running), held(running, print) as lease:
+    with living(tmp_path) as (live, running), held(running, BOOTSTRAP, print) as lease:
         live.refuses["PATCH .*leases.*"] = (500, "InternalError", "etcd is away")
         time.sleep(2.2)
         with pytest.raises(UsageError, match="could not be renewed"):

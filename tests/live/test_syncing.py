@@ -11,7 +11,7 @@ from msgspec import structs
 from generator.errors import UsageError
 from generator.live.applications import APPLICATIONS, Application
 from generator.live.going import UnapprovedError
-from generator.live.one_at_a_time import LEASES, turn
+from generator.live.lease import SYNC, Lease
 from generator.live.running import ConflictError, RunningCluster
 from generator.live.syncing import Patience, Progress, Syncing, SyncStoppedError, Target
 from generator.live.wanted import Wanted, chosen
@@ -172,9 +172,9 @@ class Run:
         self.told: list[tuple[str, str]] = []
         patience = Patience(**{"limit": 2.0, "pause": 0.01, "grace": 0.05, "rest": 0.2, **more.pop("patience", {})})
         by_hand = bool(more.pop("by_hand", False))
-        with turn(cluster, NEW) as held:
-            self.work = Syncing(cluster, target, turn=held, ask=ask, tell=self.tell, patience=patience, by_hand=by_hand)
-            self.moved = self.work.run()
+        lease = Lease(cluster, SYNC, "ann@host 1")
+        self.work = Syncing(cluster, target, lease=lease, ask=ask, tell=self.tell, patience=patience, by_hand=by_hand)
+        self.moved = self.work.run()
 
     def tell(self, one: Progress) -> None:
         self.told.append((one.name, str(one.stage)))
@@ -365,25 +365,6 @@ def test_an_application_that_somebody_deletes_meanwhile_is_told() -> None:
     cluster.plays["one"] = vanish
     with pytest.raises(SyncStoppedError, match="one: the Application is gone"):
         Run(cluster, goal(application("one")))
-
-
-def test_the_one_who_comes_second_is_told_and_changes_nothing() -> None:
-    cluster = Cluster(application("one"))
-    with turn(cluster, OLD), pytest.raises(UsageError, match=f"under way: .*, to {OLD[:9]}, begun"):
-        Run(cluster, goal(application("one")))
-    assert cluster.begun == []
-    Run(cluster, goal(application("one")))
-    assert cluster.begun == [("one", NEW)]
-    assert f"{LEASES}/gen-sync" not in cluster.objects
-
-
-def test_one_who_was_killed_is_no_longer_waited_for() -> None:
-    cluster = Cluster(application("one"))
-    long_ago = f"{datetime.now(UTC) - timedelta(minutes=5):%Y-%m-%dT%H:%M:%S.%fZ}"
-    lease = {"metadata": {"name": "gen-sync", "resourceVersion": "1"}, "spec": {"renewTime": long_ago}}
-    cluster.objects[f"{LEASES}/gen-sync"] = lease
-    Run(cluster, goal(application("one")))
-    assert cluster.begun == [("one", NEW)]
 
 
 def test_what_is_brought_to_an_older_commit_need_not_equal_the_newest() -> None:

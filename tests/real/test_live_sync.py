@@ -181,7 +181,7 @@ def test_a_bad_commit_stops_at_its_wave_and_a_fix_in_git_proceeds(operator: Oper
         second = operator.gen("sync")
         done = ended(first)
     assert second.code == 2
-    assert "another gen sync of this cluster is under way" in second.err
+    assert "another `gen sync` is at work here" in second.err
     assert bad[:9] in second.err
     assert done.code == 1, done.err
     assert "gen: queues: failed: " in done.err
