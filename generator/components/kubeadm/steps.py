@@ -46,7 +46,7 @@ def _steps(cluster: Cluster, secrets: tuple[Secret, ...]) -> Iterator[Text]:
     yield _join(cluster)
     if any(one.annotations for one in marks(cluster)):
         yield _monitors(marks(cluster))
-    yield _prose("labels")
+    yield _prose("labels", cluster=Word(cluster.name))
     yield _prose("network", namespaces=_build(cluster, "namespaces"), network=_build(cluster, cluster.networks.cni))
     if cluster.site.secrets:
         yield _prose("store", store=Word(cluster.site.secrets.store), rows=store_rows(secrets))
