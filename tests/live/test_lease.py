@@ -44,7 +44,8 @@ def test_it_is_given_back_after_a_failure(tmp_path: Path) -> None:
 @pytest.mark.parametrize("work", [BOOTSTRAP, SYNC], ids=lambda work: work.verb)
 def test_the_second_one_is_told(tmp_path: Path, work: Work) -> None:
     told: list[str] = []
-    with living(tmp_path) as (_, running), held(running, work, print) as first:
+    argo_cd = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "argocd"}}
+    with living(tmp_path, argo_cd) as (_, running), held(running, work, print) as first:
         with (
             pytest.raises(UsageError, match=f"another `{work.verb}` is at work here") as refused,
             held(running, work, told.append),
