@@ -39,6 +39,27 @@ def test_a_webhook_without_an_answer_is_not_a_busy_server(tmp_path: Path) -> Non
         assert ask(tmp_path, url) == Answer(503, {"message": "failed calling webhook"})
 
 
+def test_an_eviction_that_a_budget_forbids_is_not_a_busy_server(tmp_path: Path) -> None:
+    said = {"message": "Cannot evict pod", "details": {"causes": [{"reason": "DisruptionBudget", "message": "no"}]}}
+    body = json.dumps(said).encode()
+    with serving(lambda asked: (429, {}, body) if asked.number == 0 else (500, {}, b"")) as url:
+        assert ask(tmp_path, url) == Answer(429, said)
+
+
+def test_what_is_asked_as_somebody_else_names_the_user_and_all_groups(tmp_path: Path) -> None:
+    seen: list[Asked] = []
+
+    def answer(asked: Asked) -> Reply:
+        seen.append(asked)
+        return 200, {}, b"{}"
+
+    with serving(answer) as url:
+        api = of_kubeconfig(config(tmp_path, url), None)
+        api.ask(Request(path="/", by=("ada", ("red", "blue"))))
+    assert seen[0].headers.get_all("Impersonate-User") == ["ada"]
+    assert seen[0].headers.get_all("Impersonate-Group") == ["red", "blue"]
+
+
 @pytest.mark.parametrize("body", [b"404 page not found\n", b"[1]", b'"x"', b"\xff\xfe", b""])
 def test_what_is_no_json_object_becomes_a_message(body: bytes, tmp_path: Path) -> None:
     with serving(lambda _: (404, {}, body)) as url:
