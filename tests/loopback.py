@@ -21,6 +21,7 @@ class Asked(NamedTuple):
     method: str
     path: str
     body: Any
+    headers: Any = None
 
 
 @contextmanager
@@ -34,7 +35,7 @@ def serving(reply: Callable[[Asked], Reply]) -> Iterator[str]:
         def do_GET(self) -> None:
             text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             with lock:
-                asked = Asked(next(count), self.command, self.path, json.loads(text or b"{}"))
+                asked = Asked(next(count), self.command, self.path, json.loads(text or b"{}"), self.headers)
                 status, headers, body = reply(asked)
             self.send_response(status)
             for name, value in {**headers, "Content-Length": str(len(body))}.items():

@@ -7,7 +7,7 @@ from msgspec import structs
 from generator.checks import FLEET_RULES
 from generator.checks import RULES as FILE_RULES
 from generator.cli.explain import explanations
-from generator.live import refusals
+from generator.live.dry_run import refusals
 from generator.model.cluster import Waiver
 from generator.model.finding import Finding, Position, Severity
 from generator.model.rule import explained

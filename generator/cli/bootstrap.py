@@ -16,8 +16,8 @@ from generator.cli.terminal import bold, say, say_json, styled
 from generator.errors import UsageError
 
 if TYPE_CHECKING:
-    from generator.live.bootstrap import Bootstrap
-    from generator.live.bootstrap_step import Step
+    from generator.live.bootstrap.bootstrap import Bootstrap
+    from generator.live.bootstrap.step import Step
 
 COLOURS = {"done": "green", "would do": "yellow", "waits for you": "red", "later": "cyan"}
 WATCHING = "Argo CD installs the rest, wave by wave; Ctrl-C ends only this watching"
@@ -70,10 +70,10 @@ def command(  # noqa: PLR0913 - the options of the verb
         show_findings([loaded], "text")
         say(f"{summary([loaded])}: mend them first", err=True)
         return 1
-    from generator.live.bootstrap import bootstrap  # noqa: PLC0415 - heavy
-    from generator.live.bootstrap_secrets import Keeping  # noqa: PLC0415 - heavy
-    from generator.live.dryrun import server  # noqa: PLC0415 - heavy
-    from generator.live.secret_values import Values  # noqa: PLC0415 - heavy
+    from generator.live.bootstrap.bootstrap import bootstrap  # noqa: PLC0415 - heavy
+    from generator.live.bootstrap.secret_values import Values  # noqa: PLC0415 - heavy
+    from generator.live.bootstrap.secrets_step import Keeping  # noqa: PLC0415 - heavy
+    from generator.live.dry_run.dry_run import server  # noqa: PLC0415 - heavy
     from generator.repository.published import published  # noqa: PLC0415 - heavy
 
     cluster = running(kubeconfig, context)

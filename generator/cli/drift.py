@@ -38,8 +38,8 @@ def command(names: tuple[str, ...], kubeconfig: Path | None, context: str | None
 
     Needs Kustomize (`gen doctor`).
     """
-    from generator.live.drift import drift  # noqa: PLC0415 - heavy
-    from generator.live.drift_text import lines  # noqa: PLC0415 - heavy
+    from generator.live.drift.drift import drift  # noqa: PLC0415 - heavy
+    from generator.live.drift.text import lines  # noqa: PLC0415 - heavy
 
     root = root_of(directory)
     cluster = usable(only(root, names))

@@ -129,7 +129,7 @@ def explanations() -> dict[str, Explained]:
     """
     from generator import checks  # noqa: PLC0415 - as above
     from generator.build import broken  # noqa: PLC0415 - all rules: needed here only
-    from generator.live import refusals  # noqa: PLC0415 - as above
+    from generator.live.dry_run import refusals  # noqa: PLC0415 - as above
     from generator.repository import cluster_files, idle_values  # noqa: PLC0415 - as above
     from generator.rules import waivers  # noqa: PLC0415 - as above
     from generator.rules.engine import MODULES as RULES  # noqa: PLC0415 - as above

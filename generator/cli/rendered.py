@@ -13,7 +13,7 @@ from generator.cli.options import root_of
 from generator.cli.output import data, located, show, summary, tally
 from generator.cli.terminal import annotate, bold, say, say_json
 from generator.errors import UsageError
-from generator.live import refusals
+from generator.live.dry_run import refusals
 from generator.model.cluster import Waiver
 from generator.model.finding import Severity
 from generator.model.plural import plural

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from generator.build.objects import Built
 from generator.cli.terminal import say
-from generator.live.server import ServerAnswers, ask_server
+from generator.live.dry_run.server import ServerAnswers, ask_server
 from generator.model.plural import plural
 from generator.model.served import minor_of
 from generator.rules.judging import Answers

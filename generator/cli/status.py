@@ -16,7 +16,7 @@ from generator.repository.git_folder import locate
 from generator.repository.history import History
 
 if TYPE_CHECKING:
-    from generator.live.status import Status
+    from generator.live.status.status import Status
 
 PAUSE = 5.0
 """Seconds between two looks."""
@@ -45,7 +45,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     the command that helps; nodes that lack something, the last good backups, certificates that end within 30 days.
     Only reads. Exit code 1 where something is not as it should be.
     """
-    from generator.live.status import status  # noqa: PLC0415 - heavy
+    from generator.live.status.status import status  # noqa: PLC0415 - heavy
 
     if watch and output == "json":
         raise UsageError("--watch is for people: leave it, or --output json")
@@ -76,7 +76,7 @@ def _behind(root: Path) -> Callable[[str, str], int | None]:
 
 
 def _show(found: "Status", output: str, now: datetime) -> None:
-    from generator.live.status_text import lines  # noqa: PLC0415 - heavy
+    from generator.live.status.text import lines  # noqa: PLC0415 - heavy
 
     if output == "json":
         say_json(found.data())

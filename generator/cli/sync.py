@@ -16,8 +16,8 @@ from generator.model.plural import plural
 
 if TYPE_CHECKING:
     from generator.live.running import RunningCluster
-    from generator.live.sync_plan import Step
-    from generator.live.syncing import Progress, Syncing, Target
+    from generator.live.sync.plan import Step
+    from generator.live.sync.syncing import Progress, Syncing, Target
     from generator.model.cluster import Cluster
 
 INTERRUPTED = 130
@@ -75,7 +75,7 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     Argo CD does the work: when this command is interrupted, what was begun goes on, and nothing more begins.
     """
     from generator.live.identity import confirm  # noqa: PLC0415 - heavy
-    from generator.live.sync_plan import Asked, target  # noqa: PLC0415 - heavy
+    from generator.live.sync.plan import Asked, target  # noqa: PLC0415 - heavy
 
     root = root_of(directory)
     loaded = only(root, names)
@@ -98,7 +98,7 @@ class _Wishes:
 
 
 def _foretell(root: Path, there: "RunningCluster", cluster: "Cluster", goal: "Target", output: str) -> int:
-    from generator.live.sync_plan import differing, meanings, steps  # noqa: PLC0415 - heavy
+    from generator.live.sync.plan import differing, meanings, steps  # noqa: PLC0415 - heavy
     from generator.review.text import lines  # noqa: PLC0415 - heavy
 
     moving = steps(there, goal)
@@ -132,8 +132,8 @@ def _by(one: "Step") -> str:
 
 def _sync(root: Path, there: "RunningCluster", cluster: "Cluster", goal: "Target", wishes: _Wishes) -> int:
     from generator.live.lease import SYNC, held  # noqa: PLC0415 - heavy
-    from generator.live.sync_plan import asking  # noqa: PLC0415 - heavy
-    from generator.live.syncing import Patience, Syncing  # noqa: PLC0415 - heavy
+    from generator.live.sync.plan import asking  # noqa: PLC0415 - heavy
+    from generator.live.sync.syncing import Patience, Syncing  # noqa: PLC0415 - heavy
 
     say(f"{cluster.name} to {goal.commit}", err=True)
     with held(there, SYNC, lambda text: say(text, err=True)) as lease:

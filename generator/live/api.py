@@ -154,8 +154,9 @@ RENEW = "renew the credentials of the kubeconfig, or name another --context"
 
 
 def _spoken(text: bytes) -> bool:
-    # A webhook that does not answer also ends in 503 or 504: the server explains, and asking again is no use.
-    return b"webhook" in text
+    # A webhook that does not answer also ends in 503 or 504, and an eviction that a budget forbids in 429: the server
+    # explains, and asking again is no use.
+    return b"webhook" in text or b"DisruptionBudget" in text
 
 
 def _read(text: bytes) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from loopback import Asked, Reply, config, serving
 from generator.errors import UsageError
 from generator.live import api as module
 from generator.live.api import Answer, ApiConnection, Request, of_kubeconfig
-from generator.live.dryrun import server
+from generator.live.dry_run.dry_run import server
 
 
 def ask(folder: Path, url: str) -> Answer:
@@ -37,6 +37,27 @@ def test_a_webhook_without_an_answer_is_not_a_busy_server(tmp_path: Path) -> Non
     body = json.dumps({"message": "failed calling webhook"}).encode()
     with serving(lambda asked: (503, {}, body) if asked.number == 0 else (500, {}, b"")) as url:
         assert ask(tmp_path, url) == Answer(503, {"message": "failed calling webhook"})
+
+
+def test_an_eviction_that_a_budget_forbids_is_not_a_busy_server(tmp_path: Path) -> None:
+    said = {"message": "Cannot evict pod", "details": {"causes": [{"reason": "DisruptionBudget", "message": "no"}]}}
+    body = json.dumps(said).encode()
+    with serving(lambda asked: (429, {}, body) if asked.number == 0 else (500, {}, b"")) as url:
+        assert ask(tmp_path, url) == Answer(429, said)
+
+
+def test_what_is_asked_as_somebody_else_names_the_user_and_all_groups(tmp_path: Path) -> None:
+    seen: list[Asked] = []
+
+    def answer(asked: Asked) -> Reply:
+        seen.append(asked)
+        return 200, {}, b"{}"
+
+    with serving(answer) as url:
+        api = of_kubeconfig(config(tmp_path, url), None)
+        api.ask(Request(path="/", by=("ada", ("red", "blue"))))
+    assert seen[0].headers.get_all("Impersonate-User") == ["ada"]
+    assert seen[0].headers.get_all("Impersonate-Group") == ["red", "blue"]
 
 
 @pytest.mark.parametrize("body", [b"404 page not found\n", b"[1]", b'"x"', b"\xff\xfe", b""])

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from generator.live.applications import application
-from generator.live.arrival import Stage, stage
-from generator.live.why import why
+from generator.live.sync.arrival import Stage, stage
+from generator.live.sync.why import why
 
 OLD, NEW, NEWER = "a" * 40, "b" * 40, "c" * 40
 Object = dict[str, Any]

@@ -10,8 +10,8 @@ from loopback import Asked
 
 from generator.components.kubeadm.labels import MONITOR, marks
 from generator.errors import UsageError
-from generator.live.bootstrap_nodes import PATH, node_marks
-from generator.live.bootstrap_step import State, Step
+from generator.live.bootstrap.nodes import PATH, node_marks
+from generator.live.bootstrap.step import State, Step
 from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster
 

@@ -14,12 +14,12 @@ from pyrage import decrypt, x25519
 from generator.components.argo_cd.access import repository
 from generator.components.component import Secret
 from generator.errors import UsageError
-from generator.live import escrow
-from generator.live.bootstrap_secrets import Keeping, secrets_step
-from generator.live.bootstrap_step import State, Step
+from generator.live.bootstrap import escrow
+from generator.live.bootstrap.secret_values import Values
+from generator.live.bootstrap.secrets_step import Keeping, secrets_step
+from generator.live.bootstrap.step import State, Step
 from generator.live.identity import record
 from generator.live.running import RunningCluster
-from generator.live.secret_values import Values
 from generator.model.cluster import Cluster, Escrow
 
 KEY = "data-secret.backup.key"

@@ -18,15 +18,16 @@ from generator.build.kinds import CRD
 from generator.build.objects import Object
 from generator.cli import run
 from generator.errors import UsageError
-from generator.live import bootstrap_argo_cd, lease
-from generator.live.bootstrap import Bootstrap
-from generator.live.bootstrap_argo_cd import SERVER, await_server, rolled_out
-from generator.live.bootstrap_objects import compare
-from generator.live.bootstrap_overlays import Overlays, overlays
-from generator.live.bootstrap_secrets import Keeping
+from generator.live import lease
+from generator.live.bootstrap import argo_cd as bootstrap_argo_cd
+from generator.live.bootstrap.argo_cd import SERVER, await_server, rolled_out
+from generator.live.bootstrap.bootstrap import Bootstrap
+from generator.live.bootstrap.objects import compare
+from generator.live.bootstrap.overlays import Overlays, overlays
+from generator.live.bootstrap.secret_values import Values
+from generator.live.bootstrap.secrets_step import Keeping
 from generator.live.identity import record
 from generator.live.running import RunningCluster
-from generator.live.secret_values import Values
 from generator.model.cluster import Cluster
 
 
@@ -189,7 +190,7 @@ def test_the_verb_tells_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFi
 def test_the_verb_tells_programs(
     tmp_path: Path, a30: Cluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("generator.live.bootstrap.overlays", lambda *_: OVERLAYS)
+    monkeypatch.setattr("generator.live.bootstrap.bootstrap.overlays", lambda *_: OVERLAYS)
     with living(tmp_path, *joined(a30)) as (live, _):
         live.refuses["POST /apis/authentication.*"] = forbidden("create", "selfsubjectreviews")
         words = ["bootstrap", "-C", str(ROOT), "--cluster", "a30-bench", "--kubeconfig", str(tmp_path / "kubeconfig")]

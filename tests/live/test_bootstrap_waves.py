@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from livecluster import living
 
-from generator.live import bootstrap_waves
 from generator.live.applications import REFRESH, application
-from generator.live.bootstrap_waves import refresh, waits_for, watch
+from generator.live.bootstrap import waves as bootstrap_waves
+from generator.live.bootstrap.waves import refresh, waits_for, watch
 
 COMPARED = {"sync": {"status": "Synced"}, "health": {"status": "Healthy"}}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from generator.live.certificate_end import end_of, end_of_pem
-from generator.live.certificates import certificate_causes
+from generator.live.status.certificates import certificate_causes
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

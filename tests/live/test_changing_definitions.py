@@ -15,7 +15,7 @@ from msgspec import structs
 from generator.build.objects import Object
 from generator.components.component import Manifest
 from generator.live.api import of_kubeconfig
-from generator.live.changing_definitions import Changing
+from generator.live.dry_run.changing_definitions import Changing
 
 SIZE = {"type": "integer", "maximum": 9}
 MODES = {"type": "string", "enum": ["fast"]}

@@ -12,8 +12,8 @@ from reference import load
 from generator.build.objects import Built, Object
 from generator.errors import UsageError
 from generator.layout.argocd import application
-from generator.live.drift import Drift, DriftReport, drift
-from generator.live.drift_text import lines
+from generator.live.drift.drift import Drift, DriftReport, drift
+from generator.live.drift.text import lines
 from generator.live.identity import record
 from generator.live.running import RunningCluster
 

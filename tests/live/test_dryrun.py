@@ -14,7 +14,7 @@ from generator.cli import run
 from generator.cli.server import check_server
 from generator.errors import UsageError
 from generator.live.api import ApiConnection, of_kubeconfig
-from generator.live.dryrun import dry_run
+from generator.live.dry_run.dry_run import dry_run
 from generator.rules.judging import Answers
 
 KINDS = {

@@ -3,7 +3,7 @@
 import pytest
 
 from generator.build.objects import ROOT, Built, Object
-from generator.live.dryrun import in_order
+from generator.live.dry_run.dry_run import in_order
 
 
 def one(kind: str, name: str, component: str = "", wave: object = None) -> Object:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.live.field_paths import path_of
+from generator.live.dry_run.field_paths import path_of
 
 LABEL = "app.kubernetes.io/name"
 POD: dict[str, Any] = {

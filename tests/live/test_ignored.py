@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from generator.live.ignored import compared, unread
+from generator.live.drift.ignored import compared, unread
 
 HOOK = "admissionregistration.k8s.io"
 

@@ -8,7 +8,7 @@ from reference import load
 
 from generator.components import compose
 from generator.layout.projects import own_manifests
-from generator.live.last_backups import LABEL, LastBackup, last_backups
+from generator.live.status.last_backups import LABEL, LastBackup, last_backups
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 CLUSTER = load("ml50")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from generator.live.managers import added, writer_of
+from generator.live.drift.managers import added, writer_of
 
 Object = dict[str, Any]
 

@@ -7,8 +7,8 @@ from reference import load
 
 from generator.components import CATALOGUE
 from generator.components.kubeadm.registration import registration
-from generator.live.causes import Cause, grouped
-from generator.live.node_causes import node_causes
+from generator.live.status.causes import Cause, grouped
+from generator.live.status.node_causes import node_causes
 
 Node = dict[str, Any]
 CLUSTER = load("a30-bench")

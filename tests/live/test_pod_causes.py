@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from generator.components.component import Secret
-from generator.live.pod_causes import Space, owner, pod_causes
+from generator.live.status.pod_causes import Space, owner, pod_causes
 
 Pod = dict[str, Any]
 KEYS = Secret(name="keys", namespace="a", keys=("k",), source="generated", loss="outage", rotate="", readers=())

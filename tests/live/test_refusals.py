@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generator.build.objects import Object
-from generator.live import refusals
 from generator.live.api import Answer
-from generator.live.refusals import findings, unserved
+from generator.live.dry_run import refusals
+from generator.live.dry_run.refusals import findings, unserved
 from generator.model.rule import explained
 
 MANIFEST: dict[str, Any] = {

@@ -13,6 +13,7 @@ from generator.live.rehearsal.outcome import Fate, Outcome, Synced, Wave
 from generator.live.rehearsal.perpetual import _fields
 from generator.live.rehearsal.promises import Promise
 from generator.live.rehearsal.rehearsal import Event, Happened, Rehearsal
+from generator.live.rehearsal.syncing import leaving
 from generator.live.rehearsal.text import lines
 from generator.live.rehearsal.watching import Moment, replaced, stopped
 from generator.live.twin.twin import require
@@ -112,6 +113,19 @@ def test_why_no_pod_comes_is_told() -> None:
 def test_fields_that_differ_are_named() -> None:
     assert [*_fields({"a": {"b": 1, "c": 2}}, {"a": {"b": 1, "c": 3}})] == ["a.c"]
     assert [*_fields({"a": [1]}, {"a": [1]})] == []
+
+
+def test_what_a_leaving_application_holds_stays_until_somebody_confirms_that() -> None:
+    application = Object(
+        {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "gone"}}, "root", ""
+    )
+    of_gone, of_kept = (
+        Object({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}, name, "")
+        for name in ("gone", "kept")
+    )
+    stored = {one.identity: one for one in (application, of_gone, of_kept) if one.identity}
+    assert leaving(stored, ()) == [of_kept, application]
+    assert leaving(stored, {application.identity}) == [of_kept, of_gone]  # type: ignore[arg-type]
 
 
 def rehearsal(*happened: Happened, **more: Any) -> Rehearsal:

@@ -14,11 +14,11 @@ from generator.components import compose
 from generator.errors import UsageError
 from generator.layout.argocd import application, root
 from generator.layout.waves import needed, waves
-from generator.live import status as module
 from generator.live.identity import record
 from generator.live.running import RunningCluster
-from generator.live.status import Status, status
-from generator.live.status_text import lines
+from generator.live.status import status as module
+from generator.live.status.status import Status, status
+from generator.live.status.text import lines
 
 Object = dict[str, Any]
 CLUSTER = load("a30-bench")

@@ -12,9 +12,9 @@ from generator.cli.live_options import only
 from generator.errors import UsageError
 from generator.live.applications import Application
 from generator.live.applications import application as read
-from generator.live.going import UnapprovedError
-from generator.live.sync_plan import Asked, asking, differing, meanings, steps, target
-from generator.live.wanted import wanted
+from generator.live.sync.going import UnapprovedError
+from generator.live.sync.plan import Asked, asking, differing, meanings, steps, target
+from generator.live.sync.wanted import wanted
 from generator.model.cluster import Cluster as Model
 
 Object = dict[str, Any]

@@ -10,12 +10,12 @@ from msgspec import structs
 
 from generator.errors import UsageError
 from generator.live.applications import APPLICATIONS, Application
-from generator.live.going import UnapprovedError
 from generator.live.lease import SYNC, Lease
 from generator.live.running import ConflictError, RunningCluster
-from generator.live.syncing import Patience, Progress, Syncing, SyncStoppedError, Target
-from generator.live.wanted import Wanted, chosen
-from generator.live.windows import PROJECTS
+from generator.live.sync.going import UnapprovedError
+from generator.live.sync.syncing import Patience, Progress, Syncing, SyncStoppedError, Target
+from generator.live.sync.wanted import Wanted, chosen
+from generator.live.sync.windows import PROJECTS
 
 Object = dict[str, Any]
 OLD, NEW = "a" * 40, "b" * 40

@@ -24,7 +24,7 @@ from generator.components import CATALOGUE
 from generator.errors import UsageError
 from generator.live.api import ApiConnection, Request, of_started
 from generator.live.apiserver import Started, throw_away
-from generator.live.dryrun import dry_run, server
+from generator.live.dry_run.dry_run import dry_run, server
 from generator.model.served import kinds
 from generator.rules.judging import Answers
 

@@ -14,8 +14,8 @@ from generator.build.objects import Object
 from generator.errors import UsageError
 from generator.live.api import Answer, ApiConnection, Request, of_kubeconfig, of_started
 from generator.live.apiserver import Started, start, throw_away
-from generator.live.definitions import PLACE, install
-from generator.live.dryrun import dry_run, server
+from generator.live.dry_run.definitions import PLACE, install
+from generator.live.dry_run.dry_run import dry_run, server
 from generator.rules.judging import Answers
 
 if TYPE_CHECKING:

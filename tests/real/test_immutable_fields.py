@@ -23,8 +23,8 @@ from generator.build.objects import Built, Object
 from generator.components.component import Manifest
 from generator.live.api import Answer, ApiConnection, Request, of_started
 from generator.live.apiserver import throw_away
-from generator.live.definitions import install, wanted
 from generator.live.discovery import Served, discover, place
+from generator.live.dry_run.definitions import install, wanted
 from generator.model.change import ChangeRule, Effect
 from generator.model.fields import dig
 from generator.review.judging import JudgedChange, judge

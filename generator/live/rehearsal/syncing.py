@@ -1,12 +1,12 @@
 """A whole sync of a cluster: wave by wave, as the root Application would, and pruned at the end."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
 from time import monotonic, sleep
 
-from generator.build.objects import Built, Object
+from generator.build.objects import ROOT, Built, Object
 from generator.live.api import Request
-from generator.live.dryrun import in_order
+from generator.live.dry_run.dry_run import in_order
 from generator.live.rehearsal.applying import Applier
 from generator.live.rehearsal.health import unready
 from generator.live.rehearsal.outcome import Fate, Outcome, Synced, Wave
@@ -18,6 +18,15 @@ PATIENCE = 30.0
 """Seconds that a wave may take to get ready; in a cluster pods start slower, and nothing is given up."""
 _FIRST = {"Namespace": 0, "CustomResourceDefinition": 1}
 Identity = tuple[str, str, str, str]
+
+
+def leaving(stored: Mapping[Identity, Object], wanted: Collection[Identity]) -> list[Object]:
+    """Return what left Git, the last that came first. Of an Application that leaves only itself is meant: what it holds
+    goes once a person has confirmed that.
+    """
+    gone = [one for identity, one in stored.items() if identity not in wanted]
+    whole = {one.name for one in gone if one.kind == "Application" and one.component == ROOT}
+    return [one for one in reversed(gone) if one.component not in whole]
 
 
 class Syncing:
@@ -40,8 +49,7 @@ class Syncing:
         for one, again in zip(late, applier.apply(late, 0.0), strict=True):
             if again.fate == Fate.APPLIED:
                 outcomes[id(one)] = applier.outcome(Fate.LATE, one, outcomes[id(one)].why)
-        gone = [one for identity, one in self.stored.items() if identity not in wanted]
-        pruned = [applier.remove(one) for one in reversed(gone)]
+        pruned = [applier.remove(one) for one in leaving(self.stored, wanted)]
         self._remember(todo, outcomes, pruned)
         self.settle(1.0)
         return Synced((*outcomes.values(), *pruned), tuple(waves))

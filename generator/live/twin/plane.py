@@ -17,8 +17,8 @@ from generator.live.running import RunningCluster
 from generator.live.twin.running import PATIENCE, listens, program, running
 
 NEEDS_443 = (
-    "the twin's Services listen on port 443 of addresses in 127.0.0.0/8, which this user may not: run as root, or "
-    "`sudo sysctl net.ipv4.ip_unprivileged_port_start=443`"
+    "the twin's Services listen on port 443 of addresses in 127.0.0.0/8, which this user may not: give it a network of "
+    "its own, `unshare -rn sh -c 'ip link set lo up && gen rehearse'`, or run it as root"
 )
 ADMIN, CONTROLLERS, SCHEDULER = "admin", "system:kube-controller-manager", "system:kube-scheduler"
 STAGES = Path(__file__).parent / "stages.yaml"

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from generator.components.component import Manifest
 from generator.live.applications import ROOT, Application, Resource
-from generator.live.causes import Cause
 from generator.live.messages import meaning, shortened
-from generator.live.pod_causes import Space, owner, pod_causes
+from generator.live.status.causes import Cause
+from generator.live.status.pod_causes import Space, owner, pod_causes
 from generator.model.fields import dig, sequence
 
 ERRORS = {"ComparisonError", "InvalidSpecError", "SyncError", "UnknownError", "DeletionError"}

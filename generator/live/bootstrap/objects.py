@@ -12,9 +12,9 @@ from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.api import Request
 from generator.live.apiserver import tries
-from generator.live.bootstrap_step import Item, State, Step
-from generator.live.definitions import served
+from generator.live.bootstrap.step import Item, State, Step
 from generator.live.discovery import Served, discover, place
+from generator.live.dry_run.definitions import served
 from generator.live.running import ARGO_CD, RunningCluster
 from generator.model.fields import dig, mapping
 from generator.model.plural import plural

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from generator.live.application_causes import SHORT
-from generator.live.causes import Cause
-from generator.live.status import Row, Status
+from generator.live.status.application_causes import SHORT
+from generator.live.status.causes import Cause
+from generator.live.status.status import Row, Status
 
 HEADS = ("wave", "component", "health", "sync", "revision")
 

@@ -12,10 +12,10 @@ from generator.build.objects import ROOT, Built, Object
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.api import RENEW, Answer, ApiConnection, Request
-from generator.live.changing_definitions import Changing
-from generator.live.definitions import install, wanted
 from generator.live.discovery import TRY, discover, place
-from generator.live.refusals import findings, namespace_absent, unserved
+from generator.live.dry_run.changing_definitions import Changing
+from generator.live.dry_run.definitions import install, wanted
+from generator.live.dry_run.refusals import findings, namespace_absent, unserved
 from generator.model.fields import dig
 from generator.model.finding import Finding
 from generator.model.plural import plural

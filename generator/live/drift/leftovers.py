@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from generator.components import CATALOGUE
 from generator.components.component import Manifest
-from generator.live.standing import Identity
+from generator.live.drift.standing import Identity
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 

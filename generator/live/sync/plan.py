@@ -9,12 +9,12 @@ from msgspec import Struct, structs
 from generator.build.objects import ROOT
 from generator.errors import UsageError
 from generator.live.applications import APPLICATIONS, Application, application, applications
-from generator.live.going import going, judged, refuse, word
-from generator.live.operations import deployed, look_again
 from generator.live.running import RunningCluster
-from generator.live.syncing import Target
-from generator.live.wanted import bring, chosen, newest_at_remote, pushed, wanted
-from generator.live.why import why
+from generator.live.sync.going import going, judged, refuse, word
+from generator.live.sync.operations import deployed, look_again
+from generator.live.sync.syncing import Target
+from generator.live.sync.wanted import bring, chosen, newest_at_remote, pushed, wanted
+from generator.live.sync.why import why
 from generator.model.cluster import Cluster
 from generator.review.report import Report
 

@@ -8,7 +8,7 @@ from generator.components.component import Manifest
 from generator.live.api import Answer, ApiConnection, Request
 from generator.live.apiserver import tries
 from generator.live.discovery import Served, discover, path_of_version
-from generator.live.refusals import findings, unestablished
+from generator.live.dry_run.refusals import findings, unestablished
 from generator.model.fields import dig, sequence
 from generator.model.finding import Finding
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from generator.build.objects import Object
 from generator.live.api import Answer
-from generator.live.field_paths import path_of
+from generator.live.dry_run.field_paths import path_of
 from generator.model.fields import dig, sequence
 from generator.model.finding import Finding, Path
 from generator.model.rule import Explained

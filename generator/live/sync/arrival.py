@@ -3,8 +3,8 @@
 from enum import StrEnum
 
 from generator.live.applications import ROOT, Application
-from generator.live.operations import TRIES, WAITS_FOR_A_WORD, under_way
-from generator.live.why import why
+from generator.live.sync.operations import TRIES, WAITS_FOR_A_WORD, under_way
+from generator.live.sync.why import why
 
 BLOCKED_BY_WINDOW = "blocked by sync window"
 ENDED = {"Failed", "Error"}

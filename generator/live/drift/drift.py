@@ -13,13 +13,13 @@ from generator.components.component import Manifest
 from generator.live.api import Answer, Request
 from generator.live.applications import Application, applications
 from generator.live.discovery import TRY, place
+from generator.live.drift.ignored import compared, ignored, unread
+from generator.live.drift.leftovers import TRACKING, Leftover, leftovers, strangers
+from generator.live.drift.managers import Added, added, writer_of
+from generator.live.drift.standing import Identity, Standing, standing
 from generator.live.identity import confirm
-from generator.live.ignored import compared, ignored, unread
-from generator.live.leftovers import TRACKING, Leftover, leftovers, strangers
-from generator.live.managers import Added, added, writer_of
 from generator.live.messages import shortened
 from generator.live.running import RunningCluster
-from generator.live.standing import Identity, Standing, standing
 from generator.model.change import ABSENT, FieldChange, ObjectChange
 from generator.model.cluster import Cluster
 from generator.model.fields import mapping

@@ -8,11 +8,11 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from generator.components.component import Manifest, Secret
-from generator.live import made_secrets
-from generator.live.bootstrap_step import Item, State, Step
-from generator.live.escrow import append, unfit
+from generator.live.bootstrap import made_secrets
+from generator.live.bootstrap.escrow import append, unfit
+from generator.live.bootstrap.secret_values import Values, origin, variable
+from generator.live.bootstrap.step import Item, State, Step
 from generator.live.running import RunningCluster
-from generator.live.secret_values import Values, origin, variable
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping
 

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from generator.components.component import Manifest
 from generator.live.api import ApiConnection
-from generator.live.causes import Cause
 from generator.live.messages import shortened
+from generator.live.status.causes import Cause
 from generator.model.fields import dig, sequence
 
 SOON = timedelta(days=30)

@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 
 from generator.components.component import Manifest, Secret
-from generator.live.causes import Cause
 from generator.live.messages import shortened
+from generator.live.status.causes import Cause
 from generator.model.fields import dig, sequence
 
 PULLS = {"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull"}

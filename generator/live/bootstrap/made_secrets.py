@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generator.components.component import Secret
-from generator.live import escrow
+from generator.live.bootstrap import escrow
 from generator.live.identity import NAME, NAMESPACE, PATH, ROOT
 from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster

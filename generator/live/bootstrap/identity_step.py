@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from generator.components.component import Manifest
 from generator.errors import UsageError
-from generator.live.bootstrap_step import Item, State, Step
+from generator.live.bootstrap.step import Item, State, Step
 from generator.live.identity import NAME, NAMESPACE, PATH, record, recorded
 from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster

@@ -8,9 +8,9 @@ from generator.build.kinds import defined_kind, served_by
 from generator.build.objects import Object
 from generator.components.component import Manifest
 from generator.live.api import Answer, ApiConnection, Request
-from generator.live.definitions import PLACE
 from generator.live.discovery import TRY
-from generator.live.refusals import INVALID, UNKNOWN
+from generator.live.dry_run.definitions import PLACE
+from generator.live.dry_run.refusals import INVALID, UNKNOWN
 from generator.model.fields import dig, mapping
 from generator.model.finding import Finding, Path
 

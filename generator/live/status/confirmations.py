@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from generator.live.applications import Application
-from generator.live.causes import Cause
+from generator.live.status.causes import Cause
 from generator.model.fields import dig
 
 APPROVED = "argocd.argoproj.io/deletion-approved"

@@ -9,15 +9,15 @@ from msgspec import Struct
 from generator.components import compose
 from generator.components.component import NAMESPACES, Manifest, Secret
 from generator.errors import UsageError
-from generator.live.bootstrap_argo_cd import await_server
-from generator.live.bootstrap_identity import identity
-from generator.live.bootstrap_nodes import PATH as NODES
-from generator.live.bootstrap_nodes import node_marks
-from generator.live.bootstrap_objects import objects_step
-from generator.live.bootstrap_overlays import ARGO_CD, Overlays, overlays
-from generator.live.bootstrap_secrets import Keeping, secrets_step
-from generator.live.bootstrap_step import Item, State, Step
-from generator.live.bootstrap_waves import refresh, watch
+from generator.live.bootstrap.argo_cd import await_server
+from generator.live.bootstrap.identity_step import identity
+from generator.live.bootstrap.nodes import PATH as NODES
+from generator.live.bootstrap.nodes import node_marks
+from generator.live.bootstrap.objects import objects_step
+from generator.live.bootstrap.overlays import ARGO_CD, Overlays, overlays
+from generator.live.bootstrap.secrets_step import Keeping, secrets_step
+from generator.live.bootstrap.step import Item, State, Step
+from generator.live.bootstrap.waves import refresh, watch
 from generator.live.lease import BOOTSTRAP, held
 from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster

@@ -9,13 +9,13 @@ from msgspec import Struct
 
 from generator.errors import UsageError
 from generator.live.applications import ROOT, Application, applications
-from generator.live.arrival import Stage, stage
 from generator.live.lease import Lease, who
-from generator.live.operations import approve_deletion, begin, deployed, end, refresh, refreshing
 from generator.live.running import ConflictError, RunningCluster
-from generator.live.wanted import Wanted, place
-from generator.live.why import why
-from generator.live.windows import blocking, told
+from generator.live.sync.arrival import Stage, stage
+from generator.live.sync.operations import approve_deletion, begin, deployed, end, refresh, refreshing
+from generator.live.sync.wanted import Wanted, place
+from generator.live.sync.why import why
+from generator.live.sync.windows import blocking, told
 
 
 class SyncStoppedError(UsageError):

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from generator.live.applications import ROOT, Application
-from generator.live.causes import Cause
-from generator.live.pod_causes import Space, pod_causes
+from generator.live.status.causes import Cause
+from generator.live.status.pod_causes import Space, pod_causes
 from generator.model.fields import dig
 
 NAMED = ("Argo CD",)

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from generator.components.component import Manifest
 from generator.components.definition import Definition
 from generator.components.kubeadm.registration import node_labels
-from generator.live.causes import Cause
 from generator.live.messages import shortened
+from generator.live.status.causes import Cause
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping, sequence
 from generator.model.nodes import Machine

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from generator.live.drift import Drift, DriftReport
+from generator.live.drift.drift import Drift, DriftReport
 
 SHORT = 9
 """Characters of a commit that are shown."""

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
-from generator.live.causes import Cause
 from generator.live.messages import shortened
+from generator.live.status.causes import Cause
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.cron import parse

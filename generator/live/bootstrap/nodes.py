@@ -9,7 +9,7 @@ from generator.components.component import Manifest
 from generator.components.kubeadm.labels import Marks, marks
 from generator.components.parts import taint_entry
 from generator.errors import UsageError
-from generator.live.bootstrap_step import Item, State, Step
+from generator.live.bootstrap.step import Item, State, Step
 from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping, sequence

@@ -10,18 +10,18 @@ from msgspec import Struct
 from generator.components import CATALOGUE, compose
 from generator.components.component import NAMESPACES, Component, Secret
 from generator.layout.waves import waves
-from generator.live.application_causes import application_causes, every_object, held_causes, namespaces, well
 from generator.live.applications import ROOT, Application, applications
-from generator.live.argo_causes import NAMESPACE, argo_causes, silent_since
-from generator.live.causes import Cause, grouped
-from generator.live.certificates import certificate_causes, connection_causes
-from generator.live.confirmations import confirmation_causes
 from generator.live.identity import confirm
-from generator.live.last_backups import WORKFLOWS, LastBackup, last_backups
 from generator.live.lists import Listed, lists
-from generator.live.node_causes import node_causes
-from generator.live.pod_causes import Space
 from generator.live.running import RunningCluster
+from generator.live.status.application_causes import application_causes, every_object, held_causes, namespaces, well
+from generator.live.status.argo_causes import NAMESPACE, argo_causes, silent_since
+from generator.live.status.causes import Cause, grouped
+from generator.live.status.certificates import certificate_causes, connection_causes
+from generator.live.status.confirmations import confirmation_causes
+from generator.live.status.last_backups import WORKFLOWS, LastBackup, last_backups
+from generator.live.status.node_causes import node_causes
+from generator.live.status.pod_causes import Space
 from generator.model.cluster import Cluster
 
 RETRYING = "Retrying operation"

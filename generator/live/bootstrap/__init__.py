@@ -1,0 +1,1 @@
+"""From a cluster of bare nodes to one that Argo CD syncs."""

@@ -1,0 +1,1 @@
+"""What of a running cluster differs from Git, and who changed it."""

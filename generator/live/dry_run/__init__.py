@@ -1,0 +1,1 @@
+"""A real API server's judgement of what is rendered."""

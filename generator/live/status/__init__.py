@@ -1,0 +1,1 @@
+"""How a running cluster does, and why something is stuck."""

@@ -1,0 +1,1 @@
+"""Bringing a running cluster to one commit, wave by wave."""
