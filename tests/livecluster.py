@@ -58,8 +58,8 @@ class LiveCluster:
     """What the server holds, and what it was asked.
 
     `objects` by their paths; `served` the kinds by version; `refuses` answers by a pattern of method and path without
-    query (`"GET .*/secrets"`), such as `forbidden(...)`; `reacts` are called with each object that was stored and
-    may `add` or `put` others, as controllers would.
+    query (`"GET .*/secrets"`), such as `forbidden(...)`; `admits` may change what is made, as defaults do; `reacts` are
+    called with each object that was stored and may `add` others, as controllers would.
     """
 
     def __init__(self, *manifests: Manifest) -> None:
@@ -68,6 +68,7 @@ class LiveCluster:
             version: dict(found) for version, found in {**kinds(MINOR), **CUSTOM}.items()
         }
         self.refuses: dict[str, tuple[int, str, str]] = {}
+        self.admits: list[Callable[[Manifest], None]] = []
         self.reacts: list[Callable[[Manifest], None]] = []
         self.asked: list[Asked] = []
         self.writes: list[tuple[str, str]] = []
@@ -216,6 +217,8 @@ class LiveCluster:
             metadata["name"] = f"{metadata['generateName']}{self.version:05d}"
         if namespace:
             metadata.setdefault("namespace", namespace)
+        for admit in self.admits:
+            admit(manifest)
         own = f"{path}/{metadata['name']}"
         if own in self.objects:
             raise Refusal(409, "AlreadyExists", f'{plural(kind)} "{metadata["name"]}" already exists')

@@ -42,6 +42,11 @@ MESSAGES = (
         "gen check --server",
     ),
     Message(
+        r"^Retrying operation",
+        "its sync failed and begins anew; what failed is said when this attempt ends",
+        "gen status --cluster {cluster}",
+    ),
+    Message(
         r"auto-sync will wipe out all resources",
         "Git holds nothing for it any more, and Argo CD empties no Application by itself",
         "gen sync --cluster {cluster}",

@@ -116,6 +116,16 @@ def _added() -> list[Manifest]:
     return [by_hand({"f:data": {"f:b": {}}}), by_hand({"f:data": {"f:c": {}}}, "operator")]
 
 
+def test_a_default_that_a_person_wrote_is_no_drift(there: tuple[LiveCluster, RunningCluster]) -> None:
+    cluster, running = there
+    cluster.add(stands({**WANTED, "data": {"a": "1", "b": "mine"}}, by_hand({"f:data": {"f:b": {}}})))
+    cluster.admits.append(lambda one: one["data"].setdefault("b", "theirs"))
+    assert only(look(running)).how == "added"
+    cluster.admits.append(lambda one: one["data"].update(b="mine"))
+    assert look(running).drifts == ()
+    assert cluster.writes == []
+
+
 def test_what_an_application_ignores_is_no_drift(there: tuple[LiveCluster, RunningCluster]) -> None:
     cluster, running = there
     cluster.add(stands({**WANTED, "data": {"a": "2", "b": "mine"}}, *_added()))

@@ -91,6 +91,11 @@ SAID = [
         "gen check",
     ),
     (
+        "Retrying operation with latest revisions. Attempt #3",
+        "its sync failed and begins anew; what failed is said when this attempt ends",
+        "gen status --cluster small",
+    ),
+    (
         "Skipping sync attempt to [f8527e2]: auto-sync will wipe out all resources",
         "Git holds nothing for it any more, and Argo CD empties no Application by itself",
         "gen sync --cluster small",

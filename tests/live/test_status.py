@@ -190,6 +190,10 @@ def test_what_nobody_explains_is_told_all_the_same(there: tuple[LiveCluster, Run
     cluster, running = there
     change(cluster, "kueue", sync={}, health={}, operationState={})
     assert [(one.component, one.why) for one in look(running).causes] == [("kueue", "Argo CD has not judged it yet")]
+    began = {"phase": "Running", "startedAt": "2026-05-31T23:59:00Z"}
+    change(cluster, "kueue", operationState=began)
+    assert [one.why for one in look(running).causes] == ["its sync is under way since 2026-05-31T23:59:00Z"]
+    change(cluster, "kueue", operationState={})
     absent = resource("Role", "x", status="OutOfSync", health={"status": "Missing"})
     change(cluster, "kueue", sync={"status": "OutOfSync", "revision": HEAD}, resources=[absent])
     assert [one.objects for one in look(running).causes] == [("Role shop/x",)]

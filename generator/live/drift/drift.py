@@ -15,7 +15,7 @@ from generator.live.applications import Application, applications
 from generator.live.discovery import TRY, place
 from generator.live.drift.ignored import compared, ignored, unread
 from generator.live.drift.leftovers import TRACKING, Leftover, leftovers, strangers
-from generator.live.drift.managers import Added, added, writer_of
+from generator.live.drift.managers import Added, added, value_of, writer_of
 from generator.live.drift.standing import Identity, Standing, standing
 from generator.live.identity import confirm
 from generator.live.messages import shortened
@@ -196,14 +196,21 @@ class _Comparison:
         change = _change(one, live)
         fields = tuple(
             FieldDrift(field=way(each.steps), git="nothing", cluster=shown, by=each.writer.words)
-            for each in every
-            if each.writer.hand
+            for each in self._meant(one, [each for each in every if each.writer.hand])
             for shown in (both(change, FieldChange(each.steps, ABSENT, each.value))[1],)
         )
         if fields:
             why = "holds what Git does not name, so that Argo CD leaves it as it is"
             custom = f"write it into overlays/{self.cluster}/{one.component}/custom/, or take it out: "
             self._add("added", one, why, f"{custom}{_edit(one)}", fields)
+
+    def _meant(self, one: Object, found: Sequence[Added]) -> list[Added]:
+        """Return what is not the default: a person may have put it back, and still counts as its writer."""
+        if not found:
+            return []
+        body = {**one.manifest, "metadata": {**one.manifest["metadata"], "name": "gen-asks-for-defaults"}}
+        fresh = self.running.api.ask(Request(path=f"{place(self.there.served, one)}?{TRY}", method="POST", body=body))
+        return [each for each in found if not fresh.good or value_of(fresh.body, each.leaf) != each.value]
 
     def _add(self, how: HOW, one: Object, why: str, command: str, fields: tuple[FieldDrift, ...] = ()) -> None:
         self.found.append(

@@ -125,9 +125,12 @@ def _keyed(key: str, item: Any, step: str | int) -> bool:
 
 
 class Added(Struct, frozen=True, kw_only=True):
-    """A field that another one than Argo CD wrote, and Git does not name: its place, its value, and who wrote it."""
+    """A field that another one than Argo CD wrote, and Git does not name: its place, as people write it and as managed
+    fields do (`leaf`), its value, and who wrote it.
+    """
 
     steps: Steps
+    leaf: tuple[str, ...]
     value: Any
     writer: Writer
 
@@ -142,7 +145,7 @@ def added(one: Manifest, applied: Manifest) -> Iterator[Added]:
             continue
         for leaf in _leaves(fields, ()):
             if leaf not in ours and not any(leaf[: len(each)] == each for each in ours):
-                yield Added(steps=tuple(map(_step, leaf)), value=_value(one, leaf), writer=writer)
+                yield Added(steps=tuple(map(_step, leaf)), leaf=leaf, value=value_of(one, leaf), writer=writer)
 
 
 def _leaves(fields: Mapping[str, Any], at: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -163,7 +166,7 @@ def _step(key: str) -> str:
     return f"[{'/'.join(map(str, values))}]"
 
 
-def _value(part: Any, leaf: Sequence[str]) -> Any:
+def value_of(part: Any, leaf: Sequence[str]) -> Any:
     """Return what stands at a place of a field set."""
     for key in leaf:
         if key.startswith("f:"):

@@ -8,6 +8,7 @@ from generator.live.messages import meaning, shortened
 from generator.live.status.causes import Cause
 from generator.live.status.pod_causes import Space, owner, pod_causes
 from generator.model.fields import dig, sequence
+from generator.model.plural import plural
 
 ERRORS = {"ComparisonError", "InvalidSpecError", "SyncError", "UnknownError", "DeletionError"}
 WARNINGS = {"SharedResourceWarning", "RepeatedResourceWarning", "ExcludedResourceWarning", "OrphanedResourceWarning"}
@@ -128,7 +129,7 @@ def _operation(one: Application, cluster: str) -> Iterator[Cause]:
 
 def _beside(one: Application) -> str:
     """Return how often a sync was tried, and whether Git has gone on meanwhile."""
-    said = [f"tried {one.retries} times"] if one.retries else []
+    said = [f"tried {plural(one.retries, 'time')}"] if one.retries else []
     if one.asked and one.revision and one.asked != one.revision:
         said.append(f"this sync is of {one.asked[:SHORT]}, and Git is at {one.revision[:SHORT]}")
     return f" ({'; '.join(said)})" if said else ""
@@ -191,7 +192,8 @@ def _differing(one: Application, cluster: str) -> Iterator[Cause]:
         command = f"gen sync {one.name} --cluster {cluster}" if alone else f"gen drift --cluster {cluster}"
         yield Cause(component=one.name, objects=differs, why=why, command=command)
     else:
-        yield _cause(one, (), one.message or one.said or "Argo CD has not judged it yet", cluster)
+        under_way = f"its sync is under way since {one.began}" if one.acting and one.began else ""
+        yield _cause(one, (), one.message or one.said or under_way or "Argo CD has not judged it yet", cluster)
 
 
 def held_causes(one: Application) -> Iterator[Cause]:
