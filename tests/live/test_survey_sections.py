@@ -230,6 +230,8 @@ def test_storage() -> None:
     cluster, found = begun(objects)
     assert cluster.storage.nfs
     assert (cluster.storage.nfs.server, cluster.storage.nfs.storage_class) == ("nas.example.org", "home")
+    assert "  #   blockPools:" not in found.text
+    assert "  #   ceph: {pools: [POOL], monitors: 3, network: host, " in found.text
     text = " ".join(found.text.replace("#", " ").split())
     assert "storage class home (the default one) of nfs.csi.k8s.io" in text
     assert "Ceph has 3 hdd on w-1" in text
@@ -262,7 +264,8 @@ def test_what_gen_installed_is_gens_and_what_the_file_does_not_ask_for_is_told()
     cluster, found = begun(objects)
     assert "cilium" not in cluster.components
     assert cluster.components["cert-manager"].managed is False
-    assert any("gen installed rook-ceph, and this file does not ask for it yet" in line for line in found.unknown)
+    told = "components: gen installed rook-ceph, and this file does not ask for it yet (there is no storage.ceph)"
+    assert f"{told}: rendered as it is, it takes them out" in found.unknown
 
 
 def test_components_that_gen_would_add_are_listed() -> None:
