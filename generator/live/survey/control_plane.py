@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from generator.components.common import API_PORT
 from generator.live.survey.machines import SeenNode
 from generator.live.survey.notes import Notes
-from generator.live.survey.seen import Seen, arguments, text
+from generator.live.survey.seen import Seen, arguments, fits, text
+from generator.model.base import Host
 from generator.model.fields import amount, dig, mapping, sequence
 from generator.model.quantity import Quantity
 
@@ -28,13 +29,14 @@ def kubernetes(seen: Seen, seen_nodes: list[SeenNode], notes: Notes) -> Plain:
     if not kubeadm and KUBEADM not in seen.refused:
         notes.found((AT,), "no ConfigMap kubeadm-config: not made by kubeadm; gen's bootstrap files are for kubeadm")
     kubelet = seen.config("kubelet-config", "kubelet")
+    domain = text(kubeadm, "networking", "dnsDomain") or text(kubelet, "clusterDomain")
     found: Plain = {
         "version": _version(seen, kubeadm, notes),
         "endpoint": _endpoint(seen, kubeadm, seen_nodes, notes),
         **_networks(seen, kubeadm, notes),
         "nodeMask": _mask(seen),
         "maxPods": _most_pods(seen, kubelet),
-        "dnsDomain": text(kubeadm, "networking", "dnsDomain") or text(kubelet, "clusterDomain"),
+        "dnsDomain": domain if fits(domain, Host) else "",
         "encryption": _encryption(seen, notes),
         "etcd": _etcd(kubeadm),
         "reserved": _reserved(kubelet, notes),

@@ -1,6 +1,5 @@
 """The section `networks`: what carries pods, the network of the nodes, addresses for Services."""
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network, ip_network
@@ -9,7 +8,8 @@ from typing import Any, TypeAlias
 from generator.components.calico import OVERHEAD as CALICO_TUNNEL
 from generator.live.survey.machines import SeenNode
 from generator.live.survey.notes import Notes
-from generator.live.survey.seen import Seen, named, text
+from generator.live.survey.seen import Seen, fits, named, text
+from generator.model.base import Interface
 from generator.model.fields import amount, dig, mapping, sequence
 from generator.model.text import AddressRange
 
@@ -17,7 +17,6 @@ Plain: TypeAlias = dict[str, Any]
 AT = "networks"
 OTHERS = ("flannel", "weave-kube", "weave-net", "kube-router", "antrea", "antrea-agent", "kube-ovn", "amazon-k8s-cni")
 """How the repositories of other pod networks' images end."""
-INTERFACE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,14}")
 PLANES = {"nftables": "nftables", "bpf": "ebpf"}
 """Calico's data planes as its operator calls them, and as the file does."""
 
@@ -49,7 +48,7 @@ def _node(seen: Seen, seen_nodes: list[SeenNode], balancer: Plain, notes: Notes)
     if not cidr:
         cidr = around(inside)
         notes.unknown((*at, "cidr"), "how large the network is: this is the smallest that holds what is in it")
-    interface = next((one for one in _interfaces(seen) if INTERFACE.fullmatch(one)), "")
+    interface = next((one for one in _interfaces(seen) if fits(one, Interface)), "")
     mtu = _mtu(seen)
     given = {**({"interface": interface} if interface else {}), **({"mtu": mtu} if mtu else {})}
     unknown = [key for key in ("interface", "mtu", "gateway") if key not in given]

@@ -42,8 +42,10 @@ def _belongs(machine: SeenNode, first: SeenNode) -> bool:
 def _name(machine: SeenNode, taken: Mapping[str, Any]) -> str:
     """Return a name for a pool of which this node is the first."""
     usual = "system" if machine.control else f"gpu-{machine.gpu['model']}" if machine.gpu else "cpu"
-    base = machine.pool or machine.hint or "".join(one if one.isalnum() else "-" for one in usual.lower()).strip("-")
-    return next(name for name in (base, *(f"{base}-{number}" for number in range(2, 9999))) if name not in taken)
+    plain = "".join(one if one.isalnum() else "-" for one in usual.lower())
+    base = machine.pool or machine.hint or plain[:50].strip("-")
+    numbered = (f"{base[:50].strip('-')}-{number}" for number in range(2, 9999))
+    return next(name for name in (base, *numbered) if name not in taken)
 
 
 def _mixed(name: str, members: Sequence[SeenNode], notes: Notes) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
+from msgspec import ValidationError, convert
 
 from generator.components.component import Manifest
 from generator.components.definition import Shown
@@ -175,6 +176,15 @@ def _images(spec: Manifest) -> Iterator[tuple[str, str]]:
         repository, colon, tag = image.rpartition(":")
         # What stands before a port has no path behind it.
         yield (repository, tag) if colon and "/" not in tag else (image, "")
+
+
+def fits(value: object, kind: object) -> bool:
+    """Tell whether a value is one that the cluster file's types take at its place."""
+    try:
+        convert(value, kind)
+    except ValidationError:
+        return False
+    return True
 
 
 def text(part: object, *keys: str | int) -> str:

@@ -8,10 +8,10 @@ from generator.components.common import CEPH, DEFAULT_CLASS, POOL
 from generator.components.component import Manifest
 from generator.components.minio import BY_OPERATOR
 from generator.live.survey.notes import Notes
-from generator.live.survey.seen import Seen, named, text
-from generator.model.base import is_label
+from generator.live.survey.seen import Seen, fits, named, text
 from generator.model.fields import dig, mapping, sequence
 from generator.model.node_sets import node_set
+from generator.model.storage import Nfs
 
 Plain: TypeAlias = dict[str, Any]
 AT = "storage"
@@ -47,8 +47,9 @@ def _classes(seen: Seen) -> Iterator[tuple[str, str, bool]]:
 def _nfs(seen: Seen) -> Plain:
     for one in seen.items(CLASSES):
         server, share = text(one, "parameters", "server"), text(one, "parameters", "share")
-        if text(one, "provisioner") == NFS and server and share.startswith("/") and is_label(named(one)):
-            return {"server": server, "share": share, "storageClass": named(one)}
+        found = {"server": server, "share": share, "storageClass": named(one)}
+        if text(one, "provisioner") == NFS and fits(found, Nfs):
+            return found
     return {}
 
 

@@ -43,7 +43,7 @@ def survey(running: RunningCluster, name: str) -> Surveyed:
     seen = Seen(running)
     found = installed(seen)
     spec = _spec(seen, name, found, notes)
-    first = _examined(write(name, running.host, spec, Notes()), name)
+    first = _decodable(spec, name, notes)
     if first.cluster:
         spec["components"] = components(first.cluster, found, seen, notes)
     tell_refused(seen.refused, notes)
@@ -58,6 +58,21 @@ def survey(running: RunningCluster, name: str) -> Surveyed:
         nodes=len(spec["nodes"]),
         pools=len(spec["pools"]),
     )
+
+
+OPTIONAL = ("teams", "scheduling", "storage", "gitops", "gpus")
+
+
+def _decodable(spec: Plain, name: str, notes: Notes) -> Loaded:
+    """Examine the file, without the sections that no file can have as the cluster has them."""
+    found = _examined(write(name, "", spec, Notes()), name)
+    if found.cluster:
+        return found
+    at = (finding.at for finding in found.findings if not isinstance(finding.at, Position))
+    for section in {str(step) for path in at for step in path[:2]} & {*OPTIONAL} & spec.keys():
+        del spec[section]
+        notes.unknown((section,), "this section: what the cluster has does not fit a file")
+    return _examined(write(name, "", spec, Notes()), name)
 
 
 def _spec(seen: Seen, name: str, found: dict[str, Installed], notes: Notes) -> Plain:
