@@ -90,9 +90,13 @@ def machines(*others: Object) -> tuple[dict[str, Machine], Surveyed]:
 
 
 def unlisted(found: Surveyed) -> list[str]:
-    """Return the errors of the file that its list does not name."""
+    """Return the errors of the file that its list does not name: the first of each kind stands for all of it."""
     listed = " ".join(found.unknown)
-    return [one.message for one in found.loaded.findings if one.severity == "error" and one.message not in listed]
+    first: dict[str, str] = {}
+    for one in found.loaded.findings:
+        if one.severity == "error":
+            first.setdefault(f"{one.code} {one.at[1:2]}", f"{one.code}: {one.message}")
+    return [text for text in first.values() if text not in listed]
 
 
 def full() -> dict[str, Any]:

@@ -61,9 +61,7 @@ def test_what_is_refused_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
     with living(tmp_path, *NODES) as (cluster, _):
         refuse(cluster)
         assert init(tmp_path, tmp_path) == 0
-    assert (
-        "  - rights: what is at /apis/apps/v1/deployments: the server does not let you list" in capsys.readouterr().out
-    )
+    assert "  - rights: you lack the right to get or list deployments.apps\n" in capsys.readouterr().out
 
 
 def test_a_file_that_is_there_is_left_alone_and_nothing_is_asked(

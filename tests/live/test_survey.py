@@ -9,6 +9,7 @@ import pytest
 from surveyed import GPU, KUBEADM, NODES, Held, begun, full, machines, node, small, unlisted
 
 from generator.errors import UsageError
+from generator.live.api import Answer
 from generator.live.running import RefusedError
 from generator.live.survey.survey import survey
 
@@ -272,7 +273,9 @@ def asked() -> list[str]:
 @pytest.mark.parametrize("path", asked())
 def test_what_may_not_be_read_is_told_and_left_out(path: str) -> None:
     _, found = begun(full(), path)
-    assert any(line.startswith(f"rights: what is at {path}") for line in found.unknown)
+    (told,) = (line for line in found.unknown if line.startswith("rights: you lack the right to get or list "))
+    words = path.removeprefix("/api/v1/").split("/")
+    assert (words[2] if words[0] == "namespaces" and words[1:] else words[-1]) in told
     assert unlisted(found) == []
 
 
@@ -280,6 +283,28 @@ def test_everything_may_be_refused() -> None:
     cluster, found = begun(full(), "/")
     assert cluster.machines == ()
     assert unlisted(found) == []
+    assert sum(line.startswith("rights: ") for line in found.unknown) == 1
+
+
+def test_nobody_says_what_is_not_there_who_may_not_look() -> None:
+    _, found = begun(full(), "/apis/apps/v1/daemonsets", KUBEADM)
+    assert "components: what is installed: you may not list Deployments, DaemonSets and StatefulSets" in found.unknown
+    assert any("networks: cni: " in line and "you may not list what runs" in line for line in found.unknown)
+    assert "would install" not in found.text
+    assert "not made by kubeadm" not in found.text
+
+
+def test_other_refusals_are_told_in_the_servers_words() -> None:
+    class Broken(Held):
+        def _allowed(self, path: str) -> None:
+            super()._allowed(path)
+            if path == "/apis/apps/v1/deployments":
+                self._refused(Answer(500, {"message": "etcd is slow"}), f"list {path}")
+
+    found = survey(Broken(full()), "copy")
+    assert any(
+        line.endswith("refuses to list /apis/apps/v1/deployments (status 500): etcd is slow") for line in found.unknown
+    )
 
 
 def test_a_server_that_is_away_ends_it() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from surveyed import CONFIGS, CONTROL, KUBEADM, NODES, PODS, Object, begun, full, group, node, small
+from surveyed import CONFIGS, CONTROL, KUBEADM, NODES, PODS, Object, begun, full, group, node, small, unlisted
 
 from generator.model.teams import Member
 
@@ -230,6 +230,8 @@ def test_storage() -> None:
     cluster, found = begun(objects)
     assert cluster.storage.nfs
     assert (cluster.storage.nfs.server, cluster.storage.nfs.storage_class) == ("nas.example.org", "home")
+    assert "  #   blockPools:" not in found.text
+    assert "  #   ceph: {pools: [POOL], monitors: 3, network: host, " in found.text
     text = " ".join(found.text.replace("#", " ").split())
     assert "storage class home (the default one) of nfs.csi.k8s.io" in text
     assert "Ceph has 3 hdd on w-1" in text
@@ -262,7 +264,8 @@ def test_what_gen_installed_is_gens_and_what_the_file_does_not_ask_for_is_told()
     cluster, found = begun(objects)
     assert "cilium" not in cluster.components
     assert cluster.components["cert-manager"].managed is False
-    assert any("gen installed rook-ceph, and this file does not ask for it yet" in line for line in found.unknown)
+    told = "components: gen installed rook-ceph, and this file does not ask for it yet (there is no storage.ceph)"
+    assert f"{told}: rendered as it is, it takes them out" in found.unknown
 
 
 def test_components_that_gen_would_add_are_listed() -> None:
@@ -291,3 +294,51 @@ def test_dns_and_reserved_of_kubelets() -> None:
     cluster, _ = begun({**small(), f"{CONFIGS}/kubelet-config": {"data": {"kubelet": kubelet}}})
     assert cluster.kubernetes.dns_domain == "lab.local"
     assert (str(cluster.kubernetes.reserved.cpu), str(cluster.kubernetes.reserved.memory)) == ("2", "1Gi")
+
+
+def test_what_no_file_can_have_is_left_out() -> None:
+    """Names and numbers that Kubernetes takes, and the types of a cluster file do not."""
+    model = {"nvidia.com/gpu.product": "Some-" + "very-" * 11 + "long", "nvidia.com/gpu.memory": "1"}
+    objects = full()
+    objects[NODES].append(node("w-9", "10.0.0.29", labels=model, **{"nvidia.com/gpu": "1"}))
+    long = {"gen.internal/pool": "p" * 63}
+    objects[NODES] += [node("w-10", "10.0.0.30", labels=long), node("cp-2", "10.0.0.12", labels={**long, **CONTROL})]
+    classes = [{"metadata": {"name": "top"}, "value": 2_000_000_000}, {"metadata": {"name": "low"}, "value": 5}]
+    flavor = {"metadata": {"name": "h100"}, "spec": {"nodeLabels": {"team": "a"}}}
+    many = [owned("nvidia.com/gpu", nominalQuota="9P", borrowingLimit="9P")]
+    queues = [queue("vision", {"name": "h100", "resources": many}, cohortName="department-A.b")]
+    objects = group(
+        objects,
+        "kueue.x-k8s.io",
+        "v1beta2",
+        resourceflavors=[flavor],
+        clusterqueues=queues,
+        workloadpriorityclasses=classes,
+    )
+    hard = {"requests.storage": "-1", "a_b.storageclass.storage.k8s.io/requests.storage": "1Ti"}
+    objects["/api/v1/namespaces/vision/resourcequotas"] = [{"metadata": {"name": "q"}, "spec": {"hard": hard}}]
+    nfs = {"provisioner": "nfs.csi.k8s.io", "parameters": {"server": "NAS_1", "share": "/a b"}}
+    objects["/apis/storage.k8s.io/v1/storageclasses"] = [{"metadata": {"name": "nfs"}, **nfs}]
+    source = {"repoURL": "https://git.example.org/c.git", "targetRevision": "v1.*"}
+    root = {"metadata": {"name": "root"}, "spec": {"source": source}}
+    objects = group(objects, "argoproj.io", "v1alpha1", applications=[root])
+    objects[f"{CONFIGS}/kubelet-config"] = {"data": {"kubelet": "clusterDomain: Cluster.Local\nmaxPods: 9999"}}
+    cluster, found = begun(objects)
+    vision = cluster.teams[0]
+    assert cluster.scheduling.priorities == {"low": 5}
+    assert (vision.department, vision.storage, vision.storage_classes) == (None, None, {})
+    assert vision.quotas["gpu-h100"].gpus == 2**31 - 1
+    assert cluster.storage.nfs is None
+    assert cluster.repository.branch == "main"
+    assert (cluster.kubernetes.dns_domain, cluster.kubernetes.max_pods) == ("cluster.local", 500)
+    assert unlisted(found) == []
+
+
+def test_a_section_that_does_not_fit_is_left_out_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is not foreseen: the rest of the file is worth having."""
+    from generator.live.survey import survey as module
+
+    monkeypatch.setattr(module, "teams", lambda *_: [{"name": "NOT A TEAM"}])
+    cluster, found = begun(full())
+    assert cluster.teams == ()
+    assert "teams: this section: what the cluster has does not fit a file" in found.unknown

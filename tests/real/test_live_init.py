@@ -236,8 +236,8 @@ def test_what_differs_is_what_is_told(copy: Copy) -> None:
 
 def test_errors_are_told(copy: Copy) -> None:
     for one in copy[1:]:
-        told = " ".join(one.said.split())
-        assert [error for error in one.errors if " ".join(error.split()) not in told] == []
+        codes = {error.partition(":")[0] for error in one.errors}
+        assert {code for code in codes if f"`gen check` says {code}: " not in one.said} == set()
 
 
 def test_what_somebody_else_installed_stays_his(copy: Copy) -> None:
@@ -247,10 +247,12 @@ def test_what_somebody_else_installed_stays_his(copy: Copy) -> None:
     assert not any(one.managed for one in settings.values())
     text = " ".join(copy.foreign.text.split())
     assert "# volcano v1.14.1, not installed by Helm; gen would take it over with this line removed" in text
-    assert "# kueue v0.18.3, not installed by Helm; gen would take it over with this line removed" in text
+    # The chart's label says its version as the chart has it, without a v.
+    assert "# kueue 0.18.3, not installed by Helm; gen would take it over with this line removed" in text
 
 
 def test_an_account_without_rights_is_told_what_it_lacks(copy: Copy) -> None:
     assert copy.refused.cluster.machines == ()
-    assert "  - rights: what is at /api/v1/nodes: the server does not let you list /api/v1/nodes: " in copy.refused.said
+    (lacking,) = (line for line in copy.refused.said.splitlines() if line.startswith("  - rights: you lack the right"))
+    assert all(kind in lacking for kind in (" nodes,", " deployments.apps,", " configmaps in kube-system,"))
     assert copy.refused.cluster.kubernetes.version == copy.original.kubernetes.version

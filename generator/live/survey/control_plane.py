@@ -8,32 +8,35 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from generator.components.common import API_PORT
-from generator.live.survey.machines import Seat
+from generator.live.survey.machines import SeenNode
 from generator.live.survey.notes import Notes
-from generator.live.survey.seen import Seen, arguments, text
+from generator.live.survey.seen import Seen, arguments, fits, text
+from generator.model.base import Host
 from generator.model.fields import amount, dig, mapping, sequence
 from generator.model.quantity import Quantity
 
 Plain: TypeAlias = dict[str, Any]
 Networks: TypeAlias = list[IPv4Network | IPv6Network]
 AT = "kubernetes"
+KUBEADM = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config"
 MOVERS = ("kube-vip", "keepalived")
 """What moves the endpoint's address between nodes: so the names of its images end."""
 
 
-def kubernetes(seen: Seen, seats: list[Seat], notes: Notes) -> Plain:
+def kubernetes(seen: Seen, seen_nodes: list[SeenNode], notes: Notes) -> Plain:
     """Return the section."""
     kubeadm = seen.config("kubeadm-config", "ClusterConfiguration")
-    if not kubeadm:
+    if not kubeadm and KUBEADM not in seen.refused:
         notes.found((AT,), "no ConfigMap kubeadm-config: not made by kubeadm; gen's bootstrap files are for kubeadm")
     kubelet = seen.config("kubelet-config", "kubelet")
+    domain = text(kubeadm, "networking", "dnsDomain") or text(kubelet, "clusterDomain")
     found: Plain = {
         "version": _version(seen, kubeadm, notes),
-        "endpoint": _endpoint(seen, kubeadm, seats, notes),
+        "endpoint": _endpoint(seen, kubeadm, seen_nodes, notes),
         **_networks(seen, kubeadm, notes),
         "nodeMask": _mask(seen),
         "maxPods": _most_pods(seen, kubelet),
-        "dnsDomain": text(kubeadm, "networking", "dnsDomain") or text(kubelet, "clusterDomain"),
+        "dnsDomain": domain if fits(domain, Host) else "",
         "encryption": _encryption(seen, notes),
         "etcd": _etcd(kubeadm),
         "reserved": _reserved(kubelet, notes),
@@ -58,11 +61,11 @@ def _version(seen: Seen, kubeadm: Plain, notes: Notes) -> str:
     return match[1]
 
 
-def _endpoint(seen: Seen, kubeadm: Plain, seats: list[Seat], notes: Notes) -> Plain:
+def _endpoint(seen: Seen, kubeadm: Plain, seen_nodes: list[SeenNode], notes: Notes) -> Plain:
     at = (AT, "endpoint")
     given = text(kubeadm, "controlPlaneEndpoint")
     address = given if ":" in given or not given else f"{given}:{API_PORT}"
-    controls = [seat.address for seat in seats if seat.control]
+    controls = [machine.address for machine in seen_nodes if machine.control]
     if not re.fullmatch(r"[a-z0-9.-]+:[0-9]{2,5}", address):
         address = _asked(seen, controls)
         notes.unknown(at, "what nodes reach the API server by: this is what was asked, or the first control-plane node")

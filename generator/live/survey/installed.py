@@ -1,7 +1,7 @@
 """Which components of the catalogue a running cluster has: each definition says what shows it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -87,32 +87,35 @@ def _chart_version(one: Definition, manifest: Manifest) -> str:
     )
 
 
-def components(cluster: Cluster, found: Mapping[str, Installed], notes: Notes) -> Plain:
+def components(cluster: Cluster, found: Mapping[str, Installed], seen: Seen, notes: Notes) -> Plain:
     """Return the section for a cluster whose other sections are settled: what somebody else installed stays his."""
     without = absent(cluster)
+    _unasked([one for name, one in found.items() if name in without], without, notes)
     settings: Plain = {}
-    for name, one in found.items():
-        if name in without:
-            _unasked(one, without[name], notes)
-        elif one.ours:
-            continue
-        elif _made_from_others(name):
-            notes.found((AT,), f"{_spoken(one)} is there: the bootstrap of a file puts gen's own in its place")
-        else:
+    for name in found.keys() - without.keys():
+        if _made_from_others(name) and not found[name].ours:
+            notes.found((AT,), f"{_spoken(found[name])} is there: the bootstrap of a file puts gen's own in its place")
+        elif not found[name].ours:
             settings[name] = {"managed": False}
-            notes.found((AT, name), _way_to(one))
-    missing = sorted(name for name in CATALOGUE.keys() - found.keys() - without.keys())
-    if missing:
+            notes.found((AT, name), _way_to(found[name]))
+    if seen.blind:
+        notes.unknown((AT,), "what is installed: you may not list Deployments, DaemonSets and StatefulSets")
+    elif missing := sorted(name for name in CATALOGUE.keys() - found.keys() - without.keys()):
         notes.found((AT,), f"not there, and gen would install: {', '.join(missing)}; `managed: false` leaves one out")
-    return settings
+    return dict(sorted(settings.items()))
 
 
-def _unasked(one: Installed, reason: str, notes: Notes) -> None:
-    if one.ours:
-        text = f"gen installed {one.name}, and this file does not ask for it yet ({reason}): rendered so, it would go"
-        notes.unknown((AT,), text)
-    else:
-        notes.found((AT,), f"{_spoken(one)} is there, and this file does not ask for one ({reason})")
+def _unasked(found: Iterable[Installed], without: Mapping[str, str], notes: Notes) -> None:
+    """Note what is there and not asked for by the file, those with one reason together."""
+    ours: dict[str, list[str]] = {}
+    for one in found:
+        if one.ours:
+            ours.setdefault(without[one.name], []).append(one.name)
+        else:
+            notes.found((AT,), f"{_spoken(one)} is there, and this file does not ask for one ({without[one.name]})")
+    for reason, names in ours.items():
+        asked = f"gen installed {', '.join(names)}, and this file does not ask for it yet ({reason})"
+        notes.unknown((AT,), f"{asked}: rendered as it is, it takes them out")
 
 
 def _made_from_others(name: str) -> bool:

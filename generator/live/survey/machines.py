@@ -42,7 +42,7 @@ KEY = re.compile(r"([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0
 RDMA = ("rdma/", "openshift.io/", "nvidia.com/hostdev", "nvidia.com/ib", "mellanox.com/")
 
 
-class Seat(Struct, frozen=True, kw_only=True):
+class SeenNode(Struct, frozen=True, kw_only=True):
     """A node as it is found. `pool` is the one that gen's own label names, `hint` what else might name it; `memory` is
     in bytes, `gpu` as the file has it, `hcas` the resources that stand for some.
     """
@@ -63,10 +63,10 @@ class Seat(Struct, frozen=True, kw_only=True):
     kernel: str
 
 
-def seats(seen: Seen, notes: Notes) -> list[Seat]:
+def seen_nodes(seen: Seen, notes: Notes) -> list[SeenNode]:
     """Return the nodes that a file can name, in the order of their names with numbers as numbers."""
-    found = [seat for node in seen.nodes if (seat := _seat(node, notes))]
-    return sorted(found, key=lambda seat: [int(part) if part.isdigit() else part for part in _parts(seat.name)])
+    found = [machine for node in seen.nodes if (machine := _seen_node(node, notes))]
+    return sorted(found, key=lambda machine: [int(part) if part.isdigit() else part for part in _parts(machine.name)])
 
 
 def _parts(name: str) -> list[str]:
@@ -74,7 +74,7 @@ def _parts(name: str) -> list[str]:
     return re.split(r"([0-9]+)", name)
 
 
-def _seat(node: Manifest, notes: Notes) -> Seat | None:
+def _seen_node(node: Manifest, notes: Notes) -> SeenNode | None:
     name = named(node)
     addresses = _addresses(node)
     first = next((one for one in addresses if isinstance(one, IPv4Address)), None)
@@ -85,7 +85,7 @@ def _seat(node: Manifest, notes: Notes) -> Seat | None:
         notes.unknown(NODES, f"node {name} is left out: it has no internal IPv4 address")
         return None
     labels = {str(key): str(value) for key, value in mapping(dig(node, "metadata", "labels")).items()}
-    return Seat(
+    return SeenNode(
         name=name,
         pool=labels.get(POOL, "") if is_label(labels.get(POOL, "")) else "",
         hint=_hint(labels),

@@ -1,15 +1,15 @@
 """The section `networks`: what carries pods, the network of the nodes, addresses for Services."""
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network, ip_network
 from typing import Any, TypeAlias
 
 from generator.components.calico import OVERHEAD as CALICO_TUNNEL
-from generator.live.survey.machines import Seat
+from generator.live.survey.machines import SeenNode
 from generator.live.survey.notes import Notes
-from generator.live.survey.seen import Seen, named, text
+from generator.live.survey.seen import Seen, fits, named, text
+from generator.model.base import Interface
 from generator.model.fields import amount, dig, mapping, sequence
 from generator.model.text import AddressRange
 
@@ -17,18 +17,18 @@ Plain: TypeAlias = dict[str, Any]
 AT = "networks"
 OTHERS = ("flannel", "weave-kube", "weave-net", "kube-router", "antrea", "antrea-agent", "kube-ovn", "amazon-k8s-cni")
 """How the repositories of other pod networks' images end."""
-INTERFACE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,14}")
 PLANES = {"nftables": "nftables", "bpf": "ebpf"}
 """Calico's data planes as its operator calls them, and as the file does."""
 
 
-def networks(seen: Seen, seats: list[Seat], cni: str | None, notes: Notes) -> Plain:
+def networks(seen: Seen, seen_nodes: list[SeenNode], cni: str | None, notes: Notes) -> Plain:
     """Return the section; `cni` is what was found of those that gen knows."""
     balancer = _balancer(seen, cni, notes)
-    found: Plain = {"cni": cni or "cilium", "node": _node(seen, seats, balancer, notes)}
+    found: Plain = {"cni": cni or "cilium", "node": _node(seen, seen_nodes, balancer, notes)}
     if not cni:
         other = sorted({name for _, repository, _ in seen.images() for name in OTHERS if repository.endswith(name)})
         runs = f"the cluster has {', '.join(other)}" if other else "neither cilium nor calico is seen"
+        runs = "you may not list what runs" if seen.blind else runs
         notes.unknown((AT, "cni"), f"which of the pod networks that gen knows it shall have: {runs}")
     if cni == "calico" and (plane := _plane(seen)):
         found["calico"] = {"dataplane": plane}
@@ -38,9 +38,9 @@ def networks(seen: Seen, seats: list[Seat], cni: str | None, notes: Notes) -> Pl
     return found
 
 
-def _node(seen: Seen, seats: list[Seat], balancer: Plain, notes: Notes) -> Plain:
+def _node(seen: Seen, seen_nodes: list[SeenNode], balancer: Plain, notes: Notes) -> Plain:
     at = (AT, "node")
-    inside = [IPv4Address(seat.address) for seat in seats]
+    inside = [IPv4Address(machine.address) for machine in seen_nodes]
     if balancer.get("announce") == "l2":  # who answers ARP for an address is in its network
         spread = AddressRange.parse(balancer["range"])
         inside += [spread.first, spread.last]
@@ -48,11 +48,11 @@ def _node(seen: Seen, seats: list[Seat], balancer: Plain, notes: Notes) -> Plain
     if not cidr:
         cidr = around(inside)
         notes.unknown((*at, "cidr"), "how large the network is: this is the smallest that holds what is in it")
-    interface = next((one for one in _interfaces(seen) if INTERFACE.fullmatch(one)), "")
+    interface = next((one for one in _interfaces(seen) if fits(one, Interface)), "")
     mtu = _mtu(seen)
     given = {**({"interface": interface} if interface else {}), **({"mtu": mtu} if mtu else {})}
     unknown = [key for key in ("interface", "mtu", "gateway") if key not in given]
-    notes.unknown(at, f"{', '.join(unknown)}: only the machines know")
+    notes.unknown(at, f"{', '.join(unknown)}: no API server knows")
     return {"cidr": str(cidr), **given}
 
 
@@ -174,7 +174,5 @@ def _ceph_network(seen: Seen, notes: Notes) -> None:
     for one in seen.of_group("ceph.rook.io", "cephclusters"):
         ranges = [str(each) for each in sequence(dig(one, "spec", "network", "addressRanges", "public"))]
         if ranges:
-            alike = (
-                "which address a node has there only the machines know (`follow: node` where host numbers are alike)"
-            )
+            alike = "which address a node has there no API server knows (`follow: node` where host numbers are alike)"
             notes.unknown((AT,), f"storage: Ceph cluster {named(one)} speaks on {', '.join(ranges)}; {alike}")

@@ -1,11 +1,12 @@
 """What whoever gets a surveyed cluster file must know: what to fill in, and what was found besides."""
 
-from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from generator.model.finding import Path
 
+Plain: TypeAlias = dict[str, Any]
 RIGHTS = "rights"
 """What notes are about that no section is to blame for: what one was not let read."""
 
@@ -28,6 +29,8 @@ class Notes:
 
     def __init__(self) -> None:
         self._notes: dict[tuple[Path, str], Note] = {}
+        self.drafts: dict[str, Plain] = {}
+        """Sections as they would be with what is not known: they stand in the file as comments."""
 
     def unknown(self, at: Path, text: str) -> None:
         """Note what nobody could read in the cluster."""
@@ -51,8 +54,3 @@ class Notes:
         for note in self._notes.values():
             grouped.setdefault(str(note.at[0]), []).append(note)
         return grouped
-
-    def extend(self, at: Path, texts: Iterable[str]) -> None:
-        """Note several things that nobody could read."""
-        for text in texts:
-            self.unknown(at, text)

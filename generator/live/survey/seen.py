@@ -1,10 +1,11 @@
 """What a running cluster shows of itself: each collection is asked for once, and what may not be read is left out."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
+from msgspec import ValidationError, convert
 
 from generator.components.component import Manifest
 from generator.components.definition import Shown
@@ -15,16 +16,18 @@ from generator.model.fields import dig, mapping, sequence
 SYSTEM = "/api/v1/namespaces/kube-system"
 KUBEADM = {"kube-apiserver": "apiServer", "kube-controller-manager": "controllerManager"}
 """How kubeadm's configuration calls parts of the control plane."""
-WORKLOADS = ("deployments", "daemonsets", "statefulsets")
+WORKLOADS = ("/apis/apps/v1/deployments", "/apis/apps/v1/daemonsets", "/apis/apps/v1/statefulsets")
 
 
 class Seen:
-    """A running cluster, read with no more than the rights to get and list. What is refused is noted and then as if it
+    """A running cluster, read with no more than the rights to get and list. What is refused is remembered, and as if it
     were not there. Raises UsageError where there is no talking to the API server.
     """
 
-    def __init__(self, running: RunningCluster, notes: Notes) -> None:
-        self.running, self.notes = running, notes
+    def __init__(self, running: RunningCluster) -> None:
+        self.running = running
+        self.refused: dict[str, str] = {}
+        """Why, by the path of what was not to be read."""
         self._lists: dict[str, list[Manifest]] = {}
         self._objects: dict[str, Manifest] = {}
         self._groups: dict[str, list[str]] | None = None
@@ -53,7 +56,8 @@ class Seen:
     def of_group(self, group: str, plural: str, **query: str) -> list[Manifest]:
         """Return the objects of a kind, in the first version that has some: not every kind is in the preferred one."""
         for version in self.groups.get(group, ()):
-            if found := self.items(f"/apis/{group}/{version}/{plural}", **query):
+            path = f"/apis/{group}/{version}/{plural}"
+            if (found := self.items(path, **query)) or path in self.refused:
                 return found
         return []
 
@@ -80,7 +84,12 @@ class Seen:
     @property
     def workloads(self) -> list[Manifest]:
         """The Deployments, DaemonSets and StatefulSets of all namespaces."""
-        return [one for plural in WORKLOADS for one in self.items(f"/apis/apps/v1/{plural}")]
+        return [one for path in WORKLOADS for one in self.items(path)]
+
+    @property
+    def blind(self) -> bool:
+        """Whether some workloads were not to be read: then nobody can say what is not there."""
+        return any(path in self.refused for path in WORKLOADS)
 
     def config(self, name: str, key: str = "") -> Manifest:
         """Return the data of a ConfigMap in kube-system, or of one of its keys what that says as YAML."""
@@ -108,9 +117,27 @@ class Seen:
         return [(one, *split) for one, spec in (*sets, *pods) for split in _images(spec)]
 
     def _left_out(self, path: str, refused: RefusedError) -> list[Manifest]:
-        why = str(refused).removeprefix(f"{self.running.host} ")
-        self.notes.unknown((RIGHTS,), f"what is at {path}: the server {why}")
+        self.refused[path] = str(refused).removeprefix(f"{self.running.host} ")
         return []
+
+
+def tell_refused(refused: Mapping[str, str], notes: Notes) -> None:
+    """Note what was not to be read: what needs rights together, other refusals in the server's words."""
+    without = [path for path, why in refused.items() if why.startswith("does not let you")]
+    if without:
+        missing = ", ".join(dict.fromkeys(map(_kind_at, without)))
+        notes.unknown((RIGHTS,), f"you lack the right to get or list {missing}")
+    for path in refused.keys() - without:
+        notes.unknown((RIGHTS,), f"the server {refused[path]}")
+
+
+def _kind_at(path: str) -> str:
+    """Return what lies at a path as rights name it: `deployments.apps`, `configmaps in kube-system`."""
+    _, root, *words = path.split("/")
+    group, words = (f".{words[0]}", words[2:]) if root == "apis" and words else ("", words[1:])
+    if words[:1] == ["namespaces"] and len(words) > 2:
+        return f"{words[2]}{group} in {words[1]}"
+    return f"{words[0]}{group}" if words else path
 
 
 def read(text: object) -> Manifest:
@@ -149,6 +176,15 @@ def _images(spec: Manifest) -> Iterator[tuple[str, str]]:
         repository, colon, tag = image.rpartition(":")
         # What stands before a port has no path behind it.
         yield (repository, tag) if colon and "/" not in tag else (image, "")
+
+
+def fits(value: object, kind: object) -> bool:
+    """Tell whether a value is one that the cluster file's types take at its place."""
+    try:
+        convert(value, kind)
+    except ValidationError:
+        return False
+    return True
 
 
 def text(part: object, *keys: str | int) -> str:

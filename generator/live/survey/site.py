@@ -4,11 +4,10 @@ import re
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from msgspec import ValidationError, convert
-
 from generator.live.survey.notes import Notes
-from generator.live.survey.seen import Seen, named, text
-from generator.model.base import Url, is_label
+from generator.live.survey.seen import Seen, fits, named, text
+from generator.model.base import Line, Url, is_label
+from generator.model.cluster import Branch
 from generator.model.fields import dig, mapping
 
 Plain: TypeAlias = dict[str, Any]
@@ -22,8 +21,9 @@ def repository(seen: Seen, notes: Notes) -> Plain:
     sources = [mapping(dig(one, "spec", "source")) for one in _applications(seen)]
     for source in sources:
         url, revision = text(source, "repoURL"), text(source, "targetRevision").removeprefix("refs/heads/")
-        if _is_url(url):
-            return {"url": url, **({"branch": revision} if revision not in {"", "HEAD", "main"} else {})}
+        if fits(url, Url):
+            other = revision not in {"", "HEAD", "main"} and fits(revision, Branch)
+            return {"url": url, **({"branch": revision} if other else {})}
     notes.unknown(("repository",), "where Argo CD shall find what `gen render` writes")
     return {"url": "https://git.example.org/platform/clusters.git", "branch": "main"}
 
@@ -31,13 +31,6 @@ def repository(seen: Seen, notes: Notes) -> Plain:
 def _applications(seen: Seen) -> list[Plain]:
     found = seen.of_group("argoproj.io", "applications")
     return [one for one in found if named(one) == "root"] or (found if len(found) == 1 else [])
-
-
-def _is_url(url: str) -> bool:
-    try:
-        return bool(convert(url, Url))
-    except ValidationError:
-        return False
 
 
 def site(seen: Seen, name: str, notes: Notes) -> Plain:
@@ -71,7 +64,7 @@ def _ingress_class(seen: Seen, notes: Notes) -> str:
 def _oidc(seen: Seen) -> Plain:
     flags = seen.flags("kube-apiserver")
     issuer, client = flags.get("oidc-issuer-url", ""), flags.get("oidc-client-id", "")
-    if not client or not _is_url(issuer):
+    if not client or not fits(issuer, Url) or not fits(client, Line):
         return {}
     claim = flags.get("oidc-groups-claim", "groups")
     return {"issuer": issuer, "client": client, **({"groupsClaim": claim} if claim != "groups" else {})}

@@ -4,15 +4,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from generator.components.common import DEFAULT_CLASS
+from generator.components.common import CEPH, DEFAULT_CLASS, POOL
 from generator.components.component import Manifest
 from generator.components.minio import BY_OPERATOR
 from generator.live.survey.notes import Notes
-from generator.live.survey.seen import Seen, named, text
-from generator.model.base import is_label
+from generator.live.survey.seen import Seen, fits, named, text
 from generator.model.fields import dig, mapping, sequence
 from generator.model.node_sets import node_set
-from generator.spec.scalars import inline
+from generator.model.storage import Nfs
 
 Plain: TypeAlias = dict[str, Any]
 AT = "storage"
@@ -26,10 +25,8 @@ def storage(seen: Seen, notes: Notes) -> Plain:
     for name, provisioner, default in _classes(seen):
         notes.found((AT,), f"storage class {name}{' (the default one)' if default else ''} of {provisioner}")
     for cluster in seen.of_group(ROOK, "cephclusters"):
-        section = inline({"ceph": _ceph(seen, cluster)})
-        notes.unknown(
-            (AT,), f"the disks of Ceph cluster {named(cluster)} (`use: ceph` in its pools); with them: {section}"
-        )
+        notes.drafts[AT] = {"ceph": _ceph(seen, cluster)}
+        notes.unknown((AT,), f"the disks of Ceph cluster {named(cluster)} (`use: ceph`); with them this section counts")
         for nodes, disks in _osds(seen):
             notes.found((AT,), f"Ceph has {disks} on {nodes}")
     for tenant in seen.shown(BY_OPERATOR):
@@ -50,17 +47,24 @@ def _classes(seen: Seen) -> Iterator[tuple[str, str, bool]]:
 def _nfs(seen: Seen) -> Plain:
     for one in seen.items(CLASSES):
         server, share = text(one, "parameters", "server"), text(one, "parameters", "share")
-        if text(one, "provisioner") == NFS and server and share.startswith("/") and is_label(named(one)):
-            return {"server": server, "share": share, "storageClass": named(one)}
+        found = {"server": server, "share": share, "storageClass": named(one)}
+        if text(one, "provisioner") == NFS and fits(found, Nfs):
+            return found
     return {}
 
 
 def _ceph(seen: Seen, cluster: Manifest) -> Plain:
     host = text(cluster, "spec", "network", "provider") == "host" or dig(cluster, "spec", "network", "hostNetwork")
+    labelled = (mapping(dig(node, "metadata", "labels")) for node in seen.nodes)
     found: Plain = {
+        "pools": sorted({text(labels, POOL) for labels in labelled if CEPH in labels}) or ["POOL"],
         "monitors": dig(cluster, "spec", "mon", "count") or 3,
         "network": "host" if host else "pod",
-        "blockPools": [_pool(one, mapping(one.get("spec"))) for one in seen.of_group(ROOK, "cephblockpools")],
+        "blockPools": [
+            _pool(one, mapping(one.get("spec")))
+            for one in seen.of_group(ROOK, "cephblockpools")
+            if not text(one, "spec", "name").startswith(".")  # Ceph's own
+        ],
         "filesystems": [_filesystem(one) for one in seen.of_group(ROOK, "cephfilesystems")],
         "objectStores": [_store(one) for one in seen.of_group(ROOK, "cephobjectstores")],
     }

@@ -1,6 +1,6 @@
 """From a cluster that runs to the text of its cluster file."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -9,17 +9,17 @@ from generator.live.running import RunningCluster
 from generator.live.survey.control_plane import kubernetes
 from generator.live.survey.gpus import gpus
 from generator.live.survey.installed import Installed, components, installed
-from generator.live.survey.machines import seats
+from generator.live.survey.machines import seen_nodes
 from generator.live.survey.networks import networks
 from generator.live.survey.notes import Notes
 from generator.live.survey.pools import pooled
-from generator.live.survey.seen import Seen
+from generator.live.survey.seen import Seen, tell_refused
 from generator.live.survey.site import gitops, repository, site
 from generator.live.survey.storage import storage
 from generator.live.survey.teams import scheduling, teams
 from generator.live.survey.write import summary, write
 from generator.model.cluster import cluster_file
-from generator.model.finding import Position, Severity
+from generator.model.finding import Finding, Path, Position, Severity
 from generator.repository.cluster_files import Loaded, examine
 
 Plain: TypeAlias = dict[str, Any]
@@ -40,15 +40,16 @@ def survey(running: RunningCluster, name: str) -> Surveyed:
     what may not be read is left out.
     """
     notes = Notes()
-    seen = Seen(running, notes)
+    seen = Seen(running)
     found = installed(seen)
     spec = _spec(seen, name, found, notes)
-    first = _examined(write(name, running.host, spec, Notes()), name)
+    first = _decodable(spec, name, notes)
     if first.cluster:
-        spec["components"] = components(first.cluster, found, notes)
+        spec["components"] = components(first.cluster, found, seen, notes)
+    tell_refused(seen.refused, notes)
     told = _examined(write(name, running.host, spec, notes), name)
-    for line in _errors(told):
-        notes.unknown(line[0], line[1])
+    for at, error in _errors(told):
+        notes.unknown(at, error)
     text = write(name, running.host, spec, notes)
     return Surveyed(
         text=text,
@@ -59,8 +60,23 @@ def survey(running: RunningCluster, name: str) -> Surveyed:
     )
 
 
+OPTIONAL = ("teams", "scheduling", "storage", "gitops", "gpus")
+
+
+def _decodable(spec: Plain, name: str, notes: Notes) -> Loaded:
+    """Examine the file, without the sections that no file can have as the cluster has them."""
+    found = _examined(write(name, "", spec, Notes()), name)
+    if found.cluster:
+        return found
+    at = (finding.at for finding in found.findings if not isinstance(finding.at, Position))
+    for section in {str(step) for path in at for step in path[:2]} & {*OPTIONAL} & spec.keys():
+        del spec[section]
+        notes.unknown((section,), "this section: what the cluster has does not fit a file")
+    return _examined(write(name, "", spec, Notes()), name)
+
+
 def _spec(seen: Seen, name: str, found: dict[str, Installed], notes: Notes) -> Plain:
-    machines = seats(seen, notes)
+    machines = seen_nodes(seen, notes)
     pools, nodes = pooled(machines, notes)
     if not nodes:
         notes.unknown(("nodes",), "which machines there are: none is seen that a file can name")
@@ -89,15 +105,14 @@ def _examined(text: str, name: str) -> Loaded:
     return examine(text.encode(), cluster_file(name), name)
 
 
-def _errors(told: Loaded) -> Iterable[tuple[tuple[str, ...], str]]:
-    """Yield what is wrong with the file as it is, at the section it is about."""
-    if not told.wrong:
-        return
+def _errors(told: Loaded) -> Iterator[tuple[Path, str]]:
+    """Yield what is wrong with the file as it is, at the section it is about: the first of each code, and how many."""
+    found: dict[tuple[str, str], list[Finding]] = {}
     for finding in told.findings:
         if finding.severity == Severity.ERROR:
             at = () if isinstance(finding.at, Position) else finding.at
             section = str(next((step for step in at if step != "spec"), "nodes"))
-            yield (
-                (section,),
-                f"`gen check` says {finding.code}: {finding.message}{f'; {finding.fix}' if finding.fix else ''}",
-            )
+            found.setdefault((section, finding.code), []).append(finding)
+    for (section, code), (first, *more) in found.items():
+        fix, others = f"; {first.fix}" if first.fix else "", f" (and {len(more)} more of this kind)" if more else ""
+        yield (section,), f"`gen check` says {code}: {first.message}{fix}{others}"

@@ -54,7 +54,7 @@ def _team(seen: Seen, queue: Manifest, flavors: Mapping[str, str], pools: Mappin
     if text(spec, "queueingStrategy") == "StrictFIFO":
         found["queueing"] = "StrictFIFO"
     cohort = text(spec, "cohortName") or text(spec, "cohort")
-    if cohort.startswith("department-"):
+    if cohort.startswith("department-") and is_label(cohort):
         found["department"] = cohort.removeprefix("department-")
     weight = amount(dig(spec, "fairSharing", "weight"))
     if weight is not None and weight != 1000:
@@ -98,7 +98,7 @@ def _quota(owned: Mapping[str, Plain], *, gpus: bool) -> Plain:
 
 def _whole(resource: Plain, key: str) -> int | None:
     milli = amount(resource.get(key))
-    return None if milli is None else milli // 1000
+    return None if milli is None else min(milli // 1000, 2**31 - 1)
 
 
 def _namespace(seen: Seen, team: str, notes: Notes) -> Plain:
@@ -122,7 +122,7 @@ def _namespace(seen: Seen, team: str, notes: Notes) -> Plain:
 def _classes(seen: Seen) -> dict[str, int]:
     """Return the classes of jobs that a file can name, the lowest first."""
     found = ((named(one), one.get("value")) for one in seen.of_group(KUEUE, "workloadpriorityclasses"))
-    known = {name: value for name, value in found if is_label(name) and type(value) is int}
+    known = {name: value for name, value in found if is_label(name) and type(value) is int and abs(value) <= 10**9}
     return dict(sorted(known.items(), key=lambda item: (item[1], item[0])))
 
 
@@ -149,7 +149,8 @@ def _volumes(seen: Seen, team: str) -> Plain:
         hard |= mapping(dig(one, "spec", "hard"))
     ending = ".storageclass.storage.k8s.io/requests.storage"
     classes = {key.removesuffix(ending): value for key, value in hard.items() if key.endswith(ending)}
-    found: Plain = {"storageClasses": classes} if classes and all(map(is_label, classes)) else {}
+    valid = {name: size for name, size in classes.items() if is_label(name) and amount(size) is not None}
+    found: Plain = {"storageClasses": valid} if valid else {}
     return ({"storage": hard["requests.storage"]} if amount(hard.get("requests.storage")) is not None else {}) | found
 
 

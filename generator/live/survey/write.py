@@ -48,8 +48,15 @@ def write(name: str, host: str, spec: Mapping[str, Any], notes: Notes) -> str:
         value = spec.get(section)
         if value or notes.at((section,)) or section in {"pools", "nodes"}:
             lines += [*_comment(about, 2), *_comments(notes.at((section,)), 2)]
-            lines += [*_entry(section, value, (section,), notes, 2), ""] if value is not None else [""]
+            lines += [*_entry(section, value, (section,), notes, 2)] if value is not None else []
+            lines += [*_draft(section, notes), ""]
     return "\n".join([*lines, *_summary(notes)]).rstrip("\n") + "\n"
+
+
+def _draft(section: str, notes: Notes) -> Iterator[str]:
+    if section in notes.drafts:
+        for line in _entry(section, notes.drafts[section], (section,), Notes(), 0):
+            yield f"  # {line}"
 
 
 def _entry(key: str, value: object, at: Path, notes: Notes, indent: int) -> Iterator[str]:
