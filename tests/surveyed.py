@@ -5,10 +5,10 @@ from typing import Any
 
 from generator.live.api import Answer
 from generator.live.running import RunningCluster
-from generator.live.survey.survey import Surveyed, survey
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping, sequence
 from generator.model.nodes import Machine
+from generator.survey.survey import Surveyed, survey
 
 Object = dict[str, Any]
 NODES, PODS = "/api/v1/nodes", "/api/v1/namespaces/kube-system/pods"

@@ -136,7 +136,7 @@ def _new_file(name: str, directory: Path) -> str:
 def _running(name: str, directory: Path, kubeconfig: Path, context: str | None) -> dict[str, bytes]:
     """Return the files of a new cluster that is as one that runs."""
     from generator.cli.live_options import running  # noqa: PLC0415 - for this way only
-    from generator.live.survey.survey import survey  # noqa: PLC0415 - for this way only
+    from generator.survey.survey import survey  # noqa: PLC0415 - for this way only
 
     file = _new_file(name, directory)
     found = survey(running(kubeconfig, context), name)

@@ -12,7 +12,7 @@ from generator.cli.terminal import say, say_json
 from generator.review.sides import Sides, Wanted, both_sides
 
 if TYPE_CHECKING:
-    from generator.live.rehearsal.rehearsal import Rehearsal
+    from generator.rehearsal.rehearsal import Rehearsal
     from generator.repository.cluster_files import Loaded
 
 FOUND = 1
@@ -64,7 +64,7 @@ def _load(root: Path, names: Sequence[str]) -> list["Loaded"]:
 
 
 def _rehearse(sides: Sides, watch: float, *, promised: bool) -> "list[Rehearsal]":
-    from generator.live.rehearsal.rehearse import Wish, rehearse  # noqa: PLC0415 - heavy
+    from generator.rehearsal.rehearse import Wish, rehearse  # noqa: PLC0415 - heavy
     from generator.review.report import report  # noqa: PLC0415 - heavy
 
     told = {one.found.cluster: one for one in report(sides, ()).clusters}
@@ -78,7 +78,7 @@ def _show(found: "list[Rehearsal]", output: str) -> None:
     if output == "json":
         say_json({"clusters": [one.data() for one in found]})
         return
-    from generator.live.rehearsal.text import lines  # noqa: PLC0415 - only when it is asked for
+    from generator.rehearsal.text import lines  # noqa: PLC0415 - only when it is asked for
 
     if not found:
         say("nothing differs in what is applied: there is nothing to rehearse")

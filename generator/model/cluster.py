@@ -12,7 +12,7 @@ from generator.model.gitops import Gitops
 from generator.model.monitoring import Monitoring
 from generator.model.nodes import Fabric, Gpus, Machine, Networks, Node, Pool
 from generator.model.quantity import Quantity
-from generator.model.secret_store import SecretStore
+from generator.model.secret_store import Escrow, SecretStore
 from generator.model.storage import Storage
 from generator.model.teams import Scheduling, Team
 
@@ -74,14 +74,6 @@ class Oidc(Section, frozen=True, kw_only=True):
     issuer: Url
     client: Line
     groups_claim: Line = "groups"
-
-
-class Escrow(Section, frozen=True, kw_only=True):
-    """Who can decrypt the copies that `gen bootstrap` keeps of Secrets with which data would be lost: public keys of
-    age, as `age-keygen` prints them.
-    """
-
-    recipients: tuple[Line, ...] = ()
 
 
 class Site(Section, frozen=True, kw_only=True):

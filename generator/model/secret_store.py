@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from generator.model.base import Host, Section
+from generator.model.base import Host, Line, Section
 
 
 class SecretStore(Section, frozen=True, kw_only=True):
@@ -25,3 +25,11 @@ class SecretStore(Section, frozen=True, kw_only=True):
         ]
         | None
     ) = None
+
+
+class Escrow(Section, frozen=True, kw_only=True):
+    """Who can decrypt the copies that `gen bootstrap` keeps of Secrets with which data would be lost: public keys of
+    age, as `age-keygen` prints them.
+    """
+
+    recipients: tuple[Line, ...] = ()

@@ -20,7 +20,8 @@ from generator.live.bootstrap.secrets_step import Keeping, secrets_step
 from generator.live.bootstrap.step import State, Step
 from generator.live.identity import record
 from generator.live.running import RunningCluster
-from generator.model.cluster import Cluster, Escrow
+from generator.model.cluster import Cluster
+from generator.model.secret_store import Escrow
 
 KEY = "data-secret.backup.key"
 

@@ -7,17 +7,17 @@ import pytest
 
 from generator.build.objects import Object
 from generator.errors import UsageError
-from generator.live.rehearsal.foretold import Foretold
-from generator.live.rehearsal.health import unready
-from generator.live.rehearsal.outcome import Fate, Outcome, Synced, Wave
-from generator.live.rehearsal.perpetual import _fields
-from generator.live.rehearsal.promises import Promise
-from generator.live.rehearsal.rehearsal import Event, Happened, Rehearsal
-from generator.live.rehearsal.syncing import leaving
-from generator.live.rehearsal.text import lines
-from generator.live.rehearsal.watching import Moment, replaced, stopped
-from generator.live.twin.twin import require
 from generator.model.change import Effect, ObjectChange
+from generator.rehearsal.foretold import Foretold
+from generator.rehearsal.health import unready
+from generator.rehearsal.outcome import Fate, Outcome, Synced, Wave
+from generator.rehearsal.perpetual import _fields
+from generator.rehearsal.promises import Promise
+from generator.rehearsal.rehearsal import Event, Happened, Rehearsal
+from generator.rehearsal.syncing import leaving
+from generator.rehearsal.text import lines
+from generator.rehearsal.twin.twin import require
+from generator.rehearsal.watching import Moment, replaced, stopped
 from generator.review.compare import ClusterChanges
 from generator.review.judging import JudgedChange, Meaning
 from generator.review.report import ClusterReport

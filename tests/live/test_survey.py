@@ -11,7 +11,7 @@ from surveyed import GPU, KUBEADM, NODES, Held, begun, full, machines, node, sma
 from generator.errors import UsageError
 from generator.live.api import Answer
 from generator.live.running import RefusedError
-from generator.live.survey.survey import survey
+from generator.survey.survey import survey
 
 
 def test_a_plain_cluster() -> None:

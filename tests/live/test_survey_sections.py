@@ -336,7 +336,7 @@ def test_what_no_file_can_have_is_left_out() -> None:
 
 def test_a_section_that_does_not_fit_is_left_out_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is not foreseen: the rest of the file is worth having."""
-    from generator.live.survey import survey as module
+    from generator.survey import survey as module
 
     monkeypatch.setattr(module, "teams", lambda *_: [{"name": "NOT A TEAM"}])
     cluster, found = begun(full())

@@ -30,7 +30,7 @@ from twin.rendered import CHARTS
 from generator.components import CATALOGUE
 from generator.components.component import Chart
 from generator.components.definition import Version
-from generator.live.twin.plane import ADMIN
+from generator.rehearsal.twin.plane import ADMIN
 
 Object = dict[str, Any]
 SMALL = Path(__file__).parent / "argocd" / "cluster.yaml"

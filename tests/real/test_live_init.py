@@ -59,7 +59,7 @@ class Copy(NamedTuple):
 def copy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Copy:
     from twin.plane import plane
 
-    from generator.live.twin.plane import ADMIN
+    from generator.rehearsal.twin.plane import ADMIN
 
     name: str = request.param
     target = tmp_path_factory.mktemp("copy")
@@ -129,7 +129,7 @@ def kubeadm(api: "Plane", name: str, folder: Path) -> None:
     """Have the real kubeadm write its ConfigMaps, and the pods of the control plane as kubelet would show them."""
     from apiserver import programs
 
-    from generator.live.twin.plane import ADMIN
+    from generator.rehearsal.twin.plane import ADMIN
 
     (program,) = programs("kubeadm")
     bootstrap = ROOT / "clusters" / name / "bootstrap"

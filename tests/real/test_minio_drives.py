@@ -107,7 +107,7 @@ def take_back(plane: "Plane") -> None:
     """Run what docs/operations.md says of claims that were deleted."""
     from apiserver import programs
 
-    from generator.live.twin.plane import ADMIN
+    from generator.rehearsal.twin.plane import ADMIN
 
     (script,) = [one for one in blocks("operations.md", "sh") if "claimRef" in one]
     kubectl = shutil.which("kubectl") or programs("kubectl")[0]

@@ -329,7 +329,7 @@ def test_the_api_server_takes_the_rules_for_what_they_look_at(twin: "Twin") -> N
 
 def test_every_promise_of_the_queues_holds(twin: "Twin") -> None:
     """What `gen rehearse --promises` tells of `ml50`."""
-    from generator.live.rehearsal.promises import Trial, promises
+    from generator.rehearsal.promises import Trial, promises
 
     found = [*promises(Trial(twin.api.real.cluster))]
     assert len(found) == 5
@@ -338,7 +338,7 @@ def test_every_promise_of_the_queues_holds(twin: "Twin") -> None:
 
 def test_control_a_promise_that_does_not_hold_is_told(twin: "Twin") -> None:
     """Each with what it depends on taken away."""
-    from generator.live.rehearsal.promises import BrokenError, Trial, no_way_round, priority
+    from generator.rehearsal.promises import BrokenError, Trial, no_way_round, priority
 
     trial = Trial(twin.api.real.cluster)
     with twin.without("gen-gangs"), pytest.raises(BrokenError, match="a job of two pods that is no gang is taken"):
@@ -350,9 +350,9 @@ def test_control_a_promise_that_does_not_hold_is_told(twin: "Twin") -> None:
 
 @pytest.mark.usefixtures("by_sums")
 def test_control_a_gang_that_starts_in_part_is_told(twin: "Twin", monkeypatch: pytest.MonkeyPatch) -> None:
-    from generator.live.rehearsal import promises
-    from generator.live.rehearsal.jobs import job
-    from generator.live.rehearsal.promises import BrokenError, Trial
+    from generator.rehearsal import promises
+    from generator.rehearsal.jobs import job
+    from generator.rehearsal.promises import BrokenError, Trial
 
     def loose(*given: Any) -> dict[str, Any]:
         made = job(*given)

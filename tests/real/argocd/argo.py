@@ -14,7 +14,7 @@ from twin.plane import Plane
 from argocd.programs import NAMESPACE
 from argocd.repository import Repository
 from generator.live.apiserver import tries
-from generator.live.twin.running import last_words
+from generator.rehearsal.twin.running import last_words
 
 Object = dict[str, Any]
 APPLICATIONS = f"/apis/argoproj.io/v1alpha1/namespaces/{NAMESPACE}/applications"

@@ -9,7 +9,7 @@ from apiserver import programs
 from twin.plane import Plane
 
 from generator.live.apiserver import free_ports
-from generator.live.twin.running import listens, running
+from generator.rehearsal.twin.running import listens, running
 
 NAMESPACE = "argocd"
 FLAGS = {

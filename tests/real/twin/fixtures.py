@@ -11,7 +11,7 @@ import pytest
 from reference import ROOT
 
 from generator.live.apiserver import tries
-from generator.live.twin.running import PATIENCE
+from generator.rehearsal.twin.running import PATIENCE
 from twin.kueue import Restartable, kueue
 from twin.nodes import Object, nodes
 from twin.plane import Plane, plane

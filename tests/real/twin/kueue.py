@@ -6,8 +6,8 @@ from typing import Any
 
 from apiserver import programs
 
-from generator.live.twin import kueue as real
-from generator.live.twin.plane import Plane
+from generator.rehearsal.twin import kueue as real
+from generator.rehearsal.twin.plane import Plane
 
 Object = dict[str, Any]
 

@@ -10,8 +10,8 @@ import pytest
 from apiserver import ApiServer, programs
 
 from generator.errors import UsageError
-from generator.live.twin import plane as real
-from generator.live.twin.plane import ADMIN, NEEDS_443, Address
+from generator.rehearsal.twin import plane as real
+from generator.rehearsal.twin.plane import ADMIN, NEEDS_443, Address
 
 Object = dict[str, Any]
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")

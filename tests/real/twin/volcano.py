@@ -4,8 +4,8 @@ import contextlib
 
 from apiserver import programs
 
-from generator.live.twin import volcano as real
-from generator.live.twin.plane import Plane
+from generator.rehearsal.twin import volcano as real
+from generator.rehearsal.twin.plane import Plane
 
 
 def volcano(api: Plane, *conf: str) -> contextlib.AbstractContextManager[None]:

@@ -1,0 +1,140 @@
+"""Objects, as Argo CD applies and removes them."""
+
+from collections.abc import Iterator, Sequence
+from time import monotonic, sleep
+from urllib.parse import quote
+
+from generator.build.kinds import Kinds
+from generator.build.objects import Built, Object
+from generator.live.api import Answer, Request
+from generator.live.discovery import Served, discover, place
+from generator.live.running import ARGO_CD
+from generator.model.fields import dig, sequence
+from generator.rehearsal.outcome import Fate, Outcome
+from generator.rehearsal.twin.kueue import NAMESPACE as KUEUE
+from generator.rehearsal.twin.kueue import SERVICE
+from generator.rehearsal.twin.twin import Twin
+from generator.rules.providers import waves
+
+PATIENCE = 8.0
+"""Seconds in which an object is tried again that what it needs may still allow."""
+OPTIONS = "argocd.argoproj.io/sync-options"
+HOOK = "argocd.argoproj.io/hook"
+UNSERVED = "nothing here serves this kind"
+
+
+class Applier:
+    """Applies objects of one build to a twin. What it cannot play it says so of."""
+
+    def __init__(self, twin: Twin, built: Built) -> None:
+        self.api = twin.cluster.api
+        self.kinds = Kinds.of(built)
+        self.waves = waves(built)
+        self.served: Served = {}
+
+    def apply(self, objects: Sequence[Object], patience: float = PATIENCE) -> list[Outcome]:
+        """Apply objects that need nothing of one another; those that may need what is only just coming again and again
+        until patience, in seconds, ends.
+        """
+        left, found = {id(one): one for one in objects}, {}
+        end = monotonic() + patience
+        while True:
+            for one, outcome, again in self._round([*left.values()]):
+                found[id(one)] = outcome
+                if not again:
+                    del left[id(one)]
+            if not left or monotonic() > end:
+                return [found[id(one)] for one in objects]
+            sleep(0.5)
+
+    def _round(self, objects: Sequence[Object]) -> Iterator[tuple[Object, Outcome, bool]]:
+        played = []
+        for one in objects:
+            if why := self._unplayed(one):
+                yield one, self.outcome(Fate.NOT_PLAYED, one, why), False
+            elif self.path(one) is None:
+                yield one, self.outcome(Fate.REFUSED, one, UNSERVED), True
+            else:
+                played.append(one)
+        for one, answer in zip(played, self.api.ask_all([self._request(one) for one in played]), strict=True):
+            if answer.good:
+                yield one, self.outcome(Fate.APPLIED, one), False
+            elif "Force=true" in _options(one) and answer.status == 422:
+                yield one, self._replaced(one), False
+            else:
+                yield one, self.outcome(Fate.REFUSED, one, answer.message), _passing(answer)
+
+    def _replaced(self, one: Object) -> Outcome:
+        self.api.ask(Request(path=f"{self.path(one)}?propagationPolicy=Background", method="DELETE"))
+        answer = self.api.ask(self._request(one))
+        return self.outcome(Fate.REPLACED if answer.good else Fate.REFUSED, one, "" if answer.good else answer.message)
+
+    def remove(self, one: Object) -> Outcome:
+        """Remove an object that left Git, unless its sync options keep it."""
+        options = _options(one)
+        if "Prune=false" in options:
+            return self.outcome(Fate.KEPT, one, "Prune=false")
+        if "Prune=confirm" in options:
+            return self.outcome(Fate.WAITS, one, "Prune=confirm")
+        path = self.path(one)
+        if path is None or self._unplayed(one):
+            return self.outcome(Fate.NOT_PLAYED, one, UNSERVED)
+        answer = self.api.ask(Request(path=f"{path}?propagationPolicy=Background", method="DELETE"))
+        if answer.good or answer.status == 404:
+            return self.outcome(Fate.DELETED, one)
+        return self.outcome(Fate.REFUSED, one, answer.message)
+
+    def path(self, one: Object) -> str | None:
+        """Return where an object lives, None where its kind is not served."""
+        if (one.version, one.kind) not in self.served:
+            self.served |= discover(self.api, [one.version])
+        where = place(self.served, one)
+        return where and f"{where}/{quote(one.name, safe='')}"
+
+    def _request(self, one: Object) -> Request:
+        manifest = {**one.manifest, "metadata": dict(one.manifest["metadata"])}
+        if one.kind.endswith("WebhookConfiguration"):
+            manifest["metadata"].pop("namespace", None)  # Kueue's chart names one; it has no meaning
+        if HOOK in one.annotations:  # BeforeHookCreation is what gen writes, and Argo CD's default
+            self.api.ask(Request(path=f"{self.path(one)}?propagationPolicy=Background", method="DELETE"))
+        path = f"{self.path(one)}?fieldManager={ARGO_CD}&force=true"
+        return Request(path=path, method="PATCH", body=manifest)
+
+    def _unplayed(self, one: Object) -> str:
+        """Say why an object is left out, nothing for one that is played."""
+        if not one.manifest["metadata"].get("name"):
+            return "its name is made by the server"
+        if one.kind.endswith("WebhookConfiguration") and not _answered(one):
+            return "nobody here answers this webhook"
+        if one.kind == "APIService" and one.spec.get("service"):
+            return "nobody here answers for this API"
+        if self.path(one) is None and not self.kinds.versions(one.group, one.kind):
+            return UNSERVED
+        return ""
+
+    def outcome(self, fate: Fate, one: Object, why: str = "") -> Outcome:
+        """Say what became of an object."""
+        return Outcome(
+            fate=fate,
+            application=one.component,
+            wave=self.waves.get(one.component, 0),
+            kind=f"{one.group}/{one.kind}",
+            namespace=one.namespace,
+            name=one.name,
+            why=why,
+        )
+
+
+def _options(one: Object) -> set[str]:
+    return {each.strip() for each in str(one.annotations.get(OPTIONS, "")).split(",")}
+
+
+def _answered(one: Object) -> bool:
+    """Tell whether all webhooks of a configuration are Kueue's, which runs."""
+    services = [dig(each, "clientConfig", "service") or {} for each in sequence(one.manifest.get("webhooks"))]
+    return all((each.get("namespace"), each.get("name")) == (KUEUE, SERVICE) for each in services)
+
+
+def _passing(answer: Answer) -> bool:
+    """Tell whether what an object is refused for may pass by itself."""
+    return answer.status in {404, 409, 429, 500, 503, 504}

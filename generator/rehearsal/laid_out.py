@@ -1,0 +1,53 @@
+"""One side of a change as files of its own, and as the objects that Argo CD would apply of it."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from generator.build.applications import build_some
+from generator.build.objects import Built
+from generator.errors import UsageError
+from generator.model.cluster import Cluster, cluster_file
+from generator.rehearsal.charts import inflate
+from generator.repository.reach import Reach, applications
+from generator.repository.sides import FOLDERS, Side
+from generator.spec.decode import decode
+from generator.spec.reader import read
+
+
+class LaidOut(Struct, frozen=True, kw_only=True):
+    """A cluster on one side: its file, what is built of it, the folder for nodes, and what there is to say of that."""
+
+    cluster: Cluster
+    built: Built
+    bootstrap: Path
+    notes: tuple[str, ...]
+
+
+def lay_out(side: Side, name: str, folder: Path) -> LaidOut:
+    """Write the files of a cluster into an empty folder and build them. Raises UsageError."""
+    file = cluster_file(name)
+    if not side.has(file):
+        raise UsageError(f"{file}: not in {side.label}; a rehearsal needs the cluster before and after the change")
+    cluster = decode(read(side.read(file), file))
+    if not isinstance(cluster, Cluster):
+        raise UsageError(f"{file}: cannot be read in {side.label}; `gen check` tells why")
+    side.gather(f"clusters/{name}", f"overlays/{name}", "base", "workflows")
+    wanted = {*applications(side.below(f"overlays/{name}"))}
+    _write(side, name, folder, wanted)
+    notes = inflate(folder, name)
+    built = build_some(folder, name, wanted)
+    if built.findings:
+        first = built.findings[0]
+        raise UsageError(f"{side.label}: {first.file}: {first.message}; nothing was rehearsed")
+    return LaidOut(cluster=cluster, built=built, bootstrap=folder / "clusters" / name / "bootstrap", notes=tuple(notes))
+
+
+def _write(side: Side, name: str, folder: Path, wanted: set[str]) -> None:
+    reach = Reach(side)
+    places = {place for each in (f"clusters/{name}/argocd", *wanted) for place in reach.of(each)}
+    for each in (*FOLDERS, f"overlays/{name}"):
+        (folder / each).mkdir(exist_ok=True, parents=True)
+    for path in {path for place in (*places, f"clusters/{name}/bootstrap/kubeadm") for path in side.below(place)}:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(side.read(path))

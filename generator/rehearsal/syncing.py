@@ -1,0 +1,104 @@
+"""A whole sync of a cluster: wave by wave, as the root Application would, and pruned at the end."""
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import groupby
+from time import monotonic, sleep
+
+from generator.build.objects import ROOT, Built, Object
+from generator.live.api import Request
+from generator.live.dry_run.dry_run import in_order
+from generator.rehearsal.applying import Applier
+from generator.rehearsal.health import unready
+from generator.rehearsal.outcome import Fate, Outcome, Synced, Wave
+from generator.rehearsal.standin import StandIn
+from generator.rehearsal.twin.twin import REAL, Twin
+from generator.rules.providers import wave_of
+
+PATIENCE = 30.0
+"""Seconds that a wave may take to get ready; in a cluster pods start slower, and nothing is given up."""
+_FIRST = {"Namespace": 0, "CustomResourceDefinition": 1}
+Identity = tuple[str, str, str, str]
+
+
+def leaving(stored: Mapping[Identity, Object], wanted: Collection[Identity]) -> list[Object]:
+    """Return what left Git, the last that came first. Of an Application that leaves only itself is meant: what it holds
+    goes once a person has confirmed that.
+    """
+    gone = [one for identity, one in stored.items() if identity not in wanted]
+    whole = {one.name for one in gone if one.kind == "Application" and one.component == ROOT}
+    return [one for one in reversed(gone) if one.component not in whole]
+
+
+class Syncing:
+    """Brings a twin to what is built of one side."""
+
+    def __init__(self, twin: Twin, standin: StandIn) -> None:
+        self.twin, self.standin = twin, standin
+        self.stored: dict[Identity, Object] = {}
+
+    def sync(self, built: Built, patience: float = PATIENCE) -> Synced:
+        """Apply what is not there or differs, wave by wave, then remove what is no longer named. Raises UsageError."""
+        applier = Applier(self.twin, built)
+        wanted = {one.identity: one for one in built.objects if one.identity}
+        todo = [one for one in in_order(built) if not self._same(one)]
+        outcomes: dict[int, Outcome] = {}
+        waves = []
+        for number, each in groupby(todo, lambda one: applier.waves.get(one.component, 0)):
+            waves.append(self._wave(applier, number, [*each], outcomes, patience))
+        late = [one for one in todo if outcomes[id(one)].fate == Fate.REFUSED]
+        for one, again in zip(late, applier.apply(late, 0.0), strict=True):
+            if again.fate == Fate.APPLIED:
+                outcomes[id(one)] = applier.outcome(Fate.LATE, one, outcomes[id(one)].why)
+        pruned = [applier.remove(one) for one in leaving(self.stored, wanted)]
+        self._remember(todo, outcomes, pruned)
+        self.settle(1.0)
+        return Synced((*outcomes.values(), *pruned), tuple(waves))
+
+    def _same(self, one: Object) -> bool:
+        known = self.stored.get(one.identity) if one.identity else None
+        return known is not None and known.manifest == one.manifest
+
+    def _wave(
+        self, applier: Applier, number: int, objects: list[Object], outcomes: dict[int, Outcome], patience: float
+    ) -> Wave:
+        begun = monotonic()
+        for _, each in groupby(objects, lambda one: (wave_of(one) or 0, _FIRST.get(one.kind, 2))):
+            some = [*each]
+            outcomes |= {id(one): outcome for one, outcome in zip(some, applier.apply(some), strict=True)}
+            if some[0].kind == "CustomResourceDefinition":
+                self._wait(applier, some, 60.0)
+        applications = tuple(dict.fromkeys(one.component for one in objects))
+        for component in REAL.keys() & {*applications}:
+            self.twin.start(component)
+        applied = [one for one in objects if outcomes[id(one)].fate in {Fate.APPLIED, Fate.REPLACED}]
+        hung = self._wait(applier, applied, patience)
+        return Wave(number=number, applications=applications, seconds=monotonic() - begun, hung=hung)
+
+    def _wait(self, applier: Applier, objects: Iterable[Object], patience: float) -> tuple[str, ...]:
+        """Wait until objects are ready; name those that are not when patience, in seconds, ends."""
+        waiting, why, end = [*objects], dict[int, str](), monotonic() + patience
+        while waiting:
+            self.standin.round()
+            requests = [Request(path=str(applier.path(one))) for one in waiting]
+            answers = self.twin.cluster.api.ask_all(requests)
+            why = {id(one): unready(one, answer.body) for one, answer in zip(waiting, answers, strict=True)}
+            waiting = [one for one in waiting if why[id(one)]]
+            if monotonic() > end:
+                break
+            sleep(0.2 if waiting else 0)
+        return tuple(f"{one.full_name}: {why[id(one)]}" for one in waiting)
+
+    def settle(self, seconds: float) -> None:
+        """Let controllers act for some seconds."""
+        end = monotonic() + seconds
+        while monotonic() < end:
+            self.standin.round()
+            sleep(0.3)
+
+    def _remember(self, todo: Iterable[Object], outcomes: dict[int, Outcome], pruned: Collection[Outcome]) -> None:
+        done = {Fate.APPLIED, Fate.LATE, Fate.REPLACED, Fate.NOT_PLAYED}
+        self.stored |= {one.identity: one for one in todo if one.identity and outcomes[id(one)].fate in done}
+        for one in pruned:
+            if one.fate in {Fate.DELETED, Fate.NOT_PLAYED}:
+                group, kind = one.kind.split("/")
+                del self.stored[group, kind, one.namespace, one.name]

@@ -1,0 +1,51 @@
+"""A rehearsal as a terminal shows it."""
+
+from collections.abc import Iterator
+
+from generator.model.plural import plural
+from generator.rehearsal.outcome import Wave
+from generator.rehearsal.rehearsal import Rehearsal
+
+_HELD = {True: "held", False: "BROKEN", None: "not tried"}
+
+
+def lines(found: Rehearsal) -> Iterator[str]:
+    """Yield the lines of a rehearsal."""
+    before, after = found.objects
+    yield f"{found.cluster}: {found.old} to {found.new}, on a twin of {plural(found.nodes, 'node')}"
+    yield f"  what stands: {plural(before, 'object')} applied; {plural(found.jobs, 'job')} ran when the change came"
+    yield f"  the change: {plural(after, 'object')} applied"
+    yield from (f"    {_wave(one)}" for one in found.waves)
+    yield ""
+    if not found.happened:
+        yield "nothing happened: no object was refused or deleted, no pod replaced, no job stopped"
+    for one in found.happened:
+        foretold = f"   [gen diff: {one.foretold}]" if one.foretold else ""
+        yield f"{one.event:<14} {one.what}{foretold}"
+        if one.why:
+            yield f"{'':<14} {_short(one.why)}"
+    if found.disagreements:
+        yield ""
+        yield "gen diff says otherwise"
+        yield from (f"  {one}" for one in found.disagreements)
+    if found.promises:
+        yield ""
+        yield "promises of the queues"
+        yield from (
+            f"  {_HELD[one.held]:<10} {one.name}: {_short(one.seen)} ({one.seconds:g} s)" for one in found.promises
+        )
+    yield ""
+    yield "played, and not proven"
+    yield from (f"  {_short(one)}" for one in found.not_proven)
+    yield ""
+    yield "seconds: " + ", ".join(f"{phase} {seconds:g}" for phase, seconds in found.seconds.items())
+
+
+def _wave(one: Wave) -> str:
+    hung = f"; {len(one.hung)} never ready" if one.hung else ""
+    return f"wave {one.number}: {', '.join(one.applications)}: {one.seconds:.1f} s{hung}"
+
+
+def _short(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= 400 else f"{plain[:400]}..."

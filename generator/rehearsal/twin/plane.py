@@ -1,0 +1,206 @@
+"""etcd, kube-apiserver, kube-controller-manager, kube-scheduler and KWOK."""
+
+import contextlib
+import json
+import secrets
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from generator.components.component import Manifest
+from generator.errors import UsageError
+from generator.live.api import Request, of_started
+from generator.live.apiserver import Started, free_ports, tries
+from generator.live.running import RunningCluster
+from generator.rehearsal.twin.running import PATIENCE, listens, program, running
+
+NEEDS_443 = (
+    "the twin's Services listen on port 443 of addresses in 127.0.0.0/8, which this user may not: give it a network of "
+    "its own, `unshare -rn sh -c 'ip link set lo up && gen rehearse'`, or run it as root"
+)
+ADMIN, CONTROLLERS, SCHEDULER = "admin", "system:kube-controller-manager", "system:kube-scheduler"
+STAGES = Path(__file__).parent / "stages.yaml"
+
+
+class Address(Struct, frozen=True):
+    """Where the API server will be, and the tokens of those whom it knows from the beginning. All that runs keeps its
+    files in `folder`.
+    """
+
+    folder: Path
+    port: int
+    tokens: dict[str, str]
+
+    @property
+    def certificate(self) -> Path:
+        """The certificate that it makes itself."""
+        return self.folder / "certificates" / "apiserver.crt"
+
+    @property
+    def key(self) -> Path:
+        """The certificate's key."""
+        return self.certificate.with_suffix(".key")
+
+    def kubeconfig(self, name: str, token: str = "") -> Path:
+        """Write a file with which a program speaks to the API server, and return its path."""
+        cluster = {"server": f"https://127.0.0.1:{self.port}", "certificate-authority": str(self.certificate)}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "twin", "cluster": cluster}],
+            "users": [{"name": name, "user": {"token": token or self.tokens[name]}}],
+            "contexts": [{"name": "twin", "context": {"cluster": "twin", "user": name}}],
+            "current-context": "twin",
+        }
+        file = self.folder / f"{name.replace(':', '-')}.kubeconfig"
+        file.write_text(json.dumps(config))
+        return file
+
+
+class Plane:
+    """A running control plane, and those whom it knows."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        started = Started(port=address.port, certificate=address.certificate, token=address.tokens[ADMIN])
+        self.cluster = RunningCluster(of_started(started))
+
+    def get(self, path: str) -> Manifest:
+        """Return what is there, an empty manifest where nothing is. Raises UsageError."""
+        return self.cluster.get(path) or {}
+
+    def account(self, namespace: str, name: str) -> Path:
+        """Write a kubeconfig of a ServiceAccount, with a token as the API server gives it. Raises UsageError."""
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        answer = self.cluster.create(path, request) or {}
+        return self.address.kubeconfig(name, str(answer["status"]["token"]))
+
+    def wait(self, what: str, check: Callable[[], object], patience: float = PATIENCE) -> None:
+        """Wait until something holds. Raises UsageError that says `what` was waited for."""
+        if not any(check() for _ in tries(patience)):
+            raise UsageError(f"the twin: {what}: not within {patience:g} s")
+
+
+@contextlib.contextmanager
+def services() -> Iterator[str]:
+    """Reserve addresses for Services that no other run has: whoever has bound the last one has them all. Raises
+    UsageError for who may not listen on port 443, as webhooks of Services do.
+    """
+    for second in secrets.SystemRandom().sample(range(2, 255), 253):
+        with socket.socket() as last, contextlib.suppress(OSError):
+            try:
+                last.bind((f"127.{second}.255.254", 443))
+            except PermissionError:
+                raise UsageError(NEEDS_443) from None
+            yield f"127.{second}.0.0/16"
+            return
+    raise UsageError("no addresses of 127.0.0.0/8 are free for the twin's Services: end other twins")
+
+
+@contextlib.contextmanager
+def plane(folder: Path) -> Iterator[Plane]:
+    """Run a control plane with KWOK, for nodes that are made later."""
+    etcd, server, controllers, scheduler, kwok = map(
+        program, ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
+    )
+    client, peer, port, player = free_ports(4)
+    address = Address(folder, port, {name: secrets.token_hex(16) for name in (ADMIN, CONTROLLERS, SCHEDULER)})
+    with contextlib.ExitStack() as stack:
+        start = stack.enter_context
+        ours = start(services())
+        start(running(folder / "etcd", _etcd(etcd, client, peer), lambda: listens(client)))
+        start(running(folder / "apiserver", _server(server, address, client, ours), lambda: listens(port)))
+        api = Plane(address)
+        api.wait("the API server is ready", lambda: api.cluster.api.ask(Request(path="/readyz")).good)
+        start(running(folder / "controllers", _controllers(controllers, address), lambda: _accounts(api)))
+        start(running(folder / "scheduler", _client(scheduler, address, SCHEDULER), lambda: True))
+        start(running(folder / "kwok", _kwok(kwok, address, player), lambda: listens(player)))
+        yield api
+
+
+def _accounts(api: Plane) -> bool:
+    return bool(api.get("/api/v1/namespaces/default/serviceaccounts/default"))
+
+
+def _etcd(name: str, client: int, peer: int) -> list[str]:
+    own, other = f"http://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
+    return [
+        name,
+        "--name=twin",
+        "--data-dir=data",
+        f"--listen-client-urls={own}",
+        f"--advertise-client-urls={own}",
+        f"--listen-peer-urls={other}",
+        f"--initial-advertise-peer-urls={other}",
+        f"--initial-cluster=twin={other}",
+        "--unsafe-no-fsync=true",
+        "--log-level=warn",
+    ]
+
+
+def _server(name: str, address: Address, etcd: int, services: str) -> list[str]:
+    """As kubeadm runs it, as far as objects and rights can tell. It makes its certificate itself, whose key also signs
+    the tokens of ServiceAccounts.
+    """
+    groups = {ADMIN: "system:masters"}
+    lines = [f'{token},{user},{user},"{groups.get(user, "")}"\n' for user, token in address.tokens.items()]
+    tokens = address.folder / "tokens.csv"
+    tokens.touch(0o600)
+    tokens.write_text("".join(lines))
+    return [
+        name,
+        f"--etcd-servers=http://127.0.0.1:{etcd}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        f"--secure-port={address.port}",
+        "--endpoint-reconciler-type=none",
+        f"--cert-dir={address.key.parent}",
+        f"--token-auth-file={tokens}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={address.key}",
+        f"--service-account-signing-key-file={address.key}",
+        f"--service-cluster-ip-range={services}",
+        "--authorization-mode=Node,RBAC",
+        "--allow-privileged=true",
+        "--profiling=false",
+    ]
+
+
+def _client(name: str, address: Address, user: str) -> list[str]:
+    """Return the flags of what is a leader by itself, serves nothing and asks as fast as it can."""
+    return [
+        name,
+        f"--kubeconfig={address.kubeconfig(user)}",
+        "--secure-port=0",
+        "--leader-elect=false",
+        "--kube-api-qps=500",
+        "--kube-api-burst=1000",
+    ]
+
+
+def _controllers(name: str, address: Address) -> list[str]:
+    """Each controller is its own ServiceAccount, as with kubeadm: admission policies tell them by that."""
+    return [
+        *_client(name, address, CONTROLLERS),
+        f"--service-account-private-key-file={address.key}",
+        f"--root-ca-file={address.certificate}",
+        "--use-service-account-credentials=true",
+        "--controllers=*",
+        "--node-monitor-period=1s",
+        "--node-monitor-grace-period=60s",
+    ]
+
+
+def _kwok(name: str, address: Address, port: int) -> list[str]:
+    return [
+        name,
+        f"--kubeconfig={address.kubeconfig(ADMIN)}",
+        f"--config={STAGES}",
+        "--manage-all-nodes=true",
+        "--node-lease-duration-seconds=40",
+        f"--server-address=127.0.0.1:{port}",
+        "--cidr=10.244.0.1/16",
+    ]
