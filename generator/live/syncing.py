@@ -11,7 +11,7 @@ from generator.errors import UsageError
 from generator.live.applications import ROOT, Application, applications
 from generator.live.arrival import Stage, stage
 from generator.live.one_at_a_time import Turn, who
-from generator.live.operations import approve_deletion, begin, deployed, end, refresh, refreshing
+from generator.live.operations import approve_deletion, begin, deployed, end, refresh, refreshing, under_way
 from generator.live.running import ConflictError, RunningCluster
 from generator.live.wanted import Wanted, place
 from generator.live.why import why
@@ -215,7 +215,7 @@ class Syncing:
         if mine.failed or refreshing(one):
             return
         now, said = stage(one, self._target.commit, newest=self._target.newest)
-        mine.tried = mine.tried or (one.acting and now is not Stage.OLD)
+        mine.tried = mine.tried or (one.acting and one.phase != "Terminating" and under_way(one) == self._target.commit)
         if now is Stage.FAILED and not mine.tried:
             now, said = Stage.BEGIN, ""  # it failed before this sync: it is tried again
         self._show(mine, now, said)
