@@ -170,6 +170,7 @@ class Run:
 
     def __init__(self, cluster: Cluster, target: Target, *, ask: Any = nobody_leaves, **more: Any) -> None:
         self.told: list[tuple[str, str]] = []
+        self.said: list[str] = []
         patience = Patience(**{"limit": 2.0, "pause": 0.01, "grace": 0.05, "rest": 0.2, **more.pop("patience", {})})
         by_hand = bool(more.pop("by_hand", False))
         with turn(cluster, NEW) as held:
@@ -178,6 +179,7 @@ class Run:
 
     def tell(self, one: Progress) -> None:
         self.told.append((one.name, str(one.stage)))
+        self.said.append(one.said)
 
 
 def three() -> list[Object]:
@@ -302,9 +304,10 @@ def test_what_a_commit_approves_is_confirmed_by_the_clock_of_the_cluster() -> No
         asked.append(one.name)
         return "Application old"
 
-    Run(cluster, goal(application("root")), ask=ask)
+    run = Run(cluster, goal(application("root")), ask=ask)
     assert asked == ["root"]
     assert cluster.begun == []
+    assert "confirmed: Application old" in run.said
 
 
 def test_what_nobody_approved_is_not_confirmed() -> None:
