@@ -173,7 +173,7 @@ class _Shower:
     def __call__(self, one: "Progress") -> None:
         """Tell what changed."""
         text = f"{one.stage}{f': {one.said}' if one.said else ''}"
-        short = str(one.stage)
+        short = f"{one.stage} {one.confirmed}"
         if self._told.get(one.name) == (text if self._watched else short):
             return
         self._told[one.name] = text if self._watched else short

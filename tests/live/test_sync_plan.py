@@ -141,6 +141,15 @@ def test_a_dry_run_asks_argo_cd_for_nothing_and_tells_what_differs(ann: Person) 
     assert told.unconfirmed == ("GEN-CHG-326:a30-bench/Application/argocd/volcano",)
 
 
+def test_a_dry_run_without_a_remote_goes_by_what_argo_cd_saw_last(ann: Person) -> None:
+    first = ann.head()
+    ann.git("remote", "remove", "origin")
+    cluster = running(first)
+    assert target(ann.root, cluster, model(ann), Asked(), dry=True).commit == first
+    (root,) = cluster.objects.values()
+    assert "argocd.argoproj.io/refresh" not in root["metadata"]["annotations"]
+
+
 def leaving(base: str, *names: str) -> Application:
     root = application("root")
     root["status"] |= {

@@ -170,6 +170,7 @@ class Run:
 
     def __init__(self, cluster: Cluster, target: Target, *, ask: Any = nobody_leaves, **more: Any) -> None:
         self.told: list[tuple[str, str]] = []
+        self.said: list[str] = []
         patience = Patience(**{"limit": 2.0, "pause": 0.01, "grace": 0.05, "rest": 0.2, **more.pop("patience", {})})
         by_hand = bool(more.pop("by_hand", False))
         lease = Lease(cluster, SYNC, "ann@host 1")
@@ -178,6 +179,7 @@ class Run:
 
     def tell(self, one: Progress) -> None:
         self.told.append((one.name, str(one.stage)))
+        self.said.append(one.said)
 
 
 def three() -> list[Object]:
@@ -245,25 +247,29 @@ def test_what_nothing_waits_for_holds_nobody_and_is_told_at_the_end() -> None:
     assert cluster.begun == [("leaf", NEW), ("late", NEW)]
 
 
-def test_an_operation_of_root_that_holds_an_old_commit_is_ended() -> None:
-    cluster = Cluster(application("root"))
-    root = cluster.objects[f"{APPLICATIONS}/root"]
-    root["operation"] = {"sync": {"revision": OLD}}
-    waiting = {"phase": "Running", "message": "waiting for pruning confirmation of x", "operation": root["operation"]}
-    root["status"] |= {"operationState": waiting, "sync": {"status": "OutOfSync", "revision": NEW}}
+@pytest.mark.parametrize(("name", "tries"), [("root", 0), ("child", 2)])
+def test_an_operation_that_holds_an_old_commit_is_ended(name: str, tries: int) -> None:
+    cluster = Cluster(application(name))
+    one = cluster.objects[f"{APPLICATIONS}/{name}"]
+    one["operation"] = {"sync": {"revision": OLD}}
+    waiting = {"phase": "Running", "message": "tried again", "operation": one["operation"], "retryCount": tries}
+    one["status"] |= {"operationState": waiting, "sync": {"status": "OutOfSync", "revision": NEW}}
+    looks: list[int] = []
 
     def end(one: Object) -> None:
         state = one["status"].get("operationState") or {}
         if state.get("phase") == "Terminating":
-            one.pop("operation")
-            state |= {"phase": "Failed", "message": "Operation terminated"}
+            looks.append(1)  # it takes a while
+            if len(looks) > 2:
+                one.pop("operation")
+                state |= {"phase": "Failed", "message": "Operation terminated"}
         elif not state:
             succeed(one)
 
-    cluster.plays["root"] = end
-    run = Run(cluster, goal(application("root")))
-    assert cluster.begun == [("root", NEW)]
-    assert ("root", "held by an older operation") in run.told
+    cluster.plays[name] = end
+    run = Run(cluster, goal(application(name)))
+    assert cluster.begun == [(name, NEW)]
+    assert (name, "held by an older operation") in run.told
 
 
 def pruning(commit: str) -> Object:
@@ -298,9 +304,10 @@ def test_what_a_commit_approves_is_confirmed_by_the_clock_of_the_cluster() -> No
         asked.append(one.name)
         return "Application old"
 
-    Run(cluster, goal(application("root")), ask=ask)
+    run = Run(cluster, goal(application("root")), ask=ask)
     assert asked == ["root"]
     assert cluster.begun == []
+    assert "confirmed: Application old" in run.said
 
 
 def test_what_nobody_approved_is_not_confirmed() -> None:
@@ -382,23 +389,17 @@ def test_what_is_brought_to_an_older_commit_need_not_equal_the_newest() -> None:
 
 def test_somebody_who_changes_an_application_meanwhile_is_not_overtaken() -> None:
     cluster = Cluster(application("one"))
-    meddled: list[int] = []
-
-    def meddle(one: Object) -> None:
-        succeed(one)
-
-    original = cluster.merge
+    real, tries = cluster.merge, list[str]()
 
     def merge(path: str, change: Any) -> Object:
-        if "operation" in change and not meddled:
-            meddled.append(1)
+        if "operation" in change and not tries:
             cluster.objects[path]["metadata"]["resourceVersion"] = "somebody's"
-        return original(path, change)
+        tries.extend(change.get("operation", ()) and ["tried"])
+        return real(path, change)
 
-    cluster.plays["one"] = meddle
     cluster.merge = merge  # type: ignore[method-assign]
     Run(cluster, goal(application("one")))
-    assert meddled
+    assert len(tries) == 2
     assert cluster.begun == [("one", NEW)]
 
 

@@ -290,13 +290,17 @@ def test_a_window_is_kept_and_passed_only_where_it_lets_people(operator: Operato
     closed = {"op": "add", "path": "/spec/syncWindows", "value": [shut]}
     with argo.patched("AppProject", "scheduling", closed):
         operator.push()
-        blocked = operator.gen("sync")
-        assert blocked.code == 1, blocked.err
-        assert "gen: queues: the window deny `* * * * *` UTC for 1h of project scheduling is open" in blocked.err
-        assert "--now syncs all the same" in blocked.err
-        assert not argo.application("queues").get("operation")
-        passed = operator.gen("sync", "--now")
-        assert passed.code == 0, passed.err
+        assert operator.gen("sync").code == 0, "nothing of it moves"
+        with argo.beside("queues", config("kueue-system")):
+            commit = operator.push()
+            blocked = operator.gen("sync", "queues")
+            assert blocked.code == 1, blocked.err
+            assert "gen: queues: the window deny `* * * * *` UTC for 1h of project scheduling is open" in blocked.err
+            assert "--now syncs all the same" in blocked.err
+            assert not argo.application("queues").get("operation")
+            passed = operator.gen("sync", "queues", "--now")
+            assert passed.code == 0, passed.err
+            assert operator.at("queues") == commit
     operator.push()
     assert operator.gen("sync", "--now").code == 0
 

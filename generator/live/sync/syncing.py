@@ -12,7 +12,7 @@ from generator.live.applications import ROOT, Application, applications
 from generator.live.lease import Lease, who
 from generator.live.running import ConflictError, RunningCluster
 from generator.live.sync.arrival import Stage, stage
-from generator.live.sync.operations import approve_deletion, begin, deployed, end, refresh, refreshing
+from generator.live.sync.operations import approve_deletion, begin, deployed, end, refresh, refreshing, under_way
 from generator.live.sync.wanted import Wanted, place
 from generator.live.sync.why import why
 from generator.live.sync.windows import blocking, told
@@ -215,9 +215,11 @@ class Syncing:
         if mine.failed or refreshing(one):
             return
         now, said = stage(one, self._target.commit, newest=self._target.newest)
-        mine.tried = mine.tried or (one.acting and now is not Stage.OLD)
+        mine.tried = mine.tried or (one.acting and one.phase != "Terminating" and under_way(one) == self._target.commit)
         if now is Stage.FAILED and not mine.tried:
             now, said = Stage.BEGIN, ""  # it failed before this sync: it is tried again
+        if now is Stage.CONFIRM and mine.confirmed == one.began:
+            now, said = Stage.WAIT, mine.said  # Argo CD has not seen the word yet
         self._show(mine, now, said)
         try:
             self._act(mine, one, now)
@@ -261,10 +263,10 @@ class Syncing:
                 f"{one.name}: it waits with deletions, and Argo CD compares with {one.revision[:9]}, so that nobody "
                 "can say what is to go; the branch moved on: run again"
             )
-        if mine.confirmed != one.began and (by := self._ask(one)):
+        if by := self._ask(one):
             approve_deletion(self._running, one, datetime.now(UTC))
             mine.confirmed = one.began
-            self._show(mine, Stage.CONFIRM, f"what goes is confirmed: {by}")
+            self._show(mine, Stage.WAIT, f"confirmed: {by}")
 
     def _refuse_blocked(self, one: Application) -> None:
         if found := blocking(self._running, one, by_hand=self._by_hand):
