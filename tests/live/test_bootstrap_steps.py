@@ -179,6 +179,11 @@ def test_what_is_not_vendored_is_refused(a30: Cluster) -> None:
         overlays(ROOT, a30)
 
 
+def test_what_is_not_rendered_is_refused(a30: Cluster, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="overlays/a30-bench: there is no such folder; `gen render` writes it"):
+        overlays(tmp_path, a30)
+
+
 def test_the_verb_tells_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bootstrap", "-C", str(ROOT)]) == 2
     assert "name one cluster with --cluster" in capsys.readouterr().err

@@ -32,6 +32,10 @@ def overlays(root: Path, cluster: Cluster) -> Overlays:
     """Build what comes before Argo CD syncs. Raises UsageError where something cannot be built, or is not vendored:
     what is inflated here could be something else than what Argo CD inflates.
     """
+    if not (root / "overlays" / cluster.name).is_dir():
+        raise UsageError(
+            f"overlays/{cluster.name}: there is no such folder; `gen render` writes it, then commit and push"
+        )
     names = (NAMESPACES, cluster.networks.cni, ARGO_CD)
     with temporary_folder() as copy:
         stage(root, cluster.name, copy)
