@@ -26,7 +26,7 @@ def by_hand(fields: Object, manager: str = "kubectl-edit") -> Object:
     return entry(manager, fields, "2026-02-02T00:00:00Z")
 
 
-def test_a_field_names_its_last_writer_and_not_argo_cd() -> None:
+def test_a_field_names_its_last_writer() -> None:
     one = service(OURS, by_hand({"f:spec": {"f:type": {}}}), entry("old", {"f:spec": {"f:type": {}}}))
     found = writer_of(one, ("spec", "type"))
     assert found

@@ -83,13 +83,12 @@ def _entries(one: Manifest) -> Iterator[tuple[Writer, Mapping[str, Any]]]:
 
 
 def writer_of(one: Manifest, steps: Steps) -> Writer | None:
-    """Return who last wrote a field: others before Argo CD. Of what is not there any more, the last one beside Argo CD
-    who wrote anything. None where nobody can tell.
+    """Return who last wrote a field; of what is not there any more, the last person who wrote anything of the object.
+    None where nobody can tell.
     """
     owners = [writer for writer, fields in _entries(one) if _owns(fields, steps, one)]
-    others = [writer for writer in owners if writer.manager != ARGO_CD]
     hands = [writer for writer, _ in _entries(one) if writer.hand]
-    return next(iter((*others, *(hands if not owners else ()), *owners)), None)
+    return next(iter(owners or hands), None)
 
 
 def _owns(fields: Mapping[str, Any], steps: Steps, part: Any) -> bool:
