@@ -22,7 +22,7 @@ _DURATION = "a duration, as in 30s, 15m, 2h or 7d"
 # By key: fields whose type does not say what they look like.
 _FORMS = {
     **dict.fromkeys(("charts", "heartbeat", "http", "https", "issuer", "manifests", "mattermost", "url"), _URL),
-    **dict.fromkeys(("after", "retention"), _DURATION),
+    **dict.fromkeys(("after", "duration", "retention"), _DURATION),
     "address": "host:port, as in 10.0.0.10:6443",
     "branch": "the name of a branch, as in main",
     "code": "a finding's code, as in GEN-POD-001",

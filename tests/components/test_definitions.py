@@ -14,7 +14,7 @@ from generator.model.monitoring import Monitoring, Prometheus
 from generator.model.storage import Nfs
 
 # Words of the cluster file as well: `networks.cni`, a node's disks, a section, a folder of the repository.
-WORDS = {"calico", "cilium", "minio", "scratch", "workflows", "zabbix"}
+WORDS = {"calico", "cilium", "minio", "scratch", "tenants", "workflows", "zabbix"}
 
 
 # What is about one component by its nature, or about keys of the cluster file that are one component's.
