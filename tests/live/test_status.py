@@ -315,6 +315,14 @@ def test_a_wave_that_waits_names_what_it_waits_for(there: tuple[LiveCluster, Run
     assert not rows["tenants"].well
 
 
+def test_what_comes_later_is_not_waited_for(there: tuple[LiveCluster, RunningCluster]) -> None:
+    cluster, running = there
+    change(cluster, "queues", health={"status": "Degraded"})
+    assert cluster.objects.pop(cluster.path(cluster.get("Application", "kueue")))
+    (absent,) = [one for one in look(running).rows if one.component == "kueue"]
+    assert absent.waits == ()
+
+
 def test_what_somebody_holds_is_told_and_is_no_fault(there: tuple[LiveCluster, RunningCluster]) -> None:
     cluster, running = there
     suspended = resource("ClusterQueue", "x", health={"status": "Suspended", "message": "it is stopped"})
