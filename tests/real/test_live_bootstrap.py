@@ -313,8 +313,10 @@ def seen(cluster: "Bare") -> dict[str, Object]:
 
 def essence(one: Object) -> Object:
     metadata = {key: one["metadata"].get(key) for key in ("name", "labels", "annotations")}
+    written = ("deployment.kubernetes.io", "tracking-id")  # by controllers, and by a test that plays one
+    annotations = metadata["annotations"] or {}
     metadata["annotations"] = {
-        key: value for key, value in (metadata["annotations"] or {}).items() if "deployment.kubernetes.io" not in key
+        key: value for key, value in annotations.items() if not any(word in key for word in written)
     }
     content = {key: value for key, value in one.items() if key not in {"metadata", "status"}}
     if "data" in content and "type" in content:
