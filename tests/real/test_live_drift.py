@@ -11,8 +11,8 @@ from generator.live.apiserver import throw_away, tries
 from generator.live.applications import application
 from generator.live.discovery import discover
 from generator.live.drift import Drift, _Comparison, _identity
+from generator.live.drift.standing import Standing
 from generator.live.running import RunningCluster
-from generator.live.standing import Standing
 
 pytestmark = pytest.mark.real
 

@@ -10,11 +10,12 @@ from generator.build.broken import BrokenError
 from generator.build.manifests import documents
 from generator.build.objects import ROOT, Built, Object
 from generator.build.stage import stage, temporary_folder
+from generator.components.argo_cd import DEFINITION
 from generator.components.component import NAMESPACES
 from generator.errors import UsageError
 from generator.model.cluster import Cluster
 
-ARGO_CD = "argo-cd"
+ARGO_CD = DEFINITION.name
 
 
 class Overlays(Struct, frozen=True, kw_only=True):
