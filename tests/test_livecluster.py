@@ -53,7 +53,7 @@ def test_who_comes_late_is_refused(tmp_path: Path) -> None:
     with living(tmp_path, pod("x")) as (cluster, running):
         seen = running.get(f"{PODS}/x") or {}
         cluster.add(pod("x", other="writer"))
-        with pytest.raises(UsageError, match="has been modified"):
+        with pytest.raises(UsageError, match="somebody changed it meanwhile"):
             running.merge(f"{PODS}/x", {"metadata": {"resourceVersion": seen["metadata"]["resourceVersion"]}})
 
 

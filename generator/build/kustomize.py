@@ -16,7 +16,9 @@ from generator.process import cache_home, run
 ORIGIN = "originAnnotations"
 """What `buildMetadata` of a kustomization must hold for `run_kustomize`."""
 
-NEEDED_BY = "gen check --rendered and --server, commit, diff, images, rehearse, report"
+NEEDED_BY = (
+    "gen bootstrap, check --rendered and --server, commit, diff, drift, images, rehearse, report, rollback, sync"
+)
 """The commands that build objects; all others do without."""
 
 PINNED = (5, 8, 1)

@@ -140,4 +140,4 @@ def _codes() -> list[str]:
 
 
 def _files(folder: str) -> Iterable[Path]:
-    return (_PACKAGE / folder).glob("*.py")
+    return (_PACKAGE / folder).rglob("*.py")

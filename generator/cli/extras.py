@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 # Modules by the extra of pyproject.toml that brings them.
 EXTRAS = {"jsonschema_rs": "rendered", "kubernetes_validate": "rendered", "kubernetes": "server", "pyrage": "server"}
-NEEDED_BY = {"rendered": "gen check --rendered", "server": "gen check --server, or what speaks to a cluster,"}
+NEEDED_BY = {"rendered": "gen check --rendered", "server": "gen check --server"}
 
 
 def left_out(module: str | None) -> str | None:

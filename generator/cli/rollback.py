@@ -24,7 +24,14 @@ from generator.review.text import lines
 @click.option("--last", is_flag=True, help="Take back the last commit of the branch.")
 @click.option("--dry-run", is_flag=True, help="Only tell what it would do to the running clusters.")
 @click.option("--branch", metavar="NAME", help="The branch to commit on: a new one, or the one that is checked out.")
-@click.option("-m", "--message", "said", metavar="TEXT", default="", help="Your words; the first line is the subject.")
+@click.option(
+    "-m",
+    "--message",
+    "said",
+    metavar="TEXT",
+    default="",
+    help="Your words; the first line is the subject. Default: what is taken back.",
+)
 @click.option(
     "--allow",
     metavar="'CODE:OBJECT reason'",

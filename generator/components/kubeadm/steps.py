@@ -67,9 +67,8 @@ def _prepare(cluster: Cluster) -> Text:
     rows = joined(Text(ROW, pool=Word(pool), nodes=_names(cluster.in_pools(pool))) for pool in sorted(cluster.pools))
     wanted = cluster.kubernetes.deliver
     ways = joined(Text(template(f"kubeadm/prose/{way}.md")) for way in ("ansible", "cloud-init") if way in wanted)
-    return _prose(
-        "prepare", version=Word(cluster.kubernetes.version), packages=_packages(cluster), rows=rows, delivery=ways
-    )
+    text = _prose("prepare", version=Word(cluster.kubernetes.version), packages=_packages(cluster), rows=rows)
+    return joined((text, ways))
 
 
 def _packages(cluster: Cluster) -> Text:
