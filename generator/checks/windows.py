@@ -112,7 +112,9 @@ def some_time_left(cluster: Cluster) -> Iterator[Finding]:
             continue
         mine = [(at, each) for at, each in _windows(cluster) if each.about(name, one.tier.value) and _read(each)]
         windows = tuple(window for _, window in mine)
-        if known.setdefault(windows, _never(cluster, windows)):
+        if windows not in known:
+            known[windows] = _never(cluster, windows)
+        if known[windows]:
             allow, deny = (next(at for at, each in mine if each.kind == kind) for kind in ("allow", "deny"))
             found.setdefault((allow, deny), []).append(name)
     for (at, also), names in found.items():
