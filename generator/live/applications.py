@@ -7,12 +7,14 @@ from msgspec import Struct
 from generator.components.component import Manifest
 from generator.live.running import RunningCluster
 from generator.model.fields import dig, sequence
+from generator.model.finding import full_name
 
 APPLICATIONS = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications"
 ROOT = "root"
 WAVE = "argocd.argoproj.io/sync-wave"
 IGNORED = "argocd.argoproj.io/ignore-healthcheck"
 REFRESH = "argocd.argoproj.io/refresh"
+APPROVED = "argocd.argoproj.io/deletion-approved"
 
 
 class Resource(Struct, frozen=True, kw_only=True):
@@ -21,7 +23,6 @@ class Resource(Struct, frozen=True, kw_only=True):
     """
 
     group: str
-    version: str
     kind: str
     namespace: str
     name: str
@@ -31,11 +32,16 @@ class Resource(Struct, frozen=True, kw_only=True):
     leaving: bool
     unconfirmed: bool
 
+    @property
+    def full_name(self) -> str:
+        """How people name it."""
+        return full_name(self.kind, self.namespace, self.name)
+
 
 class Application(Struct, frozen=True, kw_only=True):
-    """One Application. `phase`, `said`, `retries`, `began` and `ended` (RFC 3339) are of its last or running sync
-    operation, which is to bring `asked` or brought `brought`; `revision` is the commit that it was last compared with.
-    `gates`: whether later waves wait for it.
+    """One Application. `phase`, `said`, `retries` and `began` (RFC 3339) are of its last or running sync operation,
+    which is to bring `asked` or brought `brought`; `revision` is the commit that it was last compared with. `gates`:
+    whether later waves wait for it.
     """
 
     name: str
@@ -51,7 +57,6 @@ class Application(Struct, frozen=True, kw_only=True):
     brought: str
     retries: int
     began: str
-    ended: str
     pending: bool
     """Whether an operation is asked for that has not begun."""
     resources: tuple[Resource, ...]
@@ -66,6 +71,16 @@ class Application(Struct, frozen=True, kw_only=True):
         """Whether an operation is under way or about to be."""
         return self.pending or self.phase in {"Running", "Terminating"}
 
+    @property
+    def refreshing(self) -> bool:
+        """Whether Argo CD is still to look at it."""
+        return REFRESH in (dig(self.manifest, "metadata", "annotations") or {})
+
+    @property
+    def commit(self) -> str:
+        """The commit that it equals, else the one that it was last brought to; empty where there is none."""
+        return (self.revision if self.sync == "Synced" else "") or self.deployed
+
 
 def applications(running: RunningCluster) -> list[Application]:
     """Return all Applications in Argo CD's namespace, root first, then by wave and name; none where there is no Argo
@@ -77,6 +92,17 @@ def applications(running: RunningCluster) -> list[Application]:
 def in_order(found: Iterable[Application]) -> list[Application]:
     """Return Applications, root first, then by wave and name."""
     return sorted(found, key=lambda one: (one.name != ROOT, one.wave, one.name))
+
+
+def refresh(running: RunningCluster, name: str) -> None:
+    """Have Argo CD read Git and compare an Application anew; the annotation goes when it has."""
+    running.merge(f"{APPLICATIONS}/{name}", {"metadata": {"annotations": {REFRESH: "normal"}}})
+
+
+def syncs_by_itself(manifest: object) -> bool:
+    """Tell whether Argo CD syncs an Application whenever its branch moves."""
+    found = dig(manifest, "spec", "syncPolicy", "automated")
+    return isinstance(found, dict) and found.get("enabled") is not False
 
 
 def application(manifest: Manifest) -> Application:
@@ -97,7 +123,6 @@ def application(manifest: Manifest) -> Application:
         brought=_text(state, "syncResult", "revision"),
         retries=_number(state.get("retryCount")),
         began=_text(state, "startedAt"),
-        ended=_text(state, "finishedAt"),
         pending=bool(manifest.get("operation")),
         resources=tuple(_resources(manifest)),
         conditions=tuple(
@@ -112,7 +137,6 @@ def _resources(manifest: Manifest) -> Iterator[Resource]:
     for one in sequence(dig(manifest, "status", "resources")):
         yield Resource(
             group=_text(one, "group"),
-            version=_text(one, "version"),
             kind=_text(one, "kind"),
             namespace=_text(one, "namespace"),
             name=_text(one, "name"),

@@ -6,7 +6,7 @@ import pytest
 
 from generator.live.applications import application
 from generator.live.sync.arrival import Stage, stage
-from generator.live.sync.why import why
+from generator.live.why import why
 
 OLD, NEW, NEWER = "a" * 40, "b" * 40, "c" * 40
 Object = dict[str, Any]

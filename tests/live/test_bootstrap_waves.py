@@ -8,7 +8,7 @@ from livecluster import living
 
 from generator.live.applications import REFRESH, application
 from generator.live.bootstrap import waves as bootstrap_waves
-from generator.live.bootstrap.waves import refresh, waits_for, watch
+from generator.live.bootstrap.waves import refresh_all, waits_for, watch
 
 COMPARED = {"sync": {"status": "Synced"}, "health": {"status": "Healthy"}}
 
@@ -50,11 +50,11 @@ def resource(**more: Any) -> dict[str, Any]:
                 health={"status": "Degraded"},
                 resources=[resource(health={"status": "Degraded", "message": "no image"})],
             ),
-            "Synced Degraded: Deployment a/b Degraded, no image",
+            "Synced Degraded: Deployment a/b Degraded: no image",
         ),
         (
             one(sync={"status": "Unknown"}, conditions=[{"type": "ComparisonError", "message": "cannot\nclone"}]),
-            "Unknown Healthy: cannot clone",
+            "Unknown Healthy: ComparisonError: cannot clone",
         ),
         (
             one(
@@ -111,6 +111,6 @@ def test_one_that_is_not_made_yet_is_waited_for(tmp_path: Path, monkeypatch: pyt
 
 def test_all_that_are_there_are_compared_anew(tmp_path: Path) -> None:
     with living(tmp_path, one("root", 0), one()) as (live, running):
-        refresh(running)
+        refresh_all(running)
         for name in ("root", "kueue"):
             assert live.get("Application", name)["metadata"]["annotations"][REFRESH] == "normal"

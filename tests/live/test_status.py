@@ -284,8 +284,11 @@ def test_who_moves_only_when_told_is_told_so(there: tuple[LiveCluster, RunningCl
         resources=[resource("ConfigMap", "x", status="OutOfSync")],
     )
     assert [cause.command for cause in look(running).causes] == ["gen drift --cluster a30-bench"]
+    one["spec"]["syncPolicy"]["automated"]["enabled"] = False
+    (turned_off,) = look(running).causes
     del one["spec"]["syncPolicy"]["automated"]
     (cause,) = look(running).causes
+    assert cause == turned_off
     assert cause.why == "it differs from Git, and moves only when it is told to"
     assert cause.command == "gen sync kueue --cluster a30-bench"
 

@@ -17,7 +17,7 @@ from generator.live.bootstrap.objects import objects_step
 from generator.live.bootstrap.overlays import ARGO_CD, Overlays, overlays
 from generator.live.bootstrap.secrets_step import Keeping, secrets_step
 from generator.live.bootstrap.step import Item, State, Step
-from generator.live.bootstrap.waves import refresh, watch
+from generator.live.bootstrap.waves import refresh_all, watch
 from generator.live.lease import BOOTSTRAP, held
 from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster
@@ -60,7 +60,7 @@ class Bootstrap(Struct, frozen=True, kw_only=True):
 
     def watch(self) -> None:
         """Watch the waves to their end. Changes nothing but that Argo CD looks at Git now."""
-        refresh(self.running)
+        refresh_all(self.running)
         watch(self.running, self.overlays.applications, lambda text: self.tell("waves", text))
 
     def _looks(self) -> Iterator[Callable[[], Step]]:

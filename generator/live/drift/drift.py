@@ -11,7 +11,7 @@ from generator.build.difference import field_changes
 from generator.build.objects import Built, Object
 from generator.components.component import Manifest
 from generator.live.api import Answer, Request
-from generator.live.applications import Application, applications
+from generator.live.applications import Application, applications, syncs_by_itself
 from generator.live.discovery import TRY, place
 from generator.live.drift.ignored import compared, ignored, unread
 from generator.live.drift.leftovers import TRACKING, Leftover, leftovers, strangers
@@ -182,8 +182,8 @@ class _Comparison:
             for shown, writer in ((both(change, each), writer_of(live, each.path)),)
         )
         if fields:
-            automated = self.applications[one.component].manifest["spec"].get("syncPolicy", {}).get("automated")
-            heals = "differs from Git" + ("; Argo CD puts it back by itself" if automated is not None else "")
+            automated = syncs_by_itself(self.applications[one.component].manifest)
+            heals = "differs from Git" + ("; Argo CD puts it back by itself" if automated else "")
             self._add("differs", one, heals, f"gen sync {one.component} --cluster {self.cluster}", fields)
 
     def _added(self, one: Object, live: Manifest, applied: Manifest, ignores: Sequence[Mapping[str, Any]]) -> None:

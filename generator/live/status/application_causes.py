@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from generator.components.component import Manifest
-from generator.live.applications import ROOT, Application, Resource
+from generator.live.applications import ROOT, Application, Resource, syncs_by_itself
 from generator.live.messages import meaning, shortened
 from generator.live.status.causes import Cause
 from generator.live.status.pod_causes import Space, owner, pod_causes
-from generator.model.fields import dig, sequence
+from generator.live.why import WELL, failures
+from generator.model.fields import dig
 from generator.model.plural import plural
 
 ERRORS = {"ComparisonError", "InvalidSpecError", "SyncError", "UnknownError", "DeletionError"}
 WARNINGS = {"SharedResourceWarning", "RepeatedResourceWarning", "ExcludedResourceWarning", "OrphanedResourceWarning"}
 SHORT = 9
 """Characters of a commit that are shown."""
-GOOD = {"", "Healthy", "Suspended"}
 CREATING = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job")
 """Kinds that make pods, and complain where they may not."""
 
@@ -24,7 +24,7 @@ def well(one: Application) -> bool:
     conditions = {kind for kind, _ in one.conditions}
     return (
         one.sync == "Synced"
-        and one.health in GOOD
+        and one.health in WELL
         and one.phase in {"", "Succeeded"}
         and not ERRORS & conditions
         and not any(_asks(each) for each in one.resources)
@@ -43,7 +43,7 @@ def troubled(one: Application) -> list[Resource]:
     return [
         each
         for each in one.resources
-        if (each.health not in GOOD or each.sync != "Synced") and (one.name, each.kind) != (ROOT, "Application")
+        if (each.health not in WELL or each.sync != "Synced") and (one.name, each.kind) != (ROOT, "Application")
     ]
 
 
@@ -52,7 +52,7 @@ def namespaces(one: Application) -> set[str]:
     goes when an object is in none.
     """
     home = str(dig(one.manifest, "spec", "destination", "namespace") or "")
-    return {each.namespace or home for each in troubled(one) if each.health not in GOOD} - {""}
+    return {each.namespace or home for each in troubled(one) if each.health not in WELL} - {""}
 
 
 def application_causes(
@@ -69,17 +69,17 @@ def _objects(
     one: Application, spaces: Mapping[str, Space], ours: set[tuple[str, str, str]], cluster: str
 ) -> Iterator[Cause]:
     """Yield why objects are not healthy: what stands behind them, else what is said of them."""
-    unwell = [each for each in troubled(one) if each.health not in GOOD]
+    unwell = [each for each in troubled(one) if each.health not in WELL]
     below = [cause for each in unwell for cause in _below(one, each, spaces, ours, cluster)]
     yield from below
     explained = {name for cause in below for name in cause.objects}
     for each in unwell:
-        if _named(each) not in explained and each.health != "Missing":
+        if each.full_name not in explained and each.health != "Missing":
             found = meaning(each.message or f"it is {each.health}", one.name, cluster)
             known = found.why != shortened(each.message)
             yield Cause(
                 component=one.name,
-                objects=(_named(each),),
+                objects=(each.full_name,),
                 why=found.why,
                 command=found.command if known else _look(each),
             )
@@ -96,33 +96,22 @@ def _look(one: Resource) -> str:
     return f"kubectl {space}describe {kind.lower()} {one.name}"
 
 
-def _named(one: Resource) -> str:
-    return f"{one.kind} {one.namespace}/{one.name}" if one.namespace else f"{one.kind} {one.name}"
-
-
 def _conditions(one: Application, cluster: str) -> Iterator[Cause]:
-    failed = any(_failures(one))
+    failed = failures(one)
     for kind, message in one.conditions:
         # A sync that failed is told by what failed in it.
         if kind in ERRORS | WARNINGS and not (kind == "SyncError" and failed):
             yield _cause(one, (), message, cluster)
 
 
-def _failures(one: Application) -> Iterator[tuple[str, str]]:
-    for each in sequence(dig(one.manifest, "status", "operationState", "syncResult", "resources")):
-        if dig(each, "status") == "SyncFailed" or dig(each, "hookPhase") in {"Failed", "Error"}:
-            space, name = dig(each, "namespace"), dig(each, "name")
-            yield f"{dig(each, 'kind')} {f'{space}/' if space else ''}{name}", str(dig(each, "message") or "")
-
-
 def _operation(one: Application, cluster: str) -> Iterator[Cause]:
     """Yield why a sync does not end. What waits for the health of an object is told by that object."""
     if one.phase in {"", "Succeeded"}:
         return
-    failures = list(_failures(one))
-    for name, message in failures:
+    failed = failures(one)
+    for name, message in failed:
         yield _cause(one, (name,), message, cluster)
-    if not failures and one.said and "healthy state of" not in one.said:
+    if not failed and one.said and "healthy state of" not in one.said:
         found = meaning(one.said, one.name, cluster)
         yield Cause(component=one.name, objects=(), why=f"{found.why}{_beside(one)}", command=found.command)
 
@@ -164,7 +153,7 @@ def _refused(space: Space, each: Resource, component: str, cluster: str) -> Iter
         mine = name == each.name or (about == "ReplicaSet" and name.rpartition("-")[0] == each.name)
         if dig(event, "reason") == "FailedCreate" and about in CREATING and mine:
             found = meaning(str(dig(event, "message")), component, cluster)
-            yield Cause(component=component, objects=(_named(each),), why=found.why, command=found.command)
+            yield Cause(component=component, objects=(each.full_name,), why=found.why, command=found.command)
 
 
 def _claim(space: Space, name: str, component: str) -> Iterator[Cause]:
@@ -179,15 +168,15 @@ def _claim(space: Space, name: str, component: str) -> Iterator[Cause]:
 
 def _differing(one: Application, cluster: str) -> Iterator[Cause]:
     """Yield what is known where nothing is said to fail."""
-    waiting = tuple(_named(each) for each in one.resources if _asks(each))
-    differs = tuple(_named(each) for each in one.resources if each.sync == "OutOfSync" and not _asks(each))
+    waiting = tuple(each.full_name for each in one.resources if _asks(each))
+    differs = tuple(each.full_name for each in one.resources if each.sync == "OutOfSync" and not _asks(each))
     if waiting:
         why = "it left Git, and goes only when a person confirms it"
         yield Cause(component=one.name, objects=waiting, why=why, command=f"gen sync --cluster {cluster}")
     elif one.name == ROOT:
         return  # it waits for the others, which speak for themselves
     elif differs and not one.acting:
-        alone = dig(one.manifest, "spec", "syncPolicy", "automated") is None
+        alone = not syncs_by_itself(one.manifest)
         why = "it differs from Git" + (", and moves only when it is told to" if alone else "")
         command = f"gen sync {one.name} --cluster {cluster}" if alone else f"gen drift --cluster {cluster}"
         yield Cause(component=one.name, objects=differs, why=why, command=command)
@@ -201,7 +190,7 @@ def held_causes(one: Application) -> Iterator[Cause]:
     for each in one.resources:
         if each.health == "Suspended" and (one.name, each.kind) != (ROOT, "Application"):
             why = shortened(each.message) or "it is suspended"
-            yield Cause(component=one.name, objects=(_named(each),), why=why, command=_look(each))
+            yield Cause(component=one.name, objects=(each.full_name,), why=why, command=_look(each))
 
 
 def every_object(found: Sequence[Application]) -> set[tuple[str, str, str]]:

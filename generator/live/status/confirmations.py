@@ -3,11 +3,9 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from generator.live.applications import Application
+from generator.live.applications import APPROVED, Application
 from generator.live.status.causes import Cause
 from generator.model.fields import dig
-
-APPROVED = "argocd.argoproj.io/deletion-approved"
 
 
 def confirmation_causes(found: Sequence[Application], now: datetime) -> Iterator[Cause]:

@@ -24,8 +24,6 @@ class Space(Struct, frozen=True, kw_only=True):
     name: str
     pods: Sequence[Manifest] = ()
     events: Sequence[Manifest] = ()
-    claims: Sequence[Manifest] = ()
-    jobs: Sequence[Manifest] = ()
     secrets: Sequence[Secret] = ()
 
     def warnings(self, kind: str, name: str) -> list[str]:

@@ -188,7 +188,7 @@ def _rows(
 
 
 def _of(one: Application, wanted: str, behind: Callable[[str, str], int | None], holding: Sequence[Application]) -> Row:
-    revision = one.revision if one.sync == "Synced" else one.deployed or one.revision
+    revision = one.commit or one.revision
     return Row(
         component=one.name,
         wave=one.wave,

@@ -4,10 +4,9 @@ from enum import StrEnum
 
 from generator.live.applications import ROOT, Application
 from generator.live.sync.operations import TRIES, WAITS_FOR_A_WORD, under_way
-from generator.live.sync.why import why
+from generator.live.why import ENDED_BADLY, why
 
 BLOCKED_BY_WINDOW = "blocked by sync window"
-ENDED = {"Failed", "Error"}
 
 
 class Stage(StrEnum):
@@ -39,7 +38,7 @@ def stage(one: Application, commit: str, *, newest: bool) -> tuple[Stage, str]:
         return (Stage.DONE, "") if one.name == ROOT else _health(one)
     if one.phase == "Succeeded" and one.brought == commit:
         return Stage.DIFFERS, why(one)
-    if one.phase in ENDED and one.asked == commit:
+    if one.phase in ENDED_BADLY and one.asked == commit:
         return Stage.FAILED, why(one)
     return Stage.BEGIN, ""
 

@@ -11,21 +11,15 @@ from typing import Any
 
 from generator.components.component import Manifest
 from generator.errors import UsageError
-from generator.live.applications import APPLICATIONS, REFRESH, Application, application
+from generator.live.applications import APPLICATIONS, APPROVED, Application, application, refresh
 from generator.live.running import RunningCluster
 from generator.model.fields import dig, sequence
 
-APPROVED = "argocd.argoproj.io/deletion-approved"
 TRIES = 5
 """After so many Argo CD's health check of an Application calls it degraded, and its parent goes on."""
 BACKOFF = {"duration": "10s", "factor": 2, "maxDuration": "3m"}
 WAITS_FOR_A_WORD = "waiting for pruning confirmation"
 """How Argo CD begins to say that what is to go has `Prune=confirm`."""
-
-
-def refresh(running: RunningCluster, name: str) -> None:
-    """Have Argo CD read Git and compare an Application anew; the annotation goes when it has."""
-    running.merge(f"{APPLICATIONS}/{name}", {"metadata": {"annotations": {REFRESH: "normal"}}})
 
 
 def begin(running: RunningCluster, one: Application, commit: str, who: str) -> None:
@@ -73,25 +67,12 @@ def _change(running: RunningCluster, one: Application, change: dict[str, Any]) -
     running.merge(f"{APPLICATIONS}/{one.name}", {**change, "metadata": metadata})
 
 
-def deployed(one: Application) -> str:
-    """Return the commit that an Application was last brought to, or that it equals; empty where there is none."""
-    if one.sync == "Synced" and one.revision:
-        return one.revision
-    past = sequence(dig(one.manifest, "status", "history"))
-    return str(dig(past[-1], "revision") or "") if past else ""
-
-
 def under_way(one: Application) -> str:
     """Return the commit of the operation that is under way: where Argo CD takes the newest with each try, the one that
     this try brings.
     """
     asked = dig(one.manifest, "operation", "sync", "revision") if one.pending else ""
     return one.asked or one.brought or (asked if isinstance(asked, str) else "")
-
-
-def refreshing(one: Application) -> bool:
-    """Tell whether Argo CD is still to look at an Application."""
-    return REFRESH in (one.manifest["metadata"].get("annotations") or {})
 
 
 def look_again(running: RunningCluster, name: str, patience: float = 180.0) -> Application:
@@ -102,7 +83,7 @@ def look_again(running: RunningCluster, name: str, patience: float = 180.0) -> A
     end_of_patience = time.monotonic() + patience
     while time.monotonic() < end_of_patience:
         one = application(running.get(f"{APPLICATIONS}/{name}") or {"metadata": {"name": name}})
-        if not refreshing(one):
+        if not one.refreshing:
             return one
         time.sleep(1)
     raise UsageError(

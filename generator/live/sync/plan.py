@@ -11,10 +11,10 @@ from generator.errors import UsageError
 from generator.live.applications import APPLICATIONS, Application, application, applications
 from generator.live.running import RunningCluster
 from generator.live.sync.going import going, judged, refuse, word
-from generator.live.sync.operations import deployed, look_again
+from generator.live.sync.operations import look_again
 from generator.live.sync.syncing import Target
 from generator.live.sync.wanted import bring, chosen, newest_at_remote, pushed, wanted
-from generator.live.sync.why import why
+from generator.live.why import why
 from generator.model.cluster import Cluster
 from generator.review.report import Report
 
@@ -85,7 +85,7 @@ def steps(running: RunningCluster, found: Target) -> list[Step]:
 
 def _step(name: str, wave: int, there: Application | None, found: Target) -> Step:
     automated = name == ROOT or found.wanted[name].automated
-    return Step(name=name, wave=wave, old=deployed(there) if there else "", automated=automated)
+    return Step(name=name, wave=wave, old=there.commit if there else "", automated=automated)
 
 
 def meanings(root: Path, cluster: Cluster, found: Target, moving: Sequence[Step]) -> Iterator[Report]:
@@ -131,7 +131,6 @@ def asking(root: Path, cluster: Cluster, commit: str) -> Callable[[Application],
 
 
 def _last_applied(one: Application) -> str:
-    base = deployed(one)
-    if not base:
+    if not one.commit:
         raise UsageError(f"{one.name}: Argo CD does not say which commit it was last synced to; confirm by hand")
-    return base
+    return one.commit

@@ -8,14 +8,14 @@ from functools import partial
 from msgspec import Struct
 
 from generator.errors import UsageError
-from generator.live.applications import ROOT, Application, applications
+from generator.live.applications import ROOT, Application, applications, refresh
 from generator.live.lease import Lease, who
 from generator.live.running import ConflictError, RunningCluster
 from generator.live.sync.arrival import Stage, stage
-from generator.live.sync.operations import approve_deletion, begin, deployed, end, refresh, refreshing, under_way
+from generator.live.sync.operations import approve_deletion, begin, end, under_way
 from generator.live.sync.wanted import Wanted, place
-from generator.live.sync.why import why
 from generator.live.sync.windows import blocking, told
+from generator.live.why import why
 
 
 class SyncStoppedError(UsageError):
@@ -111,7 +111,7 @@ class Syncing:
     def run(self) -> list[Moved]:
         """Bring all there. Raises SyncStoppedError, UnapprovedError."""
         self._look()
-        self._was = {name: deployed(one) for name, one in self._now.items()}
+        self._was = {name: one.commit for name, one in self._now.items()}
         if ROOT in self._target.names:
             self._start(ROOT, 0)
         for wave, names in self._target.waves:
@@ -144,7 +144,7 @@ class Syncing:
                 name=one.name,
                 wave=one.wave,
                 old=one.old,
-                new=deployed(self._now[one.name]) if one.name in self._now else "",
+                new=self._now[one.name].commit if one.name in self._now else "",
                 done=one.stage is Stage.DONE,
                 said=one.said,
             )
@@ -183,7 +183,7 @@ class Syncing:
     def _refresh(self, names: Sequence[str]) -> None:
         for name in names:
             refresh(self._running, name)
-        self._until(lambda: not any(refreshing(self._there(name)) for name in names), "Argo CD compares with Git")
+        self._until(lambda: not any(self._there(name).refreshing for name in names), "Argo CD compares with Git")
 
     def _until(self, check: Callable[[], bool], what: str) -> None:
         """Go on with all that is on its way until something holds."""
@@ -212,7 +212,7 @@ class Syncing:
 
     def _advance(self, mine: Progress) -> None:
         one = self._there(mine.name)
-        if mine.failed or refreshing(one):
+        if mine.failed or one.refreshing:
             return
         now, said = stage(one, self._target.commit, newest=self._target.newest)
         mine.tried = mine.tried or (one.acting and one.phase != "Terminating" and under_way(one) == self._target.commit)

@@ -8,6 +8,7 @@ from msgspec import Struct
 from generator.build.objects import ROOT, Object
 from generator.components.common import SYNC_WAVE
 from generator.errors import UsageError
+from generator.live.applications import syncs_by_itself
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 from generator.repository.git_commands import GitCommands
@@ -65,12 +66,6 @@ def _wanted(one: Object) -> Wanted:
         automated=syncs_by_itself(one.manifest),
         place=place(one.manifest),
     )
-
-
-def syncs_by_itself(application: object) -> bool:
-    """Tell whether Argo CD syncs an Application whenever its branch moves."""
-    found = dig(application, "spec", "syncPolicy", "automated")
-    return isinstance(found, dict) and found.get("enabled") is not False
 
 
 def place(application: object) -> tuple[str, str, str]:
