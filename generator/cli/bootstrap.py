@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 import click
 
 from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running
-from generator.cli.options import ROOT, root_of
+from generator.cli.options import ROOT, TOLD, root_of
 from generator.cli.output import show_findings, summary
 from generator.cli.terminal import bold, say, say_json, styled
 from generator.errors import UsageError
 
 if TYPE_CHECKING:
     from generator.live.bootstrap.bootstrap import Bootstrap
+    from generator.live.bootstrap.secrets_step import Keeping
     from generator.live.bootstrap.step import Step
+    from generator.live.running import RunningCluster
+    from generator.repository.cluster_files import Loaded
 
 COLOURS = {"done": "green", "would do": "yellow", "waits for you": "red", "later": "cyan"}
 WATCHING = "Argo CD installs the rest, wave by wave; Ctrl-C ends only this watching"
@@ -41,9 +44,7 @@ WIDTH = max(map(len, COLOURS))
     help="The file that keeps encrypted copies of Secrets with which data would be lost. Default: none.",
 )
 @click.option("--no-wait", is_flag=True, help="Do not watch the waves after the last step.")
-@click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
-)
+@TOLD
 def command(  # noqa: PLR0913 - the options of the verb
     names: tuple[str, ...],
     directory: Path,
@@ -67,20 +68,14 @@ def command(  # noqa: PLR0913 - the options of the verb
     root = root_of(directory)
     loaded = only(root, names)
     if loaded.wrong or loaded.cluster is None:
-        show_findings([loaded], "text")
-        say(f"{summary([loaded])}: mend them first", err=True)
-        return 1
+        return _refuse(loaded)
     from generator.live.bootstrap.bootstrap import bootstrap  # noqa: PLC0415 - heavy
-    from generator.live.bootstrap.secret_values import Values  # noqa: PLC0415 - heavy
-    from generator.live.bootstrap.secrets_step import Keeping  # noqa: PLC0415 - heavy
-    from generator.live.dry_run.dry_run import server  # noqa: PLC0415 - heavy
     from generator.repository.published import published  # noqa: PLC0415 - heavy
 
-    cluster = running(kubeconfig, context)
-    there = server(cluster.api)
-    say(f"{bold(loaded.name)} at {cluster.host} ({there.version}) as {there.user}", err=output == "json")
-    keeping = Keeping(values=Values(secrets_dir, os.environ, _ask if perform and _asking() else None), escrow=escrow)
-    made = bootstrap(cluster, root, loaded.cluster, keeping, partial(_tell, err=output == "json"))
+    there = running(kubeconfig, context)
+    _tell_server(loaded.name, there, err=output == "json")
+    keeping = _keeping(secrets_dir, escrow, ask=perform and _asking())
+    made = bootstrap(there, root, loaded.cluster, keeping, partial(_tell, err=output == "json"))
     state = published(root, loaded, loaded.cluster)
     if state.note:
         say(f"note: {state.note}", err=True)
@@ -89,6 +84,26 @@ def command(  # noqa: PLR0913 - the options of the verb
     if state.refusal:
         raise UsageError(state.refusal)
     return _perform(made, wait=not no_wait, output=output)
+
+
+def _refuse(loaded: "Loaded") -> int:
+    show_findings([loaded], "text")
+    say(f"{summary([loaded])}: mend them first", err=True)
+    return 1
+
+
+def _tell_server(name: str, there: "RunningCluster", *, err: bool) -> None:
+    from generator.live.dry_run.dry_run import server  # noqa: PLC0415 - heavy
+
+    found = server(there.api)
+    say(f"{bold(name)} at {there.host} ({found.version}) as {found.user}", err=err)
+
+
+def _keeping(secrets_dir: Path | None, escrow: Path | None, *, ask: bool) -> "Keeping":
+    from generator.live.bootstrap.secret_values import Values  # noqa: PLC0415 - heavy
+    from generator.live.bootstrap.secrets_step import Keeping  # noqa: PLC0415 - heavy
+
+    return Keeping(values=Values(secrets_dir, os.environ, _ask if ask else None), escrow=escrow)
 
 
 def _asking() -> bool:

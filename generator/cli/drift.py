@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running, usable
-from generator.cli.options import ROOT, root_of
+from generator.cli.options import ROOT, TOLD, root_of
 from generator.cli.terminal import say, say_json
 from generator.errors import UsageError
 from generator.repository.git_folder import locate
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 @KUBECONFIG
 @CONTEXT
 @ROOT
-@click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
-)
+@TOLD
 def command(names: tuple[str, ...], kubeconfig: Path | None, context: str | None, directory: Path, output: str) -> int:
     """Tell what of a running cluster differs from Git, and who changed it.
 

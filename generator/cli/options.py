@@ -26,6 +26,11 @@ ROOT = click.option(
 )
 
 
+TOLD = click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
+)
+
+
 SINCE = click.option(
     "--since",
     metavar="BASE",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, root_of
+from generator.cli.options import CLUSTER, ROOT, TOLD, root_of
 from generator.cli.output import show_findings
 from generator.cli.terminal import say, say_json
 from generator.review.sides import Sides, Wanted, both_sides
@@ -30,9 +30,7 @@ FOUND = 1
     show_default=True,
     help="How long the twin is watched after the change, unless it is quiet before.",
 )
-@click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
-)
+@TOLD
 @click.option("--promises", is_flag=True, help="Try the promises of the queues as well, after the change.")
 def command(  # noqa: PLR0913 - the options of the verb
     base: str | None, clusters: tuple[str, ...], directory: Path, watch: float, output: str, *, promises: bool

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running, usable
-from generator.cli.options import ROOT, root_of
+from generator.cli.options import ROOT, TOLD, root_of
 from generator.cli.terminal import say, say_json
 from generator.errors import UsageError
 from generator.repository.git_folder import locate
@@ -28,9 +28,7 @@ PAUSE = 5.0
 @CONTEXT
 @ROOT
 @click.option("--watch", is_flag=True, help="Look again until all is well, or Ctrl-C. Default: once.")
-@click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
-)
+@TOLD
 def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     names: tuple[str, ...],
     kubeconfig: Path | None,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running
-from generator.cli.options import ROOT, root_of
+from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running, usable
+from generator.cli.options import ROOT, TOLD, root_of
 from generator.cli.terminal import say, say_json, styled
 from generator.errors import UsageError
 from generator.model.plural import plural
@@ -44,9 +44,7 @@ INTERRUPTED = 130
     show_default=True,
     help="How long to wait for all of it.",
 )
-@click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to tell it."
-)
+@TOLD
 @CLUSTER
 @KUBECONFIG
 @CONTEXT
@@ -78,16 +76,14 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     from generator.live.sync.plan import Asked, target  # noqa: PLC0415 - heavy
 
     root = root_of(directory)
-    loaded = only(root, names)
-    if loaded.cluster is None:
-        raise UsageError(f"clusters/{loaded.name}/cluster.yaml is wrong; `gen check` says how")
+    cluster = usable(only(root, names))
     there = running(kubeconfig, context)
-    confirm(there, loaded.cluster)
+    confirm(there, cluster)
     asked = Asked(names=components, tier=tier, revision=revision)
-    goal = target(root, there, loaded.cluster, asked, dry=dry_run)
+    goal = target(root, there, cluster, asked, dry=dry_run)
     if dry_run:
-        return _foretell(root, there, loaded.cluster, goal, output)
-    return _sync(root, there, loaded.cluster, goal, _Wishes(output=output, by_hand=now, minutes=timeout))
+        return _foretell(root, there, cluster, goal, output)
+    return _sync(root, there, cluster, goal, _Wishes(output=output, by_hand=now, minutes=timeout))
 
 
 class _Wishes:
@@ -142,7 +138,7 @@ def _sync(root: Path, there: "RunningCluster", cluster: "Cluster", goal: "Target
             goal,
             lease=lease,
             ask=asking(root, cluster, goal.commit),
-            tell=_shower(),
+            tell=_Shower(watched=sys.stderr.isatty()),
             patience=Patience(limit=60.0 * wishes.minutes),
             by_hand=wishes.by_hand,
         )
@@ -155,10 +151,6 @@ def _sync(root: Path, there: "RunningCluster", cluster: "Cluster", goal: "Target
             stopped, code = str(error), error.exit_code
     _tell(cluster.name, goal, work, stopped, wishes.output)
     return code
-
-
-def _shower() -> "_Shower":
-    return _Shower(watched=sys.stderr.isatty())
 
 
 class _Shower:
