@@ -6,8 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from generator.components.common import OIDC_PREFIX
 from generator.components.component import Manifest
-from generator.live.api import Request
+from generator.live.api import Answer, Request
+from generator.live.discovery import path_of_version
 from generator.live.running import RunningCluster
 from generator.model.fields import dig, sequence
 from generator.model.quantity import Quantity
@@ -152,11 +154,17 @@ def fill(cluster: RunningCluster, standin: StandIn) -> Load:
 def send(cluster: RunningCluster, jobs: list[tuple[Share, Manifest]]) -> Iterator[str]:
     """Send jobs as members of their teams; yield what the API server says against those that it does not take."""
     for share, manifest in jobs:
-        who = (f"oidc:{share.team}-member", (f"oidc:{share.team}", "system:authenticated"))
-        path = f"/apis/batch/v1/namespaces/{share.team}/jobs"
-        answer = cluster.api.ask(Request(path=path, method="POST", body=manifest, by=who))
+        answer = submit(cluster, share.team, manifest)
         if not answer.good:
             yield f"{share.team}/{manifest['metadata']['name']}: {answer.message}"
+
+
+def submit(cluster: RunningCluster, team: str, manifest: Manifest, query: str = "") -> Answer:
+    """Create a Job or a Pod as a member of a team."""
+    member = (f"{OIDC_PREFIX}{team}-member", (f"{OIDC_PREFIX}{team}", "system:authenticated"))
+    version, kind = manifest["apiVersion"], manifest["kind"]
+    path = f"{path_of_version(version)}/namespaces/{team}/{kind.lower()}s{query}"
+    return cluster.api.ask(Request(path=path, method="POST", body=manifest, by=member))
 
 
 def wait(cluster: RunningCluster, standin: StandIn, jobs: int) -> None:

@@ -7,10 +7,10 @@ from time import monotonic, sleep
 from msgspec import Struct, structs
 
 from generator.components.component import Manifest
-from generator.live.api import Answer, Request
+from generator.live.api import Request
 from generator.live.running import RunningCluster
 from generator.model.fields import dig, sequence
-from generator.rehearsal.jobs import KUEUE, QUEUE, Share, has, job, shares
+from generator.rehearsal.jobs import KUEUE, QUEUE, Share, has, job, shares, submit
 
 PATIENCE = 40.0
 """Seconds for what takes a few on an idle machine."""
@@ -55,16 +55,9 @@ class Trial:
         same = (share.flavor, share.device)
         return [one for one in self.shares if (one.flavor, one.device) == same and one.team != share.team]
 
-    def submit(self, share: Share, manifest: Manifest) -> Answer:
-        """Create an object as a member of the team."""
-        who = (f"oidc:{share.team}-member", (f"oidc:{share.team}", "system:authenticated"))
-        place = "/api/v1" if manifest["kind"] == "Pod" else "/apis/batch/v1"
-        path = f"{place}/namespaces/{share.team}/{manifest['kind'].lower()}s"
-        return self.cluster.api.ask(Request(path=path, method="POST", body=manifest, by=who))
-
     def start(self, share: Share, name: str, pods: int, priority: str = "") -> None:
         """Send a job that must be taken."""
-        answer = self.submit(share, job(share, name, pods, priority))
+        answer = submit(self.cluster, share.team, job(share, name, pods, priority))
         if not answer.good:
             raise BrokenError(f"{share.team}/{name} is refused: {answer.message}")
 
@@ -228,10 +221,7 @@ def _highest(trial: Trial, share: Share, classes: Sequence[Manifest]) -> str:
     """Return the highest class that the team may use, as the API server says."""
     for one in reversed(classes):
         name = str(one["metadata"]["name"])
-        who = (f"oidc:{share.team}-member", (f"oidc:{share.team}", "system:authenticated"))
-        path = f"/apis/batch/v1/namespaces/{share.team}/jobs?dryRun=All"
-        body = job(share, "may", 1, name)
-        if trial.cluster.api.ask(Request(path=path, method="POST", body=body, by=who)).good:
+        if submit(trial.cluster, share.team, job(share, "may", 1, name), "?dryRun=All").good:
             return name
     raise UntriedError(f"{share.team} may use no class but the lowest")
 
@@ -252,13 +242,13 @@ def no_way_round(trial: Trial) -> str:
     trial.fill_others(share)
     trial.start(share, "own", share.pods)
     trial.runs(share, "own", share.pods)
-    said = {one["metadata"]["name"]: trial.submit(share, one) for one in (loose, bare)}
+    said = {one["metadata"]["name"]: submit(trial.cluster, share.team, one) for one in (loose, bare)}
     seen = trial.highest(lambda: trial.bound(share))
     if seen > share.pods and not _borrowed(trial, share):
         raise BrokenError(f"{share.team} runs {seen} pods and owns {share.pods}: {', '.join(said)} got past the queue")
     scattered = job(share, "scattered", 2)
     scattered["metadata"]["annotations"] = {}
-    answer = trial.submit(share, scattered)
+    answer = submit(trial.cluster, share.team, scattered)
     if answer.good and share.pods > 1:
         raise BrokenError(f"{share.team}: a job of two pods that is no gang is taken")
     words = [f"{name} {'waits' if one.good else 'is refused'}" for name, one in said.items()]
