@@ -42,6 +42,11 @@ def confirm(running: RunningCluster, cluster: Cluster) -> None:
             f"{NAMESPACE}/{NAME} nor the Application root is there; `gen bootstrap --cluster {cluster.name}`, or name "
             "the right --kubeconfig or --context"
         )
+    refuse_another(running, cluster, name)
+
+
+def refuse_another(running: RunningCluster, cluster: Cluster, name: str) -> None:
+    """Raise UsageError where the name that a running cluster has is not that of the one that is meant."""
     if name != cluster.name:
         raise UsageError(
             f"{running.host} is the cluster {name}, not {cluster.name}: name the right --kubeconfig or --context, "

@@ -9,6 +9,7 @@ from generator.build.objects import Built, Object
 from generator.live.api import Answer, Request
 from generator.live.discovery import Served, discover, place
 from generator.live.running import ARGO_CD
+from generator.model.compared import OPTIONS
 from generator.model.fields import dig, sequence
 from generator.rehearsal.outcome import Fate, Outcome
 from generator.rehearsal.twin.kueue import NAMESPACE as KUEUE
@@ -18,7 +19,6 @@ from generator.rules.providers import waves
 
 PATIENCE = 8.0
 """Seconds in which an object is tried again that what it needs may still allow."""
-OPTIONS = "argocd.argoproj.io/sync-options"
 HOOK = "argocd.argoproj.io/hook"
 UNSERVED = "nothing here serves this kind"
 

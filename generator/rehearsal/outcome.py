@@ -9,7 +9,6 @@ class Fate(StrEnum):
     """What became of an object that was to be applied or removed."""
 
     APPLIED = "applied"
-    UNCHANGED = "unchanged"
     REFUSED = "refused"
     LATE = "late"
     """Refused at its wave, and taken once later waves were there."""

@@ -5,17 +5,15 @@ from collections.abc import Callable, Iterator, Sequence
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.bootstrap.step import Item, State, Step
-from generator.live.identity import NAME, NAMESPACE, PATH, record, recorded
+from generator.live.identity import NAME, NAMESPACE, PATH, record, recorded, refuse_another
 from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 
-MANAGER = "gen"
-
 
 def identity(running: RunningCluster, cluster: Cluster, nodes: Sequence[Manifest]) -> Step:
     """Look whether a running cluster is the one that is meant. Raises UsageError where it is another."""
-    _refuse_another(running, cluster, nodes)
+    _refuse_wrong(running, cluster, nodes)
     wanted = record(cluster)["data"]
     found = running.get(f"{PATH}/{NAME}")
     place = f"ConfigMap {NAMESPACE}/{NAME}"
@@ -43,12 +41,10 @@ def _change(running: RunningCluster, differs: dict[str, str]) -> Iterator[str]:
     yield f"recorded {', '.join(differs)} anew"
 
 
-def _refuse_another(running: RunningCluster, cluster: Cluster, nodes: Sequence[Manifest]) -> None:
+def _refuse_wrong(running: RunningCluster, cluster: Cluster, nodes: Sequence[Manifest]) -> None:
     name = recorded(running)
-    if name and name != cluster.name:
-        raise UsageError(
-            f"{running.host} is the cluster {name}, not {cluster.name}: name the right --kubeconfig or --context"
-        )
+    if name:
+        refuse_another(running, cluster, name)
     there = [str(dig(node, "metadata", "name")) for node in nodes]
     if not there:
         raise UsageError(

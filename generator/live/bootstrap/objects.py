@@ -16,11 +16,9 @@ from generator.live.bootstrap.step import Item, State, Step
 from generator.live.discovery import Served, discover, place
 from generator.live.dry_run.definitions import served
 from generator.live.running import ARGO_CD, RunningCluster
-from generator.model.fields import dig, mapping
+from generator.live.tracking import tracked
 from generator.model.plural import plural
 
-TRACKED = "argocd.argoproj.io/tracking-id"
-"""By it Argo CD knows its objects. No file has it: an object that is applied under Argo CD's name would lose it."""
 PATIENCE = 60.0
 """Seconds after which a kind counts as unknown: its definition may have come a moment ago, or from an operator."""
 _FIRST = {"Namespace": 0, CRD: 1}
@@ -77,12 +75,7 @@ def _request(kinds: Served, one: Object, **query: str) -> Request:
 
 
 def _tracked(one: Object, live: Manifest | None) -> Object:
-    """Return an object with the annotation that Argo CD gave it, where it has one."""
-    tracking = dig(live or {}, "metadata", "annotations", TRACKED)
-    metadata = one.manifest["metadata"]
-    if tracking:
-        metadata = {**metadata, "annotations": {**mapping(metadata.get("annotations")), TRACKED: tracking}}
-    return Object({**one.manifest, "metadata": metadata}, one.component, one.file)
+    return Object(tracked(one.manifest, live), one.component, one.file)
 
 
 def _plain(manifest: Manifest) -> dict[str, Any]:

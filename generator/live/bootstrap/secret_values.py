@@ -60,12 +60,11 @@ class Values:
         return _read(file) if file and file.exists() else None
 
     def _from_environment(self, secret: Secret, key: str) -> bytes | None:
-        if secret.labels.get(REPOSITORY[0]) != REPOSITORY[1]:
+        name = variable(secret, key)
+        value = self.environment.get(name)
+        if not value:
             return None
-        if key == "sshPrivateKey" and self.environment.get(KEY_FILE):
-            return _read(Path(self.environment[KEY_FILE]).expanduser())
-        value = self.environment.get(VARIABLES.get(key, ""))
-        return value.encode() if value else None
+        return _read(Path(value).expanduser()) if name == KEY_FILE else value.encode()
 
 
 def _chance(secret: Secret) -> bytes:

@@ -14,12 +14,13 @@ from generator.live.api import Answer, Request
 from generator.live.applications import Application, applications, syncs_by_itself
 from generator.live.discovery import TRY, place
 from generator.live.drift.ignored import compared, ignored, unread
-from generator.live.drift.leftovers import TRACKING, Leftover, leftovers, strangers
+from generator.live.drift.leftovers import Leftover, leftovers, strangers
 from generator.live.drift.managers import Added, added, value_of, writer_of
 from generator.live.drift.standing import Identity, Standing, standing
 from generator.live.identity import confirm
 from generator.live.messages import shortened
 from generator.live.running import RunningCluster
+from generator.live.tracking import tracked
 from generator.model.change import ABSENT, FieldChange, ObjectChange
 from generator.model.cluster import Cluster
 from generator.model.fields import mapping
@@ -150,12 +151,8 @@ class _Comparison:
                 self._missing(one)
 
     def _tried(self, one: Object, live: Manifest) -> Request:
-        tracked = mapping(live["metadata"].get("annotations")).get(TRACKING)
-        metadata = one.manifest["metadata"]
-        if tracked:
-            metadata = {**metadata, "annotations": {**mapping(metadata.get("annotations")), TRACKING: tracked}}
         path = f"{place(self.there.served, one)}/{quote(one.name, safe='')}?{TRY}&force=true"
-        return Request(path=path, method="PATCH", body={**one.manifest, "metadata": metadata})
+        return Request(path=path, method="PATCH", body=tracked(one.manifest, live))
 
     def _missing(self, one: Object) -> None:
         served = (one.version, one.kind) in self.there.served

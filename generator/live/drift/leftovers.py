@@ -7,11 +7,11 @@ from msgspec import Struct
 from generator.components import CATALOGUE
 from generator.components.component import Manifest
 from generator.live.drift.standing import Identity
+from generator.live.tracking import TRACKING
 from generator.model.cluster import Cluster
+from generator.model.compared import OPTIONS
 from generator.model.fields import dig
 
-TRACKING = "argocd.argoproj.io/tracking-id"
-OPTIONS = "argocd.argoproj.io/sync-options"
 KUBERNETES = {"default", "kube-node-lease", "kube-public", "kube-system"}
 
 

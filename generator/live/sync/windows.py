@@ -140,15 +140,12 @@ def _any(patterns: Sequence[object], names: Iterable[str]) -> bool:
 
 def blocked(found: Sequence[Window], now: datetime, *, person: bool) -> Blocked | None:
     """Tell what keeps an operation from beginning now; None where nothing does. `person`: it counts as by hand."""
-    denies = [one for one in found if one.kind == "deny" and one.open(now)]
-    allows = [one for one in found if one.kind == "allow"]
-    closed = [one for one in allows if not one.open(now)]
-    in_the_way = denies or (closed if len(closed) == len(allows) else [])
+    in_the_way = _in_the_way(found, now)
     manual = all(one.manual for one in in_the_way)
     if not in_the_way or (person and manual):
         return None
     why = "; ".join(one.text for one in in_the_way)
-    state = "is open" if denies else "is closed"
+    state = "is open" if in_the_way[0].kind == "deny" else "is closed"
     return Blocked(why=f"the window {why} {state}", opens=_opens(found, now), manual=manual)
 
 
@@ -161,16 +158,16 @@ def _opens(found: Sequence[Window], now: datetime) -> datetime | None:
         if not later:
             return None
         moment = min(later)
-        if not blocked_at(found, moment):
+        if not _in_the_way(found, moment):
             return moment.astimezone(UTC)
     return None
 
 
-def blocked_at(found: Sequence[Window], moment: datetime) -> bool:
-    """Tell whether something keeps Argo CD itself from beginning an operation at a moment."""
+def _in_the_way(found: Sequence[Window], moment: datetime) -> list[Window]:
+    """Return what keeps Argo CD itself from beginning an operation: windows that deny, else all of those that allow."""
+    denies = [one for one in found if one.kind == "deny" and one.open(moment)]
     allows = [one for one in found if one.kind == "allow"]
-    denied = any(one.kind == "deny" and one.open(moment) for one in found)
-    return denied or bool(allows and not any(one.open(moment) for one in allows))
+    return denies or ([] if any(one.open(moment) for one in allows) else allows)
 
 
 def blocking(running: RunningCluster, one: Application, *, by_hand: bool) -> Blocked | None:
