@@ -9,7 +9,7 @@ from generator.build.objects import Built, Object
 from generator.live.api import Answer, Request
 from generator.live.discovery import Served, discover, place
 from generator.live.running import ARGO_CD
-from generator.model.compared import OPTIONS
+from generator.model.compared import options
 from generator.model.fields import dig, sequence
 from generator.rehearsal.outcome import Fate, Outcome
 from generator.rehearsal.twin.kueue import NAMESPACE as KUEUE
@@ -59,7 +59,7 @@ class Applier:
         for one, answer in zip(played, self.api.ask_all([self._request(one) for one in played]), strict=True):
             if answer.good:
                 yield one, self.outcome(Fate.APPLIED, one), False
-            elif "Force=true" in _options(one) and answer.status == 422:
+            elif "Force=true" in options(one.manifest) and answer.status == 422:
                 yield one, self._replaced(one), False
             else:
                 yield one, self.outcome(Fate.REFUSED, one, answer.message), _passing(answer)
@@ -71,10 +71,10 @@ class Applier:
 
     def remove(self, one: Object) -> Outcome:
         """Remove an object that left Git, unless its sync options keep it."""
-        options = _options(one)
-        if "Prune=false" in options:
+        found = options(one.manifest)
+        if "Prune=false" in found:
             return self.outcome(Fate.KEPT, one, "Prune=false")
-        if "Prune=confirm" in options:
+        if "Prune=confirm" in found:
             return self.outcome(Fate.WAITS, one, "Prune=confirm")
         path = self.path(one)
         if path is None or self._unplayed(one):
@@ -123,10 +123,6 @@ class Applier:
             name=one.name,
             why=why,
         )
-
-
-def _options(one: Object) -> set[str]:
-    return {each.strip() for each in str(one.annotations.get(OPTIONS, "")).split(",")}
 
 
 def _answered(one: Object) -> bool:

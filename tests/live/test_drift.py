@@ -168,7 +168,7 @@ def test_what_is_left_over(there: tuple[LiveCluster, RunningCluster]) -> None:
     cluster.add(stands(old))
     assert (only(look(running)).how, only(look(running)).name) == ("leftover", "ConfigMap shop/old")
     kept = stands(old)
-    kept["metadata"]["annotations"]["argocd.argoproj.io/sync-options"] = "Prune=false,Delete=false"
+    kept["metadata"]["annotations"]["argocd.argoproj.io/sync-options"] = "Delete=false, Prune=false"
     cluster.add(kept)
     assert "Argo CD keeps it because it holds data" in only(look(running)).why
     cluster.add({**kept, "metadata": {**kept["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}})

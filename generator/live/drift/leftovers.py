@@ -9,7 +9,7 @@ from generator.components.component import Manifest
 from generator.live.drift.standing import Identity
 from generator.live.tracking import TRACKING
 from generator.model.cluster import Cluster
-from generator.model.compared import OPTIONS
+from generator.model.compared import options
 from generator.model.fields import dig
 
 KUBERNETES = {"default", "kube-node-lease", "kube-public", "kube-system"}
@@ -38,11 +38,10 @@ def leftovers(
         group, kind, _, name = identity
         if not tracked.startswith(f"{group}/{kind}:") or not tracked.endswith(f"/{name}") or component in unseen:
             continue
-        options = str(dig(one, "metadata", "annotations", OPTIONS) or "").split(",")
         yield Leftover(
             identity=identity,
             component=component,
-            kept="Prune=false" in options,
+            kept="Prune=false" in options(one),
             leaving=bool(dig(one, "metadata", "deletionTimestamp")),
         )
 
