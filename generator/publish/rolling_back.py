@@ -17,7 +17,7 @@ from generator.repository.commits import stands_on
 from generator.repository.git_commands import GitCommands
 from generator.repository.git_folder import locate
 from generator.repository.hand_edits import several
-from generator.repository.rebasing import beside, revert
+from generator.repository.rebasing import beside, revert, take
 from generator.repository.vendored import on_disk
 from generator.repository.working_tree import head, refuse_unready, status
 
@@ -144,19 +144,6 @@ def _written(git: GitCommands, files: Mapping[str, bytes | None]) -> Iterator[No
 def _restore(git: GitCommands) -> None:
     """Put back what differs from HEAD of what is gen's: before, nothing did."""
     now = status(git)
-    known = [path for path in now.mine if path not in now.new]
-    for path in now.mine:
-        if path in now.new:
-            (git.place.top / git.place.prefix / path).unlink(missing_ok=True)
-    if known:
-        names = [f"{git.place.prefix}{path}" for path in known]
-        git.run(
-            "Git cannot put files back",
-            "-C",
-            str(git.place.top),
-            "--literal-pathspecs",
-            "checkout",
-            "HEAD",
-            "--",
-            *names,
-        )
+    for path in {*now.mine} & {*now.new}:
+        (git.place.top / git.place.prefix / path).unlink(missing_ok=True)
+    take(git, [path for path in now.mine if path not in now.new], "HEAD")

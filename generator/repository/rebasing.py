@@ -71,7 +71,7 @@ def _pick(git: GitCommands, commit: str, onto: str) -> None:
     if for_people := [path for path in now.unmerged if not _generated(path)]:
         raise ConflictError(several(for_people))
     if generated := sorted(filter(_generated, {*now.unmerged, *now.staged})):
-        _take(git, generated, onto)
+        take(git, generated, onto)
     words = ("--no-verify", "--allow-empty", "--allow-empty-message", "--cleanup=verbatim")
     git.run(
         "Git cannot put the commits on top of others'",
@@ -100,11 +100,11 @@ def revert(git: GitCommands, commit: str) -> None:
             f"take it back: `git revert {commit[:9]}`, settle the conflict, then `gen render` and `gen commit`"
         )
     if generated := sorted(filter(_generated, {*now.unmerged, *now.staged})):
-        _take(git, generated, "HEAD")
+        take(git, generated, "HEAD")
     git.run("Git cannot empty the index", "reset", "--quiet")
 
 
-def _take(git: GitCommands, paths: Sequence[str], onto: str) -> None:
+def take(git: GitCommands, paths: Sequence[str], onto: str) -> None:
     """Take files as they are in `onto`, where some are not."""
     prefix = git.place.prefix
     known = set(git.run("Git cannot list the files", "ls-tree", "-r", "-z", "--name-only", onto).split("\0"))
