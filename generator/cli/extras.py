@@ -6,7 +6,10 @@ from importlib.util import find_spec
 
 # Modules by the extra of pyproject.toml that brings them.
 EXTRAS = {"jsonschema_rs": "rendered", "kubernetes_validate": "rendered", "kubernetes": "server", "pyrage": "server"}
-NEEDED_BY = {"rendered": "gen check --rendered", "server": "gen check --server"}
+NEEDED_BY = {
+    "rendered": "`gen check --rendered`",
+    "server": "what asks an API server (`gen check --server`, `gen status`, `gen bootstrap` ...)",
+}
 
 
 def left_out(module: str | None) -> str | None:
@@ -17,7 +20,7 @@ def left_out(module: str | None) -> str | None:
     packages = " ".join(_packages(extra))
     # A tool that uv installs has no pip of its own.
     installer = f"{sys.executable} -m pip install" if find_spec("pip") else f"uv pip install --python {sys.executable}"
-    return f"`{NEEDED_BY[extra]}` needs packages that this installation left out: {installer} {packages}"
+    return f"{NEEDED_BY[extra]} needs packages that this installation left out: {installer} {packages}"
 
 
 def absent(extra: str) -> str | None:

@@ -48,7 +48,13 @@ def test_doctor_tells_what_was_left_out(capsys: pytest.CaptureFixture[str]) -> N
     assert run(["doctor", "-C", str(ROOT)]) == 0
     out = capsys.readouterr().out
     assert "--  `gen check --rendered` needs packages" in out
-    assert "--  `gen check --server` needs packages" in out
+    assert "--  what asks an API server (`gen check --server`, `gen status`, `gen bootstrap` ...) needs packages" in out
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_verb_of_the_running_cluster_does_not_name_another_verb_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["status", "--cluster", "a30-bench", "-C", str(ROOT)]) == 2
+    assert capsys.readouterr().err.startswith("gen: what asks an API server (`gen check --server`, `gen status`, ")
 
 
 def test_another_missing_module_is_a_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

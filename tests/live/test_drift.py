@@ -252,3 +252,10 @@ def test_as_data(there: tuple[LiveCluster, RunningCluster]) -> None:
     assert found["fields"] == [
         {"field": "data.a", "git": "1", "cluster": "2", "by": "kubectl edit, 2026-02-02T00:00:00Z"}
     ]
+
+
+def test_a_cluster_without_applications_is_not_called_equal(there: tuple[LiveCluster, RunningCluster]) -> None:
+    cluster, running = there
+    cluster.served.pop("argoproj.io/v1alpha1")
+    with pytest.raises(UsageError, match="nothing to compare with; `gen status --cluster a30-bench` tells more"):
+        look(running)

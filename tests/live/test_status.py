@@ -378,3 +378,15 @@ def test_as_data(there: tuple[LiveCluster, RunningCluster]) -> None:
         "waits": [], "well": True,
     }  # fmt: skip
     assert found["well"] is False
+
+
+@pytest.mark.parametrize("time", ["soon\x1b[2J", "2026-05-31", ""])
+def test_a_time_that_cannot_be_read_ends_nothing(there: tuple[LiveCluster, RunningCluster], time: str) -> None:
+    cluster, running = there
+    metadata = {"name": "c", "namespace": "shop"}
+    cluster.add(
+        {"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": metadata, "status": {"notAfter": time}}
+    )
+    change(cluster, "kueue", reconciledAt=time)
+    change(cluster, "volcano", reconciledAt="2026-05-31T23:59:00Z")
+    assert [*lines(look(running), NOW)]

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -186,3 +187,12 @@ def test_what_goes_needs_a_trailer_after_the_commit_that_is_deployed(ann: Person
         ask(leaving(base, "volcano", "other"))
     with pytest.raises(UnapprovedError, match="is in no commit since"):
         ask(leaving(ann.head(), "volcano"))
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_a_cluster_without_root_is_refused_before_anything_is_foretold(ann: Person, dry: bool) -> None:  # noqa: FBT001
+    cluster = running(ann.head())
+    cluster.api = SimpleNamespace(host="https://192.0.2.1:6443")  # type: ignore[assignment]
+    cluster.objects.clear()
+    with pytest.raises(UsageError, match="has no Application root: it was not bootstrapped to its end"):
+        target(ann.root, cluster, model(ann), Asked(), dry=dry)

@@ -10,6 +10,7 @@ from msgspec import Struct
 from generator.build.difference import field_changes
 from generator.build.objects import Built, Object
 from generator.components.component import Manifest
+from generator.errors import UsageError
 from generator.live.api import Answer, Request
 from generator.live.applications import Application, applications, syncs_by_itself
 from generator.live.discovery import TRY, place
@@ -99,6 +100,11 @@ def drift(running: RunningCluster, cluster: Cluster, build: Callable[[str], Buil
     confirm(running, cluster)
     every = applications(running)
     found = {one.name: one for one in every if _of_repository(one, cluster)}
+    if not found:
+        raise UsageError(
+            f"{running.host} has no Application of the folders of {cluster.name}, so that there is nothing to compare "
+            f"with; `gen status --cluster {cluster.name}` tells more"
+        )
     foreign = dict.fromkeys(one.name for one in every if one.name not in found)
     built = {revision: build(revision) for revision in sorted({one.revision for one in found.values()})}
     wanted = [one for name in found for one in built[found[name].revision].objects if one.component == name]

@@ -1,15 +1,17 @@
 """Whether Argo CD works at all: what it last said is of no use when it says nothing more."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from generator.live.applications import ROOT, Application
 from generator.live.status.causes import Cause
 from generator.live.status.pod_causes import Space, pod_causes
+from generator.live.times import moment
 from generator.model.fields import dig
 
 NAMED = ("Argo CD",)
 NAMESPACE = "argocd"
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
 SILENT = timedelta(minutes=15)
 """Argo CD looks at each Application every two to three minutes (`timeout.reconciliation` and its jitter)."""
 
@@ -17,10 +19,9 @@ SILENT = timedelta(minutes=15)
 def silent_since(found: Sequence[Application], now: datetime) -> str:
     """Return when Argo CD last compared anything, if that is too long ago; empty where all is well."""
     times = [str(dig(one.manifest, "status", "reconciledAt") or "") for one in found]
-    last = max(times, default="")
-    if not last or now - datetime.fromisoformat(last) < SILENT:
-        return ""
-    return last
+    last = max(times, key=lambda one: moment(one) or LONG_AGO, default="")
+    compared = moment(last)
+    return last if compared and now - compared >= SILENT else ""
 
 
 def argo_causes(found: Sequence[Application], now: datetime, space: Space | None, cluster: str) -> Iterator[Cause]:

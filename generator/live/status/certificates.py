@@ -7,6 +7,7 @@ from generator.components.component import Manifest
 from generator.live.api import ApiConnection
 from generator.live.messages import shortened
 from generator.live.status.causes import Cause
+from generator.live.times import moment
 from generator.model.fields import dig, sequence
 
 SOON = timedelta(days=30)
@@ -22,7 +23,7 @@ def certificate_causes(found: Sequence[Manifest], now: datetime) -> Iterator[Cau
         ready = next(
             (each for each in sequence(dig(one, "status", "conditions")) if dig(each, "type") == "Ready"), None
         )
-        why = _ending(_time(str(dig(one, "status", "notAfter") or "")), now)
+        why = _ending(moment(str(dig(one, "status", "notAfter") or "")), now)
         if dig(ready, "status") == "False":
             why = f"it is not ready: {shortened(str(dig(ready, 'message')))}{f'; {why}' if why else ''}"
         if why:
@@ -44,10 +45,3 @@ def _ending(ends: datetime | None, now: datetime) -> str:
     if ends <= now:
         return f"it ended on {ends:%Y-%m-%d}"
     return f"it ends in {(ends - now).days} days, on {ends:%Y-%m-%d}"
-
-
-def _time(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from generator.live.applications import APPROVED, Application
 from generator.live.status.causes import Cause
+from generator.live.times import moment
 from generator.model.fields import dig
 
 
@@ -15,17 +16,10 @@ def confirmation_causes(found: Sequence[Application], now: datetime) -> Iterator
     """
     for one in found:
         given = dig(one.manifest, "metadata", "annotations", APPROVED)
-        if isinstance(given, str) and _later(given, now):
+        if (until := moment(str(given or ""))) and until > now:
             yield Cause(
                 component=one.name,
                 objects=(f"Application {one.name}",),
                 why=f"a confirmation of {given} stands on it, which confirms every deletion until then",
                 command=f"kubectl --namespace argocd annotate application {one.name} {APPROVED}-",
             )
-
-
-def _later(text: str, now: datetime) -> bool:
-    try:
-        return datetime.fromisoformat(text) > now
-    except (ValueError, TypeError):
-        return False

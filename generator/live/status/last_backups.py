@@ -9,6 +9,7 @@ from generator.components.common import OWN_LABELS
 from generator.components.component import Manifest
 from generator.live.messages import shortened
 from generator.live.status.causes import Cause
+from generator.live.times import moment
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
 from generator.model.cron import parse
@@ -65,6 +66,6 @@ def _causes(backup: Backup, runs: Sequence[Manifest], good: str, now: datetime) 
     elif not good:
         why = f"no run of the last {KEPT} was good"
         yield Cause(component="workflows", objects=named, why=why, command=schedule)
-    elif (age := (now - datetime.fromisoformat(good)).total_seconds()) > LATE * parse(backup.schedule).longest_gap:
+    elif (age := (now - (moment(good) or now)).total_seconds()) > LATE * parse(backup.schedule).longest_gap:
         why = f"its last good run began {age / 3600:.0f} hours ago, and it should run by `{backup.schedule}`"
         yield Cause(component="workflows", objects=named, why=why, command=schedule)

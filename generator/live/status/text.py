@@ -6,6 +6,7 @@ from datetime import datetime
 from generator.live.status.application_causes import SHORT
 from generator.live.status.causes import Cause
 from generator.live.status.status import Row, Status
+from generator.live.times import moment
 
 HEADS = ("wave", "component", "health", "sync", "revision")
 
@@ -71,5 +72,8 @@ def _backups(found: Status, now: datetime) -> Iterator[str]:
 
 
 def _ago(time: str, now: datetime) -> str:
-    hours = (now - datetime.fromisoformat(time)).total_seconds() / 3600
+    began = moment(time)
+    if began is None:
+        return "no time that can be read"
+    hours = (now - began).total_seconds() / 3600
     return f"{hours:.0f} hours ago" if hours < 48 else f"{hours / 24:.0f} days ago"

@@ -13,6 +13,7 @@ from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.applications import APPLICATIONS, APPROVED, Application, application, refresh
 from generator.live.running import RunningCluster
+from generator.live.times import moment
 from generator.model.fields import dig, sequence
 
 TRIES = 5
@@ -56,10 +57,7 @@ def approve_deletion(running: RunningCluster, one: Application, now: datetime) -
 
 def _began(one: Application) -> datetime:
     """Return when its operation began: by the clock of the cluster, which may not be ours."""
-    try:
-        return datetime.fromisoformat(one.began).astimezone(UTC)
-    except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
+    return (moment(one.began) or datetime.min.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def _change(running: RunningCluster, one: Application, change: dict[str, Any]) -> None:

@@ -42,6 +42,8 @@ def target(root: Path, running: RunningCluster, cluster: Cluster, asked: Asked, 
     """Return where a sync goes. The newest commit is the one that Argo CD sees; with `dry` it is not asked to look,
     since what syncs by itself would move. Raises UsageError.
     """
+    if running.get(f"{APPLICATIONS}/{ROOT}") is None:
+        raise UsageError(f"{running.host} has no Application {ROOT}: it was not bootstrapped to its end")
     tip = (_seen_from_here(root, cluster) if dry else "") or _seen_by_argo_cd(running, look=not dry)
     bring(root, tip, cluster)
     commit = pushed(root, asked.revision, tip, cluster) if asked.revision else tip
@@ -57,10 +59,8 @@ def _seen_from_here(root: Path, cluster: Cluster) -> str:
 
 
 def _seen_by_argo_cd(running: RunningCluster, *, look: bool) -> str:
-    there = running.get(f"{APPLICATIONS}/{ROOT}")
-    if there is None:
-        raise UsageError(f"{running.host} has no Application {ROOT}: it was not bootstrapped to its end")
-    seen = look_again(running, ROOT) if look else application(there)
+    found = running.get(f"{APPLICATIONS}/{ROOT}") or {"metadata": {"name": ROOT}}
+    seen = look_again(running, ROOT) if look else application(found)
     if not seen.revision or seen.sync == "Unknown":
         raise UsageError(f"Argo CD cannot read the repository, so there is nothing to sync to: {why(seen)}")
     return seen.revision
