@@ -8,7 +8,7 @@ from generator.live.bootstrap.step import Item, State, Step
 from generator.live.identity import NAME, NAMESPACE, PATH, record, recorded
 from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster
-from generator.model.fields import dig
+from generator.model.fields import dig, sequence
 
 MANAGER = "gen"
 
@@ -49,7 +49,7 @@ def _refuse_another(running: RunningCluster, cluster: Cluster, nodes: Sequence[M
         raise UsageError(
             f"{running.host} is the cluster {name}, not {cluster.name}: name the right --kubeconfig or --context"
         )
-    there = [str(dig(node, "metadata", "name")) for node in nodes]
+    there = [_name(node) for node in nodes]
     if not there:
         raise UsageError(
             f"{running.host} has no nodes yet: run the steps before this one of "
@@ -61,3 +61,29 @@ def _refuse_another(running: RunningCluster, cluster: Cluster, nodes: Sequence[M
             f"{running.host} has none of the nodes of {cluster.name}, but {shown}: name the right --kubeconfig or "
             "--context, or correct the names of nodes in the cluster file"
         )
+    if not name and (stranger := _elsewhere(cluster, nodes)):
+        raise UsageError(
+            f"{running.host} has nodes that are called as those of {cluster.name} and have other addresses ({stranger})"
+            ": name the right --kubeconfig or --context, or correct the addresses in the cluster file"
+        )
+
+
+def _elsewhere(cluster: Cluster, nodes: Sequence[Manifest]) -> str:
+    """Return a node of a name of the file, with its address, where none of these has the address that the file says:
+    clusters of one site often call their nodes alike. Empty where some has, or none says one.
+    """
+    expected = {machine.name: str(machine.address) for machine in cluster.machines}
+    said = {name: found for node in nodes if (name := _name(node)) in expected and (found := _addresses(node))}
+    if not said or any(expected[name] in found for name, found in said.items()):
+        return ""
+    name, found = next(iter(said.items()))
+    return f"{name} {', '.join(found)} instead of {expected[name]}"
+
+
+def _name(node: Manifest) -> str:
+    return str(dig(node, "metadata", "name"))
+
+
+def _addresses(node: Manifest) -> list[str]:
+    listed = sequence(dig(node, "status", "addresses"))
+    return [str(dig(one, "address")) for one in listed if dig(one, "type") == "InternalIP"]
