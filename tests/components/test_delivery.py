@@ -119,3 +119,11 @@ def test_the_playbook_formats_only_when_it_is_told_to(ml50: Cluster) -> None:
         "machine.stdout == inventory_hostname",
     )
     assert [task["when"] for task in acting] == [f"{told} and {same}"]
+
+
+@pytest.mark.parametrize("by", ["kube-vip", "keepalived"])
+def test_user_data_holds_no_file_of_a_node_whose_name_ends_alike(ml50: Cluster, by: str) -> None:
+    first, second, *others = ml50.machines
+    longer = structs.replace(ml50, machines=(first, structs.replace(second, name=f"x-{first.name}"), *others))
+    assert not [path for path in written(longer, first.name, by) if f"x-{first.name}" in path]
+    assert f"kubeadm/join-x-{first.name}.yaml" in written(longer, f"x-{first.name}", by)
