@@ -3,8 +3,9 @@
 import time
 from collections.abc import Callable, Collection, Iterator
 
-from generator.live.applications import APPLICATIONS, REFRESH, Application, Resource, applications
+from generator.live.applications import APPLICATIONS, REFRESH, ROOT, Application, Resource, applications
 from generator.live.running import RunningCluster
+from generator.model.fields import dig
 
 POLL = 2.0
 """Seconds between two looks."""
@@ -60,7 +61,14 @@ def _why(one: Application) -> str:
     said = next(iter([message for _, message in one.conditions] or _unwell(one) or [one.said or one.message]), "")
     if one.phase in {"Failed", "Error"} or one.retries:
         said = one.said or said
+    elif one.sync == "OutOfSync" and one.name != ROOT and _by_hand(one):
+        said = f"is synced only by `gen sync {one.name}`, in another terminal"
     return f"{state}: {_short(said)}" if said else state
+
+
+def _by_hand(one: Application) -> bool:
+    """Tell whether Argo CD leaves it alone (`gitops.ordered`, `sync: manual`), and nobody syncs it now."""
+    return not one.acting and dig(one.manifest, "spec", "syncPolicy", "automated") is None
 
 
 def _unwell(one: Application) -> list[str]:
