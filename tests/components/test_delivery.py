@@ -1,5 +1,6 @@
 """What brings the node files to the machines: the same files, and nobody's secrets or disks."""
 
+from keyword import iskeyword
 from typing import Any
 
 import pytest
@@ -56,6 +57,21 @@ def test_the_inventory_has_every_node_with_its_address_and_pool_and_groups_of_le
     assert all(name.isidentifier() for name in groups)
 
 
+def test_the_playbook_is_one_that_the_ansible_of_distributions_takes(ml50: Cluster) -> None:
+    """Before ansible-core 2.19 a play refuses Python's keywords as names, and `find` knows no `checksum_algorithm`; the
+    playbook was run with 2.14 and 2.16 as well.
+    """
+    playbook = files(ml50, "ansible")["ansible/playbook.yaml"]
+    names = [name for play in yaml.safe_load(playbook) for name in play["vars"]]
+    assert "listed" in names
+    assert not [name for name in names if iskeyword(name) or not name.isidentifier()]
+    (find,) = (
+        task["ansible.builtin.find"] for task in yaml.safe_load(playbook)[0]["tasks"] if "ansible.builtin.find" in task
+    )
+    assert find["get_checksum"] is True
+    assert "checksum_algorithm" not in find
+
+
 def test_user_data_holds_the_very_files_of_the_folder(ml50: Cluster) -> None:
     folder = files(ml50)
     for path, one in written(ml50, "gpu-01").items():
@@ -103,3 +119,11 @@ def test_the_playbook_formats_only_when_it_is_told_to(ml50: Cluster) -> None:
         "machine.stdout == inventory_hostname",
     )
     assert [task["when"] for task in acting] == [f"{told} and {same}"]
+
+
+@pytest.mark.parametrize("by", ["kube-vip", "keepalived"])
+def test_user_data_holds_no_file_of_a_node_whose_name_ends_alike(ml50: Cluster, by: str) -> None:
+    first, second, *others = ml50.machines
+    longer = structs.replace(ml50, machines=(first, structs.replace(second, name=f"x-{first.name}"), *others))
+    assert not [path for path in written(longer, first.name, by) if f"x-{first.name}" in path]
+    assert f"kubeadm/join-x-{first.name}.yaml" in written(longer, f"x-{first.name}", by)

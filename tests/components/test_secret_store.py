@@ -129,3 +129,11 @@ def test_the_steps_name_what_the_store_must_hold_and_make_only_argo_cd_s(cluster
     assert "kubectl get clustersecretstores vault" in text
     made = [line for line in text.splitlines() if line.startswith("secret ") and "{" not in line]
     assert {line.split()[1] for line in made} == {"argocd"}
+
+
+def test_the_steps_say_which_namespaces_alone_may_read_the_store(cluster: Cluster) -> None:
+    """Or whoever may make an ExternalSecret anywhere has every Secret of the platform."""
+    text = str(steps(cluster, tuple(secret for component in compose(cluster) for secret in component.secrets)))
+    spaces = sorted({where[0] for where in external(compose(cluster))})
+    assert "serving" in spaces
+    assert f"name these `namespaces` alone: {', '.join(spaces)}." in text

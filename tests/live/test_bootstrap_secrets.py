@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from livecluster import LiveCluster, forbidden, living
 from msgspec import structs
 from pyrage import decrypt, x25519
+from reference import ROOT
 
 from generator.components.argo_cd.access import repository
 from generator.components.component import Secret
@@ -220,6 +222,21 @@ def test_copies_that_differ_wait_for_a_person(fake: Fake) -> None:
     )
 
 
+def test_what_a_team_wrote_into_its_copy_counts_nowhere_else(fake: Fake) -> None:
+    """Members of a team write Secrets of its namespace: none of them decides about a login of the platform."""
+    cluster, person = fake
+    team = person.cluster.teams[0].name
+    pair = declared("user"), declared("user", namespace=team, copy_of="a/user")
+    cluster.add_namespace(team)
+    theirs = secret("user", password="theirs")
+    theirs["metadata"]["namespace"] = team
+    cluster.add(theirs)
+    person.make(*pair)
+    assert held(cluster, "user")["password"] != "theirs"
+    (why,) = person.step(*pair).blocked
+    assert why == f"{team}/user and a/user must hold the same and do not; delete {team}/user"
+
+
 def test_what_comes_from_elsewhere_is_not_made(fake: Fake) -> None:
     cluster, person = fake
     step = person.step(declared("x", "external"), declared("y", "in-cluster", by="b"))
@@ -265,6 +282,30 @@ def test_the_escrow_file_only_grows(fake: Fake) -> None:
     assert person.escrow.read_text().startswith(before)
     assert len(copies(person)) == 3
     assert escrow.recorded(person.escrow, person.cluster) == {"backup/key", "a/key", "a/third"}
+
+
+def test_the_newest_copy_is_of_what_the_cluster_has_where_somebody_was_faster(fake: Fake) -> None:
+    cluster, person = fake
+    step = person.step(data_key())
+    faster = secret("key", password="theirs")
+    faster["metadata"]["namespace"] = "backup"
+    cluster.add(faster)
+    assert list(step.act())[-1] == "backup/key: was there meanwhile, left as it is"
+    assert copies(person)[-1]["data"] == cluster.get("Secret", "key", "backup")["data"] == faster["data"]
+
+
+def test_the_documented_command_takes_the_last_copy_of_one_secret(fake: Fake) -> None:
+    _, person = fake
+    assert person.escrow
+    for place, value in (("backup/key", "old"), ("a/key", "other"), ("backup/key", "new"), ("backup/keys", "more")):
+        namespace, name = place.split("/")
+        one = {"metadata": {"namespace": namespace, "name": name}, "data": {"password": value}}
+        escrow.append(person.escrow, person.cluster, one)
+    text = (ROOT / "docs/live.md").read_text()
+    (command,) = re.findall(r"^awk .*?escrow\.age", text, re.MULTILINE | re.DOTALL)
+    mine = command.replace("minio/minio-kms of cluster ml50,", f"backup/key of cluster {person.cluster.name},")
+    done = subprocess.run(["sh", "-c", mine.replace("escrow.age", str(person.escrow))], capture_output=True, check=True)
+    assert json.loads(decrypt(done.stdout, [person.identity]))["data"] == {"password": "new"}
 
 
 @pytest.mark.parametrize("lost", ["the copy", "the note", "neither"])

@@ -114,6 +114,21 @@ def test_a_cluster_without_nodes_comes_too_early(tmp_path: Path, a30: Cluster) -
         made(running, a30, []).plan()
 
 
+def test_another_cluster_that_calls_its_nodes_alike_is_refused(tmp_path: Path, a30: Cluster) -> None:
+    nodes = joined(a30)
+    for node in nodes:
+        node["status"] = {"addresses": [{"type": "InternalIP", "address": "10.1.1.1"}]}
+    with living(tmp_path, *nodes) as (live, running):
+        with pytest.raises(UsageError, match=r"have other addresses \(jw1 10\.1\.1\.1 instead of 129\.254\.202\.251"):
+            made(running, a30, []).perform()
+        assert not live.get("ConfigMap", "gen")
+        live.add(record(a30))
+        assert made(running, a30, []).plan()
+        del live.objects["/api/v1/namespaces/kube-system/configmaps/gen"]
+        live.get("Node", "jw2")["status"]["addresses"] += [{"type": "InternalIP", "address": "129.254.202.252"}]
+        assert made(running, a30, []).plan()
+
+
 def test_a_repository_that_moved_is_recorded_anew(tmp_path: Path, a30: Cluster) -> None:
     with living(tmp_path, *joined(a30), record(a30)) as (live, running):
         live.get("ConfigMap", "gen")["data"] |= {"repository": "https://former", "data-secret.a.b": "made"}

@@ -20,7 +20,7 @@ def one(name: str = "kueue", wave: int = 1, annotations: dict[str, str] | None =
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Application",
         "metadata": metadata,
-        "spec": {},
+        "spec": {"syncPolicy": {"automated": {}}},
         "status": {**COMPARED, **status},
     }
 
@@ -71,6 +71,18 @@ def test_what_an_application_waits_for_in_words(manifest: dict[str, Any], words:
     found = waits_for(application(manifest))
     assert found.startswith(words)
     assert bool(found) == bool(words)
+
+
+def test_what_people_sync_is_told_with_the_command() -> None:
+    """Nothing else would ever end the watch."""
+    manifest = one(sync={"status": "OutOfSync"}, health={"status": "Missing"})
+    assert "gen sync" not in waits_for(application(manifest))
+    manifest["spec"] = {"syncPolicy": {"syncOptions": ["ServerSideApply=true"]}}
+    assert waits_for(application(manifest)) == (
+        "OutOfSync Missing: is synced only by `gen sync kueue`, in another terminal"
+    )
+    manifest["status"]["operationState"] = state("Running", "applying")
+    assert "gen sync" not in waits_for(application(manifest))
 
 
 def test_the_watch_ends_when_all_are_well_and_tells_each_change_once(

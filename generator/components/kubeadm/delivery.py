@@ -61,8 +61,9 @@ def _is_for(machine: Machine, path: str) -> bool:
     serves = machine.role == "control-plane"
     folder, _, name = path.rpartition("/")
     if folder in {"kubeadm", "endpoint"}:
-        of_one = name.startswith(("join-", "keepalived-"))
-        return f"-{machine.name}." in name if of_one else serves or name == "upgrade.yaml"
+        what, _, node = name.rpartition(".")[0].partition("-")
+        of_one = what in {"join", "keepalived"}
+        return node == machine.name if of_one else serves or name == "upgrade.yaml"
     if folder == "node":
         return serves or name == "prepare.sh"
     ours = ("node/all/", f"node/pools/{machine.pool}/")

@@ -37,6 +37,11 @@ def store_rows(secrets: Iterable[Secret]) -> Text:
     return joined(row for _, row in sorted(rows.items()))
 
 
+def store_namespaces(secrets: Iterable[Secret]) -> Text:
+    """Return the namespaces of the Secrets that come from the site's store."""
+    return joined((Word(one) for one in sorted({one.namespace for one in secrets if one.entry})), ", ")
+
+
 def _row(secret: Secret) -> Text:
     value = Text(VALUES[secret.form]) if secret.random else Text(Template("given"))
     keys = joined((Word(key) for key in secret.keys), ", ")

@@ -8,7 +8,7 @@ from generator.live.bootstrap.step import Item, State, Step
 from generator.live.identity import NAME, NAMESPACE, PATH, record, recorded, refuse_another
 from generator.live.running import RunningCluster
 from generator.model.cluster import Cluster
-from generator.model.fields import dig
+from generator.model.fields import dig, sequence
 
 
 def identity(running: RunningCluster, cluster: Cluster, nodes: Sequence[Manifest]) -> Step:
@@ -45,7 +45,7 @@ def _refuse_wrong(running: RunningCluster, cluster: Cluster, nodes: Sequence[Man
     name = recorded(running)
     if name:
         refuse_another(running, cluster, name)
-    there = [str(dig(node, "metadata", "name")) for node in nodes]
+    there = [_name(node) for node in nodes]
     if not there:
         raise UsageError(
             f"{running.host} has no nodes yet: run the steps before this one of "
@@ -57,3 +57,29 @@ def _refuse_wrong(running: RunningCluster, cluster: Cluster, nodes: Sequence[Man
             f"{running.host} has none of the nodes of {cluster.name}, but {shown}: name the right --kubeconfig or "
             "--context, or correct the names of nodes in the cluster file"
         )
+    if not name and (stranger := _elsewhere(cluster, nodes)):
+        raise UsageError(
+            f"{running.host} has nodes that are called as those of {cluster.name} and have other addresses ({stranger})"
+            ": name the right --kubeconfig or --context, or correct the addresses in the cluster file"
+        )
+
+
+def _elsewhere(cluster: Cluster, nodes: Sequence[Manifest]) -> str:
+    """Return a node of a name of the file, with its address, where none of these has the address that the file says:
+    clusters of one site often call their nodes alike. Empty where some has, or none says one.
+    """
+    expected = {machine.name: str(machine.address) for machine in cluster.machines}
+    said = {name: found for node in nodes if (name := _name(node)) in expected and (found := _addresses(node))}
+    if not said or any(expected[name] in found for name, found in said.items()):
+        return ""
+    name, found = next(iter(said.items()))
+    return f"{name} {', '.join(found)} instead of {expected[name]}"
+
+
+def _name(node: Manifest) -> str:
+    return str(dig(node, "metadata", "name"))
+
+
+def _addresses(node: Manifest) -> list[str]:
+    listed = sequence(dig(node, "status", "addresses"))
+    return [str(dig(one, "address")) for one in listed if dig(one, "type") == "InternalIP"]

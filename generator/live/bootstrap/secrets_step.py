@@ -57,7 +57,8 @@ class Secrets(Struct, frozen=True, kw_only=True):
         if lacking:
             yield Item(State.WAITS, f"{name} is there and lacks {', '.join(lacking)}; {_completing(secret)}")
         elif other := self._disagrees(secret, held):
-            yield Item(State.WAITS, f"{name} and {other} must hold the same and do not; delete the one that is wrong")
+            wrong = name if self._of_team(secret) else "the one that is wrong"
+            yield Item(State.WAITS, f"{name} and {other} must hold the same and do not; delete {wrong}")
         elif labels := _unlabeled(secret, there):
             yield Item(State.TO_DO, f"{name}: labeled {', '.join(f'{key}={value}' for key, value in labels.items())}")
         elif secret.loss == "data" and made_secrets.noted(self.running, name) != made_secrets.MADE:
@@ -69,7 +70,7 @@ class Secrets(Struct, frozen=True, kw_only=True):
         """Return another Secret that must hold the same values and does not."""
         for other in self.declared:
             there = self.live[_name(other)]
-            if there and other != secret and origin(other) == origin(secret):
+            if there and other != secret and origin(other) == origin(secret) and not self._of_team(other):
                 theirs = _held(there)
                 if any(theirs.get(key) not in {None, held[key]} for key in secret.keys):
                     return _name(other)
@@ -119,8 +120,13 @@ class Secrets(Struct, frozen=True, kw_only=True):
 
     def _copied(self, secret: Secret, key: str) -> bytes | None:
         """Return what another Secret that must hold the same has already."""
-        same = (self.live[_name(one)] for one in self.declared if origin(one) == origin(secret))
-        return next((value for there in same if there and (value := _held(there).get(key))), None)
+        same = (one for one in self.declared if origin(one) == origin(secret) and not self._of_team(one))
+        held = (_held(there) for one in same if (there := self.live[_name(one)]))
+        return next((value for one in held if (value := one.get(key))), None)
+
+    def _of_team(self, secret: Secret) -> bool:
+        """Tell whether people of a team may write a Secret: what it holds then counts nowhere else."""
+        return secret.namespace in {team.name for team in self.cluster.teams}
 
     def _act(self) -> Iterator[str]:
         for secret in self.declared:
@@ -140,8 +146,16 @@ class Secrets(Struct, frozen=True, kw_only=True):
             yield f"{name}: encrypted copy added to {self.keeping.escrow}"
         made = self.running.create(f"{_collection(secret)}?fieldManager=gen", manifest)
         if secret.loss == "data":
+            if not made:
+                self._keep_other(secret, manifest)
             made_secrets.note(self.running, name, made_secrets.MADE)
         yield f"{name}: made" if made else f"{name}: was there meanwhile, left as it is"
+
+    def _keep_other(self, secret: Secret, manifest: Manifest) -> None:
+        """Add a copy of what somebody else made meanwhile: the newest copy is what a person brings back."""
+        assert self.keeping.escrow  # noqa: S101 - `_unsafe` has seen to it
+        if there := self.running.get(_path(secret)):
+            append(self.keeping.escrow, self.cluster, {**manifest, "data": there.get("data") or {}})
 
     def _complete(self, secret: Secret, there: Manifest) -> Iterator[str]:
         name = _name(secret)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Iterator
 
-from generator.live.applications import ROOT, Application, applications, refresh
+from generator.live.applications import ROOT, Application, applications, refresh, syncs_by_itself
 from generator.live.messages import shortened
 from generator.live.running import RunningCluster
 from generator.live.why import reasons
@@ -56,4 +56,12 @@ def waits_for(one: Application | None) -> str:
         return ""
     state = " ".join(filter(None, (one.sync, one.health))) or "not compared yet"
     said = next(reasons(one), "") or one.said or one.message
+    if one.sync == "OutOfSync" and one.name != ROOT and _by_hand(one):
+        said = f"is synced only by `gen sync {one.name}`, in another terminal"
     return f"{state}: {shortened(said)}" if said else state
+
+
+def _by_hand(one: Application) -> bool:
+    """Tell whether Argo CD leaves it alone (`gitops.ordered`, `sync: manual`), and nobody syncs it now or failed to."""
+    tried = one.acting or one.retries or one.phase in {"Failed", "Error"}
+    return not tried and not syncs_by_itself(one.manifest)
