@@ -1,0 +1,270 @@
+"""`gen workflow`."""
+
+import functools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running, usable
+from generator.cli.options import ROOT, TOLD, root_of
+from generator.cli.terminal import say, say_json
+from generator.errors import UsageError
+from generator.model.base import is_label
+
+if TYPE_CHECKING:
+    from generator.live.running import RunningCluster
+    from generator.live.workflows.logs import Logs
+    from generator.live.workflows.runs import Run
+
+Found = TypeVar("Found")
+PAUSE = 2.0
+"""Seconds between two looks."""
+CODES = {"Succeeded": 0, "Failed": 1, "Error": 1}
+
+NAMESPACE = click.option(
+    "--namespace", metavar="NAME", help="The namespace it runs in. Default: those of the operations that gen writes."
+)
+PARAMETERS = click.option(
+    "-p", "--parameter", "parameters", metavar="NAME=VALUE", multiple=True,
+    help="What the run is told; may be repeated. Default: what its template or schedule says.",
+)  # fmt: skip
+WATCH = click.option("--watch", is_flag=True, help="Wait until it ended, and tell each step. Default: only begin it.")
+
+
+class Place(NamedTuple):
+    """A running cluster, and the namespaces that are looked at."""
+
+    running: "RunningCluster"
+    namespaces: list[str]
+
+
+def placed(verb: Callable[..., int]) -> Callable[..., int]:
+    """Give a verb the options that say which cluster is meant, and the cluster itself as `place`."""
+
+    @functools.wraps(verb)
+    def call(
+        names: tuple[str, ...],
+        kubeconfig: Path | None,
+        context: str | None,
+        directory: Path,
+        namespace: str | None,
+        **more: Any,
+    ) -> int:
+        from generator.live.identity import confirm  # noqa: PLC0415 - heavy
+        from generator.live.workflows.operations import namespaces  # noqa: PLC0415 - heavy
+
+        if namespace is not None and not is_label(namespace):
+            raise UsageError(f"`{namespace}` cannot be the name of a namespace")
+        cluster = usable(only(root_of(directory), names))
+        there = running(kubeconfig, context)
+        confirm(there, cluster)
+        spaces = [namespace] if namespace else namespaces(cluster)
+        if not spaces:
+            raise UsageError(f"{cluster.name} has no operations: its cluster file has no backups; or say --namespace")
+        return verb(place=Place(there, spaces), **more)
+
+    for option in (NAMESPACE, CLUSTER, KUBECONFIG, CONTEXT, ROOT):
+        call = option(call)
+    return call
+
+
+@click.group("workflow")
+def command() -> None:
+    """Run the day-2 operations of a running cluster, and see how far they are.
+
+    An operation is a template, or a schedule, which is a template with its values. Exit codes of what waits: 0 the run
+    succeeded, 1 it failed, 2 that is unknown.
+    """
+
+
+@command.command("list", short_help="Tell what can be run, and what ran.")
+@TOLD
+@placed
+def listing(place: Place, output: str) -> int:
+    """Tell what can be run, with its parameters, and what runs or ran, the newest first."""
+    from generator.live.workflows.operations import operations  # noqa: PLC0415 - heavy
+    from generator.live.workflows.submitting import all_runs  # noqa: PLC0415 - heavy
+    from generator.live.workflows.text import listed  # noqa: PLC0415 - heavy
+
+    known, found = operations(*place), all_runs(*place)
+    if output == "json":
+        from msgspec import to_builtins  # noqa: PLC0415 - only here
+
+        say_json({"operations": to_builtins(known), "runs": [one.data() for one in found]})
+        return 0
+    _print(listed(known, found, _now()))
+    return 0
+
+
+@command.command("show", short_help="Tell of one operation, or of one run with its steps.")
+@click.argument("name")
+@TOLD
+@placed
+def show(place: Place, name: str, output: str) -> int:
+    """Tell of the run NAME with its steps, or what the operation NAME can be told."""
+    from generator.live.workflows.operations import chosen, operations  # noqa: PLC0415 - heavy
+    from generator.live.workflows.submitting import find_run  # noqa: PLC0415 - heavy
+    from generator.live.workflows.text import operation, tree  # noqa: PLC0415 - heavy
+
+    if found := find_run(*place, name):
+        say_json(found.data()) if output == "json" else _print(tree(found, _now()))
+        return 0
+    meant = chosen(operations(*place), name)
+    if output == "json":
+        from msgspec import to_builtins  # noqa: PLC0415 - only here
+
+        say_json(to_builtins(meant))
+        return 0
+    _print(operation(meant))
+    return 0
+
+
+@command.command("submit", short_help="Run an operation.")
+@click.argument("name", metavar="OPERATION")
+@PARAMETERS
+@click.option("--dry-run", is_flag=True, help="Only let the API server judge it. Default: run it.")
+@WATCH
+@placed
+def submit(place: Place, name: str, parameters: tuple[str, ...], dry_run: bool, watch: bool) -> int:  # noqa: FBT001 - options of the verb
+    """Run OPERATION now: a template with what it must be told, or a schedule (its values are known). What runs already
+    is not disturbed: operations that must not run twice wait for each other.
+    """
+    from generator.live.workflows.operations import chosen, operations, run_of  # noqa: PLC0415 - heavy
+    from generator.live.workflows.submitting import begin  # noqa: PLC0415 - heavy
+
+    workflow = run_of(chosen(operations(*place), name), _given(parameters))
+    begun = begin(place.running, workflow, dry_run=dry_run)
+    if dry_run:
+        say(f"{name} would run with this; nothing was begun")
+        return 0
+    return _begun(place, begun, watch=watch)
+
+
+@command.command("watch", short_help="Wait for a run, and tell each step.")
+@click.argument("name", metavar="RUN")
+@click.option(
+    "--timeout", metavar="MINUTES", type=click.IntRange(min=1), default=24 * 60, show_default=True,
+    help="How long to wait.",
+)  # fmt: skip
+@placed
+def watch_run(place: Place, name: str, timeout: int) -> int:
+    """Wait until RUN ended, and tell each step as it begins and ends. Ctrl-C ends the waiting, not the run."""
+    return _watch(place, name, timeout * 60)
+
+
+@command.command("logs", short_help="Print what the steps of a run print.")
+@click.argument("name", metavar="RUN")
+@click.option("--follow", is_flag=True, help="Go on until the run ended. Default: what is there now.")
+@placed
+def logs(place: Place, name: str, follow: bool) -> int:  # noqa: FBT001 - an option of the verb
+    """Print what the steps of RUN print, each line with its step before it."""
+    from generator.live.workflows.logs import Logs, unread  # noqa: PLC0415 - heavy
+
+    found = _look(place, name)
+    read = Logs(place.running, found.namespace, found.name)
+    while True:
+        _answered(place, functools.partial(_print_new, read, found))
+        if not follow or found.ended:
+            break
+        time.sleep(PAUSE)
+        found = _look(place, name)
+    for step, why in unread(found, read.read).items():
+        say(f"{step}: nothing to read: {why}", err=True)
+    return 0
+
+
+@command.command("stop", short_help="Stop a run.")
+@click.argument("name", metavar="RUN")
+@click.option("--now", is_flag=True, help="Without its exit handler, which cleans up. Default: with it.")
+@placed
+def stop(place: Place, name: str, now: bool) -> int:  # noqa: FBT001 - an option of the verb
+    """Stop RUN: its steps are asked to end, then its exit handler runs."""
+    from generator.live.workflows.submitting import halt, the_run  # noqa: PLC0415 - heavy
+
+    found = the_run(*place, name)
+    if found.ended:
+        say(f"{name} ended already: {found.phase}")
+        return 0
+    halt(place.running, found, terminate=now)
+    say(f"{name} is asked to stop; next: gen workflow watch {name}")
+    return 0
+
+
+@command.command("retry", short_help="Do once more what a run did.")
+@click.argument("name", metavar="RUN")
+@PARAMETERS
+@WATCH
+@placed
+def retry(place: Place, name: str, parameters: tuple[str, ...], watch: bool) -> int:  # noqa: FBT001 - an option of the verb
+    """Run once more, as a new run and from its first step, what the failed RUN did, with its parameters. Steps of gen's
+    operations find what is done already.
+    """
+    from generator.live.workflows.submitting import again, the_run  # noqa: PLC0415 - heavy
+
+    return _begun(place, again(place.running, the_run(*place, name), _given(parameters)), watch=watch)
+
+
+def _print_new(read: "Logs", found: "Run") -> None:
+    for one in read.new(found):
+        say(f"{one.step} | {one.line}")
+
+
+def _answered(place: Place, ask: Callable[[], Found]) -> Found:
+    """Wait for an API server that goes away meanwhile: what runs goes on without it."""
+    from generator.live.away import answered  # noqa: PLC0415 - heavy
+
+    return answered(place.running, ask, functools.partial(say, err=True))
+
+
+def _look(place: Place, name: str) -> "Run":
+    from generator.live.workflows.submitting import the_run  # noqa: PLC0415 - heavy
+
+    return _answered(place, functools.partial(the_run, *place, name))
+
+
+def _begun(place: Place, begun: "Run", *, watch: bool) -> int:
+    if watch:
+        say(f"{begun.name} begins")
+        return _watch(place, begun.name, 24 * 60 * 60)
+    say(f"{begun.name} begins; next: gen workflow watch {begun.name}")
+    return 0
+
+
+def _watch(place: Place, name: str, patience: float) -> int:
+    from generator.live.workflows.text import changes, headline  # noqa: PLC0415 - heavy
+
+    end, before = time.monotonic() + patience, None
+    while True:
+        found = _look(place, name)
+        _print(changes(before, found))
+        if found.ended:
+            say(headline(found, _now()))
+            return CODES[found.phase]
+        if time.monotonic() > end:
+            say(f"{headline(found, _now())}: it goes on; next: gen workflow watch {name}")
+            return 2
+        before = found
+        time.sleep(PAUSE)
+
+
+def _given(words: Sequence[str]) -> Mapping[str, str]:
+    pairs = [word.partition("=") for word in words]
+    if wrong := [name for name, equals, _ in pairs if not equals or not name]:
+        raise UsageError(f"-p {wrong[0]}: say NAME=VALUE")
+    names = [name for name, _, _ in pairs]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"-p {twice[0]} is said twice")
+    return {name: value for name, _, value in pairs}
+
+
+def _print(lines: Iterator[str]) -> None:
+    for line in lines:
+        say(line)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

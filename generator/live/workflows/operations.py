@@ -1,0 +1,136 @@
+"""What can be run: the templates of operations and their schedules, as they stand in the cluster."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from generator.components import compose
+from generator.components.common import OWN_LABELS
+from generator.components.component import Manifest
+from generator.errors import UsageError
+from generator.live.running import RunningCluster
+from generator.model.cluster import Cluster
+from generator.model.fields import dig, mapping, sequence
+from generator.spec.near import suggest
+
+GROUP = "/apis/argoproj.io/v1alpha1"
+AGAIN = f"{OWN_LABELS}/again"
+"""An annotation of a run: the one that it does once more."""
+
+
+class Parameter(Struct, frozen=True):
+    """What a run may be told; `value` is None where it must be."""
+
+    name: str
+    value: str | None
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """What can be run under a name: a template, or a schedule, which is a template with values. `labels` are those of
+    its runs.
+    """
+
+    name: str
+    namespace: str
+    template: str
+    parameters: tuple[Parameter, ...]
+    labels: Mapping[str, str]
+    schedule: str = ""
+    suspended: bool = False
+
+
+def namespaces(cluster: Cluster) -> list[str]:
+    """Return the namespaces of the operations that gen writes for a cluster."""
+    made = (template for component in compose(cluster) for one in component.operations for template in one.templates)
+    return sorted({one["metadata"]["namespace"] for one in made if one["kind"] == "WorkflowTemplate"})
+
+
+def operations(running: RunningCluster, spaces: Sequence[str]) -> list[Operation]:
+    """Return what can be run in namespaces: templates, then schedules. Raises UsageError."""
+    return [one for space in spaces for one in _operations(running, space)]
+
+
+def _operations(running: RunningCluster, space: str) -> Iterator[Operation]:
+    at = f"{GROUP}/namespaces/{space}"
+    templates = {one["metadata"]["name"]: one for one in running.items(f"{at}/workflowtemplates")}
+    yield from map(of_template, templates.values())
+    for one in running.items(f"{at}/cronworkflows"):
+        named = str(dig(one, "spec", "workflowSpec", "workflowTemplateRef", "name"))
+        if named in templates:
+            yield _scheduled(one, named, templates[named])
+
+
+def of_template(template: Manifest) -> Operation:
+    """Return what a template can be told."""
+    metadata = template["metadata"]
+    return Operation(
+        name=metadata["name"],
+        namespace=metadata["namespace"],
+        template=metadata["name"],
+        parameters=tuple(_parameters(template.get("spec")).values()),
+        labels=_labels(mapping(dig(template, "spec", "workflowMetadata", "labels"))),
+    )
+
+
+def _scheduled(schedule: Manifest, named: str, template: Manifest) -> Operation:
+    spec = schedule["spec"]
+    parameters = _parameters(template.get("spec")) | _parameters(spec["workflowSpec"])
+    return Operation(
+        name=schedule["metadata"]["name"],
+        namespace=schedule["metadata"]["namespace"],
+        template=named,
+        parameters=tuple(parameters.values()),
+        labels=_labels(mapping(dig(spec, "workflowMetadata", "labels"))),
+        schedule=", ".join(map(str, sequence(spec.get("schedules")))),
+        suspended=bool(spec.get("suspend")),
+    )
+
+
+def _labels(labels: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in labels.items()}
+
+
+def _parameters(spec: object) -> dict[str, Parameter]:
+    found = sequence(dig(spec, "arguments", "parameters"))
+    return {str(dig(one, "name")): Parameter(str(dig(one, "name")), _text(dig(one, "value"))) for one in found}
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def chosen(known: Sequence[Operation], name: str) -> Operation:
+    """Return the operation of a name. Raises UsageError that names the nearest one."""
+    found = [one for one in known if one.name == name]
+    if not found:
+        names = [one.name for one in known]
+        others = f"there are {', '.join(names)}" if names else "the cluster has none: sync it first, `gen sync`"
+        raise UsageError(f"the cluster has no operation {name}; {suggest(name, names, others)}")
+    if len(found) > 1:
+        spaces = ", ".join(one.namespace for one in found)
+        raise UsageError(f"{name} is in several namespaces ({spaces}): name one with --namespace")
+    return found[0]
+
+
+def run_of(operation: Operation, given: Mapping[str, str], *, again: str = "") -> Manifest:
+    """Return the Workflow that runs an operation with some of its parameters said otherwise; `again` is the run that
+    this one does once more. Raises UsageError for parameters that it does not have, or that are missing.
+    """
+    known = {one.name: one.value for one in operation.parameters}
+    for name in given:
+        if name not in known:
+            others = f"it has {', '.join(known)}" if known else "it has none"
+            raise UsageError(f"{operation.name} has no parameter {name}; {suggest(name, known, others)}")
+    values = {**known, **given}
+    if missing := [name for name, value in values.items() if value is None]:
+        words = " ".join(f"-p {name}=..." for name in missing)
+        raise UsageError(f"{operation.name} does not know {', '.join(missing)}: say {words}")
+    parameters = [{"name": name, "value": value} for name, value in values.items()]
+    metadata = {
+        "generateName": f"{operation.name}-",
+        "namespace": operation.namespace,
+        "labels": dict(operation.labels),
+        "annotations": {AGAIN: again} if again else {},
+    }
+    spec = {"workflowTemplateRef": {"name": operation.template}, "arguments": {"parameters": parameters}}
+    return {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": metadata, "spec": spec}

@@ -1,0 +1,141 @@
+"""`gen workflow` on a fake of an API server: what it asks, tells and answers. What workflows do with it is tried on the
+real controller.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from livecluster import LiveCluster, living
+from reference import ROOT, load
+
+from generator.cli import run, workflow
+from generator.components import compose
+from generator.live.identity import record
+
+CLUSTER = load("ml50")
+Gen = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Iterator[LiveCluster]:
+    (component,) = [one for one in compose(CLUSTER) if one.name == "workflows"]
+    templates = [one for each in component.operations for one in each.templates]
+    with living(tmp_path, record(CLUSTER), *templates, *component.objects) as (cluster, _):
+        yield cluster
+
+
+@pytest.fixture
+def gen(there: LiveCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Gen:
+    assert there.get("WorkflowTemplate", "backup")
+
+    def call(*words: str) -> tuple[int, str, str]:
+        where = ["--cluster", "ml50", "--kubeconfig", str(tmp_path / "kubeconfig"), "-C", str(ROOT)]
+        code = run(["workflow", *words, *where])
+        return (code, *capsys.readouterr())
+
+    return call
+
+
+def begun(there: LiveCluster) -> dict[str, Any]:
+    (one,) = [each for each in there.objects.values() if each["kind"] == "Workflow"]
+    return one
+
+
+def set_phase(there: LiveCluster, phase: str, **more: Any) -> None:
+    begun(there)["status"] = {"phase": phase, "startedAt": "2026-01-01T00:00:00Z", **more}
+
+
+def test_what_can_be_run_is_listed(gen: Gen) -> None:
+    code, out, _ = gen("list")
+    assert code == 0
+    assert "backup-datasets" in out
+    assert "0 17 * * *" in out
+    assert "nothing runs, and no run is kept" in out
+    data = json.loads(gen("list", "--output", "json")[1])
+    assert {one["name"] for one in data["operations"]} == {"backup", "backup-datasets", "backup-checkpoints"}
+
+
+def test_a_schedule_is_run_with_its_values_and_found_as_its_backup(gen: Gen, there: LiveCluster) -> None:
+    code, out, _ = gen("submit", "backup-datasets", "-p", "shrink-percent=100")
+    assert code == 0
+    made = begun(there)
+    assert f"{made['metadata']['name']} begins; next: gen workflow watch" in out
+    assert made["metadata"]["labels"]["gen.internal/backup"] == "datasets"
+    values = {one["name"]: one["value"] for one in made["spec"]["arguments"]["parameters"]}
+    assert values["source-bucket"] == "datasets"
+    assert values["shrink-percent"] == "100"
+
+
+def test_a_dry_run_begins_nothing(gen: Gen, there: LiveCluster) -> None:
+    code, out, _ = gen("submit", "backup-datasets", "--dry-run")
+    assert (code, out) == (0, "backup-datasets would run with this; nothing was begun\n")
+    assert not there.get("Workflow", "backup-datasets")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("submit", "backup-dataset"), "did you mean backup-datasets"),
+        (("submit", "backup"), "say -p name=... -p source-url=..."),
+        (("submit", "backup-datasets", "-p", "=1"), "say NAME=VALUE"),
+        (("submit", "backup-datasets", "-p", "sample=1", "-p", "sample=2"), "-p sample is said twice"),
+        (("show", "nothing-of-that"), "the cluster has no operation nothing-of-that"),
+        (("watch", "nothing-of-that"), "there is no run nothing-of-that"),
+        (("watch", "x/../../secrets/y"), "there is no run x/../../secrets/y"),
+        (("list", "--namespace", "../x"), "`../x` cannot be the name of a namespace"),
+    ],
+)
+def test_wrong_words_get_one_sentence(gen: Gen, there: LiveCluster, words: tuple[str, ...], said: str) -> None:
+    code, out, err = gen(*words)
+    assert (code, said in err) == (2, True), out + err
+    assert there.writes == []
+
+
+def test_another_cluster_is_refused(gen: Gen, there: LiveCluster) -> None:
+    there.get("ConfigMap", "gen")["data"]["cluster"] = "lab"
+    code, _, err = gen("submit", "backup-datasets")
+    assert code == 2
+    assert "is the cluster lab, not ml50" in err
+
+
+def test_a_run_is_stopped_and_done_once_more_with_its_values(gen: Gen, there: LiveCluster) -> None:
+    gen("submit", "backup-datasets", "-p", "sample=7")
+    name = begun(there)["metadata"]["name"]
+    assert "still runs" in gen("retry", name)[2]
+    assert gen("stop", name)[0] == 0
+    assert begun(there)["spec"]["shutdown"] == "Stop"
+    set_phase(there, "Failed", message="child 'mirror' failed")
+    assert gen("stop", name)[1] == f"{name} ended already: Failed\n"
+    assert "child 'mirror' failed" in gen("show", name)[1]
+    assert gen("retry", name, "-p", "shrink-percent=100")[0] == 0
+    (again,) = [one for one in there.objects.values() if one["kind"] == "Workflow" and one["metadata"]["name"] != name]
+    values = {one["name"]: one["value"] for one in again["spec"]["arguments"]["parameters"]}
+    assert (values["sample"], values["shrink-percent"], values["name"]) == ("7", "100", "datasets")
+    assert again["metadata"]["generateName"] == "backup-datasets-"
+    assert again["metadata"]["annotations"] == {"gen.internal/again": name}
+
+
+def test_a_watch_outlives_a_server_that_goes_away(
+    gen: Gen, there: LiveCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gen("submit", "backup-datasets")
+    name = begun(there)["metadata"]["name"]
+    set_phase(there, "Running")
+    sleeps: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        sleeps.append(seconds)
+        away = len(sleeps) < 9
+        there.refuses = {".*": (503, "ServiceUnavailable", "starting")} if away else {}
+        if not away:
+            set_phase(there, "Succeeded", finishedAt="2026-01-01T00:00:30Z")
+
+    monkeypatch.setattr("time.sleep", sleep)
+    code, out, err = gen("watch", name)
+    assert code == 0, err
+    assert err.count("looking again until it answers") == 1
+    assert out.endswith(f"{name} Succeeded, 30 s\n")
+    assert workflow.PAUSE in sleeps

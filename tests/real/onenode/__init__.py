@@ -1,0 +1,1 @@
+"""One real node on loopback: kubelet and containerd run pods, the workflow controller runs workflows."""

@@ -1,0 +1,73 @@
+"""The workflow controller, with the configuration that gen renders, and what its pods are made of."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import yaml
+from apiserver import SHARED, programs
+from twin.plane import Plane
+
+from generator.components.argo_workflows import NAMESPACE, argo_workflows
+from generator.components.workflows.backup import CLIENT_IMAGE
+from generator.model.cluster import Cluster
+from generator.rehearsal.twin.running import listens, running
+from onenode.images import files as files_of
+from onenode.images import image
+from onenode.node import Node
+
+EXECUTOR = "localhost/argoexec:v4.0.2"
+CLIENT = "localhost/mc:1"
+HEALTH = 6060
+"""Its port is fixed in the program."""
+COREUTILS = ("bash", "cut", "date", "join", "mkdir", "sha256sum", "shuf", "sleep", "sort", "tail", "timeout")
+"""All that scripts in MinIO's client image may use beside `mc`."""
+
+
+@contextlib.contextmanager
+def argo(api: Plane, node: Node, cluster: Cluster) -> Iterator[None]:
+    """Run workflows until the block ends."""
+    controller, executor, mc = programs("workflow-controller", "argoexec", "mc")
+    node.load(image(node.folder / "argoexec.tar", EXECUTOR, {"/bin/argoexec": Path(executor)}, Env=["PATH=/bin"]))
+    tools = files_of(Path("/usr/bin") / name for name in COREUTILS)
+    tools |= {"/usr/bin/mc": Path(mc), "/etc/ssl/openssl.cnf": b""}
+    node.load(image(node.folder / "client.tar", CLIENT, tools, Env=["PATH=/usr/bin"]), *references(CLIENT_IMAGE))
+    install(api, cluster)
+    folder = api.address.folder / "workflow-controller"
+    words = [controller, f"--kubeconfig={api.address.kubeconfig('admin')}", f"--namespace={NAMESPACE}"]
+    env = {"LEADER_ELECTION_DISABLE": "true", "DEFAULT_REQUEUE_TIME": "1s"}
+    with running(folder, words, lambda: listens(HEALTH), **env) as process:
+        try:
+            yield
+        finally:
+            process.kill()  # it does not heed SIGTERM
+
+
+def references(name: str) -> list[str]:
+    """Return the names under which containerd looks for an image that is named with a digest."""
+    tagged, _, digest = name.partition("@")
+    return [tagged, f"{tagged.rpartition(':')[0]}@{digest}", name] if digest else [name]
+
+
+def install(api: Plane, cluster: Cluster) -> None:
+    """Apply the definitions of upstream and the configuration of gen. Only what a machine without a pod network needs
+    is said otherwise.
+    """
+    files = sorted((SHARED / "argo-workflows" / "v4.0.2" / "crds").iterdir())
+    definitions = [yaml.load(file.read_bytes(), yaml.CSafeLoader) for file in files]
+    for one in definitions:
+        api.apply(one)
+    for one in definitions:
+        api.wait(one["metadata"]["name"], partial(api.established, one))
+    api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    name = "workflow-controller-configmap"
+    (patch,) = [one for one in argo_workflows(cluster).patches if one.target.get("name") == name]
+    data = dict(patch.operations[0]["value"])
+    executor, defaults = json.loads(data["executor"]), json.loads(data["workflowDefaults"])
+    data["executor"] = json.dumps(executor | {"image": EXECUTOR})
+    data["workflowDefaults"] = json.dumps({"spec": defaults["spec"] | {"hostNetwork": True}})
+    data["metricsConfig"] = json.dumps({"enabled": False})
+    metadata = {"name": name, "namespace": NAMESPACE}
+    api.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
