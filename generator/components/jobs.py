@@ -5,10 +5,35 @@ and are in the catalogue themselves: so `compose` hands them those of the whole 
 module in the catalogue imports it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
+
+PODSET = "kueue.x-k8s.io/podset"
+"""A label that Kueue writes on the pods of what it has let in."""
+GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+"""Annotations of pods: those with one are in the PodGroup that it names, and Volcano makes none for them."""
+WHOLE = "leave runPolicy.schedulingPolicy out: all pods of a job start together, with the priority of its queue"
+CLEANED = (
+    "say runPolicy.cleanPodPolicy: Running, or All: Kueue gives the quota out again when the job ends, and its other "
+    "pods would run on"
+)
+RUN_POLICY = {
+    "!object.spec.?runPolicy.?schedulingPolicy.hasValue()": WHOLE,
+    "object.spec.?runPolicy.?cleanPodPolicy.orValue('None') in ['Running', 'All']": CLEANED,
+}
+"""What must hold of a job of Kubeflow's operators (MPI operator v0.8.2 and training operator v1.9: `default.go`)."""
+OPERATORS_OWN = (
+    f"leave the label {PODSET} and annotations that name a PodGroup out of templates: Kueue and Volcano write them, "
+    "and by them pods count as let in and as a gang"
+)
+
+
+def plain(template: str) -> str:
+    """Return the CEL expression that a template of pods, or of Jobs, says nothing that is Kueue's or Volcano's."""
+    keys = f"({template}.?metadata.?annotations.orValue({{}}).exists(key, key in {list(GROUP_NAMES)})"
+    return f"!{keys} || {template}.?metadata.?labels[?'{PODSET}'].hasValue())"
 
 
 class JobKind(Struct, frozen=True, kw_only=True):
@@ -16,7 +41,9 @@ class JobKind(Struct, frozen=True, kw_only=True):
 
     `places_itself`: its operator names Volcano as the scheduler where the pods name none (facts: scheduling 1.8).
     `templates` and `cluster_templates` are resources of its group that a job may be made from, in its namespace or for
-    all: people who run jobs may see them.
+    all: people who run jobs may see them. `demands` are CEL expressions that must hold of those that people make, each
+    with what to do where one does not. `counted` is what Kueue counted when it let one in: people may change it only
+    while Kueue holds the job back.
     """
 
     group: str
@@ -25,6 +52,8 @@ class JobKind(Struct, frozen=True, kw_only=True):
     places_itself: bool = False
     templates: tuple[str, ...] = ()
     cluster_templates: tuple[str, ...] = ()
+    demands: Mapping[str, str] = {}
+    counted: str = "spec"
 
     @property
     def plural(self) -> str:
@@ -42,25 +71,11 @@ SERVICES = (
 )
 """Kubernetes' own that run until somebody stops them."""
 
-# Of operators that gen does not install: what installs one declares its kinds in its `DEFINITION` instead.
-JOBSET = (JobKind(group="jobset.x-k8s.io", kind="JobSet", framework="jobset.x-k8s.io/jobset"),)
-KUBEFLOW = (
-    JobKind(
-        group="trainer.kubeflow.org",
-        kind="TrainJob",
-        framework="trainer.kubeflow.org/trainjob",
-        templates=("trainingruntimes",),
-        cluster_templates=("clustertrainingruntimes",),
-    ),
-    JobKind(group="kubeflow.org", kind="MPIJob", framework="kubeflow.org/mpijob", places_itself=True),
-    JobKind(group="kubeflow.org", kind="PyTorchJob", framework="kubeflow.org/pytorchjob", places_itself=True),
-    JobKind(group="kubeflow.org", kind="TFJob", framework="kubeflow.org/tfjob", places_itself=True),
-)
-RAY = (
-    JobKind(group="ray.io", kind="RayJob", framework="ray.io/rayjob", places_itself=True),
-    JobKind(group="ray.io", kind="RayCluster", framework="ray.io/raycluster", places_itself=True),
-    JobKind(group="ray.io", kind="RayService", framework="ray.io/rayservice", places_itself=True),
-)
+# Of the training operator, of which gen installs TFJobs alone: what installs a kind declares it in its `DEFINITION`.
+PYTORCH = (JobKind(group="kubeflow.org", kind="PyTorchJob", framework="kubeflow.org/pytorchjob", places_itself=True),)
+
+MPI_OPERATORS = {"kubeflow.org/v1": "training-operator", "kubeflow.org/v2beta1": "mpi-operator"}
+"""Which operator brings which version of MPIJob, the newest last: in CRDs of one name (facts: scheduling 7)."""
 
 
 def sorted_kinds(jobs: Jobs) -> Iterator[JobKind]:

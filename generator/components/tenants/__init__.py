@@ -9,11 +9,10 @@ from generator.components.jobs import Jobs
 from generator.components.kueue import TEAM
 from generator.components.minio.settings import copied_keys
 from generator.components.tenants.admission import policies
-from generator.components.tenants.changes import CHANGES
 from generator.components.tenants.network import network
-from generator.components.tenants.openings import OPENINGS
 from generator.components.tenants.pods import ALLOWED
 from generator.components.tenants.rbac import bindings, queue_readers, roles
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
@@ -91,6 +90,14 @@ def quota(team: Team) -> Manifest:
     }
 
 
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.tenants.changes import CHANGES  # noqa: PLC0415 - for those who compare
+    from generator.components.tenants.openings import OPENINGS  # noqa: PLC0415 - as above
+
+    return (*CHANGES, *OPENINGS)
+
+
 DEFINITION = Definition(
     name="tenants",
     tier=Tier.TENANTS,
@@ -102,7 +109,7 @@ DEFINITION = Definition(
         "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
         *CLUSTER_ROLES,
     ),
-    changes=(*CHANGES, *OPENINGS),
+    changes=change_rules,
     shown_by=Evidence(objects=(Shown("", "namespaces", TEAM),)),
     notes="A namespace for each team with a queue called `default`, network policies that refuse what is not named, "
     "and admission policies that keep pods out that would pass the queue. The quota there bounds volumes and "

@@ -4,6 +4,8 @@ Kueue's own webhooks put jobs in the queue; these rules hold where somebody take
 Each is a ValidatingAdmissionPolicy, so that it holds while Kueue is down.
 """
 
+from collections.abc import Iterator
+
 from generator.components.component import Manifest
 from generator.components.jobs import JOB, SERVICES, Jobs, by_group, sorted_kinds
 from generator.components.kueue import PREFIX, PRIORITY, QUEUE
@@ -36,6 +38,8 @@ def policies(jobs: Jobs) -> tuple[Manifest, ...]:
         templates("gen-cron-job-templates", [CRON_JOBS], "jobTemplate.spec.template"),
         gangs("gen-gangs", "jobs", "", jobs),
         gangs("gen-cron-job-gangs", "cronjobs", ".spec.jobTemplate", jobs),
+        *demands(jobs),
+        parts(jobs),
         deletions(jobs),
         orphan_marks(jobs),
         volcano_jobs(),
@@ -128,13 +132,18 @@ def priorities(jobs: Jobs) -> Manifest:
 def gangs(name: str, kind: str, path: str, jobs: Jobs) -> Manifest:
     """Demand that Jobs with GPUs say how many of their pods start together: Volcano would start those that fit, which
     hold their GPUs and wait for the others (facts: scheduling 1.8). A number that changes would leave the gang
-    incomplete for ever (1.9).
+    incomplete for ever (1.9). From Kubernetes 1.36 on the resources of a suspended Job may be changed: what asks for
+    GPUs only then is judged like what asks at once.
     """
     job = f"object{path}"
-    annotation = f"?metadata.?annotations[?'{GANG}'].orValue('')"
+    template = f"!{BY_CONTROLLER} && {job}.spec.template != oldObject{path}.spec.template"
+    annotation, *resizing = (
+        f"?metadata.?annotations[?'{key}'].orValue('')"
+        for key in (GANG, f"{PREFIX}job-min-parallelism", f"{PREFIX}elastic-job")
+    )
     same = " && ".join(
         f"object{path}.{field} == oldObject{path}.{field}"
-        for field in ("spec.?parallelism", "spec.?completions", annotation)
+        for field in ("spec.?parallelism", "spec.?completions", annotation, *resizing)
     )
     return policy(
         name,
@@ -157,7 +166,45 @@ def gangs(name: str, kind: str, path: str, jobs: Jobs) -> Manifest:
             "resized": f"{job}.?metadata.?annotations.orValue({{}}).exists(key, key in"
             f" ['{PREFIX}job-min-parallelism', '{PREFIX}elastic-job'])",
         },
-        conditions={"entering": ENTERING, "changed": f"request.operation == 'CREATE' || !({same})"},
+        conditions={"entering": ENTERING, "changed": f"request.operation == 'CREATE' || !({same}) || {template}"},
+    )  # fmt: skip
+
+
+def demands(jobs: Jobs) -> Iterator[Manifest]:
+    """Yield what kinds of jobs demand of their objects: where they leave a gang incomplete, run beyond their quota, or
+    are refused only when their operator makes pods of them. What Kueue has let in stays what it was: it compares little
+    of it, and counts it once (v0.18.3: `podset.go`).
+    """
+    held = "oldObject.spec.?suspend.orValue(false) || oldObject.spec.?runPolicy.?suspend.orValue(false)"
+    for one in sorted_kinds(jobs):
+        kept = f"request.operation == 'CREATE' || {held} || object.{one.counted} == oldObject.{one.counted}"
+        yield policy(
+            f"gen-{one.plural}",
+            [resources(one.group, [one.plural], "CREATE", "UPDATE")],
+            validations={
+                kept: "delete it, and make it anew as it is to be: it was let in as it is, and quotas count it so",
+                **one.demands,
+            },
+            conditions={
+                "entering": ENTERING,
+                "by-people": f"!{BY_CONTROLLER}",
+                "new": "request.operation == 'CREATE' || object.spec != oldObject.spec"
+                " || object.metadata.?labels.orValue({}) != oldObject.metadata.?labels.orValue({})",
+            },
+        )
+
+
+def parts(jobs: Jobs) -> Manifest:
+    """Leave what an operator makes of a job to that operator: Kueue counts the job, and looks at no part of it."""
+    return policy(
+        "gen-parts",
+        [resources(group, plural, "UPDATE") for group, plural in by_group((*BUILT_IN, *jobs))],
+        validations={
+            "variables.controller || !variables.part || object.spec == oldObject.spec":
+            "change the job that it is a part of, or make that anew: quotas count the whole, and look at no part",
+        },
+        variables=part_variables(jobs),
+        conditions={"entering": ENTERING},
     )  # fmt: skip
 
 

@@ -14,6 +14,9 @@ from generator.components.common import API_PORT
 from generator.components.component import Manifest
 from generator.components.kube_prometheus_stack import NAMESPACE as MONITORING
 from generator.components.kube_prometheus_stack import SCRAPERS
+from generator.components.kuberay import CALLED_PORTS, OPERATOR
+from generator.components.kuberay import DEFINITION as KUBERAY
+from generator.components.kuberay import NAMESPACE as RAY
 from generator.components.minio.layout import NAMESPACE as MINIO
 from generator.components.minio.layout import PORT as MINIO_PORT
 from generator.components.parts import at_node, in_namespace, tcp
@@ -32,11 +35,13 @@ def network(cluster: Cluster, team: Team) -> list[Manifest]:
 
 
 def openings(cluster: Cluster, team: Team) -> Manifest:
-    """Allow what jobs need. Prometheus reads metrics on any port."""
+    """Allow what jobs need. Prometheus reads metrics on any port, KubeRay asks heads how their jobs are."""
     inside: Manifest = {"podSelector": {}}
     ingress: list[Manifest] = [{"from": [inside]}]
     if cluster.monitoring.prometheus:
         ingress.append({"from": [pods(MONITORING, SCRAPERS)]})
+    if KUBERAY.wanted(cluster):
+        ingress.append({"from": [pods(RAY, OPERATOR)], "ports": [tcp(port) for port in CALLED_PORTS]})
     egress = [{"to": [inside]}, dns(), *api_server(cluster), *object_storage(cluster), outside(cluster)]
     return policy(team, "team", ingress=ingress, egress=egress)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from generator.components.common import OWN_LABELS, RESTRICTED_VOLUMES
 from generator.components.component import Manifest
+from generator.components.jobs import GROUP_NAMES, PODSET
 from generator.components.kueue import PREFIX, PRIORITY
 from generator.components.queues import BATCH
 from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, policy, resources
@@ -11,11 +12,11 @@ from generator.components.volcano import SCHEDULER
 from generator.model.gpus import GPU, VENDOR
 
 GATE = f"{PREFIX}admission"
-PODSET = f"{PREFIX}podset"
 ALLOWED = f"priority.{OWN_LABELS}/"
 """Begins a label of a team's namespace; a class of jobs follows that the team may use."""
 ANNOTATIONS = "?metadata.?annotations.orValue({})"
 DEVICES = "key.contains('cdi.k8s.io/')"
+GROUPS = str(list(GROUP_NAMES))
 NO_DEVICES = f"leave annotations of cdi.k8s.io out: who asks for {GPU} gets its devices without them"
 ASKED = "c.?resources.?requests[?r].or(c.?resources.?limits[?r]).orValue('0')"
 """A limit alone becomes the request: in pods at once, in templates when pods are made of them."""
@@ -116,6 +117,9 @@ def pod_rules() -> dict[str, str]:
         "variables.runtime == ''":
         f"leave runtimeClassName out: a pod that asks for {GPU} gets its GPUs without it",
         f"!variables.annotations.exists(key, {DEVICES})": NO_DEVICES,
+        f"variables.controller || !variables.annotations.exists(key, key in {GROUPS})":
+        "leave annotations that name a PodGroup out: pods would join one that counts others, and start without their"
+        " gang",
         "variables.controller || variables.podset in ['', variables.before]":
         f"leave the label {PODSET} out of pods and templates: Kueue writes it where it has let a job in",
     }  # fmt: skip

@@ -1,0 +1,120 @@
+"""JobSet: several Jobs that start, fail and are held as one; Kubeflow Trainer makes its jobs of them."""
+
+from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, fullname, release_of, replicas
+from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
+from generator.components.definition import Definition, Evidence, Version, Versions
+from generator.components.jobs import OPERATORS_OWN, JobKind, plain
+from generator.components.operated import Api
+from generator.components.parts import apart, injected_ca, resources
+from generator.components.volcano import GANG
+from generator.model.cluster import Cluster
+from generator.model.gpus import VENDOR
+
+VERSIONS = Versions(
+    "jobset",
+    (
+        Version(
+            version="v0.12.0",
+            charts=(Chart(name="jobset", repository="oci://registry.k8s.io/jobset/charts", version="0.12.0"),),
+            schemas=("jobset/v0.12.0",),
+        ),
+    ),
+)
+
+NAMESPACE = "jobset-system"
+CONTROLLER = {"app.kubernetes.io/name": "jobset", "app.kubernetes.io/component": "controller"}
+_GPU_JOBS = (
+    "object.spec.replicatedJobs.filter(job, (job.template.spec.template.spec.containers"
+    " + job.template.spec.template.spec.?initContainers.orValue([])).exists(c,"
+    f" c.?resources.?limits.orValue({{}}).exists(r, r.startsWith('{VENDOR}'))))"
+)
+_PARALLEL = "job.template.spec.?parallelism.orValue(1)"
+_NEEDED = f"job.template.spec.?completions.orValue({_PARALLEL})"
+_PODS = f"({_NEEDED} < {_PARALLEL} ? {_NEEDED} : {_PARALLEL})"
+_OURS = f"{plain('job.template')} && {plain('job.template.spec.template')}"
+DEMANDS = {
+    f"{_GPU_JOBS}.map(job, job.?replicas.orValue(1)).sum() < 2":
+    "let one Job of the JobSet ask for GPUs, and give it as many pods as are needed (parallelism): the pods of two Jobs"
+    " do not start together",
+    f"{_GPU_JOBS}.all(job, {_PODS} < 2"
+    f" || job.template.?metadata.?annotations[?'{GANG}'].orValue('') == string({_PODS}))":
+    f"put the annotation {GANG} on the template of the Job that asks for GPUs (replicatedJobs[].template.metadata), "
+    "with the number of its pods (its parallelism) in quotes: without it a part of them starts and holds its GPUs",
+    f"object.spec.replicatedJobs.all(job, ({_OURS}))": OPERATORS_OWN,
+}  # fmt: skip
+
+
+def jobset(cluster: Cluster) -> Component:
+    """Install JobSet where it is asked for, or what is made of it."""
+    version = VERSIONS.of(cluster)
+    secret = certificate(cluster)
+    return Component(
+        name="jobset",
+        tier=DEFINITION.tier,
+        summary="JobSets: several Jobs as one",
+        version=version.version,
+        namespaces=(Namespace(NAMESPACE),),
+        releases=(
+            Release(
+                version.chart("jobset"),
+                "jobset",
+                NAMESPACE,
+                values(version.version, replicas(cluster)),
+                secrets={secret.name: "placeholder"},
+            ),
+        ),
+        secrets=(secret,),
+        ignore=(Ignore(group="", kind="Secret", name=secret.name, pointers=("/data",)), *injected_ca(*WEBHOOKS)),
+        kinds=DEFINITION.chart_kinds,
+    )
+
+
+def values(tag: str, count: int) -> Manifest:
+    """Return the chart's values. The image is named because the chart in Git names a staging one. Its own monitor stays
+    off: the chart refuses to make one while it is inflated without a cluster.
+    """
+    return {
+        "image": {"repository": "registry.k8s.io/jobset/jobset", "tag": tag, "pullPolicy": "IfNotPresent"},
+        "controller": {
+            "replicas": count,
+            "affinity": apart(CONTROLLER),
+            "podDisruptionBudget": {"enabled": count > 1, "minAvailable": 1},
+            "resources": resources("100m", "128Mi", "1Gi"),
+        },
+        "certManager": {"enable": False},
+        "prometheus": {"enable": False},
+    }
+
+
+def certificate(cluster: Cluster) -> Secret:
+    """Declare what JobSet makes for its webhooks; the chart emits it empty."""
+    release, namespace = release_of(cluster, "jobset", NAMESPACE)
+    name = fullname(release, "jobset")
+    return Secret(
+        name=f"{name}-webhook-server-cert",
+        namespace=namespace,
+        keys=("ca.crt", "ca.key", "tls.crt", "tls.key"),
+        source="in-cluster",
+        by="jobset",
+        loss="harmless",
+        rotate=f"delete its data and restart Deployment {name}-controller: JobSet makes a new one",
+        readers=(f"Deployment {name}-controller",),
+    )
+
+
+DEFINITION = Definition(
+    name="jobset",
+    tier=Tier.SCHEDULING,
+    make=jobset,
+    wanted=lambda cluster: {"jobset", "trainer"} & {*cluster.frameworks},
+    absence="frameworks name neither jobset nor trainer",
+    versions=VERSIONS,
+    namespaces=(NAMESPACE,),
+    chart_kinds=(CRD, *WEBHOOKS, *CLUSTER_ROLES),
+    apis=(Api(group="jobset.x-k8s.io"),),
+    jobs=(JobKind(group="jobset.x-k8s.io", kind="JobSet", framework="jobset.x-k8s.io/jobset", demands=DEMANDS),),
+    shown_by=Evidence(images=("/jobset/jobset",)),
+    notes="Comes with Kubeflow Trainer, whose jobs are JobSets. Pods of one JobSet are a gang where its one group of "
+    "jobs has one Job, with the annotation of the gang in that group's template: teams make no PodGroups, which could "
+    "span several.",
+)

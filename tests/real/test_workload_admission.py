@@ -1,0 +1,128 @@
+"""The API server, with the rules of teams, takes what `gen workload new` writes."""
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from generator.components import JOBS
+from generator.components.component import Tier
+from generator.components.definition import Definition
+from generator.components.jobs import JobKind
+from generator.components.queues import queues
+from generator.components.tenants import tenants
+from generator.model.cluster import Cluster
+from generator.workloads import KINDS, workload
+from generator.workloads.wanted import Wanted
+
+if TYPE_CHECKING:
+    from apiserver import ApiServer, Identity
+
+pytest_plugins = ["apiserver"]
+pytestmark = pytest.mark.real
+
+Object = dict[str, Any]
+JOB_CONTROLLER = ("system:serviceaccount:kube-system:job-controller", ("system:authenticated",))
+STRICT = "workload-restricted"
+ASKED = [("vision", 16), ("vision", 2), ("serving", 24), ("mlperf", 2), ("mlperf", 1)]
+
+OPERATORS = [
+    Definition(name=name, tier=Tier.SCHEDULING, jobs=(JobKind(group="", kind=name, framework=name),))
+    for name in ("RayJob", "MPIJob")
+]
+
+each = pytest.mark.parametrize(("team", "gpus"), ASKED)
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture(scope="module")
+def server(api: "ApiServer", ml50: Cluster, a30: Cluster) -> "ApiServer":
+    """The namespaces of both clusters' teams, with what gen puts there, and one that Pod Security restricts."""
+    api.install("kueue/v0.18.3/crds", "volcano/v1.14.1/crds", "cilium/1.20.0/crds")
+    api.install("kuberay/v1.7.0/crds", "mpi-operator/v0.8.2/crds")
+    for cluster in (ml50, a30):
+        component = tenants(cluster, JOBS)
+        for space in component.namespaces:
+            api.namespace(space.name, space.labels | {"pod-security.kubernetes.io/enforce": space.security or ""})
+        for manifest in (*queues(cluster).objects, *component.base, *component.objects):
+            api.apply(manifest)
+    api.namespace(STRICT, {"pod-security.kubernetes.io/enforce": "restricted"})
+    unqueued = job(ml50, "vision", 8, "jax")
+    del unqueued["metadata"]["labels"]
+    api.wait("the rules hold", lambda: api.create(unqueued, by=member("vision"))[0] == 422)
+    return api
+
+
+def member(team: str) -> "Identity":
+    return f"oidc:{team}-member", (f"oidc:{team}", "system:authenticated")
+
+
+def manifests(cluster: Cluster, team: str, gpus: int, kind: str) -> list[Object]:
+    wanted = Wanted(name="bert", team=team, gpus=gpus, image="example.org/train:1")
+    made = workload(cluster, kind, wanted, OPERATORS)
+    return deepcopy(made.manifests)
+
+
+def job(cluster: Cluster, team: str, gpus: int, kind: str) -> Object:
+    return manifests(cluster, team, gpus, kind)[-1]
+
+
+@pytest.fixture
+def cluster(team: str, ml50: Cluster, a30: Cluster) -> Cluster:
+    return a30 if team == "mlperf" else ml50
+
+
+@each
+@each_kind
+def test_a_member_may_create_all_of_it(server: "ApiServer", cluster: Cluster, team: str, gpus: int, kind: str) -> None:
+    for manifest in manifests(cluster, team, gpus, kind):
+        assert server.create(manifest, by=member(team)) == (201, ""), manifest["kind"]
+
+
+def pods(manifest: Object) -> list[Object]:
+    """Return the spec of each pod that comes of a job, as it says it."""
+    if "containers" in manifest:
+        return [manifest]
+    below = [each for each in manifest.values() if isinstance(each, dict)]
+    below += [each for some in manifest.values() if isinstance(some, list) for each in some if isinstance(each, dict)]
+    return [found for each in below for found in pods(each)]
+
+
+@each
+@each_kind
+def test_its_pods_are_taken_once_kueue_has_let_them_in(
+    server: "ApiServer", cluster: Cluster, team: str, gpus: int, kind: str
+) -> None:
+    server.apply(bind_job_controller())
+    found = pods(job(cluster, team, gpus, kind))
+    assert found
+    for spec in found:
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "bert-0", "namespace": team, "labels": {"kueue.x-k8s.io/podset": "main"}},
+            "spec": spec | {"restartPolicy": "Never"},
+        }
+        assert server.create(pod, by=JOB_CONTROLLER) == (201, "")
+        pod["metadata"] = {"name": "bert-0", "namespace": STRICT}
+        assert server.create(pod) == (201, ""), "Pod Security restricts, and takes it as well"
+
+
+def bind_job_controller() -> Object:
+    group = "rbac.authorization.k8s.io"
+    return {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "test-workload-job-controller"},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": JOB_CONTROLLER[0]}],
+    }
+
+
+def test_without_its_gang_or_queue_it_would_be_refused(server: "ApiServer", ml50: Cluster) -> None:
+    """The rules are there that it keeps to."""
+    for where, told in (("annotations", "group-min-member"), ("labels", "queue-name")):
+        wrong = job(ml50, "vision", 16, "jax")
+        del wrong["metadata"][where]
+        status, said = server.create(wrong, by=member("vision"))
+        assert (status, told in said) == (422, True), said
