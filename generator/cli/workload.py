@@ -1,0 +1,109 @@
+"""`gen workload`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from generator.cli.options import ROOT, root_of
+from generator.cli.output import show_findings, summary
+from generator.cli.terminal import say
+from generator.errors import UsageError
+from generator.layout.emit import emit
+from generator.model.quantity import Quantity
+from generator.repository.cluster_files import Loaded, load
+from generator.spec.near import suggest
+from generator.workloads import KINDS, workload
+from generator.workloads.wanted import Wanted
+
+
+@click.group("workload")
+def command() -> None:
+    """Write jobs for teams that the cluster lets in, places and connects."""
+
+
+@command.command("new", short_help="Write a job of a framework, for a team and a number of GPUs.")
+@click.argument("kind", type=click.Choice([*KINDS]))
+@click.argument("name")
+@click.option("--cluster", metavar="NAME", help="The cluster. Default: the one that has the team.")
+@click.option("--team", metavar="TEAM", required=True, help="Whose quota it uses. Must be given.")
+@click.option("--gpus", type=click.IntRange(1), required=True, help="GPUs of all pods together. Must be given.")
+@click.option("--image", metavar="IMAGE", required=True, help="What its pods run, with the framework. Must be given.")
+@click.option("--pool", metavar="POOL", help="The nodes. Default: of those with GPUs the team's largest quota.")
+@click.option("--device", metavar="RESOURCE", help="What pods ask for where GPUs are split. Default: the only one.")
+@click.option("--priority", metavar="CLASS", help="A class that the team may use. Default: the middle one.")
+@click.option("--checkpoints", metavar="SIZE", help="The volume for them. Default: 500Gi.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there. Default: print it.")
+@ROOT
+def new(  # noqa: PLR0913 - the verb's options
+    kind: str,
+    name: str,
+    *,
+    cluster: str | None,
+    team: str,
+    gpus: int,
+    image: str,
+    pool: str | None,
+    device: str | None,
+    priority: str | None,
+    checkpoints: str | None,
+    output: Path | None,
+    directory: Path,
+) -> int:
+    """Write the job NAME with all that it needs, as a manifest for `kubectl create`: queue, gang, tolerations, RDMA,
+    NCCL's way, shared memory, a volume for checkpoints, scratch. It starts an example that shows that all works; the
+    program of your own takes its place. Refused is what the team's quota, its classes or the nodes can never give.
+    """
+    given = {} if checkpoints is None else {"checkpoints": _size(checkpoints)}
+    wanted = Wanted(name=name, team=team, gpus=gpus, image=image, pool=pool, device=device, priority=priority, **given)
+    one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
+    if one.cluster is None or one.wrong:
+        show_findings([one], "text")
+        say(f"{summary([one])}: mend them first", err=True)
+        return 1
+    made = workload(one.cluster, kind, wanted)
+    for note in made.notes:
+        say(f"note: {note}", err=True)
+    text = "---\n".join(emit(manifest) for manifest in made.manifests)
+    if output:
+        _write(output, text)
+        say(f"wrote {output}; next: kubectl create --filename {output}")
+    else:
+        say(text, nl=False)
+    return 0
+
+
+def _size(text: str) -> Quantity:
+    try:
+        size = Quantity.parse(text)
+    except ValueError as error:
+        raise UsageError(f"--checkpoints: {error}") from None
+    if not size.value:
+        raise UsageError("--checkpoints: a volume has more than 0 bytes")
+    return size
+
+
+def _chosen(loaded: Sequence[Loaded], team: str) -> Loaded:
+    """Return the only cluster, as one that is named, else the only one that has the team."""
+    having = [one for one in loaded if one.cluster and team in {each.name for each in one.cluster.teams}]
+    chosen = loaded if len(loaded) == 1 else having
+    if len(chosen) == 1:
+        return chosen[0]
+    if chosen:
+        raise UsageError(f"{len(chosen)} clusters have a team {team}: say which, --cluster {chosen[0].name}")
+    teams = list(dict.fromkeys(each.name for one in loaded if one.cluster for each in one.cluster.teams))
+    raise UsageError(f"no cluster has a team {team}; {suggest(team, teams, f'there are {_all(teams)}')}")
+
+
+def _all(names: list[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _write(output: Path, text: str) -> None:
+    try:
+        with output.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise UsageError(f"{output} is there already: name another file, or remove it") from None
+    except OSError as error:
+        raise UsageError(f"{output}: cannot be written: {error.strerror}") from None

@@ -1,0 +1,80 @@
+"""Jobs for teams: manifests that a cluster lets in, places and connects, for a framework and a number of GPUs."""
+
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+
+from msgspec import Struct
+
+from generator.components import CATALOGUE
+from generator.components.component import Manifest
+from generator.components.definition import Definition
+from generator.errors import UsageError
+from generator.model.cluster import Cluster
+from generator.workloads.indexed import indexed
+from generator.workloads.mpi import mpi
+from generator.workloads.place import Place, place
+from generator.workloads.ray import ray
+from generator.workloads.storage import kept
+from generator.workloads.wanted import Wanted, checked
+
+
+class Kind(Struct, frozen=True):
+    """A framework: what writes its job, and the kind of object that an operator has to know for it, if one does."""
+
+    make: Callable[[Place, Wanted], list[Manifest]]
+    operated: str = ""
+
+
+KINDS: dict[str, Kind] = {
+    "pytorch": Kind(partial(indexed, framework="pytorch")),
+    "tensorflow": Kind(partial(indexed, framework="tensorflow")),
+    "jax": Kind(partial(indexed, framework="jax")),
+    "ray": Kind(ray, operated="RayJob"),
+    "mpi": Kind(mpi, operated="MPIJob"),
+}
+
+
+class Workload(Struct, frozen=True):
+    """A job's manifests in the order in which they are made, and what whoever starts it should know."""
+
+    place: Place
+    manifests: list[Manifest]
+    notes: tuple[str, ...]
+
+
+def workload(
+    cluster: Cluster, kind: str, wanted: Wanted, catalogue: Collection[Definition] = tuple(CATALOGUE.values())
+) -> Workload:
+    """Write a job of one of `KINDS`. Raises UsageError where the cluster could never run it."""
+    one = KINDS[kind]
+    if one.operated:
+        _operator(cluster, one.operated, catalogue)
+    found = place(cluster, checked(wanted))
+    if one.operated and found.priority is None:
+        raise UsageError(f"team {wanted.team} may use no priority class, and one has to be named on a {one.operated}")
+    return Workload(found, one.make(found, wanted), tuple(_notes(found)))
+
+
+def _operator(cluster: Cluster, kind: str, catalogue: Collection[Definition]) -> None:
+    """Refuse what nobody on the cluster would run."""
+    knowing = [one for one in catalogue if kind in {job.kind for job in one.jobs}]
+    if not any(one.wanted(cluster) for one in knowing):
+        reasons = "; ".join(f"component {one.name}: {one.absence}" for one in knowing)
+        raise UsageError(
+            f"{cluster.name} has nothing that runs a {kind} ({reasons or 'no component of gen does'}); pytorch, "
+            "tensorflow and jax need no operator"
+        )
+
+
+def _notes(found: Place) -> Iterator[str]:
+    if found.borrowed:
+        yield (
+            f"{found.borrowed} of {found.device} are borrowed: the job stops when their owner wants them, and goes on "
+            "from its last checkpoint"
+        )
+    if kept(found) is None:
+        yield (
+            f"{found.cluster.name} has no storage for checkpoints that outlives pods and that all of them reach: they "
+            "go to /scratch and end with their pod; copy them away, or have storage.nfs or storage.ceph in its cluster "
+            "file"
+        )

@@ -1,0 +1,85 @@
+"""A job without an operator: an Indexed Job whose pods find each other by names in DNS."""
+
+from generator.components.component import Manifest
+from generator.components.volcano import GANG
+from generator.workloads.place import Place
+from generator.workloads.pods import PROGRAM, environment, labels, pod, program, variables
+from generator.workloads.storage import claim
+from generator.workloads.wanted import Wanted
+
+PORT = 29400
+RESTARTS = 3
+"""How often all of a job's pods may fail before it has."""
+
+
+def indexed(place: Place, wanted: Wanted, framework: str) -> list[Manifest]:
+    """Return a framework's job and what it needs, in the order in which they are made: the programs, the Service that
+    gives its pods names, the volume for its checkpoints.
+    """
+    kept = claim(place, wanted)
+    files = {"launch.sh": f"{framework}.sh", "train.py": f"{framework}.py.txt"}
+    return [program(place, wanted, **files), service(place, wanted), *([kept] if kept else []), job(place, wanted)]
+
+
+def service(place: Place, wanted: Wanted) -> Manifest:
+    """Return what gives each pod a name, `NAME-INDEX.NAME`, before it is ready: the pods wait for each other."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": wanted.name, "namespace": place.team.name},
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {"batch.kubernetes.io/job-name": wanted.name},
+        },
+    }
+
+
+def job(place: Place, wanted: Wanted) -> Manifest:
+    """Return the Job. A pod that fails is made again under its index, and all go on from the last checkpoint; what
+    Kueue or a drain stops is no failure.
+    """
+    pods = place.pods
+    spec = pod(
+        place,
+        wanted,
+        command=["sh", f"{PROGRAM}/launch.sh"],
+        args=[f"{PROGRAM}/train.py"],
+        env=variables(environment(place) | meeting(place, wanted)),
+    )
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": wanted.name,
+            "namespace": place.team.name,
+            "labels": labels(place),
+            "annotations": {GANG: str(pods)},
+        },
+        "spec": {
+            "parallelism": pods,
+            "completions": pods,
+            "completionMode": "Indexed",
+            "backoffLimit": RESTARTS * pods,
+            "podReplacementPolicy": "Failed",
+            "podFailurePolicy": {
+                "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+            },
+            "template": {"spec": {"subdomain": wanted.name, "restartPolicy": "Never", **spec}},
+        },
+    }
+
+
+def meeting(place: Place, wanted: Wanted) -> dict[str, str]:
+    """Return what the starting program reads: who takes part and where they meet. A pod that is made again may need as
+    long as a job may take to start.
+    """
+    return {
+        "NAME": wanted.name,
+        "PODS": str(place.pods),
+        "GPUS": str(place.each),
+        "MEET": f"{wanted.name}-0.{wanted.name}",
+        "PORT": str(PORT),
+        "RESTARTS": str(RESTARTS),
+        "PATIENCE": str(place.cluster.scheduling.start_minutes * 60),
+    }

@@ -1,0 +1,54 @@
+"""An MPIJob: a launcher without GPUs that starts a process for each GPU over ssh, for Horovod and all else on MPI."""
+
+from generator.components.component import Manifest
+from generator.workloads.indexed import RESTARTS
+from generator.workloads.place import Place
+from generator.workloads.pods import PROGRAM, SECURITY, environment, helper, labels, pod, program, variables
+from generator.workloads.storage import claim
+from generator.workloads.wanted import Wanted
+
+KEYS = "/ssh"
+"""Where the operator mounts the keys that it makes for the job."""
+FILES = {"launch.sh": "mpi.sh", "worker.sh": "mpi-worker.sh", "ssh.conf": "mpi-ssh.conf", "train.py": "mpi.py.txt"}
+
+
+def mpi(place: Place, wanted: Wanted) -> list[Manifest]:
+    """Return an MPIJob and what it needs."""
+    kept = claim(place, wanted)
+    return [program(place, wanted, **FILES), *([kept] if kept else []), job(place, wanted)]
+
+
+def job(place: Place, wanted: Wanted) -> Manifest:
+    """Return the MPIJob. The operator makes the gang of launcher and workers (facts: scheduling 1.8); a launcher that
+    fails is started again, and goes on from the last checkpoint.
+    """
+    said = environment(place) | {"NAME": wanted.name, "SSH": KEYS}
+    launcher = helper(
+        place,
+        wanted,
+        command=["sh", f"{PROGRAM}/launch.sh"],
+        args=["python3", f"{PROGRAM}/train.py"],
+        env=variables(said | {"PATIENCE": str(place.cluster.scheduling.start_minutes * 60)}),
+    )
+    worker = pod(
+        place,
+        wanted,
+        command=["sh", f"{PROGRAM}/worker.sh"],
+        env=variables(said),
+        # Images made for the operator mark their sshd with it, and a pod without it could not start that program.
+        securityContext=SECURITY | {"capabilities": {"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]}},
+    )
+    return {
+        "apiVersion": "kubeflow.org/v2beta1",
+        "kind": "MPIJob",
+        "metadata": {"name": wanted.name, "namespace": place.team.name, "labels": labels(place)},
+        "spec": {
+            "slotsPerWorker": place.each,
+            "sshAuthMountPath": KEYS,
+            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": RESTARTS},
+            "mpiReplicaSpecs": {
+                "Launcher": {"replicas": 1, "restartPolicy": "Never", "template": {"spec": launcher}},
+                "Worker": {"replicas": place.pods, "restartPolicy": "Never", "template": {"spec": worker}},
+            },
+        },
+    }

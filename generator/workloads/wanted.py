@@ -1,0 +1,38 @@
+"""What somebody asks for: a framework's job for a team, with so many GPUs."""
+
+import re
+
+from msgspec import Struct
+
+from generator.errors import UsageError
+from generator.model.base import DNS_LABEL
+from generator.model.quantity import Quantity
+
+LONGEST = 40
+"""Letters of a name: pods add their index, operators what each pod does, and a host's name has 63 at most."""
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """A job as it is asked for. `pool` None: the one on which the team owns the most GPUs. `device` is the extended
+    resource where nodes offer several kinds of instances. `priority` None: the middle one of the team's classes.
+    `checkpoints` is the size of the volume for them.
+    """
+
+    name: str
+    team: str
+    gpus: int
+    image: str
+    pool: str | None = None
+    device: str | None = None
+    priority: str | None = None
+    checkpoints: Quantity = Quantity.parse("500Gi")
+
+
+def checked(wanted: Wanted) -> Wanted:
+    """Return it as it is. Raises UsageError for a name that pods, Services and volumes cannot have."""
+    if len(wanted.name) > LONGEST or not re.search(DNS_LABEL, wanted.name) or not wanted.name[0].isalpha():
+        raise UsageError(
+            f"`{wanted.name}` cannot be the name of a job: small letters, digits and hyphens, a letter first, "
+            f"{LONGEST} at most; its pods are known by it in DNS"
+        )
+    return wanted

@@ -1,0 +1,62 @@
+"""`gen workload`, as it is typed."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from generator.cli import run
+
+ROOT = Path(__file__).parents[2]
+NEW = ["workload", "new", "-C", str(ROOT)]
+BERT = ["bert", "--image", "example.org/train:1", "--gpus", "8"]
+
+
+def test_what_is_printed_is_what_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run([*NEW, "jax", *BERT, "--team", "vision"]) == 0
+    printed = capsys.readouterr().out
+    kinds = [one["kind"] for one in yaml.safe_load_all(printed)]
+    assert kinds == ["ConfigMap", "Service", "PersistentVolumeClaim", "Job"]
+    file = tmp_path / "bert.yaml"
+    assert run([*NEW, "jax", *BERT, "--team", "vision", "--output", str(file)]) == 0
+    assert file.read_text() == printed
+
+
+def test_a_file_that_is_there_stays(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "bert.yaml"
+    file.write_text("mine")
+    assert run([*NEW, "jax", *BERT, "--team", "vision", "--output", str(file)]) == 2
+    assert (file.read_text(), "is there already" in capsys.readouterr().err) == ("mine", True)
+
+
+def test_the_cluster_is_the_one_that_has_the_team(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*NEW, "jax", "bert", "--image", "x", "--gpus", "1", "--team", "mlperf"]) == 0
+    assert "a30-bench has no storage for checkpoints" in capsys.readouterr().err
+    assert run([*NEW, "jax", *BERT, "--team", "visoin"]) == 2
+    assert "no cluster has a team visoin; did you mean vision?" in capsys.readouterr().err
+    assert run([*NEW, "jax", *BERT, "--team", "vision", "--cluster", "ml05"]) == 2
+    assert "there is no cluster ml05; did you mean ml50?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("size", "told"), [("5 TB", "--checkpoints: `5 TB` is not an amount"), ("0", "more than 0")])
+def test_a_size_that_is_none_is_told(capsys: pytest.CaptureFixture[str], size: str, told: str) -> None:
+    assert run([*NEW, "jax", *BERT, "--team", "vision", "--checkpoints", size]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_cluster_file_that_is_wrong_is_mended_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "clusters/ml50").mkdir(parents=True)
+    text = (ROOT / "clusters/ml50/cluster.yaml").read_text()
+    (tmp_path / "clusters/ml50/cluster.yaml").write_text(text.replace("gpus: 40, borrow: 16", "gpus: 400"))
+    assert run(["workload", "new", "-C", str(tmp_path), "jax", *BERT, "--team", "vision"]) == 1
+    told = capsys.readouterr()
+    assert ("GEN-TEAM-002" in told.out, "mend them first" in told.err, "kind: Job" in told.out) == (True, True, False)
+
+
+def test_gen_s_own_rules_find_nothing_in_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for kind in ("pytorch", "tensorflow", "jax"):
+        named = ["--image", "registry.example.org/train:1", "--output", str(tmp_path / f"{kind}.yaml")]
+        assert run([*NEW, kind, f"bert-{kind}", "--gpus", "16", "--team", "vision", *named]) == 0
+    capsys.readouterr()
+    assert run(["check", "-C", str(ROOT), "--rendered", str(tmp_path), "--cluster", "ml50"]) == 0
+    assert "12 objects, 0 errors, 0 warnings" in capsys.readouterr().out
