@@ -15,6 +15,7 @@ from generator.components.argo_cd.settings import EXCLUDED
 from generator.components.cilium import INGRESS_CLASS
 from generator.components.common import IGNORE_HEALTH
 from generator.components.load_balancer import DEFINITION as ADDRESSES
+from generator.model.extras import Extra
 from generator.model.fields import dig, mapping, sequence
 from generator.model.finding import Finding, Severity
 from generator.model.rule import rule
@@ -75,9 +76,12 @@ def refusals(application: Object, project: dict[str, Any], built: Built) -> Iter
             message = f"its project {spec.get('project')} does not allow the namespace {space}"
             at = ("spec", "destination", "namespace")
             yield application.finding(message, *at, fix="add it to the project's destinations")
+    extras = built.cluster.extras if built.cluster else {}
     for one in built.objects:
         if one.component == application.name:
-            yield from refused(one, project, spec)
+            # What makes the project: told first, and alone.
+            said = [*unstated(one, extras[one.component])] if one.component in extras else []
+            yield from said or refused(one, project, spec)
 
 
 def sources(spec: dict[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -110,6 +114,17 @@ def goes(project: dict[str, Any], spec: dict[str, Any], space: str) -> bool:
             return False
         allowed = allowed or (same and denies != matches)
     return allowed
+
+
+def unstated(one: Object, extra: Extra) -> Iterator[Finding]:
+    """Yield what the cluster file does not say of a component of the user's own that it writes."""
+    kind = f"{one.group}/{one.kind}"
+    if not one.namespace and one.kind != "Namespace" and kind not in extra.kinds:
+        message = f"the cluster file does not say that {one.component} brings objects of {kind}"
+        yield one.finding(message, "kind", fix=f"add {kind} to extras.{one.component}.kinds")
+    if one.namespace and one.namespace not in {extra.namespace, *extra.reach}:
+        message = f"the cluster file does not say that {one.component} writes to the namespace {one.namespace}"
+        yield one.finding(message, "metadata", "namespace", fix=f"add {one.namespace} to extras.{one.component}.reach")
 
 
 def refused(one: Object, project: dict[str, Any], spec: dict[str, Any]) -> Iterator[Finding]:
@@ -146,7 +161,8 @@ def watched(built: Built) -> Iterator[Finding]:
         (a Service with a selector: Kubernetes makes the Endpoints)
     """
     excluded = exclusions(built) if built.cluster else []
-    for one in built.objects:
+    # What somebody brings, without a component, may be applied in another way: here as below.
+    for one in (each for each in built.objects if each.component):
         for each in map(mapping, excluded):
             if covers(each, "apiGroups", one.group) and covers(each, "kinds", one.kind) and not each.get("clusters"):
                 message = f"Argo CD leaves out {one.kind} ({one.group or 'core'}): it will never apply this"
@@ -183,7 +199,7 @@ def namespaces_apart(built: Built) -> Iterator[Finding]:
         (the Namespace in overlays/ml50/namespaces/custom/)
     """
     for one in built.of("Namespace") if built.cluster else ():
-        if one.component != "namespaces" and one.version == "v1":
+        if one.component not in ("", "namespaces") and one.version == "v1":
             fix = "move it to overlays/<cluster>/namespaces/custom/"
             yield one.finding(f"a Namespace in the Application {one.component}", "kind", fix=fix)
 
@@ -205,7 +221,7 @@ def addressed(built: Built) -> Iterator[Finding]:
     order = waves(built)
     for one in built.of("Ingress", "Service") if built.cluster else ():
         spec = one.spec
-        waiting = one.kind == "Ingress" or spec.get("type") == "LoadBalancer"
+        waiting = one.component and (one.kind == "Ingress" or spec.get("type") == "LoadBalancer")
         ours = one.kind == "Service" or spec.get("ingressClassName") == INGRESS_CLASS
         early = order.get(ADDRESSES.name, 10**9) < order.get(one.component, 0)
         ignored = one.annotations.get(IGNORE_HEALTH) == "true"
@@ -263,12 +279,8 @@ def _makers(built: Built) -> dict[tuple[str, str], str]:
     """
     seen = {one.name for one in compose(built.cluster)} - {*built.unseen} if built.cluster else set()
     found = [(one.name, api) for one in CATALOGUE.values() for api in one.apis]
-    return {
-        (api.group, kind): name
-        for name, api in found
-        if name in seen and not api.by_operator
-        for kind in api.kinds or ("",)
-    }
+    brought = [(name, api) for name, api in found if name in seen and not api.by_operator]
+    return {(api.group, kind): name for name, api in brought for kind in api.kinds or ("",)}
 
 
 def unproven(built: Built) -> int:

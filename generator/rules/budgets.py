@@ -88,12 +88,18 @@ def budgets(built: Built) -> Iterator[Object]:
 
 def copies(maker: Object, built: Built) -> int:
     """Return how many pods an object keeps: as many as it says, or at most as its autoscaler may make."""
+    scaler = scaler_of(maker, built)
+    return number(scaler.spec.get("maxReplicas"), 1) if scaler else number(maker.spec.get("replicas"), 1)
+
+
+def scaler_of(maker: Object, built: Built) -> Object | None:
+    """Return the autoscaler of what keeps pods, if it has one."""
     for scaler in built.of("HorizontalPodAutoscaler"):
         spec = scaler.spec
         same = dig(spec, "scaleTargetRef", "kind") == maker.kind and dig(spec, "scaleTargetRef", "name") == maker.name
         if same and scaler.namespace == maker.namespace:
-            return number(spec.get("maxReplicas"), 1)
-    return number(maker.spec.get("replicas"), 1)
+            return scaler
+    return None
 
 
 def number(value: object, default: int) -> int:

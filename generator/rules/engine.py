@@ -9,8 +9,11 @@ from generator.model.rule import Rule, rules
 from generator.model.served import LAST
 from generator.rules import (
     argo_cd,
+    autoscaling,
     budgets,
+    claims,
     images,
+    launchers,
     names,
     placement,
     queues,
@@ -20,10 +23,14 @@ from generator.rules import (
     secrets,
     security,
     selectors,
+    services,
+    team_pods,
 )
 
 MODULES = (
     schemas, names, references, selectors, argo_cd, security, placement, resources, budgets, images, secrets, queues,
+    team_pods, launchers, autoscaling, claims,
+    services,
 )  # fmt: skip
 
 RULES: dict[str, Rule[Built]] = rules(MODULES)
@@ -31,8 +38,10 @@ RULES: dict[str, Rule[Built]] = rules(MODULES)
 
 
 def examine(built: Built) -> list[Finding]:
-    """Return what all rules find, in the order of files, objects and codes; never raises."""
-    return sorted((one for rule in RULES.values() for one in rule.findings(built)), key=_order)
+    """Return what all rules find, each once, in the order of files, objects and codes; never raises."""
+    # Pods of one workflow say the same at one place.
+    found = dict.fromkeys(one for rule in RULES.values() for one in rule.findings(built))
+    return sorted(found, key=_order)
 
 
 def _order(one: Finding) -> tuple[str, str, tuple[str, ...], str, str]:
@@ -49,6 +58,9 @@ def unjudged(built: Built) -> Iterator[str]:
         yield f"{plural(leading, 'reference')} into {where}"
     if selecting := selectors.unproven(built):
         yield f"{plural(selecting, 'selector')} for pods or Services that may come with {where}"
+    if habits := references.habits(built):
+        counted = plural(habits, "subject or Service", "subjects and Services")
+        yield f"{counted} that vendored objects name and nothing makes"
     yield from schemas.unproven(built)
     if patching := argo_cd.unproven(built):
         yield f"{plural(patching, 'patch', 'patches')} of {where}"

@@ -10,9 +10,11 @@ from generator.build.applications import build
 from generator.build.broken import check_vendored
 from generator.build.crds import with_definitions
 from generator.build.folder import read_manifests
-from generator.build.objects import Built
-from generator.model.cluster import Cluster, Waiver
+from generator.build.kinds import Kinds
+from generator.build.objects import Built, Object
+from generator.model.cluster import Cluster
 from generator.model.finding import Finding
+from generator.model.waiver import Waiver
 from generator.repository.cluster_files import Loaded
 from generator.repository.locate import Located, Locator
 from generator.rules.engine import examine, unjudged
@@ -70,13 +72,16 @@ def judge_clusters(root: Path, loaded: Iterable[Loaded], judges: Judges) -> Iter
             yield _cluster(root, one, one.cluster, judges, locator)
 
 
-def judge_paths(root: Path, paths: Iterable[Path], cluster: Cluster | None, judges: Judges) -> Iterator[Judged]:
+def judge_paths(
+    root: Path, paths: Iterable[Path], cluster: Cluster | None, judges: Judges, namespace: str = ""
+) -> Iterator[Judged]:
     """Judge the objects of folders and files, as part of a cluster where there is one: what they name and select may
-    then be the cluster's, whose waivers hold. Raises UsageError for what is not there, and as `judge_clusters`.
+    then be the cluster's, whose waivers hold. What names no namespace goes to `namespace`. Raises UsageError for what
+    is not there, and as `judge_clusters`.
     """
     around = with_definitions(build(root, cluster), judges.schemas) if cluster else None
     for path in paths:
-        yield _folder(read_manifests(path), around, judges)
+        yield _folder(_put_into(read_manifests(path), namespace), around, judges)
 
 
 def _cluster(root: Path, one: Loaded, cluster: Cluster, judges: Judges, locator: Locator) -> Judged:
@@ -118,6 +123,28 @@ def _folder(folder: Built, around: Built | None, judges: Judges) -> Judged:
         notes=folder.notes,
         unseen=whole.unseen,
     )
+
+
+def _put_into(folder: Built, namespace: str) -> Built:
+    """Put what may live in a namespace and names none into this one, as kubectl does; none is put into an empty one."""
+    known = Kinds.of(folder)
+    return structs.replace(folder, objects=tuple(_with_namespace(one, namespace, known) for one in folder.objects))
+
+
+def _with_namespace(one: Object, namespace: str, known: Kinds) -> Object:
+    if not namespace or one.namespace or not _lives_in_one(one, known):
+        return one
+    metadata = {**one.manifest["metadata"], "namespace": namespace}
+    return structs.replace(one, manifest={**one.manifest, "metadata": metadata})
+
+
+def _lives_in_one(one: Object, known: Kinds) -> bool:
+    """Tell whether an object lives in a namespace, as far as its kind says in any version. Of what nobody here knows
+    the name tells it: a ClusterPolicy lives in none.
+    """
+    said = [known.namespaced(version, one.kind) for version in (one.version, *known.versions(one.group, one.kind))]
+    found = next((each for each in said if each is not None), None)
+    return found if found is not None else not (known.ours(one.group) or one.kind.startswith("Cluster"))
 
 
 def _together(folder: Built, around: Built | None) -> Built:

@@ -250,7 +250,7 @@ def covers(toleration: Any, taint: Taint) -> bool:
     return bool(one and same_key and same_value and (one.get("effect") or taint.effect) == taint.effect)
 
 
-def tolerate(taint: Taint) -> str:
-    """Return the lines that make a pod tolerate a taint."""
-    fields = ", ".join(f"{key}: {value}" for key, value in toleration(taint).items())
-    return f"tolerations: [{{{fields}}}]"
+def tolerate(*taints: Taint) -> str:
+    """Return the lines that make a pod tolerate taints."""
+    each = [", ".join(f"{key}: {value}" for key, value in toleration(taint).items()) for taint in taints]
+    return f"tolerations: [{', '.join(f'{{{fields}}}' for fields in each)}]"

@@ -98,7 +98,11 @@ class Providers(Struct, frozen=True):
             found |= _of_cluster(built.cluster)
         for one in built.objects:
             for made, keys in _made(one):
-                found[made] = Provider(one.component, keys)
+                found[made] = _joined(found.get(made), Provider(one.component, keys))
+        for one in (each for each in built.of("PersistentVolume") if not each.component):
+            # Claims are bound to volumes of their class, be there such a class or not: what people make by hand.
+            name = one.spec.get("storageClassName")
+            found.setdefault(Reference("StorageClass", "", str(name)), Provider(one.component))
         return cls(found)
 
     def provider(self, reference: Reference) -> Provider | None:
@@ -115,6 +119,13 @@ class Providers(Struct, frozen=True):
         there = [one.name for one in self.by_reference if (one.kind, one.namespace) == (kind, namespace)]
         closest = near(name, there)
         return closest if closest and letters_apart(closest, name) <= min(2, len(name) // 3) else None
+
+
+def _joined(known: Provider | None, more: Provider) -> Provider:
+    """Return who brings something that others of the same Application bring as well: alternatives, with all keys."""
+    if known is None or known.component != more.component or known.keys is None or more.keys is None:
+        return more
+    return Provider(more.component, known.keys | more.keys)
 
 
 def _named(name: str) -> tuple[str, str]:

@@ -57,8 +57,10 @@ def queued(built: Built) -> Iterator[Finding]:
         at: Path = ("spec", "jobTemplate", "metadata") if one.kind == "CronJob" else ("metadata",)
         wanted = one.namespace in spaces and (held(one) or one.kind == "CronJob")
         if wanted and not dig(one.manifest, *at, "labels", QUEUE):
-            message = f"names no queue, and runs in the namespace of team {one.namespace}"
-            there = existing(one.manifest, (*at, "labels"))
+            annotated = dig(one.manifest, *at, "annotations", QUEUE)
+            told = "names its queue in an annotation, which nobody reads" if annotated else "names no queue"
+            message = f"{told}, and runs in the namespace of team {one.namespace}"
+            there = existing(one.manifest, (*at, "annotations", QUEUE) if annotated else (*at, "labels"))
             yield one.finding(message, *there, fix=f"labels: {{{QUEUE}: default}}")
 
 
@@ -110,10 +112,13 @@ def teams(built: Built) -> set[str]:
 
 def gpu_pods(built: Built) -> Iterator[Pod]:
     """Yield the pods that ask for GPUs or parts of them, where teams share a cluster."""
-    for pod in pods(built) if built.cluster and built.cluster.teams else ():
-        limits = (mapping(dig(one, "resources", "limits")) for _, one in containers(pod))
-        if any(str(name).startswith(VENDOR) for each in limits for name in each):
-            yield pod
+    return (pod for pod in pods(built) if built.cluster and built.cluster.teams and asks_for_gpus(pod))
+
+
+def asks_for_gpus(pod: Pod) -> bool:
+    """Tell whether a pod asks for GPUs or parts of them: the API server demands limits for these."""
+    limits = (mapping(dig(one, "resources", "limits")) for _, one in containers(pod))
+    return any(str(name).startswith(VENDOR) for each in limits for name in each)
 
 
 def scheduler(pod: Pod) -> str:

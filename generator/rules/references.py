@@ -91,7 +91,8 @@ def destinations(built: Built) -> Iterator[Finding]:
 @rule("GEN-REF-005", "who is meant is there", severity=Severity.WARNING)
 def meant(built: Built) -> Iterator[Finding]:
     """A right that is given to a ServiceAccount which is not there helps nobody, and a StatefulSet without its Service
-    gives its pods no names. Neither is refused, and some charts bring both on purpose.
+    gives its pods no names. Neither is refused, and some charts bring both on purpose: of what is vendored they are
+    only counted.
 
     Wrong:
         kind: RoleBinding
@@ -101,7 +102,12 @@ def meant(built: Built) -> Iterator[Finding]:
         subjects: [{kind: ServiceAccount, name: kube-prometheus-stack-prometheus, namespace: monitoring}]
     """
     providers = Providers.of(built)
-    yield from (absent(one, providers) for one in missing(built) if harmless(one))
+    yield from (absent(one, providers) for one in missing(built) if harmless(one) and not one.object.vendored)
+
+
+def habits(built: Built) -> int:
+    """Count what vendored objects mean that is not there: nobody here can mend it."""
+    return sum(harmless(one) and one.object.vendored for one in missing(built))
 
 
 def missing(built: Built) -> Iterator[Mention]:

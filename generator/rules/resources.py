@@ -5,12 +5,17 @@ from typing import NamedTuple
 
 from generator.build.objects import Built
 from generator.build.pods import Pod, containers, pods
+from generator.build.workflow_pods import AT_SUBMISSION
 from generator.model.fields import amount, dig, mapping
 from generator.model.finding import Finding, Path, Severity
+from generator.model.gpus import GPU
 from generator.model.quantity import Quantity
 from generator.model.rule import rule
 from generator.rules.nodes import COMPONENT_RESOURCES, Worker, nodes_of
-from generator.rules.placement import obstacles
+from generator.rules.placement import obstacles, tolerate, unselected, untolerated
+
+OWN = ("cpu", "memory", "ephemeral-storage")
+"""Kubernetes' own resources of containers; huge pages have their size in their name."""
 
 
 class ResourceRequest(NamedTuple):
@@ -39,9 +44,26 @@ def fitting(built: Built) -> Iterator[Finding]:
         allowed = [node for node in nodes if not obstacles(pod, node)]
         wanted = {name: much for name, much in total(pod).items() if any(name in node.room for node in nodes)}
         lacking = [missing(pod, wanted, node) for node in allowed]
-        if allowed and all(lacking):
+        if not (allowed and all(lacking)):
+            continue
+        able = [node for node in nodes if not unselected(pod, node) and not missing(pod, wanted, node)]
+        if able and not all(map(plain, wanted)):
+            yield kept_off(pod, able, built)
+        else:
             best = min(range(len(allowed)), key=lambda index: len(lacking[index]))
             yield unfitting(pod, wanted, allowed, lacking[best][0])
+
+
+def kept_off(pod: Pod, able: list[Worker], built: Built) -> Finding:
+    """Tell which taints keep a pod off the nodes that have what it asks for, first those of its team's pools."""
+    teams = built.cluster.teams if built.cluster else ()
+    pools = {pool for team in teams if team.name == pod.namespace for pool in team.quotas}
+    node = min(able, key=lambda one: (one.pool not in pools, len(untolerated(pod, one))))
+    devices = ", ".join(name for name in total(pod) if not plain(name))
+    taints = [taint for _, taint in untolerated(pod, node)]
+    told = " and ".join(map(str, taints))
+    message = f"{devices} is on nodes that it does not tolerate: {told} in pool {node.pool} ({node.name})"
+    return pod.finding(message, "spec", "tolerations", fix=tolerate(*taints))
 
 
 def unfitting(pod: Pod, wanted: dict[str, int], allowed: list[Worker], resource: str) -> Finding:
@@ -99,12 +121,39 @@ def whole(built: Built) -> Iterator[Finding]:
         for one in resource_requests(pod):
             if plain(one.resource):
                 continue
-            if one.limit is None or (one.request is not None and one.request != one.limit):
+            if one.limit is None:
                 message = f"{one.container}: {one.resource} needs a limit that equals its request"
                 yield pod.finding(message, *one.at, fix=f"limits: {{{one.resource}: {share(one)}}}")
+            elif one.request is not None and one.request != one.limit:
+                request, limit = Quantity(one.request), Quantity(one.limit)
+                message = (
+                    f"{one.container}: requests {request} {one.resource} and has a limit of {limit}: both must be one"
+                )
+                fix = f"leave the request out; limits: {{{one.resource}: {limit}}} is one, too"
+                yield pod.finding(message, *one.at, "requests", one.resource, fix=fix)
             elif one.limit % 1000:
                 message = f"{one.container}: {one.resource} comes in whole numbers"
                 yield pod.finding(message, *one.at, "limits", one.resource)
+
+
+@rule("GEN-POD-025", "resources have the names that Kubernetes knows")
+def named(built: Built) -> Iterator[Finding]:
+    """Kubernetes' own resources of containers are `cpu`, `memory`, `ephemeral-storage` and huge pages; all others have
+    a domain before their name. The API server refuses what is neither.
+
+    Wrong:
+        limits: {gpu: 1}
+    Right:
+        limits: {nvidia.com/gpu: 1}
+    """
+    for pod in pods(built):
+        for at, container in containers(pod):
+            for part in ("requests", "limits"):
+                for name in map(str, mapping(dig(container, "resources", part))):
+                    if name not in OWN and plain(name) and AT_SUBMISSION not in name:
+                        message = f"container {container.get('name')}: there is no resource {name}"
+                        fix = f"write {GPU}" if "gpu" in name.lower() else f"Kubernetes' own are {', '.join(OWN)}"
+                        yield pod.finding(message, *at, "resources", part, name, fix=fix)
 
 
 @rule("GEN-POD-023", "devices are those that nodes offer")

@@ -13,6 +13,7 @@ from generator.build.kinds import CRD, Kinds, served_by
 from generator.build.objects import Built, Object
 from generator.components import CATALOGUE
 from generator.components.component import Manifest
+from generator.components.secret_store import GROUP as STORE_GROUP
 from generator.model.fields import dig, mapping, sequence
 from generator.model.finding import Finding, Severity
 from generator.model.plural import plural
@@ -89,7 +90,8 @@ def served_by_definition(built: Built) -> Iterator[Finding]:
     known = Kinds.of(built)
     for one in built.objects:
         found = known.versions(one.group, one.kind)
-        if (one.group, one.kind) in known.custom and one.version not in found:
+        # One that serves nothing, of an API before v1, is told by GEN-API-002.
+        if (one.group, one.kind) in known.custom and found and one.version not in found:
             message = f"the CRD of {one.kind} serves no version {one.version.rpartition('/')[2]}"
             yield one.finding(message, "apiVersion", fix=f"write it in {', '.join(found)}")
 
@@ -98,7 +100,8 @@ def served_by_definition(built: Built) -> Iterator[Finding]:
 def known_kinds(built: Built) -> Iterator[Finding]:
     """Without its CRD nothing can be said about an object: neither its fields nor its namespace are judged, and a
     kind that no CRD brings is refused. CRDs come with `gen vendor`; those that operators install when they start can
-    be given with `--schemas`. Told once for each kind; those of Cilium's operator are only counted as not judged.
+    be given with `--schemas`. Told once for each kind; those of Cilium's operator, and of the one that reads the site's
+    store of secrets, are only counted as not judged.
 
     Wrong:
         (a CephCluster, and nowhere the CRD of Rook)
@@ -120,15 +123,23 @@ def unproven(built: Built) -> Iterator[str]:
     """Say of what kinds the fields are not judged because an operator brings their CRDs."""
     for group, count in sorted(Counter(one.group for one in _unknown(built)[1]).items()):
         fields = f"the fields of {plural(count, 'object')} of {group}"
-        yield f"{fields}, whose CRDs {_MAKERS[group]} makes when it starts; --schemas DIR judges them"
+        yield f"{fields}, whose CRDs {_later(built)[group]}; --schemas DIR judges them"
 
 
 def _unknown(built: Built) -> tuple[list[Object], list[Object]]:
-    """Return the objects whose CRDs are not here, those apart whose CRDs an operator makes."""
-    known, there = Kinds.of(built), {*built.unseen, *(one.component for one in built.objects)}
+    """Return the objects whose CRDs are not here, those apart whose CRDs are in nothing that gen installs."""
+    known, later = Kinds.of(built), _later(built)
     foreign = [one for one in built.objects if known.foreign(one)]
-    later = [one for one in foreign if _MAKERS.get(one.group) in there]
-    return [one for one in foreign if _MAKERS.get(one.group) not in there], later
+    return [one for one in foreign if one.group not in later], [one for one in foreign if one.group in later]
+
+
+def _later(built: Built) -> dict[str, str]:
+    """Return the API groups whose CRDs are in no chart here, and where they come from."""
+    there = {*built.unseen, *(one.component for one in built.objects)}
+    found = {group: f"{maker} makes when it starts" for group, maker in _MAKERS.items() if maker in there}
+    if built.cluster and built.cluster.site.secrets:
+        found[STORE_GROUP] = "come with the site's own operator"
+    return found
 
 
 @rule("GEN-API-005", "what lives in a namespace names it")

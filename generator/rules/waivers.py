@@ -7,9 +7,10 @@ from datetime import date
 from msgspec import Struct
 
 from generator.build import broken
-from generator.model.cluster import Cluster, Waiver
+from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Severity
 from generator.model.rule import Explained, explained
+from generator.model.waiver import Waiver
 from generator.spec.near import near
 
 # As it stands in the texts below.

@@ -175,3 +175,27 @@ def test_kinds_are_those_of_the_clusters_own_minor(a30: Cluster) -> None:
     assert "GEN-API-002" in found["o"]
     assert "GEN-API-002" not in found["n"]
     assert RULES["GEN-API-002"].severity == "error"
+
+
+def test_what_several_pods_of_one_object_say_at_one_place_is_told_once(a30: Cluster) -> None:
+    step = {"container": {"image": "example.org/x:1.0.0", "name": "main"}}
+    spec = {"serviceAccountName": "absent", "templates": [{**step, "name": name} for name in ("a", "b")]}
+    whole = built(manifest("Workflow", "argoproj.io/v1alpha1", namespace="mlperf", spec=spec), cluster=a30)
+    told = [one.message for one in examine(whole) if one.code == "GEN-REF-001"]
+    assert told.count("there is no ServiceAccount mlperf/absent") == 1
+
+
+def test_argo_cd_has_no_say_in_what_somebody_brings(a30: Cluster) -> None:
+    service = manifest("Service", namespace="mlperf", spec={"type": "LoadBalancer"})
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mine"}}
+    for component, codes in (("", set()), ("minio", {"GEN-ARGO-004", "GEN-ARGO-005"})):
+        found = examine(built(service, space, cluster=a30, component=component))
+        assert {one.code for one in found if one.code.startswith("GEN-ARGO")} == codes
+
+
+def test_a_definition_without_versions_says_nothing_of_them() -> None:
+    names = {"kind": "Old", "plural": "olds"}
+    spec = {"group": "example.org", "names": names, "version": "v1alpha1"}
+    crd = manifest("CustomResourceDefinition", "apiextensions.k8s.io/v1beta1", name="olds.example.org", spec=spec)
+    found = examine(built(crd, manifest("Old", "example.org/v1alpha1")))
+    assert "GEN-API-003" not in {one.code for one in found}

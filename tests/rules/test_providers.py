@@ -35,3 +35,19 @@ def test_what_is_remote_may_be_anything() -> None:
     within = built(cluster=ml50())
     assert not UnseenObjects.of(within).may_hold(target)
     assert UnseenObjects.of(structs.replace(within, remote=("",))).may_hold(target)
+
+
+def test_alternatives_of_one_name_have_the_keys_of_all() -> None:
+    one, other = (manifest("ConfigMap", data={key: "x"}) for key in ("a", "b"))
+    target = Reference("ConfigMap", "tools", "x")
+    found = Providers.of(built(one, other)).provider(target)
+    assert found
+    assert found.keys == frozenset({"a", "b"})
+
+
+def test_claims_are_bound_to_volumes_that_people_make_by_hand() -> None:
+    """As in Kubernetes' own tutorial: nobody makes the class `manual`."""
+    volume = manifest("PersistentVolume", spec={"storageClassName": "manual"})
+    target = Reference("StorageClass", "", "manual")
+    assert Providers.of(built(volume)).provider(target)
+    assert not Providers.of(built(volume, component="minio")).provider(target)

@@ -185,3 +185,35 @@ def test_a_device_plugin_with_settings_of_its_own_may_offer_anything() -> None:
     asked = asking(limits={"nvidia.com/gpu.shared": 64})
     assert found(OFFERED, asked, cluster=sharing) == []
     assert len(found(OFFERED, asked, cluster=ml50())) == 1
+
+
+@pytest.mark.parametrize(("namespace", "pool"), [("serving", "inference"), ("vision", "training")])
+def test_gpus_behind_taints_are_told_with_the_tolerations_of_the_teams_pool(namespace: str, pool: str) -> None:
+    asking = [container(resources={"limits": {"nvidia.com/gpu": 1}})]
+    (problem,) = found(FITTING, workload(namespace=namespace, containers=asking), cluster=ml50())
+    assert f"is on nodes that it does not tolerate: nvidia.com/gpu=present:NoSchedule and gen.internal/{pool}" in str(
+        problem.message
+    )
+    taints = ("nvidia.com/gpu", f"gen.internal/{pool}")
+    each = ", ".join(f"{{key: {key}, operator: Exists, effect: NoSchedule}}" for key in taints)
+    assert problem.fix == f"tolerations: [{each}]"
+
+
+@pytest.mark.parametrize(("name", "fix"), [("gpu", "write nvidia.com/gpu"), ("storage", "Kubernetes' own are cpu, ")])
+def test_resources_that_are_nobodys_are_told(name: str, fix: str) -> None:
+    (problem,) = found(resources.named, deployment(resources={"limits": {name: 1, "cpu": 1, "memory": 1}}))
+    assert reached(problem) == 1
+    assert problem.at[-1] == name
+    assert problem.fix.startswith(fix)
+
+
+@pytest.mark.parametrize("name", ["cpu", "ephemeral-storage", "hugepages-2Mi", "nvidia.com/gpu", "rdma/hca"])
+def test_resources_of_kubernetes_and_of_others_are_fine(name: str) -> None:
+    assert found(resources.named, deployment(resources={"limits": {name: 1}})) == []
+
+
+def test_a_request_unlike_its_limit_is_told_where_it_stands() -> None:
+    asked = {"requests": {"nvidia.com/gpu": 1}, "limits": {"nvidia.com/gpu": 8}}
+    (problem,) = found(WHOLE, deployment(resources=asked))
+    assert "requests 1 nvidia.com/gpu and has a limit of 8" in problem.message
+    assert reached(problem) == 1

@@ -8,8 +8,9 @@ from msgspec import structs
 
 from generator.build.objects import Object
 from generator.cli.explain import explanations
-from generator.model.cluster import Cluster, Waiver
+from generator.model.cluster import Cluster
 from generator.model.finding import Finding
+from generator.model.waiver import Waiver
 from generator.rules.engine import RULES
 from generator.rules.waivers import Codes, Waived, waive
 

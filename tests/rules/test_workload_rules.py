@@ -18,10 +18,37 @@ from generator.build.objects import Built, Object
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, walk
 from generator.model.rule import Rule, rules
-from generator.rules import budgets, images, placement, queues, resources, secrets, security
+from generator.rules import (
+    autoscaling,
+    budgets,
+    claims,
+    images,
+    launchers,
+    placement,
+    queues,
+    resources,
+    secrets,
+    security,
+    services,
+    team_pods,
+)
 from tools import need_kustomize
 
-RULES = list(rules([budgets, images, placement, queues, resources, secrets, security]).values())
+MODULES = (
+    autoscaling,
+    budgets,
+    claims,
+    images,
+    launchers,
+    placement,
+    queues,
+    resources,
+    secrets,
+    security,
+    services,
+    team_pods,
+)
+RULES = list(rules(MODULES).values())
 
 PARTS = st.recursive(
     st.one_of(
@@ -170,7 +197,7 @@ def small() -> Cluster:
 def test_codes_are_different() -> None:
     codes = [rule.code for rule in RULES]
     assert len(set(codes)) == len(codes)
-    assert all(re.fullmatch(r"GEN-(POD|IMG|SEC|PDB|QUEUE)-\d{3}", code) for code in codes)
+    assert all(re.fullmatch(r"GEN-(POD|IMG|SEC|PDB|QUEUE|JOB|HPA|VOL)-\d{3}", code) for code in codes)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)

@@ -1,0 +1,93 @@
+"""Rules about services that grow and shrink: how far their team's quota lets them, and by what."""
+
+from collections.abc import Iterator
+
+from generator.build.objects import Built, Object
+from generator.build.pods import Pod
+from generator.components.queues.reach import reach
+from generator.model.cluster import Cluster
+from generator.model.fields import dig, sequence
+from generator.model.finding import Finding, Path
+from generator.model.gpus import VENDOR
+from generator.model.rule import warning
+from generator.rules.budgets import copies, scaler_of
+from generator.rules.nodes import nodes_of
+from generator.rules.placement import obstacles
+from generator.rules.queues import gpu_pods
+from generator.rules.resources import total
+
+SERVICES = ("Deployment", "StatefulSet")
+METRICS = {
+    "Pods": "custom.metrics.k8s.io",
+    "Object": "custom.metrics.k8s.io",
+    "External": "external.metrics.k8s.io",
+}
+"""The API groups that an autoscaler asks for metrics of a type, but for CPU and memory (autoscaling/v2)."""
+
+
+@warning("GEN-QUEUE-010", "services grow no further than their team can")
+def within_reach(built: Built) -> Iterator[Finding]:
+    """Kueue lets in each replica by itself. Those beyond what the team owns and may borrow, on the pools whose nodes
+    take them, wait for ever: the service is smaller than it seems to be, and its autoscaler asks for more.
+
+    Wrong:
+        # quotas: {l4: {gpus: 4, borrow: 4}}
+        spec: {maxReplicas: 12, ...}
+    Right:
+        # quotas: {l4: {gpus: 4, borrow: 4}}
+        spec: {maxReplicas: 8, ...}
+    """
+    for pod in gpu_pods(built):
+        if pod.maker.kind not in SERVICES:
+            continue
+        wanted = copies(pod.maker, built)
+        asked = {name: milli // 1000 for name, milli in total(pod).items() if name.startswith(VENDOR)}
+        pools = sorted({node.pool for node in nodes_of(built) if not obstacles(pod, node)})
+        for name, each in asked.items():
+            there = _reach(built.cluster, pod.namespace, pools, name) if pools and each else None
+            if there is not None and wanted > there // each:
+                yield _too_many(pod, built, f"{wanted} replicas ask for {wanted * each} {name}", there, there // each)
+
+
+def _reach(cluster: Cluster | None, space: str, pools: list[str], resource: str) -> int | None:
+    """Return how many of a resource the team of a namespace can use on these pools, None where it is no team's."""
+    for team in cluster.teams if cluster else ():
+        if cluster and team.name == space:
+            return sum(reach(cluster, team, pool).get(resource, 0) for pool in pools)
+    return None
+
+
+def _too_many(pod: Pod, built: Built, told: str, there: int, most: int) -> Finding:
+    scaler = scaler_of(pod.maker, built)
+    key = "maxReplicas" if scaler else "replicas"
+    one: Object = scaler or pod.maker
+    at: Path = ("spec", key) if key in one.spec else ("spec",)
+    message = f"{told}, and team {pod.namespace} can have {there or 'none'} where they may run"
+    fix = f"{key}: {most}, or a larger quota" if most else "give the team a quota there, or let it borrow"
+    return one.finding(message, *at, fix=fix)
+
+
+@warning("GEN-HPA-010", "somebody serves the metrics that an autoscaler asks for")
+def served_metrics(built: Built) -> Iterator[Finding]:
+    """Kubernetes itself counts CPU and memory. Any other metric comes through an API that an adapter registers, as
+    prometheus-adapter or KEDA do: where there is none the autoscaler tells `FailedGetPodsMetric`, and never scales.
+
+    Wrong:
+        metrics: [{type: Pods, pods: {metric: {name: nv_inference_queue_ms}, ...}}]
+        # and no APIService v1beta1.custom.metrics.k8s.io
+    Right:
+        metrics: [{type: Pods, pods: {metric: {name: nv_inference_queue_ms}, ...}}]
+        # and prometheus-adapter as one of `extras`
+    """
+    for one in built.of("HorizontalPodAutoscaler") if built.cluster and not _hidden(built, built.cluster) else ():
+        for index, metric in enumerate(sequence(one.spec.get("metrics"))):
+            group = METRICS.get(str(dig(metric, "type")))
+            if group and not any(dig(each.manifest, "spec", "group") == group for each in built.of("APIService")):
+                message = f"it asks {group} for a metric, which nothing here serves: it never scales"
+                fix = "bring what serves it as one of `extras`, as prometheus-adapter"
+                yield one.finding(message, "spec", "metrics", index, "type", fix=fix)
+
+
+def _hidden(built: Built, cluster: Cluster) -> bool:
+    """Tell whether something that could serve metrics is in nobody's sight."""
+    return any(name in cluster.extras or name in built.remote for name in built.unseen)

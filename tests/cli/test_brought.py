@@ -1,0 +1,157 @@
+"""`gen check PATH` over manifests that somebody brings."""
+
+import json
+from pathlib import Path
+
+import pytest
+from reference import ROOT
+
+from generator.cli import run
+from tools import need_kustomize
+
+JOB = """apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      serviceAccountName: trainer
+      containers:
+        - name: main
+          image: example.org/train
+"""
+
+
+@pytest.fixture
+def brought(tmp_path: Path) -> Path:
+    """A folder of a team, outside of any repository."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/job.yaml").write_text(JOB)
+    return tmp_path / "work"
+
+
+@pytest.fixture
+def root(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A repository with one small cluster, as rendered."""
+    need_kustomize()
+    root = tmp_path / "clusters-repository"
+    copied(root, "a30-bench")
+    assert run(["render", "-C", str(root)]) == 0
+    capsys.readouterr()
+    return root
+
+
+def copied(root: Path, name: str) -> None:
+    file = root / f"clusters/{name}/cluster.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_bytes((ROOT / f"clusters/{name}/cluster.yaml").read_bytes())
+
+
+def codes(capsys: pytest.CaptureFixture[str]) -> set[str]:
+    return {one["code"] for one in json.loads(capsys.readouterr().out)["findings"]}
+
+
+def test_a_folder_is_judged_without_any_repository(
+    brought: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(brought)
+    assert run(["check", "."]) == 1
+    out = capsys.readouterr().out
+    assert "job.yaml:11:18 error GEN-IMG-001: Job train: the image example.org/train has no tag\n" in out
+    assert "as part of no cluster (--cluster NAME names one)" in out
+
+
+def test_it_is_judged_within_the_only_cluster(root: Path, brought: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["check", "-C", str(root), str(brought), "--output", "json"]
+    assert run(words) == 1
+    assert codes(capsys) == {"GEN-API-005", "GEN-IMG-001", "GEN-REF-001"}
+    # Nothing is meant by that where the repository itself is asked about.
+    assert run([*words, "--rendered"]) == 1
+    assert codes(capsys) == {"GEN-IMG-001"}
+
+
+def test_of_several_clusters_none_is_meant_until_one_is_named(
+    root: Path, brought: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copied(root, "ml50")
+    words = ["check", "-C", str(root), str(brought), "--output", "json"]
+    assert run(words) == 1
+    assert codes(capsys) == {"GEN-IMG-001"}
+    assert run([*words, "--cluster", "a30-bench"]) == 1
+    assert "GEN-REF-001" in codes(capsys)
+
+
+def test_what_names_no_namespace_goes_where_it_is_said(
+    root: Path, brought: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", "-C", str(root), str(brought), "--namespace", "mlperf"]) == 1
+    out = capsys.readouterr().out
+    assert "job.yaml:8:27 error GEN-REF-001: Job mlperf/train: there is no ServiceAccount mlperf/trainer\n" in out
+    assert "GEN-QUEUE-002: Job mlperf/train: names no queue" in out
+    assert "GEN-API-005" not in out
+
+
+def test_what_names_its_namespace_or_has_none_stays(
+    root: Path, brought: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (brought / "job.yaml").write_text(JOB.replace("{name: train}", "{name: train, namespace: tools}"))
+    (brought / "class.yaml").write_text(
+        "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: mine}\nvalue: 5\n"
+    )
+    assert run(["check", "-C", str(root), str(brought), "--namespace", "mlperf"]) == 1
+    out = capsys.readouterr().out
+    assert "Job tools/train" in out
+    assert "PriorityClass mlperf/mine" not in out
+    assert "GEN-API-005" not in out
+
+
+def test_of_kinds_that_nobody_knows_the_name_tells_whether_they_live_in_a_namespace(
+    root: Path, brought: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for version, kind in (
+        ("example.org/v1", "ClusterThing"),
+        ("example.org/v1", "Thing"),
+        ("policy/v1beta1", "PodSec"),
+    ):
+        (brought / f"{kind}.yaml").write_text(f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\n")
+    assert run(["check", "-C", str(root), str(brought), "--namespace", "mlperf"]) == 1
+    out = capsys.readouterr().out
+    assert "ClusterThing x: " in out
+    assert ": Thing mlperf/x: " in out
+    assert "PodSec x: " in out
+
+
+def test_lists_of_one_kind_are_judged_where_they_are_written(brought: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    item = "  - metadata: {name: x}\n    spec: {containers: [{name: main, image: example.org/x}]}\n"
+    (brought / "job.yaml").write_text(f"apiVersion: v1\nkind: PodList\nitems:\n{item}")
+    assert run(["check", str(brought)]) == 1
+    assert "job.yaml:5:45 error GEN-IMG-001: Pod x: the image example.org/x has no tag\n" in capsys.readouterr().out
+
+
+def test_a_tab_is_called_by_its_name(brought: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (brought / "job.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata:\n\tname: x\n")
+    assert run(["check", str(brought)]) == 1
+    out = capsys.readouterr().out
+    assert "job.yaml:4:1 error GEN-FILE-001: cannot be read: it is indented with a tab" in out
+    assert "fix: put spaces in place of tabs" in out
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x00\xff\x01",
+        b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: " + b"[" * 9999 + b"]" * 9999,
+        b"apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {}\nspec: {}\n",
+        b"- 1\n---\n---\n5\n",
+        b"",
+    ],
+)
+def test_what_is_no_manifest_ends_in_a_finding(
+    brought: Path, content: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (brought / "job.yaml").write_bytes(content)
+    (brought / "loop").symlink_to(brought)
+    (brought / "nowhere.yaml").symlink_to(brought / "absent.yaml")
+    assert run(["check", str(brought)]) == 1
+    assert "error GEN-FILE-00" in capsys.readouterr().out

@@ -1,0 +1,42 @@
+"""Manifests as people bring them: each file below `tests/wrong/brought/` is wrong in the one way that its first lines
+say, those in `right/` in none.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+from reference import ROOT
+
+from generator.repository.cluster_files import load
+from generator.rules.judging import Judged, Judges, judge_paths
+from generator.rules.waivers import Codes
+from tools import need_kustomize
+
+FOLDER = ROOT / "tests/wrong/brought"
+FILES = sorted(FOLDER.rglob("*.yaml"))
+
+
+def expected(file: Path) -> list[str]:
+    return re.findall(r"^# expect: (.*)$", file.read_text(), re.MULTILINE)
+
+
+def told(one: Judged) -> Iterator[str]:
+    for each in sorted(one.found, key=lambda found: found.at):
+        about = f"{each.finding.about}: " if each.finding.about else ""
+        yield f"{each.finding.code} {each.at.line}:{each.at.column} {about}{each.finding.message}"
+
+
+def test_files_are_wrong_in_the_way_that_they_say() -> None:
+    """As team vision of ml50 brings them. One test, for each file is judged together with all of that cluster."""
+    need_kustomize()
+    codes = Codes(explained={}, waivable=frozenset(), looked_for=frozenset())
+    judges = Judges(rules=True, server=None, schemas=(), codes=codes, today=date(2026, 1, 1))
+    (whole,) = load(ROOT, ["ml50"])
+    judged = dict(zip(FILES, judge_paths(ROOT, FILES, whole.cluster, judges, "vision"), strict=True))
+    assert {file.name: [*told(one)] for file, one in judged.items()} == {file.name: expected(file) for file in FILES}
+    assert all(bool(one.found) == (file.parent == FOLDER) for file, one in judged.items())
+    # What YAML does not let read says what is wrong, and no more.
+    without = {file.name for file, one in judged.items() for each in one.findings if not each.fix}
+    assert without == {"key-twice.yaml"}

@@ -1,0 +1,89 @@
+from typing import Any
+
+import pytest
+from manifests import built, manifest, ml50, reached, seen, workload
+from msgspec import structs
+
+from generator.build.objects import Built, Object
+from generator.rules.claims import classed, mountable
+
+MANY, ONE = ["ReadWriteMany"], ["ReadWriteOnce"]
+RBD, FILES = "rook-ceph.rbd.csi.ceph.com", "rook-ceph.cephfs.csi.ceph.com"
+
+
+def storage(name: str, provisioner: str, component: str, *, default: bool = False) -> Object:
+    noted = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}} if default else {}
+    one = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name, **noted}}
+    return Object({**one, "provisioner": provisioner}, component, "class.yaml")
+
+
+def cluster(*manifests: Any, default: bool) -> Built:
+    """Return ml50 with its classes and some objects, with a default class or without."""
+    classes = (
+        storage("rbd", RBD, "ceph-cluster", default=default),
+        storage("files", FILES, "ceph-cluster"),
+        storage("local", "kubernetes.io/no-provisioner", "scratch"),
+        storage("bucket", "rook-ceph.ceph.rook.io/bucket", "ceph-cluster"),
+    )
+    whole = built(*manifests, cluster=ml50())
+    return structs.replace(whole, objects=(*classes, *whole.objects))
+
+
+def claim(**spec: Any) -> Any:
+    return manifest("PersistentVolumeClaim", spec={"accessModes": ONE, **spec})
+
+
+def test_a_claim_without_a_class_is_told_where_none_is_the_default() -> None:
+    (problem,) = seen(classed, cluster(claim(), default=False))
+    assert "names no class, and the cluster has no default" in problem.message
+    assert problem.fix == "storageClassName: files or rbd"
+    assert reached(problem) == {"accessModes": ONE}
+
+
+@pytest.mark.parametrize("spec", [{"storageClassName": "rbd"}, {"storageClassName": ""}, {"volumeName": "v"}])
+def test_a_claim_that_names_its_class_or_volume_is_fine(spec: dict[str, str]) -> None:
+    assert seen(classed, cluster(claim(**spec), default=False)) == []
+
+
+def test_with_a_default_or_where_not_all_classes_are_seen_nothing_is_told() -> None:
+    assert seen(classed, cluster(claim(), default=True)) == []
+    remote = structs.replace(cluster(claim(), default=False), remote=("",))
+    assert seen(classed, remote) == []
+    assert seen(classed, built(claim())) == []
+
+
+@pytest.mark.parametrize("name", ["rbd", "local"])
+def test_what_one_node_mounts_is_not_for_many(name: str) -> None:
+    (problem,) = seen(mountable, cluster(claim(storageClassName=name, accessModes=MANY), default=False))
+    assert f"ReadWriteMany, and only one node at a time mounts a volume of class {name}" in problem.message
+    assert problem.fix == "storageClassName: files"
+    assert reached(problem) == name
+
+
+def test_the_default_class_counts_where_none_is_named() -> None:
+    (problem,) = seen(mountable, cluster(claim(accessModes=MANY), default=True))
+    assert "of the default class rbd" in problem.message
+    assert reached(problem) == MANY
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"storageClassName": "files", "accessModes": MANY},
+        {"storageClassName": "rbd", "accessModes": MANY, "volumeMode": "Block"},
+        {"storageClassName": "rbd"},
+        {"storageClassName": "nobody-knows-it", "accessModes": MANY},
+    ],
+)
+def test_what_can_be_mounted_is_fine(spec: dict[str, Any]) -> None:
+    assert seen(mountable, cluster(claim(**spec), default=True)) == []
+
+
+def test_claims_of_stateful_sets_and_pods_are_judged_too() -> None:
+    spec = {"accessModes": MANY, "storageClassName": "rbd"}
+    made = workload("StatefulSet")
+    made["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": spec}]
+    volume = {"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}
+    for one in (made, workload(volumes=[volume])):
+        (problem,) = seen(mountable, cluster(one, default=False))
+        assert reached(problem) == "rbd"

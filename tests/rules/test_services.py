@@ -1,0 +1,142 @@
+"""Services that grow: further than their team can, or by a metric that nobody serves."""
+
+from typing import Any
+
+import pytest
+from manifests import built, container, found, manifest, ml50, reached, seen, workload
+from msgspec import structs
+from reference import load
+
+from generator.components.queues.reach import reach
+from generator.model.cluster import Cluster
+from generator.model.extras import Extra
+from generator.model.teams import Quota
+from generator.rules import services
+
+REACH, METRICS = services.within_reach, services.served_metrics
+CLUSTER = load("gpu-serving")
+SLICE, GPU = "nvidia.com/mig-2g.20gb", "nvidia.com/gpu"
+
+
+def service(replicas: int, resource: str = SLICE, much: int = 1, team: str = "assistant", pool: str = "") -> Any:
+    selector: dict[str, Any] = {"nodeSelector": {"gen.internal/pool": pool}} if pool else {}
+    keys = ("nvidia.com/gpu", "gen.internal/inference", "gen.internal/training", "gen.internal/turns")
+    return workload(
+        namespace=team,
+        replicas=replicas,
+        containers=[container(resources={"limits": {resource: much}})],
+        tolerations=[{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in keys],
+        **selector,
+    )
+
+
+def scaler(most: int, team: str = "assistant", *metrics: Any) -> Any:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "x"}
+    spec = {"scaleTargetRef": target, "maxReplicas": most, "metrics": list(metrics)}
+    return manifest("HorizontalPodAutoscaler", "autoscaling/v2", namespace=team, spec=spec)
+
+
+MOST = [
+    # 16 of its own and 8 that team search lends.
+    ("assistant", SLICE, 1, "a100-slices", 24),
+    # 4 of its own, and borrows 4; elsewhere t4 would take it as well.
+    ("search", GPU, 1, "l4", 8),
+    ("search", GPU, 1, "t4", 32),
+    ("search", GPU, 1, "", 32 + 8 + 32),
+    ("search", GPU, 3, "l4", 2),
+    # What search has of t4 it lends to nobody.
+    ("speech", GPU, 1, "t4", 0),
+    ("robotics", GPU, 8, "a100", 3),
+]
+
+
+@pytest.mark.parametrize(("team", "resource", "much", "pool", "most"), MOST)
+def test_a_service_may_be_as_large_as_its_team_can_make_it(
+    team: str, resource: str, much: int, pool: str, most: int
+) -> None:
+    assert found(REACH, service(most, resource, much, team, pool), cluster=CLUSTER) == []
+    (problem,) = found(REACH, service(most + 1, resource, much, team, pool), cluster=CLUSTER)
+    assert problem.at == ("spec", "replicas")
+    assert f"{(most + 1) * much} {resource}" in problem.message
+    assert problem.fix.startswith(f"replicas: {most}" if most else "give the team a quota")
+    reached(problem)
+
+
+def test_what_an_autoscaler_may_make_of_it_counts() -> None:
+    small = service(1)
+    whole = built(small, scaler(25), cluster=CLUSTER)
+    (problem,) = seen(REACH, whole)
+    assert problem.at == ("spec", "maxReplicas")
+    assert problem.fix.startswith("maxReplicas: 24")
+    assert seen(REACH, built(small, scaler(24), cluster=CLUSTER)) == []
+    assert seen(REACH, built(service(30), scaler(24), cluster=CLUSTER)) == []
+
+
+def test_others_are_not_judged() -> None:
+    job = service(99)
+    job |= {"kind": "Job", "apiVersion": "batch/v1"}
+    for one in (job, service(99, team="tools"), service(99, resource="cpu"), service(99, pool="none")):
+        assert found(REACH, one, cluster=CLUSTER) == []
+    assert found(REACH, service(99)) == []
+
+
+@pytest.mark.parametrize(
+    ("team", "pool", "most"),
+    [
+        ("vision", "gpu-training", 40 + 16),
+        ("language", "gpu-training", 40 + 32),
+        # Without a bound: what nobody owns, and all that the two others own.
+        ("recommender", "gpu-training", 8 + 8 + 40 + 40),
+        ("serving", "gpu-inference", 24),
+        ("vision", "gpu-inference", 8),
+        ("vision", "cpu", None),
+        ("vision", "nas", None),
+    ],
+)
+def test_a_team_reaches_what_it_owns_and_what_others_lend(team: str, pool: str, most: int | None) -> None:
+    (mine,) = (one for one in ml50().teams if one.name == team)
+    assert reach(ml50(), mine, pool) == ({} if most is None else {GPU: most})
+
+
+def test_of_a_pool_without_quotas_nobody_reaches_anything() -> None:
+    teams = tuple(structs.replace(one, quotas={"a100": Quota(gpus=8)}) for one in CLUSTER.teams)
+    assert reach(structs.replace(CLUSTER, teams=teams), teams[0], "t4") == {}
+
+
+CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
+QUEUE = {"type": "Pods", "pods": {"metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "1"}}}
+OUTSIDE = {"type": "External", "external": {"metric": {"name": "q"}, "target": {"type": "Value", "value": "1"}}}
+
+
+def api(group: str) -> Any:
+    return {
+        "apiVersion": "apiregistration.k8s.io/v1",
+        "kind": "APIService",
+        "metadata": {"name": f"v1beta1.{group}"},
+        "spec": {"group": group, "version": "v1beta1"},
+    }
+
+
+def test_a_metric_comes_from_what_serves_it() -> None:
+    asking = scaler(2, "assistant", CPU, QUEUE, OUTSIDE)
+    both = seen(METRICS, built(asking, cluster=CLUSTER))
+    assert [one.at for one in both] == [("spec", "metrics", 1, "type"), ("spec", "metrics", 2, "type")]
+    (left,) = seen(METRICS, built(asking, api("custom.metrics.k8s.io"), cluster=CLUSTER))
+    assert left.at == ("spec", "metrics", 2, "type")
+    assert "external.metrics.k8s.io" in left.message
+    every = (api("custom.metrics.k8s.io"), api("external.metrics.k8s.io"))
+    assert seen(METRICS, built(asking, *every, cluster=CLUSTER)) == []
+    assert seen(METRICS, built(scaler(2, "assistant", CPU), cluster=CLUSTER)) == []
+
+
+def test_who_may_serve_it_and_is_not_seen_is_believed() -> None:
+    asking = scaler(2, "assistant", QUEUE)
+    (problem,) = unseen(asking, CLUSTER, "kube-prometheus-stack")
+    reached(problem)
+    adapter = Extra(namespace="adapter", tier="monitoring")
+    assert unseen(asking, structs.replace(CLUSTER, extras={"adapter": adapter}), "adapter") == []
+    assert seen(METRICS, built(asking)) == []
+
+
+def unseen(one: Any, cluster: Cluster, name: str) -> list[Any]:
+    return seen(METRICS, structs.replace(built(one, cluster=cluster), unseen=(name,)))
