@@ -1,14 +1,16 @@
 """`gen sync`."""
 
 import sys
+import time
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running, usable
+from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, refuse_beside, running, usable
 from generator.cli.options import ROOT, TOLD, root_of
 from generator.cli.terminal import say, say_json, styled
 from generator.errors import UsageError
@@ -17,10 +19,13 @@ from generator.model.plural import plural
 if TYPE_CHECKING:
     from generator.live.running import RunningCluster
     from generator.live.sync.plan import Step
-    from generator.live.sync.syncing import Progress, Syncing, Target
+    from generator.live.sync.progress import Progress
+    from generator.live.sync.syncing import Syncing, Target
     from generator.model.cluster import Cluster
 
 INTERRUPTED = 130
+NAME = 48
+"""Characters of a name that are shown in a column."""
 
 
 @click.command("sync")
@@ -68,29 +73,39 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     Without names everything is synced, the Applications themselves (root) included. It stops at the first Application
     that fails or is degraded and says why; later waves are not begun then. What Argo CD deletes only with a person's
     word goes where a commit approves it (`Gen-Allow: CODE:OBJECT reason`); without, the exit code is 3. Tiers of
-    `gitops.ordered` move in no other way.
+    `gitops.ordered` move in no other way. An API server that is away for some minutes, as while it is restarted, is
+    waited for.
 
     Argo CD does the work: when this command is interrupted, what was begun goes on, and nothing more begins.
     """
+    from generator.live.away import answered  # noqa: PLC0415 - heavy
     from generator.live.identity import confirm  # noqa: PLC0415 - heavy
     from generator.live.sync.plan import Asked, target  # noqa: PLC0415 - heavy
 
+    if dry_run:
+        refuse_beside("--dry-run", {"--now": now}, "a dry run begins nothing; leave one of them")
+    wishes = _Wishes(output=output, by_hand=now, minutes=timeout)
     root = root_of(directory)
     cluster = usable(only(root, names))
     there = running(kubeconfig, context)
     confirm(there, cluster)
-    asked = Asked(names=components, tier=tier, revision=revision)
-    goal = target(root, there, cluster, asked, dry=dry_run)
+    asked = Asked(names=components, tier=tier, revision=revision, patience=wishes.left())
+    goal = answered(there, partial(target, root, there, cluster, asked, dry=dry_run), partial(say, err=True))
     if dry_run:
         return _foretell(root, there, cluster, goal, output)
-    return _sync(root, there, cluster, goal, _Wishes(output=output, by_hand=now, minutes=timeout))
+    return _sync(root, there, cluster, goal, wishes)
 
 
 class _Wishes:
     """How the user wants it."""
 
     def __init__(self, *, output: str, by_hand: bool, minutes: int) -> None:
-        self.output, self.by_hand, self.minutes = output, by_hand, minutes
+        self.output, self.by_hand = output, by_hand
+        self._ends = time.monotonic() + 60.0 * minutes
+
+    def left(self) -> float:
+        """Return how many seconds of the time for all of it are left."""
+        return max(0.0, self._ends - time.monotonic())
 
 
 def _foretell(root: Path, there: "RunningCluster", cluster: "Cluster", goal: "Target", output: str) -> int:
@@ -129,7 +144,8 @@ def _by(one: "Step") -> str:
 def _sync(root: Path, there: "RunningCluster", cluster: "Cluster", goal: "Target", wishes: _Wishes) -> int:
     from generator.live.lease import SYNC, held  # noqa: PLC0415 - heavy
     from generator.live.sync.plan import asking  # noqa: PLC0415 - heavy
-    from generator.live.sync.syncing import Patience, Syncing  # noqa: PLC0415 - heavy
+    from generator.live.sync.progress import Patience  # noqa: PLC0415 - heavy
+    from generator.live.sync.syncing import Syncing  # noqa: PLC0415 - heavy
 
     say(f"{cluster.name} to {goal.commit}", err=True)
     with held(there, SYNC, lambda text: say(text, err=True)) as lease:
@@ -139,7 +155,8 @@ def _sync(root: Path, there: "RunningCluster", cluster: "Cluster", goal: "Target
             lease=lease,
             ask=asking(root, cluster, goal.commit),
             tell=_Shower(watched=sys.stderr.isatty()),
-            patience=Patience(limit=60.0 * wishes.minutes),
+            note=partial(say, err=True),
+            patience=Patience(limit=wishes.left()),
             by_hand=wishes.by_hand,
         )
         stopped, code = "", 0
@@ -164,13 +181,16 @@ class _Shower:
 
     def __call__(self, one: "Progress") -> None:
         """Tell what changed."""
-        text = f"{one.stage}{f': {one.said}' if one.said else ''}"
+        from generator.live.messages import printed, shortened  # noqa: PLC0415 - heavy
+
+        text = printed(f"{one.stage}{f': {one.said}' if one.said else ''}")
         short = f"{one.stage} {one.confirmed}"
         if self._told.get(one.name) == (text if self._watched else short):
             return
         self._told[one.name] = text if self._watched else short
+        now = datetime.now().astimezone()
         say(
-            f"{datetime.now().astimezone():%H:%M:%S}  wave {one.wave:>2}  {one.name:<24} {_painted(one, text)}",
+            f"{now:%H:%M:%S}  wave {one.wave:>2}  {printed(shortened(one.name, NAME)):<24} {_painted(one, text)}",
             err=True,
         )
 

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from generator.errors import UsageError
+from generator.live.answers import foreign
 from generator.live.apiserver import Started
 from generator.live.certificate_end import end_of_pem
 
@@ -32,9 +33,15 @@ ATTEMPTS = 5
 STEP = 0.2
 """Seconds before it is asked again, twice as many each time, where it does not say itself."""
 
+OBJECTS = ("/api/", "/apis", "/version")
+"""Paths at which an API server answers with objects; /readyz and others are plain text or documents."""
 READ = "application/json"
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
+
+
+class AwayError(UsageError):
+    """The server does not answer now, as while it is restarted."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -81,26 +88,39 @@ class ApiConnection:
         self.host = str(client.configuration.host)
         self._client = client
 
-    def ask(self, request: Request) -> Answer:
-        """Ask once; a busy server is asked again. Raises UsageError where there is no talking to it: no connection, no
-        answer in time, not who it should be, or we are not who we should be.
+    def ask(self, request: Request, *, busy: bool = False) -> Answer:
+        """Ask once; a busy server is asked again, and with `busy` its last answer returned: another server may stand
+        behind one API (an APIService), and be away alone. Raises UsageError where there is no talking to it: no
+        connection, no answer in time, not who it should be, or we are not who we should be.
         """
         for attempt in range(1, ATTEMPTS + 1):
             status, text, after = self._send(request)
-            if status not in BUSY or attempt == ATTEMPTS or _spoken(text):
+            if not _busy(status, text) or attempt == ATTEMPTS:
                 break
             time.sleep(min(after or STEP * 2**attempt, 10.0))
         answer = Answer(status, _read(text))
         if status == 401:
             raise UsageError(f"{self.host} does not know who we are (401 {answer.message}): {RENEW}")
-        if status in BUSY and not _spoken(text):
-            raise UsageError(f"{self.host} is busy (status {status} {ATTEMPTS} times); try again later")
+        if _busy(status, text) and not busy:
+            raise AwayError(f"{self.host} is busy (status {status} {ATTEMPTS} times); try again later")
+        of_objects = request.path.startswith(OBJECTS)
+        if of_objects and (why := foreign(status, answer.body, text.decode(errors="replace"))):
+            raise UsageError(f"{self.host} is no Kubernetes API server: {why}; {ADDRESS}")
         return answer
 
-    def ask_all(self, requests: Iterable[Request]) -> Iterator[Answer]:
-        """Ask many things at once; answers come in the order of the requests. The first that raises ends it."""
+    def text(self, path: str) -> tuple[Answer, str]:
+        """Ask once for what is no object, such as a log: what was answered, and its text as it came. Raises UsageError
+        where there is no connection.
+        """
+        status, text, _ = self._send(Request(path=path))
+        return Answer(status, _read(text)), text.decode(errors="replace")
+
+    def ask_all(self, requests: Iterable[Request], *, busy: bool = False) -> Iterator[Answer]:
+        """Ask many things at once, as `ask`; answers come in the order of the requests. The first that raises ends
+        it.
+        """
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            asked = [pool.submit(self.ask, request) for request in requests]
+            asked = [pool.submit(self.ask, request, busy=busy) for request in requests]
             try:
                 for one in asked:
                     yield one.result()
@@ -134,10 +154,18 @@ class ApiConnection:
         body = None if request.body is None else json.dumps(request.body).encode()
         try:
             answer = self._client.rest_client.pool_manager.request(
-                request.method, self.host + request.path, body=body, headers=headers, timeout=PATIENCE, retries=1
+                request.method,
+                self.host + request.path,
+                body=body,
+                headers=headers,
+                timeout=PATIENCE,
+                retries=1,
+                redirect=False,
             )
         except (HTTPError, OSError) as error:
-            raise UsageError(f"{self.host}: {_why(error)}") from None
+            why = _why(error)
+            kind = UsageError if "certificate" in why else AwayError  # which no waiting mends
+            raise kind(f"{self.host}: {why}") from None
         return answer.status, answer.data, _seconds(answer.headers.get("Retry-After"))
 
 
@@ -150,7 +178,16 @@ def _shown_by(host: str) -> datetime | None:
         return None
 
 
+ADDRESS = "correct the server's address in the kubeconfig, or whatever answers in its place (a proxy, a login page)"
 RENEW = "renew the credentials of the kubeconfig, or name another --context"
+
+
+def _busy(status: int, text: bytes) -> bool:
+    """Tell whether a server can do nothing now: it says so, or its etcd elects a leader or is away, which it calls an
+    error of its own (Kubernetes #112152).
+    """
+    without_etcd = status == 500 and (b"etcdserver: " in text or b"code = Unavailable" in text)
+    return without_etcd or (status in BUSY and not _spoken(text))
 
 
 def _spoken(text: bytes) -> bool:

@@ -149,8 +149,9 @@ def _resources(manifest: Manifest) -> Iterator[Resource]:
 
 
 def _text(manifest: object, *steps: str) -> str:
+    """Return what Argo CD says, in one line: much of it is what other programs printed."""
     found = dig(manifest, *steps)
-    return found if isinstance(found, str) else ""
+    return " ".join(found.split()) if isinstance(found, str) else ""
 
 
 def _number(text: object) -> int:

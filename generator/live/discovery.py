@@ -5,7 +5,7 @@ from typing import TypeAlias
 from urllib.parse import quote
 
 from generator.build.objects import Object
-from generator.live.api import Answer, ApiConnection, Request
+from generator.live.api import BUSY, Answer, ApiConnection, Request
 from generator.model.fields import dig, sequence
 
 TRY = "dryRun=All&fieldValidation=Strict&fieldManager=argocd-controller"
@@ -20,11 +20,16 @@ def path_of_version(version: str) -> str:
     return f"/{'apis' if '/' in version else 'api'}/{quote(version)}"
 
 
-def discover(api: ApiConnection, versions: Iterable[str]) -> Served:
-    """Return the kinds of these versions that a server serves."""
+def discover(api: ApiConnection, versions: Iterable[str], away: list[str] | None = None) -> Served:
+    """Return the kinds of these versions that a server serves. Versions behind which another server stands that does
+    not answer are added to `away`; where that is not given, such a one raises UsageError.
+    """
     names = sorted(set(versions))
-    answers = api.ask_all([Request(path=path_of_version(name)) for name in names])
-    return {key: where for name, answer in zip(names, answers, strict=True) for key, where in _kinds(name, answer)}
+    answers = api.ask_all([Request(path=path_of_version(name)) for name in names], busy=away is not None)
+    found = list(zip(names, answers, strict=True))
+    if away is not None:
+        away += [name for name, answer in found if answer.status in BUSY]
+    return {key: where for name, answer in found for key, where in _kinds(name, answer)}
 
 
 def _kinds(version: str, answer: Answer) -> Iterator[tuple[tuple[str, str], tuple[str, bool]]]:

@@ -3,6 +3,7 @@
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.live.running import RunningCluster
+from generator.live.server import version_of
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 
@@ -37,6 +38,7 @@ def confirm(running: RunningCluster, cluster: Cluster) -> None:
     """Raise UsageError unless a running cluster is the one of the repository that is meant."""
     name = recorded(running)
     if not name:
+        version_of(running.api)  # any program may say that something is not there
         raise UsageError(
             f"{running.host} was not bootstrapped yet, or is another cluster than {cluster.name}: neither ConfigMap "
             f"{NAMESPACE}/{NAME} nor the Application root is there; `gen bootstrap --cluster {cluster.name}`, or name "

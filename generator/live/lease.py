@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from generator.components.component import Manifest
 from generator.errors import UsageError
+from generator.live.api import AwayError
 from generator.live.running import RunningCluster
 from generator.model.fields import dig
 
@@ -50,27 +51,42 @@ class Lease:
     def __init__(self, running: RunningCluster, work: Work, holder: str) -> None:
         self.running, self.work, self.holder = running, work, holder
         self.lost = ""
+        self._renewed = time.monotonic()
+        self._alone = threading.Lock()
         self._ended = threading.Event()
 
     def confirm(self) -> None:
-        """Raise UsageError where it is held no more, as on a machine that slept: another one may be at work."""
+        """Raise UsageError where it is held no more, as on a machine that slept: another one may be at work. Where it
+        was not renewed for long that is asked now: a server that was away kept it. Raises AwayError where it still is.
+        """
+        if not self.lost and time.monotonic() - self._renewed > LASTS:
+            self._renew_late()
         if self.lost:
             raise UsageError(f"stopped, as {self.lost}; what is done stays, run again to go on")
 
     def keep(self) -> None:
         """Renew it until it is given back or lost. Where the server is away for a while, it is tried again."""
-        seen = time.monotonic()
-        while not self._ended.wait(RENEWED):
+        while not self.lost and not self._ended.wait(RENEWED):
             with suppress(UsageError):
-                found = self.running.get(self.work.path)
-                if _holder(found) != self.holder:
-                    self.lost = f"another one took over: {_holder(found) or 'the lease is gone'}"
-                    return
-                self.running.merge(self.work.path, {"spec": {"renewTime": _now()}})
-                seen = time.monotonic()
-            if time.monotonic() - seen > LASTS:
-                self.lost = f"the lease {self.work.name} could not be renewed for {LASTS} s"
+                self._renew()
+
+    def _renew(self) -> None:
+        with self._alone:
+            found = self.running.get(self.work.path)
+            if found is None or _holder(found) != self.holder:
+                self.lost = f"another one took over: {_holder(found) or 'the lease is gone'}"
                 return
+            version = {"resourceVersion": dig(found, "metadata", "resourceVersion")}
+            self.running.merge(self.work.path, {"metadata": version, "spec": {"renewTime": _now()}})
+            self._renewed = time.monotonic()
+
+    def _renew_late(self) -> None:
+        try:
+            self._renew()
+        except AwayError:
+            raise
+        except UsageError as error:
+            self.lost = f"the lease {self.work.name} could not be renewed for {LASTS} s: {error}"
 
     def give_back(self) -> None:
         """Let others have it. Where that fails they take it over, as nobody renews it."""

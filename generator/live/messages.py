@@ -8,9 +8,13 @@ import re
 
 from msgspec import Struct
 
+from generator.review.values import one_line
+
 _ATTEMPT = re.compile(r"\.? Retrying attempt #\d+ at \S+$")
 LONGEST = 300
 """Characters of what a program says that are repeated."""
+LONGEST_LINE = 1000
+"""Characters of a line that holds several such texts and names, of 253 characters each at most."""
 
 
 class Meaning(Struct, frozen=True):
@@ -143,7 +147,17 @@ def meaning(text: str, component: str, cluster: str) -> Meaning:
     return Meaning(shortened(text), HINT.format(component=component))
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, most: int = LONGEST) -> str:
     """Return what a program says, in one line and not for ever."""
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+    return _clipped(" ".join(text.split()), most)
+
+
+def printed(text: str) -> str:
+    """Return a line for a terminal that holds what a cluster says: what cannot be seen, line ends and tabs among it,
+    stands as an escape, and it is not endless.
+    """
+    return _clipped(one_line(text), LONGEST_LINE)
+
+
+def _clipped(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -6,7 +6,9 @@ from urllib.parse import urlencode
 
 from generator.components.component import Manifest
 from generator.errors import UsageError
+from generator.live.answers import objects
 from generator.live.api import Answer, ApiConnection, Request
+from generator.model.fields import dig
 
 PAGE = 500
 """Objects that a list answers at once."""
@@ -35,10 +37,25 @@ class RunningCluster:
         """The address of its API server."""
         return self.api.host
 
+    def ready(self) -> bool:
+        """Tell whether its API server calls itself ready; where it may not be asked, whether it answers."""
+        try:
+            answer = self.api.ask(Request(path="/readyz"))
+        except UsageError:
+            return False
+        return answer.good or answer.status in {403, 404}
+
     def get(self, path: str) -> Manifest | None:
         """Return what lies at a path; None where there is no such object, or nothing of its kind is served."""
         answer = self.api.ask(Request(path=path))
         return None if answer.status == 404 else self._good(answer, f"read {path}")
+
+    def text(self, path: str) -> str:
+        """Return the text at a path, such as a container's log; empty where there is none (yet)."""
+        answer, text = self.api.text(path)
+        if answer.status in {400, 404}:  # 400: the container did not begin yet
+            return ""
+        return text if answer.good else self._refused(answer, f"read {path.partition('?')[0]}")
 
     def serves(self, path: str) -> bool:
         """Tell whether there is a collection at a path: its definition may not be there (yet)."""
@@ -48,17 +65,19 @@ class RunningCluster:
         """Yield the objects of a collection, in the order of their names; none where nothing of their kind is served.
         `query` selects (`labelSelector`, `fieldSelector`).
         """
-        more = ""
-        while True:
-            asked = {"limit": str(PAGE), **query, **({"continue": more} if more else {})}
-            answer = self.api.ask(Request(path=f"{path}?{urlencode(asked)}"))
-            if answer.status == 404:
-                return
-            found = self._good(answer, f"list {path}")
-            yield from found.get("items") or ()
-            more = str((found.get("metadata") or {}).get("continue") or "")
-            if not more:
-                return
+        asked = f"{path}?{urlencode({'limit': str(PAGE), **query})}"
+        first = self.api.ask(Request(path=asked))
+        for page in () if first.status == 404 else self.pages(asked, first):
+            yield from objects(page)
+
+    def pages(self, path: str, first: Answer) -> Iterator[Manifest]:
+        """Yield the pages of a collection of which the first was answered; `path` says the `limit` of a page."""
+        page = self._good(first, f"list {path.partition('?')[0]}")
+        yield page
+        while more := str(dig(page, "metadata", "continue") or ""):
+            following = Request(path=f"{path}&{urlencode({'continue': more})}")
+            page = self._good(self.api.ask(following), f"list {path.partition('?')[0]}")
+            yield page
 
     def merge(self, path: str, change: Mapping[str, Any]) -> Manifest:
         """Change an object as `kubectl patch --type merge` does, and return what it is then. A `resourceVersion` in its

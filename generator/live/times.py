@@ -1,6 +1,8 @@
-"""Times as clusters write them (RFC 3339)."""
+"""Times as clusters write them (RFC 3339), and as people read them."""
 
 from datetime import UTC, datetime
+
+from generator.model.plural import plural
 
 
 def moment(text: str) -> datetime | None:
@@ -10,3 +12,8 @@ def moment(text: str) -> datetime | None:
     except ValueError:
         return None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def minutes(seconds: float) -> str:
+    """Return a length of time in words, to the minute."""
+    return plural(max(1, round(seconds / 60)), "minute")

@@ -34,6 +34,10 @@ def reasons(one: Application) -> Iterator[str]:
         yield f"{each.full_name} {each.health}{f': {each.message}' if each.message else ''}"
     if not unwell and one.health not in WELL and one.message:
         yield one.message
+    if one.health == "Suspended":
+        held = [each for each in one.resources if each.health == "Suspended"][:MOST]
+        names = ", ".join(each.full_name for each in held) or "it"
+        yield f"{names} is suspended, and later waves wait until somebody resumes that"
     if one.sync == "OutOfSync" and one.phase == "Succeeded":
         differing = [each.full_name for each in one.resources if each.sync == "OutOfSync"][:MOST]
         yield f"differs from Git: {', '.join(differing) or 'Argo CD does not say what'}"

@@ -7,15 +7,21 @@ from pathlib import Path
 
 import pytest
 from loopback import Asked, Reply, config, serving
+from reference import load
 
 from generator.errors import UsageError
 from generator.live import api as module
-from generator.live.api import Answer, ApiConnection, Request, of_kubeconfig
-from generator.live.dry_run.dry_run import server
+from generator.live.api import Answer, ApiConnection, AwayError, Request, of_kubeconfig
+from generator.live.identity import confirm
+from generator.live.lists import lists
+from generator.live.running import RunningCluster
+from generator.live.server import server
+
+NOT_SERVED: Reply = (404, {}, b"404 page not found\n")
 
 
 def ask(folder: Path, url: str) -> Answer:
-    return of_kubeconfig(config(folder, url, token="nonsense"), None).ask(Request(path="/x"))
+    return of_kubeconfig(config(folder, url, token="nonsense"), None).ask(Request(path="/api/v1/x"))
 
 
 @pytest.fixture(autouse=True)
@@ -24,12 +30,23 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_busy_server_is_asked_again(tmp_path: Path) -> None:
-    with serving(lambda asked: (503, {}, b"") if asked.number < 2 else (200, {}, b'{"a": 1}')) as url:
-        assert ask(tmp_path, url) == Answer(200, {"a": 1})
+    with serving(lambda asked: (503, {}, b"") if asked.number < 2 else (200, {}, b'{"kind": "X"}')) as url:
+        assert ask(tmp_path, url) == Answer(200, {"kind": "X"})
 
 
 def test_a_server_that_stays_busy_is_given_up(tmp_path: Path) -> None:
     with serving(lambda _: (429, {"Retry-After": "0"}, b"")) as url, pytest.raises(UsageError, match="is busy"):
+        ask(tmp_path, url)
+
+
+@pytest.mark.parametrize(
+    "said", ["etcdserver: leader changed", "etcdserver: request timed out", "rpc error: code = Unavailable desc = x"]
+)
+def test_a_server_whose_etcd_is_away_is_asked_again(tmp_path: Path, said: str) -> None:
+    body = json.dumps({"kind": "Status", "message": said}).encode()
+    with serving(lambda asked: (500, {}, body) if asked.number < 2 else (200, {}, b'{"kind": "X"}')) as url:
+        assert ask(tmp_path, url) == Answer(200, {"kind": "X"})
+    with serving(lambda _: (500, {}, body)) as url, pytest.raises(AwayError, match=r"is busy \(status 500"):
         ask(tmp_path, url)
 
 
@@ -51,7 +68,7 @@ def test_what_is_asked_as_somebody_else_names_the_user_and_all_groups(tmp_path: 
 
     def answer(asked: Asked) -> Reply:
         seen.append(asked)
-        return 200, {}, b"{}"
+        return 200, {}, b'{"kind": "X"}'
 
     with serving(answer) as url:
         api = of_kubeconfig(config(tmp_path, url), None)
@@ -62,7 +79,7 @@ def test_what_is_asked_as_somebody_else_names_the_user_and_all_groups(tmp_path: 
 
 @pytest.mark.parametrize("body", [b"404 page not found\n", b"[1]", b'"x"', b"\xff\xfe", b""])
 def test_what_is_no_json_object_becomes_a_message(body: bytes, tmp_path: Path) -> None:
-    with serving(lambda _: (404, {}, body)) as url:
+    with serving(lambda _: (500, {}, body)) as url:
         assert "\n" not in ask(tmp_path, url).message
 
 
@@ -92,16 +109,94 @@ def test_what_is_no_api_server_is_said(tmp_path: Path) -> None:
         server(of_kubeconfig(config(tmp_path, url), None))
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (200, b"<html>log in</html>", "it answers with a web page"),
+        (200, b'{"results": []}', "it answers with something that is no Kubernetes object"),
+        (200, b"[]", "it answers with something that is no Kubernetes object"),
+        (200, b"ok", "it answers with something that is no Kubernetes object"),
+        (302, b"", "it sends us elsewhere"),
+        (403, b"<!doctype html>", "it answers with a web page"),
+        (403, b"no", "it refuses in another way"),
+        (404, b'{"error": "no such route"}', "it refuses in another way"),
+        (502, b"<html>Bad Gateway</html>", "it answers with a web page"),
+    ],
+)
+def test_whoever_answers_in_the_place_of_an_api_server_is_told(
+    status: int, body: bytes, said: str, tmp_path: Path
+) -> None:
+    reply: Reply = (status, {"Location": "/login"}, body)
+    with serving(lambda _: reply) as url, pytest.raises(UsageError) as told:
+        ask(tmp_path, url)
+    assert f"{url} is no Kubernetes API server: {said}" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (404, b"404 page not found\n"),
+        (404, b'{"kind": "Status", "code": 404}'),
+        (500, b"This request caused apiserver to panic"),
+        (403, b'{"kind": "Status", "code": 403}'),
+    ],
+)
+def test_what_an_api_server_says_otherwise_is_taken_as_its_own(status: int, body: bytes, tmp_path: Path) -> None:
+    reply: Reply = (status, {}, body)
+    with serving(lambda _: reply) as url:
+        assert ask(tmp_path, url).status == status
+
+
+def test_what_is_no_object_by_nature_is_taken_as_it_is(tmp_path: Path) -> None:
+    with serving(lambda _: (200, {}, b"ok")) as url:
+        assert of_kubeconfig(config(tmp_path, url), None).ask(Request(path="/readyz")).good
+
+
+def test_a_version_that_may_not_be_read_is_no_reason_to_stop(tmp_path: Path) -> None:
+    """Some clusters are without the role system:public-info-viewer."""
+    refusal = b'{"kind": "Status", "message": "forbidden", "code": 403}'
+    reviewed = b'{"kind": "SelfSubjectReview", "status": {"userInfo": {"username": "ada"}}}'
+    with serving(lambda asked: (403, {}, refusal) if asked.path == "/version" else (201, {}, reviewed)) as url:
+        found = server(of_kubeconfig(config(tmp_path, url), None))
+    assert (found.version, found.user) == ("", "ada")
+
+
+def test_a_program_that_knows_no_path_is_no_cluster_without_a_bootstrap(tmp_path: Path) -> None:
+    with serving(lambda _: NOT_SERVED) as url, pytest.raises(UsageError, match="is no Kubernetes API server"):
+        confirm(RunningCluster(of_kubeconfig(config(tmp_path, url), None)), load("ml50"))
+
+
+STRANGE: list[object] = [
+    None,
+    7,
+    "x",
+    {},
+    [None, 3, {}, {"metadata": None}, {"metadata": {"name": None}}, {"metadata": {"name": 3}}],
+]
+
+
+@pytest.mark.parametrize("items", STRANGE)
+def test_what_has_no_name_is_in_no_list(items: object, tmp_path: Path) -> None:
+    named = {"metadata": {"name": "a"}}
+    given = [*items, named] if isinstance(items, list) else items
+    body = json.dumps({"kind": "XList", "metadata": None, "items": given}).encode()
+    with serving(lambda _: (200, {}, body)) as url:
+        there = RunningCluster(of_kubeconfig(config(tmp_path, url), None))
+        found = [one["metadata"]["name"] for one in there.items("/x")]
+        (listed,) = lists(there, ["/x"])
+    assert found == [one["metadata"]["name"] for one in listed.items] == (["a"] if isinstance(items, list) else [])
+
+
 def test_a_server_that_tells_no_names_is_judged_by_still(tmp_path: Path) -> None:
     """SelfSubjectReview is younger than some clusters."""
     with serving(
-        lambda asked: (200, {}, b'{"gitVersion": "v1.25.0"}') if asked.path == "/version" else (404, {}, b"")
+        lambda asked: (200, {}, b'{"gitVersion": "v1.25.0"}') if asked.path == "/version" else NOT_SERVED
     ) as url:
         assert server(of_kubeconfig(config(tmp_path, url), None)).user == "an unknown user"
 
 
 def test_answers_come_in_the_order_of_the_requests(tmp_path: Path) -> None:
-    with serving(lambda asked: (200, {}, json.dumps({"message": asked.path}).encode())) as url:
+    with serving(lambda asked: (200, {}, json.dumps({"kind": "X", "message": asked.path}).encode())) as url:
         api: ApiConnection = of_kubeconfig(config(tmp_path, url), None)
         paths = [f"/{number}" for number in range(100)]
         assert [answer.message for answer in api.ask_all([Request(path=path) for path in paths])] == paths
@@ -143,3 +238,8 @@ def test_a_credential_plugin_that_fails_is_told(tmp_path: Path, capfd: pytest.Ca
     with pytest.raises(UsageError, match="exec: process returned 3"):
         of_kubeconfig(config(tmp_path, "https://127.0.0.1:9", exec=plugin), None)
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_whether_it_is_ready_a_server_says_in_plain_text(tmp_path: Path) -> None:
+    with serving(lambda _: (200, {}, b"ok")) as url:
+        assert of_kubeconfig(config(tmp_path, url), None).ask(Request(path="/readyz")).good

@@ -14,7 +14,7 @@ from pyrage import decrypt, x25519
 from reference import ROOT
 
 from generator.components.argo_cd.access import repository
-from generator.components.component import Secret
+from generator.components.component import Computed, Secret
 from generator.errors import UsageError
 from generator.live.bootstrap import escrow
 from generator.live.bootstrap.secret_values import Values
@@ -211,6 +211,43 @@ def test_copies_hold_the_same_whichever_is_there(first: str, fake: Fake) -> None
     before = held(cluster, "user") or held(cluster, "copy")
     person.make(*pair)
     assert held(cluster, "user") == held(cluster, "copy") == before
+
+
+def token(access: bytes, key: bytes) -> bytes:
+    return access[:4] + b"." + key[:4]
+
+
+TOKEN = Computed(of=("access", "key"), value=token, function="-", script="-")
+KEYS = declared("keys", keys=("access", "key", "token"), computed={"token": TOKEN})
+COPY = declared("copy", keys=("token",), computed={"token": TOKEN}, copy_of="a/keys")
+
+
+@pytest.mark.parametrize("order", [(KEYS, COPY), (COPY, KEYS)])
+def test_a_value_that_others_make_is_that_of_its_secret_s_keys(order: tuple[Secret, ...], fake: Fake) -> None:
+    cluster, person = fake
+    person.make(*order)
+    values = held(cluster, "keys")
+    assert values["token"] == f"{values['access'][:4]}.{values['key'][:4]}"
+    assert held(cluster, "copy") == {"token": values["token"]}
+    assert not person.step(*order).pending
+    del cluster.objects["/api/v1/namespaces/a/secrets/copy"]
+    person.make(*order)
+    assert held(cluster, "copy") == {"token": values["token"]}
+
+
+def test_keys_that_are_made_anew_get_a_token_of_their_own_and_the_old_copy_is_told(fake: Fake) -> None:
+    cluster, person = fake
+    cluster.add(secret("copy", token="of.keysthataregone"))
+    person.make(KEYS, COPY)
+    values = held(cluster, "keys")
+    assert values["token"] == f"{values['access'][:4]}.{values['key'][:4]}"
+    assert any("must hold the same and do not" in one for one in person.step(KEYS, COPY).blocked)
+
+
+def test_a_token_of_other_keys_waits_for_a_person(fake: Fake) -> None:
+    cluster, person = fake
+    cluster.add(secret("keys", access="new access", key="new key", token="old .old"))
+    assert person.step(KEYS).blocked == ["a/keys: token is not of its other keys; delete it: it is made anew"]
 
 
 def test_copies_that_differ_wait_for_a_person(fake: Fake) -> None:

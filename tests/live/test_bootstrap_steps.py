@@ -10,7 +10,7 @@ import pytest
 import yaml
 from chartshop import Shop, serving
 from joinednodes import joined
-from livecluster import forbidden, living
+from livecluster import LiveCluster, forbidden, living
 from loopback import config
 from reference import ROOT
 
@@ -19,6 +19,7 @@ from generator.build.objects import Object
 from generator.cli import run
 from generator.errors import UsageError
 from generator.live import lease
+from generator.live.api import AwayError, Request, of_kubeconfig
 from generator.live.bootstrap import argo_cd as bootstrap_argo_cd
 from generator.live.bootstrap.argo_cd import SERVER, await_server, rolled_out
 from generator.live.bootstrap.bootstrap import Bootstrap
@@ -61,11 +62,30 @@ OVERLAYS = Overlays(
 )
 
 
+def definition(plural: str) -> dict[str, Any]:
+    names = {"plural": plural, "kind": plural.title()}
+    spec = {"group": "example.org", "names": names, "scope": "Cluster", "versions": [{"name": "v1", "served": True}]}
+    metadata = {"name": f"{plural}.example.org"}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": CRD, "metadata": metadata, "spec": spec}
+
+
+def served(live: LiveCluster) -> None:
+    """Play the API server: a definition that is stored is served."""
+
+    def establish(one: dict[str, Any]) -> None:
+        if one["kind"] == CRD:
+            one["status"] = {"conditions": [{"type": "Established", "status": "True"}]}
+            live.served.setdefault("example.org/v1", {})[one["spec"]["names"]["kind"]] = False
+
+    live.reacts.append(establish)
+
+
 def made(running: RunningCluster, cluster: Cluster, told: list[str]) -> Bootstrap:
     return Bootstrap(
         running=running,
         cluster=cluster,
         overlays=OVERLAYS,
+        definitions=lambda: [Object(definition("toys"), "toys", "")],
         secrets=(),
         keeping=Keeping(values=Values(None, {})),
         tell=lambda step, what: told.append(f"{step}: {what}"),
@@ -75,6 +95,7 @@ def made(running: RunningCluster, cluster: Cluster, told: list[str]) -> Bootstra
 def test_all_steps_are_performed_in_their_order(tmp_path: Path, a30: Cluster) -> None:
     told: list[str] = []
     with living(tmp_path, *joined(a30)) as (live, running):
+        served(live)
         made(running, a30, told).perform()
         assert live.get("Application", "root")
         assert live.get("ConfigMap", "gen")["data"] == record(a30)["data"]
@@ -87,6 +108,8 @@ def test_all_steps_are_performed_in_their_order(tmp_path: Path, a30: Cluster) ->
         "namespaces: done",
         "calico: was done already",
         "secrets: was done already",
+        "definitions: applied CustomResourceDefinition toys.example.org",
+        "definitions: done",
         "argo-cd: applied ConfigMap argocd/argocd-cm",
         "argo-cd: done",
         "root: applied Application argocd/root",
@@ -98,7 +121,7 @@ def test_a_plan_writes_nothing(tmp_path: Path, a30: Cluster) -> None:
     with living(tmp_path, *joined(a30)) as (live, running):
         plan = made(running, a30, []).plan()
         assert live.writes == []
-    assert [step.name for step in plan if step.pending] == ["identity", "namespaces", "argo-cd", "root"]
+    assert [step.name for step in plan if step.pending] == ["identity", "namespaces", "definitions", "argo-cd", "root"]
 
 
 def test_who_loses_the_lease_does_nothing_more(tmp_path: Path, a30: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,4 +272,7 @@ def test_a_server_whose_certificate_has_expired_is_one_sentence(
         file.write_text(yaml.safe_dump(content))
         words = ["bootstrap", "-C", str(ROOT), "--cluster", "a30-bench", "--kubeconfig", str(file)]
         assert run(words) == 2
+        with pytest.raises(UsageError) as refused:
+            of_kubeconfig(file, None).ask(Request(path="/version"))
+        assert not isinstance(refused.value, AwayError), "no waiting mends it"
     assert "its certificate has expired; renew it" in capsys.readouterr().err

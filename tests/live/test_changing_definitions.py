@@ -36,7 +36,11 @@ def answering(old: Manifest | None, new: Manifest | None) -> Callable[[Asked], R
     def reply(asked: Asked) -> Reply:
         found = new if asked.method == "PATCH" else old
         assert asked.method == "GET" or "dryRun=All" in asked.path
-        return (200, {}, json.dumps(found).encode()) if found else (403, {}, b'{"message": "is forbidden: "}')
+        return (
+            (200, {}, json.dumps(found).encode())
+            if found
+            else (403, {}, b'{"kind": "Status", "message": "is forbidden: "}')
+        )
 
     return reply
 
@@ -111,7 +115,7 @@ def test_a_definition_is_asked_for_once_and_its_name_cannot_lead_elsewhere(tmp_p
 
     def reply(asked: Asked) -> Reply:
         paths.append(asked.path.partition("?")[0])
-        return 404, {}, b""
+        return 404, {}, b'{"kind": "Status"}'
 
     crd = {**having(fresh=SIZE), "metadata": {"name": "../../x?y="}}
     one = Object(widget(fresh=1), "", "")

@@ -12,10 +12,15 @@ from reference import load
 from generator.build.objects import Built, Object
 from generator.errors import UsageError
 from generator.layout.argocd import application
-from generator.live.drift.drift import Drift, DriftReport, drift
+from generator.live import api
+from generator.live.drift.drift import drift
+from generator.live.drift.managers import Added, Writer
+from generator.live.drift.opening import opens
+from generator.live.drift.report import Drift, DriftReport
 from generator.live.drift.text import lines
 from generator.live.identity import record
 from generator.live.running import RunningCluster
+from generator.model.change import ObjectChange
 
 Manifest = dict[str, Any]
 CLUSTER = load("a30-bench")
@@ -116,6 +121,61 @@ def _added() -> list[Manifest]:
     return [by_hand({"f:data": {"f:b": {}}}), by_hand({"f:data": {"f:c": {}}}, "operator")]
 
 
+RIGHTS = {**WANTED, "metadata": {"name": "argocd-rbac-cm", "namespace": "argocd"}}
+NETWORK: Manifest = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "NetworkPolicy",
+    "metadata": {"name": "closed", "namespace": "shop"},
+    "spec": {"podSelector": {}, "policyTypes": ["Ingress"]},
+}
+
+
+def test_what_opens_rights_is_told_whatever_program_wrote_it(there: tuple[LiveCluster, RunningCluster]) -> None:
+    """`kubectl --field-manager=ops`, Terraform and whatever is on no list sign with names of their own."""
+    cluster, running = there
+    fields: Manifest = {"f:data": {"f:policy.extra.csv": {}, "f:timeout": {}}}
+    live = {**RIGHTS, "data": {"a": "1", "policy.extra.csv": "g, x, role:admin", "timeout": "1s"}}
+    cluster.add(stands(live, by_hand(fields, "ops"), component="kueue"))
+    found = look(running, WANTED, RIGHTS)
+    one = only(found)
+    assert (one.how, [(each.field, each.cluster, each.by) for each in one.fields]) == (
+        "added",
+        [("data[policy.extra.csv]", "g, x, role:admin", "the program ops, 2026-02-02T00:00:00Z")],
+    )
+    assert dict(found.programs) == {("kueue", "ops"): 1}
+
+
+def test_what_opens_the_network_is_told_whatever_program_wrote_it(there: tuple[LiveCluster, RunningCluster]) -> None:
+    cluster, running = there
+    live = {**NETWORK, "spec": {**NETWORK["spec"], "ingress": [{}]}}
+    cluster.add(stands(live, by_hand({"f:spec": {"f:ingress": {}}}, "ops")))
+    assert [each.field for each in only(look(running, WANTED, NETWORK)).fields] == ["spec.ingress"]
+
+
+def test_what_programs_write_as_their_task_opens_nothing(there: tuple[LiveCluster, RunningCluster]) -> None:
+    cluster, running = there
+    system: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
+    labels = {"kubernetes.io/metadata.name": "kube-system"}
+    named = {**system, "metadata": {**system["metadata"], "labels": labels}}
+    own: Manifest = {"f:metadata": {"f:labels": {"f:kubernetes.io/metadata.name": {}}}}
+    cluster.add(stands(named, by_hand(own, "kube-apiserver")))
+    found = look(running, WANTED, system)
+    assert found.drifts == ()
+    assert dict(found.programs) == {("kueue", "kube-apiserver"): 1}
+
+
+def test_a_certificate_that_a_webhook_gets_from_its_program_opens_nothing() -> None:
+    """A list item of the fake server cannot be added to, so the rule itself is asked."""
+    hook: Manifest = {"name": "x", "clientConfig": {"caBundle": "Zg==", "service": {"name": "x", "namespace": "shop"}}}
+    live: Manifest = {"metadata": {"name": "checks"}, "webhooks": [hook]}
+    kind = "admissionregistration.k8s.io/ValidatingWebhookConfiguration"
+    change = ObjectChange(on="changed", kind=kind, namespace="", name="checks", application="x", old=live, new=live)
+    writer = Writer(manager="kueue", operation="Update", time="")
+    for last, told in (("f:caBundle", False), ("f:service", True)):
+        leaf = ("f:webhooks", 'k:{"name":"x"}', "f:clientConfig", last)
+        assert opens(change, Added(steps=leaf, leaf=leaf, value="", writer=writer)) is told
+
+
 def test_a_default_that_a_person_wrote_is_no_drift(there: tuple[LiveCluster, RunningCluster]) -> None:
     cluster, running = there
     cluster.add(stands({**WANTED, "data": {"a": "1", "b": "mine"}}, by_hand({"f:data": {"f:b": {}}})))
@@ -212,13 +272,54 @@ def test_hooks_are_gone_when_they_are_done(there: tuple[LiveCluster, RunningClus
     assert look(running, WANTED, {**WANTED, "metadata": hook}).drifts == ()
 
 
+def test_a_hook_that_stays_until_its_next_run_is_no_leftover(there: tuple[LiveCluster, RunningCluster]) -> None:
+    cluster, running = there
+    hook = {**WANTED, "metadata": {"name": "h", "namespace": "shop"}}
+    cluster.add(stands(hook))
+    annotations = {"argocd.argoproj.io/hook": "PostSync"}
+    assert look(running, WANTED, {**hook, "metadata": {**hook["metadata"], "annotations": annotations}}).drifts == ()
+    assert only(look(running)).how == "leftover"
+
+
 def test_who_may_not_try_is_told_and_what_is_missing_is_found(there: tuple[LiveCluster, RunningCluster]) -> None:
     cluster, running = there
     cluster.refuses["PATCH .*"] = forbidden("patch", "configmaps")
     other = {**WANTED, "metadata": {"name": "y", "namespace": "shop"}}
     found = look(running, WANTED, other)
     assert [one.how for one in found.drifts] == ["missing"]
-    assert any("you may not try to change ConfigMap" in note for note in found.notes)
+    assert any("you may not try to change ConfigMap" in note for note in found.unread)
+
+
+def test_what_may_not_be_tried_or_read_is_unknown_and_never_missing(
+    there: tuple[LiveCluster, RunningCluster],
+) -> None:
+    cluster, running = there
+    assert look(running).state == "as in Git"
+    cluster.refuses["PATCH .*"] = forbidden("patch", "configmaps")
+    assert look(running).state == "unknown"
+    cluster.refuses = {"GET .*/configmaps": forbidden("list", "configmaps")}
+    found = look(running)
+    assert (found.state, found.drifts) == ("unknown", ())
+    assert any("configmaps is forbidden" in note for note in found.unread)
+    assert next(lines(found)).endswith("none that could be compared differs")
+    assert list(lines(found))[-1].startswith("whether something differs is unknown")
+    assert found.data()["state"] == "unknown"
+
+
+def test_an_api_whose_own_server_is_away_hides_only_itself(
+    there: tuple[LiveCluster, RunningCluster], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "STEP", 0.001)
+    cluster, running = there
+    cluster.served["example.org/v1"] = {"Thing": True}
+    thing = {"apiVersion": "example.org/v1", "kind": "Thing", "metadata": {"name": "x", "namespace": "shop"}}
+    assert [one.how for one in look(running, WANTED, thing).drifts] == ["missing"]
+    for pattern in ("GET /apis/example.org/v1", "GET .*/things"):
+        cluster.refuses = {pattern: (503, "ServiceUnavailable", "service unavailable")}
+        found = look(running, WANTED, thing)
+        assert (found.state, found.drifts) == ("unknown", ())
+        (note,) = found.unread
+        assert "does not answer" in note
 
 
 def test_what_git_says_and_the_server_refuses(there: tuple[LiveCluster, RunningCluster]) -> None:

@@ -33,7 +33,8 @@ class Toy:
     def __call__(self, asked: Asked) -> Reply:
         self.asked.append(asked)
         status, body = self.answer(asked, asked.path.partition("?")[0])
-        return status, {}, json.dumps(body).encode()
+        # A real one says the kind of whatever it answers.
+        return status, {}, json.dumps(body if "gitVersion" in body else {"kind": "Status", **body}).encode()
 
     def answer(self, asked: Asked, path: str) -> tuple[int, Any]:
         if path == "/version":

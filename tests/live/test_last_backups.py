@@ -41,9 +41,7 @@ def test_the_newest_good_run_counts() -> None:
 def test_a_last_run_that_failed_says_why() -> None:
     (cause,) = told(run(20, "Succeeded"), run(1, "Failed", "child 'precheck' failed")).causes
     assert cause.why == "its last run failed: child 'precheck' failed"
-    assert cause.command.startswith(
-        "kubectl --namespace rook-ceph logs --selector workflows.argoproj.io/workflow=run-1 "
-    )
+    assert cause.command == f"gen workflow logs run-1 --cluster {CLUSTER.name}"
 
 
 def test_a_good_run_that_is_too_old_is_told() -> None:

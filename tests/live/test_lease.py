@@ -8,6 +8,7 @@ import pytest
 from livecluster import LiveCluster, living
 
 from generator.errors import UsageError
+from generator.live import api
 from generator.live import lease as module
 from generator.live.lease import BOOTSTRAP, SYNC, Work, held
 from generator.live.running import RunningCluster
@@ -107,4 +108,26 @@ def test_who_cannot_renew_it_stops(tmp_path: Path) -> None:
         live.refuses["PATCH .*leases.*"] = (500, "InternalError", "etcd is away")
         time.sleep(2.2)
         with pytest.raises(UsageError, match="could not be renewed"):
+            lease.confirm()
+
+
+def test_a_server_that_was_away_kept_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "STEP", 0.0)
+    with living(tmp_path) as (live, running), held(running, BOOTSTRAP, print) as lease:
+        live.refuses[".*"] = (503, "ServiceUnavailable", "starting")
+        time.sleep(2.2)
+        with pytest.raises(api.AwayError):
+            lease.confirm()
+        live.refuses.clear()
+        lease.confirm()
+        assert holder(live) == lease.holder
+
+
+def test_who_took_it_while_we_were_cut_off_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RENEWED", 60.0)
+    with living(tmp_path) as (_, running), held(running, BOOTSTRAP, print) as lease:
+        running.merge(BOOTSTRAP.path, {"spec": {"holderIdentity": "eve@host 1"}})
+        lease.confirm()
+        time.sleep(1.6)
+        with pytest.raises(UsageError, match="another one took over: eve@host"):
             lease.confirm()

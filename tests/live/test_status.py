@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 from livecluster import LiveCluster, forbidden, living
-from reference import load
+from reference import ROOT, load
 
+from generator.cli import run
+from generator.cli import status as verb
 from generator.components import compose
 from generator.errors import UsageError
 from generator.layout.argocd import application, root
 from generator.layout.waves import needed, waves
+from generator.live import api
 from generator.live.identity import record
 from generator.live.running import RunningCluster
 from generator.live.status import status as module
@@ -79,11 +82,11 @@ def test_a_cluster_that_is_well(there: tuple[LiveCluster, RunningCluster]) -> No
 def test_it_costs_few_requests(there: tuple[LiveCluster, RunningCluster]) -> None:
     cluster, running = there
     look(running)
-    assert len(cluster.asked) == 5
+    assert len(cluster.asked) == 7
     change(cluster, "kueue", health={"status": "Degraded"}, resources=[BROKEN])
     cluster.asked.clear()
     look(running)
-    assert len(cluster.asked) == 7
+    assert len(cluster.asked) == 9
 
 
 BROKEN = resource("Deployment", "web", group="apps", health={"status": "Degraded", "message": "exceeded its progress"})
@@ -351,6 +354,42 @@ def test_what_nobody_lets_us_read_is_said_and_the_rest_is_told(there: tuple[Live
     found = look(running)
     assert found.nodes == ()
     assert any("nodes is forbidden" in line for line in lines(found, NOW) if line.startswith("not seen: "))
+    assert (found.state, found.data()["well"]) == ("unknown", False)
+    assert list(lines(found, NOW))[-1].startswith("whether all is well is unknown")
+
+
+def test_a_window_that_is_in_the_way_is_the_reason(there: tuple[LiveCluster, RunningCluster]) -> None:
+    """Argo CD says nothing of it: what it would sync by itself just stays as it is."""
+    cluster, running = there
+    change(cluster, "kueue", sync={"status": "OutOfSync", "revision": HEAD})
+    assert not any("window" in one.why for one in look(running).causes)
+    window = {"kind": "deny", "schedule": "* * * * *", "duration": "1h", "applications": ["*"]}
+    project = cluster.get("Application", "kueue")["spec"]["project"]
+    metadata = {"name": project, "namespace": "argocd"}
+    kind = {"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject"}
+    cluster.add({**kind, "metadata": metadata, "spec": {"syncWindows": [window]}})
+    (cause,) = look(running).causes
+    assert (cause.component, cause.command) == ("kueue", "gen sync kueue --cluster a30-bench")
+    assert cause.why.startswith("the window deny")
+    cluster.refuses["GET .*/appprojects"] = forbidden("list", "appprojects")
+    assert not any("window" in one.why for one in look(running).causes)
+
+
+def test_one_collection_that_is_not_answered_is_unknown(
+    there: tuple[LiveCluster, RunningCluster], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "STEP", 0.001)
+    cluster, running = there
+    cluster.refuses["GET .*/certificates"] = (503, "ServiceUnavailable", "service unavailable")
+    (said,) = look(running).unread
+    assert said == "/apis/cert-manager.io/v1/certificates does not answer (status 503): service unavailable"
+
+
+def test_what_is_wrong_is_wrong_whatever_else_is_not_seen(there: tuple[LiveCluster, RunningCluster]) -> None:
+    cluster, running = there
+    cluster.refuses["GET /api/v1/nodes"] = forbidden("list", "nodes")
+    change(cluster, "kueue", health={"status": "Degraded"})
+    assert look(running).state == "not well"
 
 
 def test_kinds_that_are_not_there_do_no_harm(there: tuple[LiveCluster, RunningCluster]) -> None:
@@ -390,3 +429,42 @@ def test_a_time_that_cannot_be_read_ends_nothing(there: tuple[LiveCluster, Runni
     change(cluster, "kueue", reconciledAt=time)
     change(cluster, "volcano", reconciledAt="2026-05-31T23:59:00Z")
     assert [*lines(look(running), NOW)]
+
+
+def test_a_server_that_goes_away_does_not_end_a_watch(
+    there: tuple[LiveCluster, RunningCluster],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    live, _ = there
+    sleeps: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        """After the first look the server goes away, and returns; somebody ends the watch then."""
+        sleeps.append(seconds)
+        live.refuses = {".*": (503, "ServiceUnavailable", "starting")} if len(sleeps) < 9 else {}
+        if len(sleeps) > 9 and seconds == verb.PAUSE:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", sleep)
+    words = ["status", "--cluster", CLUSTER.name, "--kubeconfig", str(tmp_path / "kubeconfig"), "-C", str(ROOT)]
+    assert run([*words, "--watch"]) == 130
+    said = capsys.readouterr()
+    assert said.err.count("looking again until it answers") == 1
+    assert "answers again, after" in said.err
+    assert said.out.count("kueue") >= 2
+
+
+def test_who_watches_a_wrong_address_is_told_at_once(
+    there: tuple[LiveCluster, RunningCluster],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    live, _ = there
+    live.refuses = {".*": (503, "ServiceUnavailable", "starting")}
+    monkeypatch.setattr(api, "STEP", 0.0)
+    words = ["status", "--cluster", CLUSTER.name, "--kubeconfig", str(tmp_path / "kubeconfig"), "-C", str(ROOT)]
+    assert run([*words, "--watch"]) == 2
+    assert "looking again" not in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Which commit a sync goes to, what it has, and what commits say of what is to leave."""
 
 import shutil
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -73,6 +74,22 @@ def test_the_applications_of_a_commit_are_those_that_it_has_and_not_those_of_the
     assert found["kueue"].tier == "scheduling"
     assert "root" not in found
     assert "volcano" not in wanted(ann.root, "HEAD", model(ann))
+
+
+def test_a_component_of_ones_own_is_synced_with_its_tier_whatever_its_project(ann: Person) -> None:
+    ann.edit("  gitops:\n", "  extras:\n    tools: {namespace: tools, tier: gpu}\n\n  gitops:\n")
+    assert ann.gen("render").code == 0
+    ann.git("add", "-A")
+    ann.git("commit", "-q", "-m", "tools")
+    assert wanted(ann.root, "HEAD", model(ann))["tools"].tier == "gpu"
+
+
+def test_argo_cds_look_takes_no_longer_than_all_of_it_may(ann: Person) -> None:
+    silent = Cluster(application("root", automated=True))
+    begun = time.monotonic()
+    with pytest.raises(UsageError, match="Argo CD did not look at root within 1 s; do its pods run"):
+        target(ann.root, silent, model(ann), Asked(patience=1.0))
+    assert time.monotonic() - begun < 30
 
 
 def test_the_newest_commit_is_the_one_that_argo_cd_sees(ann: Person) -> None:
@@ -185,8 +202,11 @@ def test_what_goes_needs_a_trailer_after_the_commit_that_is_deployed(ann: Person
     assert "by Ann: nobody uses it" in ask(leaving(base, "volcano"))
     with pytest.raises(UnapprovedError, match="a30-bench/Application/argocd/other is to go and is in no commit"):
         ask(leaving(base, "volcano", "other"))
+    # Argo CD begins the operation anew, which counts as applied by then: the word holds for this sync, and no other.
+    assert ask(leaving(ann.head(), "volcano")).startswith("a30-bench/Application/argocd/volcano (commit ")
+    another = asking(ann.root, model(ann), ann.head())
     with pytest.raises(UnapprovedError, match="is in no commit since"):
-        ask(leaving(ann.head(), "volcano"))
+        another(leaving(ann.head(), "volcano"))
 
 
 @pytest.mark.parametrize("dry", [True, False])

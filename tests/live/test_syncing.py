@@ -9,13 +9,16 @@ import pytest
 from msgspec import structs
 
 from generator.errors import UsageError
+from generator.live import away
+from generator.live.api import AwayError
 from generator.live.applications import APPLICATIONS, Application
 from generator.live.lease import SYNC, Lease
 from generator.live.running import ConflictError, RunningCluster
 from generator.live.sync.going import UnapprovedError
-from generator.live.sync.syncing import Patience, Progress, Syncing, SyncStoppedError, Target
+from generator.live.sync.progress import Patience, Progress
+from generator.live.sync.syncing import Syncing, SyncStoppedError, Target
 from generator.live.sync.wanted import Wanted, chosen
-from generator.live.sync.windows import PROJECTS
+from generator.live.windows import PROJECTS
 
 Object = dict[str, Any]
 OLD, NEW = "a" * 40, "b" * 40
@@ -31,17 +34,34 @@ class Cluster(RunningCluster):
         self.plays: dict[str, Play] = {}
         self.begun: list[tuple[str, str]] = []
         self.version = 1
+        self.away = 0
+        self.cut: Callable[[Object], bool] = lambda _change: False
+
+    @property
+    def host(self) -> str:
+        return "here"
+
+    def ready(self) -> bool:
+        self.away = max(0, self.away - 1)
+        return not self.away
+
+    def _answer(self) -> None:
+        if self.away:
+            raise AwayError("nobody answers")
 
     def get(self, path: str) -> Object | None:
+        self._answer()
         return deepcopy(self.objects.get(path))
 
     def items(self, path: str, **_query: str) -> Iterator[Object]:
-        for name, one in self.objects.items():
+        self._answer()
+        for name, one in list(self.objects.items()):
             if name.startswith(f"{path}/"):
                 self._play(one)
                 yield deepcopy(one)
 
     def merge(self, path: str, change: Any) -> Object:
+        self._answer()
         one = self.objects[path]
         asked = change.get("metadata", {}).get("resourceVersion")
         if asked and asked != one["metadata"]["resourceVersion"]:
@@ -51,6 +71,9 @@ class Cluster(RunningCluster):
         one["metadata"]["resourceVersion"] = str(self.version)
         if "operation" in change:
             self.begun.append((one["metadata"]["name"], change["operation"]["sync"]["revision"]))
+        if self.cut(change):
+            self.away = 3
+            self._answer()
         return deepcopy(one)
 
     def create(self, path: str, manifest: Object) -> Object | None:
@@ -171,10 +194,20 @@ class Run:
     def __init__(self, cluster: Cluster, target: Target, *, ask: Any = nobody_leaves, **more: Any) -> None:
         self.told: list[tuple[str, str]] = []
         self.said: list[str] = []
+        self.notes: list[str] = []
         patience = Patience(**{"limit": 2.0, "pause": 0.01, "grace": 0.05, "rest": 0.2, **more.pop("patience", {})})
         by_hand = bool(more.pop("by_hand", False))
         lease = Lease(cluster, SYNC, "ann@host 1")
-        self.work = Syncing(cluster, target, lease=lease, ask=ask, tell=self.tell, patience=patience, by_hand=by_hand)
+        self.work = Syncing(
+            cluster,
+            target,
+            lease=lease,
+            ask=ask,
+            tell=self.tell,
+            note=self.notes.append,
+            patience=patience,
+            by_hand=by_hand,
+        )
         self.moved = self.work.run()
 
     def tell(self, one: Progress) -> None:
@@ -347,6 +380,22 @@ def test_a_window_that_is_shut_is_kept() -> None:
     assert cluster.begun == []
 
 
+def test_a_window_that_the_commit_itself_brings_holds_from_then_on() -> None:
+    """Argo CD takes no operation in it, and lets those wait that it is given: none is begun."""
+    cluster = Cluster(*three())
+    cluster.objects[f"{APPLICATIONS}/root"]["status"]["sync"]["status"] = "OutOfSync"
+
+    def bring(one: Object) -> None:
+        if one.get("operation"):
+            succeed(one)
+            cluster.objects[f"{PROJECTS}/tier"] = project()
+
+    cluster.plays["root"] = bring
+    with pytest.raises(SyncStoppedError, match=r"early: the window deny .* is open"):
+        Run(cluster, goal(*three()))
+    assert cluster.begun == [("root", NEW)]
+
+
 def test_a_window_that_lets_people_is_passed_only_when_they_say_so() -> None:
     cluster = Cluster(application("one"))
     cluster.objects[f"{PROJECTS}/tier"] = project(manualSync=True)
@@ -415,3 +464,86 @@ def test_which_are_meant() -> None:
         [*chosen(found, ("kue",), "")]
     with pytest.raises(UsageError, match="--tier disks: no Application is of it; there are scheduling, storage"):
         [*chosen(found, (), "disks")]
+
+
+@pytest.fixture
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(away, "POLL", 0.01)
+
+
+def once(part: str) -> Callable[[Object], bool]:
+    """Return what tells of the first change that has some part that the server does it, and dies before it says so."""
+    seen: list[Object] = []
+
+    def cut(change: Object) -> bool:
+        if part in change:
+            seen.append(change)
+        return part in change and len(seen) == 1
+
+    return cut
+
+
+@pytest.mark.usefixtures("_quick")
+def test_what_was_begun_is_not_begun_again_though_the_answer_was_lost() -> None:
+    cluster = Cluster(*three())
+    cluster.unchanged = ("root",)
+    cluster.cut = once("operation")
+    run = Run(cluster, goal(*three()))
+    assert cluster.begun == [("early", NEW), ("late", NEW)]
+    assert all(one.done for one in run.moved)
+    assert [note.partition(";")[0].partition(",")[0] for note in run.notes] == ["nobody answers", "here answers again"]
+
+
+@pytest.mark.usefixtures("_quick")
+def test_what_failed_while_nobody_answered_failed_in_this_sync() -> None:
+    cluster = Cluster(application("one"))
+    cluster.plays["one"] = fail
+    cluster.cut = once("operation")
+    with pytest.raises(SyncStoppedError, match="one: failed: Unserved x"):
+        Run(cluster, goal(application("one")))
+    assert cluster.begun == [("one", NEW)]
+
+
+@pytest.mark.usefixtures("_quick")
+def test_what_the_server_never_got_is_begun_when_it_is_back() -> None:
+    cluster = Cluster(application("one"))
+    real, lost = cluster.merge, list[str]()
+
+    def merge(path: str, change: Any) -> Object:
+        if "operation" in change and not lost:
+            lost.append(path)
+            cluster.away = 3
+        return real(path, change)
+
+    cluster.merge = merge  # type: ignore[method-assign]
+    assert [one.done for one in Run(cluster, goal(application("one"))).moved] == [True]
+    assert lost
+    assert cluster.begun == [("one", NEW)]
+
+
+@pytest.mark.usefixtures("_quick")
+def test_what_is_unwell_when_the_server_is_back_gets_its_time_anew() -> None:
+    cluster = Cluster(application("one"))
+    looks: list[int] = []
+
+    def recover(one: Object) -> None:
+        if one.get("operation"):
+            degrade(one)
+        elif at(one) == NEW:
+            looks.append(1)
+            cluster.away = 30 if len(looks) == 1 else 0
+            if len(looks) > 3:
+                one["status"]["health"] = {"status": "Healthy"}
+
+    cluster.plays["one"] = recover
+    assert [one.done for one in Run(cluster, goal(application("one")), patience={"grace": 0.2}).moved] == [True]
+
+
+@pytest.mark.usefixtures("_quick")
+def test_a_server_that_stays_away_ends_it() -> None:
+    cluster = Cluster(application("one"))
+    cluster.ready = lambda: False  # type: ignore[method-assign]
+    cluster.cut = once("operation")
+    with pytest.raises(AwayError, match="nobody answers; waited 1 minute for it"):
+        Run(cluster, goal(application("one")), patience={"away": 0.2})
+    assert cluster.begun == [("one", NEW)]

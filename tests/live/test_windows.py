@@ -7,7 +7,7 @@ import pytest
 
 from generator.errors import UsageError
 from generator.live.applications import application
-from generator.live.sync.windows import about, blocked, windows
+from generator.live.windows import about, blocked, windows
 
 NOON = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)  # a Wednesday
 

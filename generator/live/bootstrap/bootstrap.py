@@ -1,15 +1,18 @@
 """From a cluster of bare nodes to one that Argo CD syncs: the steps of the bootstrap folder, compared and performed."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 from msgspec import Struct
 
+from generator.build.objects import Object
 from generator.components import compose
 from generator.components.component import NAMESPACES, Manifest, Secret
 from generator.errors import UsageError
+from generator.live.away import answered
 from generator.live.bootstrap.argo_cd import await_server
+from generator.live.bootstrap.definitions import definitions, definitions_step
 from generator.live.bootstrap.identity_step import identity
 from generator.live.bootstrap.nodes import PATH as NODES
 from generator.live.bootstrap.nodes import node_marks
@@ -27,11 +30,14 @@ Tell = Callable[[str, str], None]
 
 
 class Bootstrap(Struct, frozen=True, kw_only=True):
-    """What a bootstrap works with. `tell` is given a line whenever something was done."""
+    """What a bootstrap works with. `definitions` builds those that come before Argo CD starts; `tell` is given a line
+    whenever something was done.
+    """
 
     running: RunningCluster
     cluster: Cluster
     overlays: Overlays
+    definitions: Callable[[], Sequence[Object]]
     secrets: tuple[Secret, ...]
     keeping: Keeping
     tell: Tell
@@ -58,10 +64,11 @@ class Bootstrap(Struct, frozen=True, kw_only=True):
                     lease.confirm()
                 self.tell(step.name, "done" if step.pending else "was done already")
 
-    def watch(self) -> None:
-        """Watch the waves to their end. Changes nothing but that Argo CD looks at Git now."""
-        refresh_all(self.running)
-        watch(self.running, self.overlays.applications, lambda text: self.tell("waves", text))
+    def watch(self, patience: float) -> None:
+        """Watch the waves to their end, for so many seconds. Changes nothing but that Argo CD looks at Git now."""
+        tell = partial(self.tell, "waves")
+        answered(self.running, partial(refresh_all, self.running), tell)
+        watch(self.running, self.overlays.applications, tell, patience)
 
     def _looks(self) -> Iterator[Callable[[], Step]]:
         yield lambda: identity(self.running, self.cluster, self._nodes())
@@ -69,6 +76,7 @@ class Bootstrap(Struct, frozen=True, kw_only=True):
         for name in (NAMESPACES, self.cluster.networks.cni):
             yield partial(self._objects, name)
         yield lambda: secrets_step(self.running, self.cluster, self.secrets, self.keeping)
+        yield self._definitions
         yield partial(self._objects, ARGO_CD)
         yield self._root
 
@@ -80,6 +88,10 @@ class Bootstrap(Struct, frozen=True, kw_only=True):
         if not wanted:
             return Step(name=name, items=(Item(State.DONE, "not gen's: somebody else installs it"),))
         return objects_step(self.running, name, wanted)
+
+    def _definitions(self) -> Step:
+        ours = self.overlays.objects[ARGO_CD]  # another one's Argo CD runs already
+        return definitions_step(self.running, self.definitions if ours else list)
 
     def _root(self) -> Step:
         step = objects_step(self.running, "root", self.overlays.root)
@@ -94,10 +106,12 @@ class Bootstrap(Struct, frozen=True, kw_only=True):
 def bootstrap(running: RunningCluster, root: Path, cluster: Cluster, keeping: Keeping, tell: Tell) -> Bootstrap:
     """Return the bootstrap of a cluster, with what it applies built. Raises UsageError where that cannot be built."""
     secrets = tuple(secret for component in compose(cluster) for secret in component.secrets)
+    found = overlays(root, cluster)
     return Bootstrap(
         running=running,
         cluster=cluster,
-        overlays=overlays(root, cluster),
+        overlays=found,
+        definitions=cache(lambda: definitions(root, cluster, [*found.objects])),
         secrets=secrets,
         keeping=keeping,
         tell=tell,

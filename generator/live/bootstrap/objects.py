@@ -1,7 +1,6 @@
 """Objects that come before Argo CD: the very overlays that it syncs later, compared and applied under its name."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 from urllib.parse import quote, urlencode
 
 from msgspec import Struct
@@ -16,13 +15,13 @@ from generator.live.bootstrap.step import Item, State, Step
 from generator.live.discovery import Served, discover, place
 from generator.live.dry_run.definitions import served
 from generator.live.running import ARGO_CD, RunningCluster
+from generator.live.said import said
 from generator.live.tracking import tracked
 from generator.model.plural import plural
 
 PATIENCE = 60.0
 """Seconds after which a kind counts as unknown: its definition may have come a moment ago, or from an operator."""
 _FIRST = {"Namespace": 0, CRD: 1}
-_UNCOMPARED = {"managedFields", "resourceVersion", "generation"}
 
 
 class Compared(Struct, frozen=True):
@@ -60,7 +59,7 @@ def compare(running: RunningCluster, wanted: Sequence[Object]) -> list[Compared]
     tracked = [_tracked(one, live.get(id(one))) for one in ordered]
     there = [(one, found) for one, before in zip(tracked, ordered, strict=True) if (found := live.get(id(before)))]
     tried = running.together([_request(kinds, one, dryRun="All") for one, _ in there])
-    same = {id(one) for (one, found), then in zip(there, tried, strict=True) if _plain(found) == _plain(then or {})}
+    same = {id(one) for (one, found), then in zip(there, tried, strict=True) if then and said(found) == said(then)}
     present = {id(one) for one, _ in there}
     return [Compared(one, id(one) in present, id(one) in same) for one in tracked]
 
@@ -76,11 +75,6 @@ def _request(kinds: Served, one: Object, **query: str) -> Request:
 
 def _tracked(one: Object, live: Manifest | None) -> Object:
     return Object(tracked(one.manifest, live), one.component, one.file)
-
-
-def _plain(manifest: Manifest) -> dict[str, Any]:
-    metadata = {key: value for key, value in manifest["metadata"].items() if key not in _UNCOMPARED}
-    return {**manifest, "metadata": metadata, "status": None}
 
 
 def _apply(running: RunningCluster, due: Sequence[Object]) -> Iterator[str]:

@@ -42,11 +42,17 @@ class Values:
     def asked(self, secret: Secret, key: str) -> bytes | None:
         """Return what is given, else what a person answers now, who may also name a file by `@FILE`."""
         found = self.given(secret, key)
-        if found is None and self.ask and (answer := self.ask(f"{secret.namespace}/{secret.name} {key}")):
-            found = _read(Path(answer[1:]).expanduser()) if answer.startswith("@") else answer.encode()
+        if found is None and self.ask:
+            found = self._answered(self.ask(f"{secret.namespace}/{secret.name} {key}"))
             if found:
                 self._known[origin(secret), key] = found
         return found
+
+    def _answered(self, answer: str) -> bytes | None:
+        if not answer:
+            self.ask = None  # who answers nothing wants to stop
+            return None
+        return _read(Path(answer[1:]).expanduser()) if answer.startswith("@") else answer.encode()
 
     def made(self, secret: Secret, key: str) -> bytes:
         """Return what is given, else random bytes in the form that the readers take."""

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from generator.components.component import Manifest, Secret
+from generator.components.component import Computed, Manifest, Secret
 from generator.live.bootstrap import made_secrets
 from generator.live.bootstrap.escrow import append, unfit
 from generator.live.bootstrap.secret_values import Values, origin, variable
@@ -43,7 +43,7 @@ class Secrets(Struct, frozen=True, kw_only=True):
     def _items(self, secret: Secret) -> Iterator[Item]:
         name, there = _name(secret), self.live[_name(secret)]
         if secret.source == "external":
-            yield Item(State.DONE, f"{name} is there") if there else Item(State.LATER, f"{name}: comes from outside")
+            yield _from_outside(secret, there)
         elif there:
             yield from self._present(secret, there)
         elif wrong := self._missing(secret) or self._unsafe(secret):
@@ -56,6 +56,8 @@ class Secrets(Struct, frozen=True, kw_only=True):
         lacking = [key for key in secret.keys if not held.get(key)]
         if lacking:
             yield Item(State.WAITS, f"{name} is there and lacks {', '.join(lacking)}; {_completing(secret)}")
+        elif stale := [key for key, one in secret.computed.items() if _does_not_fit(key, one, held)]:
+            yield Item(State.WAITS, f"{name}: {', '.join(stale)} is not of its other keys; delete it: it is made anew")
         elif other := self._disagrees(secret, held):
             wrong = name if self._of_team(secret) else "the one that is wrong"
             yield Item(State.WAITS, f"{name} and {other} must hold the same and do not; delete {wrong}")
@@ -172,7 +174,11 @@ class Secrets(Struct, frozen=True, kw_only=True):
         return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}
 
     def _value(self, secret: Secret, key: str) -> bytes:
-        if (there := self._copied(secret, key)) is not None:
+        there, computed = self._copied(secret, key), secret.computed.get(key)
+        # A copy may be there without what it was made of, which is then another one.
+        if computed and (there is None or not secret.copy_of):
+            return computed.value(*(self._value(secret, one) for one in computed.of))
+        if there is not None:
             return there
         if secret.source == "generated":
             return self.keeping.values.made(secret, key)
@@ -200,8 +206,24 @@ def _path(secret: Secret) -> str:
     return f"{_collection(secret)}/{quote(secret.name, safe='')}"
 
 
+def _from_outside(secret: Secret, there: Manifest | None) -> Item:
+    """Tell how a Secret stands that bootstrap only sees to: others bring it, after Argo CD has come at the earliest."""
+    name, source = _name(secret), f"from outside{f', the entry {secret.entry} of the store' if secret.entry else ''}"
+    if there is None:
+        return Item(State.LATER, f"{name}: comes {source}")
+    if lacking := [key for key in secret.keys if not _held(there).get(key)]:
+        return Item(State.LATER, f"{name} is there and lacks {', '.join(lacking)}, which comes {source}")
+    return Item(State.DONE, f"{name} is there")
+
+
 def _held(there: Manifest) -> dict[str, bytes]:
     return {key: base64.b64decode(str(value)) for key, value in mapping(there.get("data")).items()}
+
+
+def _does_not_fit(key: str, computed: Computed, held: Mapping[str, bytes]) -> bool:
+    """Tell whether a value is not what those that it is made of give; a copy need not hold these."""
+    made_of = [held[one] for one in computed.of if one in held]
+    return len(made_of) == len(computed.of) and computed.value(*made_of) != held[key]
 
 
 def _unlabeled(secret: Secret, there: Manifest) -> dict[str, str]:

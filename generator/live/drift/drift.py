@@ -1,11 +1,9 @@
 """What of a running cluster differs from what Argo CD deployed, and who changed it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 from urllib.parse import quote
-
-from msgspec import Struct
 
 from generator.build.difference import field_changes
 from generator.build.objects import Built, Object
@@ -17,6 +15,8 @@ from generator.live.discovery import TRY, place
 from generator.live.drift.ignored import compared, ignored, unread
 from generator.live.drift.leftovers import Leftover, leftovers, strangers
 from generator.live.drift.managers import Added, added, value_of, writer_of
+from generator.live.drift.opening import opens
+from generator.live.drift.report import HOW, Drift, DriftReport, FieldDrift
 from generator.live.drift.standing import Identity, Standing, standing
 from generator.live.identity import confirm
 from generator.live.messages import shortened
@@ -24,73 +24,13 @@ from generator.live.running import RunningCluster
 from generator.live.tracking import tracked
 from generator.model.change import ABSENT, FieldChange, ObjectChange
 from generator.model.cluster import Cluster
-from generator.model.fields import mapping
+from generator.model.fields import dig, mapping
 from generator.model.finding import full_name
 from generator.review.values import both, way
 
 ARGO_CDS = {"argocd-application-controller", "argocd-applicationset-controller"}
 """How Argo CD's programs sign what they write of their own: states of Applications."""
 HOOKS = ("argocd.argoproj.io/hook", "helm.sh/hook")
-HOW = Literal["differs", "added", "missing", "leftover", "refused"]
-
-
-class FieldDrift(Struct, frozen=True, kw_only=True):
-    """A field: its place, what Git and the cluster say, as they may be shown, and who wrote it, where that is known."""
-
-    field: str
-    git: str
-    cluster: str
-    by: str
-
-
-class Drift(Struct, frozen=True, kw_only=True):
-    """An object that is not as in Git. `how`: it `differs`, has fields that a person `added` (Argo CD sees no
-    difference there), is `missing`, is a `leftover`, or is `refused` as Git has it.
-    """
-
-    how: HOW
-    component: str
-    name: str
-    why: str
-    command: str
-    fields: tuple[FieldDrift, ...] = ()
-
-
-class DriftReport(Struct, frozen=True, kw_only=True):
-    """What differs. `revisions` are the commits that were compared with, `programs` how many fields programs added to
-    objects of a component (component, program: number), `namespaces` those that nobody names, `notes` what was not
-    compared.
-    """
-
-    cluster: str
-    host: str
-    revisions: tuple[str, ...]
-    objects: int
-    drifts: tuple[Drift, ...]
-    programs: Mapping[tuple[str, str], int]
-    namespaces: tuple[str, ...]
-    notes: tuple[str, ...]
-
-    def data(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {
-            "cluster": self.cluster,
-            "host": self.host,
-            "revisions": list(self.revisions),
-            "objects": self.objects,
-            "drifts": [_data(one) for one in self.drifts],
-            "programs": [
-                {"component": component, "program": program, "fields": number}
-                for (component, program), number in self.programs.items()
-            ],
-            "namespaces": list(self.namespaces),
-            "notes": list(self.notes),
-        }
-
-
-def _data(one: Drift) -> dict[str, Any]:
-    fields = [{key: getattr(each, key) for key in each.__struct_fields__} for each in one.fields]
-    return {key: getattr(one, key) for key in one.__struct_fields__} | {"fields": fields}
 
 
 def drift(running: RunningCluster, cluster: Cluster, build: Callable[[str], Built]) -> DriftReport:
@@ -107,12 +47,12 @@ def drift(running: RunningCluster, cluster: Cluster, build: Callable[[str], Buil
         )
     foreign = dict.fromkeys(one.name for one in every if one.name not in found)
     built = {revision: build(revision) for revision in sorted({one.revision for one in found.values()})}
-    wanted = [one for name in found for one in built[found[name].revision].objects if one.component == name]
-    wanted = [one for one in wanted if one.identity and not any(map(one.annotations.get, HOOKS))]
+    held = [one for name in found for one in built[found[name].revision].objects if one.component == name]
+    wanted = [one for one in held if one.identity and not any(map(one.annotations.get, HOOKS))]
     there = standing(running, {(one.version, one.kind) for one in wanted})
     drifts = _Comparison(running, cluster.name, found, there)
     drifts.compare(wanted)
-    ours = {one.identity for one in wanted if one.identity}
+    ours = {one.identity for one in held if one.identity}
     unseen = {name: None for one in built.values() for name in (*one.unseen, *one.broken)}
     left = leftovers(there.objects, ours, {**unseen, **foreign})
     return DriftReport(
@@ -123,13 +63,14 @@ def drift(running: RunningCluster, cluster: Cluster, build: Callable[[str], Buil
         drifts=(*drifts.found, *(_left(one, cluster.name) for one in left)),
         programs=drifts.programs,
         namespaces=tuple(strangers(there.objects, ours, cluster)),
-        notes=tuple(_notes(found.values(), unseen, foreign, there, drifts)),
+        unread=tuple(_unread(there, drifts)),
+        notes=tuple(_notes(found.values(), unseen, foreign)),
     )
 
 
 def _of_repository(one: Application, cluster: Cluster) -> bool:
     """Tell whether what an Application holds is in the folders of this cluster, here."""
-    source = mapping(one.manifest["spec"].get("source"))
+    source = mapping(dig(one.manifest, "spec", "source"))
     folders = (f"overlays/{cluster.name}/", f"clusters/{cluster.name}/argocd")
     return source.get("repoURL") == cluster.repository.url and str(source.get("path")).startswith(folders)
 
@@ -153,7 +94,7 @@ class _Comparison:
         for one in wanted:
             if id(one) in answered:
                 self._judge(one, *answered[id(one)])
-            else:
+            elif _identity(one)[:2] not in self.there.hidden:
                 self._missing(one)
 
     def _tried(self, one: Object, live: Manifest) -> Request:
@@ -190,16 +131,16 @@ class _Comparison:
             self._add("differs", one, heals, f"gen sync {one.component} --cluster {self.cluster}", fields)
 
     def _added(self, one: Object, live: Manifest, applied: Manifest, ignores: Sequence[Mapping[str, Any]]) -> None:
-        """Tell what people added; what programs added is counted."""
-        kept = compared(live, ignores)
+        """Tell what people added, and what opens something; what else programs added is counted."""
+        kept, change = compared(live, ignores), _change(one, live)
         every = [each for each in added(live, applied) if _stands(kept, each)]
+        told = [each for each in every if each.writer.hand or (_by_program(each) and opens(change, each))]
         for each in every:
-            if not each.writer.hand and each.writer.manager not in ARGO_CDS:
+            if _by_program(each) and each not in told:
                 self.programs[one.component, each.writer.manager] += 1
-        change = _change(one, live)
         fields = tuple(
             FieldDrift(field=way(each.steps), git="nothing", cluster=shown, by=each.writer.words)
-            for each in self._meant(one, [each for each in every if each.writer.hand])
+            for each in self._meant(one, told)
             for shown in (both(change, FieldChange(each.steps, ABSENT, each.value))[1],)
         )
         if fields:
@@ -219,6 +160,10 @@ class _Comparison:
         self.found.append(
             Drift(how=how, component=one.component, name=one.full_name, why=why, command=command, fields=fields)
         )
+
+
+def _by_program(one: Added) -> bool:
+    return not one.writer.hand and one.writer.manager not in ARGO_CDS
 
 
 def _identity(one: Object) -> Identity:
@@ -271,17 +216,18 @@ def _left(one: Leftover, cluster: str) -> Drift:
     return Drift(how="leftover", component=one.component, name=full_name(kind, space, name), why=why, command=command)
 
 
-def _notes(
-    found: Any, unseen: Mapping[str, None], foreign: Mapping[str, None], there: Standing, comparison: _Comparison
-) -> Iterator[str]:
+def _unread(there: Standing, comparison: _Comparison) -> Iterator[str]:
+    for why in there.unread:
+        yield f"not seen: {why}"
+    for why, number in comparison.unjudged.items():
+        yield f"not compared, {number} times: {why}"
+
+
+def _notes(found: Iterable[Application], unseen: Mapping[str, None], foreign: Mapping[str, None]) -> Iterator[str]:
     if unseen:
         yield f"not compared, because it is not vendored (gen vendor): what charts bring of {', '.join(unseen)}"
     if foreign:
         yield f"not compared, because it is not in the folders of this cluster: what {', '.join(foreign)} holds"
-    for why in dict.fromkeys(there.unread):
-        yield f"not seen: {why}"
-    for why, number in comparison.unjudged.items():
-        yield f"not compared, {number} times: {why}"
     for one in found:
         for expression in unread(one.manifest):
             yield f"{one.name}: what Argo CD ignores by `{expression}` is told all the same"

@@ -7,18 +7,16 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from generator.components.component import Manifest
+from generator.live.said import said
 from generator.model.fields import dig, mapping, sequence
 
 _PLAIN = re.compile(r"(?:\.[\w-]+(?:\[\]\??)?)+")
 """The paths of jq that are read here: keys, and all items of lists."""
-OF_SERVER = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
 
 
 def compared(manifest: Manifest, ignores: Sequence[Mapping[str, Any]]) -> Manifest:
     """Return an object without what the server keeps of it, without its status, and without what is ignored."""
-    found = deepcopy({key: value for key, value in manifest.items() if key != "status"})
-    for key in OF_SERVER:
-        found["metadata"].pop(key, None)
+    found = deepcopy(said(manifest))
     if found["kind"] == "ClusterRole" and "aggregationRule" in found:
         found.pop("rules", None)  # controllers gather them: Argo CD is told so (`ignoreAggregatedRoles`)
     for one in ignores:

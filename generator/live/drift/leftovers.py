@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct
 
-from generator.components import CATALOGUE
+from generator.components import catalogue
 from generator.components.component import Manifest
 from generator.live.drift.standing import Identity
 from generator.live.tracking import TRACKING
@@ -50,7 +50,7 @@ def strangers(standing: Mapping[Identity, Manifest], wanted: Collection[Identity
     """Return the namespaces that neither Git nor a component of the catalogue names."""
     there = {name for group, kind, _, name in standing if (group, kind) == ("", "Namespace")}
     ours = {name for group, kind, _, name in wanted if (group, kind) == ("", "Namespace")}
-    of_components = {name for one in CATALOGUE.values() for name in (*one.namespaces, *one.reach)}
+    of_components = {name for one in catalogue(cluster).values() for name in (*one.namespaces, *one.reach)}
     tracked = {
         name
         for (group, kind, _, name), one in standing.items()

@@ -21,14 +21,18 @@ NOT_HELD = {
 """Kinds that controllers write by the thousand, or that Git never holds."""
 ASKED_ONLY = ("authentication.k8s.io/", "authorization.k8s.io/", "metrics.k8s.io/", "visibility.kueue.x-k8s.io/")
 """Groups of what is asked and not stored."""
+AWAY = "{}: the server behind this API does not answer; `kubectl get apiservices` tells which it is"
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """What was read: objects by identity, the kinds that are served, and what nobody let us read."""
+    """What was read: objects by identity, the kinds that are served, and what nobody let us read, in words; `hidden`
+    are the kinds (group and kind) of which that is so.
+    """
 
     objects: dict[Identity, Manifest]
     served: Served
     unread: tuple[str, ...]
+    hidden: frozenset[tuple[str, str]] = frozenset()
 
 
 def standing(running: RunningCluster, wanted: Iterable[tuple[str, str]]) -> Standing:
@@ -36,7 +40,8 @@ def standing(running: RunningCluster, wanted: Iterable[tuple[str, str]]) -> Stan
     the version that the server prefers. Raises UsageError.
     """
     asked = set(wanted)
-    served = discover(running.api, {*_preferred(running), *(version for version, _ in asked)})
+    away: list[str] = []
+    served = discover(running.api, {*_preferred(running), *(version for version, _ in asked)}, away)
     had = {(version.rpartition("/")[0], kind) for version, kind in asked}
     others = {key for key in served if _group(key) not in had and _may_be_held(*key)}
     kinds = sorted({key for key in asked if key in served} | others)
@@ -45,7 +50,10 @@ def standing(running: RunningCluster, wanted: Iterable[tuple[str, str]]) -> Stan
     for (version, kind), each in zip(kinds, listed, strict=True):
         for one in each.items:
             found[identity({"apiVersion": version, "kind": kind, "metadata": one["metadata"]})] = one
-    return Standing(objects=found, served=served, unread=tuple(one.refused for one in listed if one.refused))
+    refused = {_group(key): one.refused for key, one in zip(kinds, listed, strict=True) if one.refused}
+    refused |= {_group(key): AWAY.format(key[0]) for key in asked if key[0] in away}
+    unread = dict.fromkeys([*refused.values(), *map(AWAY.format, away)])
+    return Standing(objects=found, served=served, unread=tuple(unread), hidden=frozenset(refused))
 
 
 def identity(one: Manifest) -> Identity:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
-from generator.live.drift.drift import Drift, DriftReport
+from generator.live.drift.report import Drift, DriftReport
+from generator.live.messages import printed
 
+DIFFERS_NOT = {"as in Git": "none differs", "unknown": "none that could be compared differs"}
 SHORT = 9
 """Characters of a commit that are shown."""
 FIELDS = 8
@@ -12,8 +14,12 @@ FIELDS = 8
 
 def lines(found: DriftReport) -> Iterator[str]:
     """Yield what is told: one line for all of it, then by component and object."""
+    yield from map(printed, _lines(found))
+
+
+def _lines(found: DriftReport) -> Iterator[str]:
     commits = ", ".join(one[:SHORT] or "HEAD" for one in found.revisions)
-    differing = f"{len(found.drifts)} of them differ" if found.drifts else "none differs"
+    differing = f"{len(found.drifts)} of them differ" if found.drifts else DIFFERS_NOT[found.state]
     yield f"{found.cluster} at {found.host}: {found.objects} objects compared with {commits}; {differing}"
     for component in dict.fromkeys(one.component for one in found.drifts):
         yield ""
@@ -28,7 +34,9 @@ def lines(found: DriftReport) -> Iterator[str]:
         told = [f"{name} {number} of {component}" for (component, name), number in sorted(found.programs.items())]
         yield ""
         yield f"fields that programs keep beside Git: {', '.join(told)}"
-    yield from found.notes
+    yield from (*found.unread, *found.notes)
+    if found.state == "unknown":
+        yield "whether something differs is unknown: ask for the right to read and try what was not seen"
 
 
 def _object(one: Drift) -> Iterator[str]:

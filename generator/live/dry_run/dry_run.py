@@ -1,17 +1,13 @@
 """A server-side dry run of everything that is built: what a real API server says to each object."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
-from msgspec import Struct
-
 from generator.build.kinds import CRD, Kinds
 from generator.build.objects import ROOT, Built, Object
 from generator.components.component import Manifest
-from generator.errors import UsageError
-from generator.live.api import RENEW, Answer, ApiConnection, Request
+from generator.live.api import Answer, ApiConnection, Request
 from generator.live.discovery import TRY, discover, place
 from generator.live.dry_run.changing_definitions import Changing
 from generator.live.dry_run.definitions import install, wanted
@@ -24,27 +20,6 @@ from generator.rules.providers import wave_of, waves
 
 _FIRST = {"Namespace": 0, "CustomResourceDefinition": 1}
 _BY_THE_NEW = "; without --kubeconfig a throw-away server judges by the new one"
-
-
-class Server(Struct, frozen=True, kw_only=True):
-    """What a server says of itself (`v1.35.3`) and whom it takes us for."""
-
-    version: str
-    user: str
-
-
-def server(api: ApiConnection) -> Server:
-    """Return what a server is. Raises UsageError where it cannot be reached or does not know us."""
-    version = str(api.ask(Request(path="/version")).body.get("gitVersion"))
-    if not re.match(r"v\d+\.\d+\.", version):
-        raise UsageError(f"{api.host} is no Kubernetes API server: /version is not what one answers")
-    group = "authentication.k8s.io/v1"
-    body = {"apiVersion": group, "kind": "SelfSubjectReview"}
-    answer = api.ask(Request(path=f"/apis/{group}/selfsubjectreviews", method="POST", body=body))
-    user = dig(answer.body, "status", "userInfo", "username")
-    if user == "system:anonymous" or (not user and "system:anonymous" in answer.message):
-        raise UsageError(f"{api.host} takes us for nobody (system:anonymous): {RENEW}")
-    return Server(version=version, user=str(user or "an unknown user"))
 
 
 def dry_run(built: Built, api: ApiConnection) -> Answers:

@@ -11,7 +11,8 @@ from generator.build.objects import Built
 from generator.errors import UsageError
 from generator.live.api import ApiConnection, of_kubeconfig, of_started
 from generator.live.apiserver import throw_away
-from generator.live.dry_run.dry_run import Server, dry_run, server
+from generator.live.dry_run.dry_run import dry_run
+from generator.live.server import Server, server
 from generator.rules.judging import Answers
 
 

@@ -56,13 +56,16 @@ def namespaces(one: Application) -> set[str]:
 
 
 def application_causes(
-    one: Application, spaces: Mapping[str, Space], ours: set[tuple[str, str, str]], cluster: str
+    one: Application, spaces: Mapping[str, Space], ours: set[tuple[str, str, str]], cluster: str, shut: str = ""
 ) -> Iterator[Cause]:
     """Yield why an Application is not well. `spaces` hold what was read of namespaces, `ours` are kind, namespace and
-    name of all that Applications hold: pods of those are told where their Application is.
+    name of all that Applications hold: pods of those are told where their Application is. `shut` says which window is
+    in its way.
     """
+    if shut:
+        yield Cause(component=one.name, objects=(), why=shut, command=f"gen sync {one.name} --cluster {cluster}")
     told = [*_conditions(one, cluster), *_operation(one, cluster), *_objects(one, spaces, ours, cluster)]
-    yield from told or _differing(one, cluster)
+    yield from told or (() if shut else _differing(one, cluster))
 
 
 def _objects(

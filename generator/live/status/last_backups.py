@@ -12,13 +12,10 @@ from generator.live.status.causes import Cause
 from generator.live.times import moment
 from generator.model.backup import Backup
 from generator.model.cluster import Cluster
-from generator.model.cron import parse
 from generator.model.fields import dig
 
 LABEL = f"{OWN_LABELS}/backup"
 WORKFLOWS = f"/apis/argoproj.io/v1alpha1/workflows?labelSelector={LABEL}"
-LATE = 2
-"""So many times the longest pause between two runs, and a backup is too old."""
 KEPT = "7 days"
 """How long a Workflow that succeeded is kept: see the template's ttlStrategy."""
 
@@ -41,7 +38,7 @@ def last_backups(cluster: Cluster, workflows: Sequence[Manifest], now: datetime)
         runs = sorted(mine, key=_began, reverse=True)
         good = next((_began(one) for one in runs if _phase(one) == "Succeeded"), "")
         running = next((_began(one) for one in runs if _phase(one) in {"", "Pending", "Running"}), "")
-        causes = tuple(_causes(backup, runs, good, now))
+        causes = tuple(_causes(cluster.name, backup, runs, good, now))
         yield LastBackup(name=backup.name, good=good, running=running, causes=causes)
 
 
@@ -53,19 +50,18 @@ def _began(one: Manifest) -> str:
     return str(dig(one, "metadata", "creationTimestamp") or "")
 
 
-def _causes(backup: Backup, runs: Sequence[Manifest], good: str, now: datetime) -> Iterator[Cause]:
+def _causes(cluster: str, backup: Backup, runs: Sequence[Manifest], good: str, now: datetime) -> Iterator[Cause]:
     named = (f"backup {backup.name}",)
-    schedule = "kubectl get cronworkflows --all-namespaces"
+    schedule = f"gen workflow list --cluster {cluster}"
     if runs and _phase(runs[0]) in {"Failed", "Error"}:
         name, said = runs[0]["metadata"]["name"], shortened(str(dig(runs[0], "status", "message") or ""))
-        space = runs[0]["metadata"]["namespace"]
-        look = f"kubectl --namespace {space} logs --selector workflows.argoproj.io/workflow={name} --tail 20"
+        look = f"gen workflow logs {name} --cluster {cluster}"
         yield Cause(component="workflows", objects=named, why=f"its last run failed: {said}", command=look)
     if backup.suspended:
         yield Cause(component="workflows", objects=named, why="it is suspended in the cluster file", command="")
     elif not good:
         why = f"no run of the last {KEPT} was good"
         yield Cause(component="workflows", objects=named, why=why, command=schedule)
-    elif (age := (now - (moment(good) or now)).total_seconds()) > LATE * parse(backup.schedule).longest_gap:
+    elif (age := (now - (moment(good) or now)).total_seconds()) > backup.too_old:
         why = f"its last good run began {age / 3600:.0f} hours ago, and it should run by `{backup.schedule}`"
         yield Cause(component="workflows", objects=named, why=why, command=schedule)

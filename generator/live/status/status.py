@@ -1,13 +1,13 @@
 """How a running cluster does: its Applications by wave, why something is stuck, and what needs a hand soon."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from time import sleep
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
-from generator.components import CATALOGUE, compose
+from generator.components import CATALOGUE, catalogue, compose
 from generator.components.component import NAMESPACES, Component, Secret
 from generator.layout.waves import waves
 from generator.live.applications import ROOT, Application, applications
@@ -21,9 +21,12 @@ from generator.live.status.certificates import certificate_causes, connection_ca
 from generator.live.status.confirmations import confirmation_causes
 from generator.live.status.last_backups import WORKFLOWS, LastBackup, last_backups
 from generator.live.status.node_causes import node_causes
+from generator.live.status.old_pods import WORKLOADS, old_pods, waiting
 from generator.live.status.pod_causes import Space
+from generator.live.windows import shut_out
 from generator.model.cluster import Cluster
 
+State = Literal["well", "not well", "unknown"]
 RETRYING = "Retrying operation"
 LOOKS, PAUSE = 12, 0.5
 """How often it is looked once more, and the seconds between."""
@@ -66,10 +69,12 @@ class Status(Struct, frozen=True, kw_only=True):
     unread: tuple[str, ...]
 
     @property
-    def well(self) -> bool:
-        """Whether there is nothing to do."""
+    def state(self) -> State:
+        """Whether there is nothing to do; what nobody let us read may be anything."""
         backups = (cause for one in self.backups for cause in one.causes)
-        return all(one.well for one in self.rows) and not any((self.causes, self.nodes, self.soon, *backups))
+        if any((self.causes, self.nodes, self.soon, *backups)) or not all(one.well for one in self.rows):
+            return "not well"
+        return "unknown" if self.unread else "well"
 
     def data(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -77,7 +82,8 @@ class Status(Struct, frozen=True, kw_only=True):
             "cluster": self.cluster,
             "host": self.host,
             "wanted": self.wanted,
-            "well": self.well,
+            "well": self.state == "well",
+            "state": self.state,
             "components": [_row(one) for one in self.rows],
             "causes": [_cause(one) for one in self.causes],
             "held": [_cause(one) for one in self.held],
@@ -106,11 +112,13 @@ def status(
     UsageError where it is not this cluster, or there is no talking to it.
     """
     confirm(running, cluster)
-    nodes, certificates, runs = first = lists(running, [NODES, CERTIFICATES, WORKFLOWS])
+    nodes, certificates, runs, *workloads = first = lists(running, [NODES, CERTIFICATES, WORKFLOWS, *WORKLOADS])
     found = _settled(running)
     components = compose(cluster)
     secrets = [one for each in components for one in each.secrets]
     silent = {NAMESPACE} if silent_since(found, now) else set()
+    old = [*waiting(found, [each for one in workloads for each in one.items])]
+    by_hand, pods = old_pods(running, old, catalogue(cluster))
     spaces, more = _spaces(running, silent.union(*map(namespaces, found)), secrets)
     wanted = next((one.revision for one in found if one.name == ROOT), "")
     return Status(
@@ -120,17 +128,18 @@ def status(
         rows=tuple(_rows(found, components, wanted, behind)),
         causes=(
             *grouped(argo_causes(found, now, spaces.get(NAMESPACE), cluster.name)),
-            *_causes(found, spaces, cluster.name),
+            *_causes(found, spaces, cluster.name, shut_out(running, found)),
         ),
         held=tuple(grouped(cause for one in found for cause in held_causes(one))),
         nodes=tuple(grouped(node_causes(cluster, nodes.items, [*CATALOGUE.values()])) if not nodes.refused else ()),
         soon=(
+            *grouped(by_hand),
             *grouped(connection_causes(running.api, now)),
             *grouped(certificate_causes(certificates.items, now)),
             *confirmation_causes(found, now),
         ),
         backups=tuple(last_backups(cluster, runs.items, now)) if not runs.refused else (),
-        unread=tuple(dict.fromkeys(one.refused for one in (*first, *more) if one.refused)),
+        unread=tuple(dict.fromkeys(one.refused for one in (*first, *pods, *more) if one.refused)),
     )
 
 
@@ -163,12 +172,16 @@ def _spaces(
     return spaces, listed
 
 
-def _causes(found: Sequence[Application], spaces: dict[str, Space], cluster: str) -> list[Cause]:
+def _causes(
+    found: Sequence[Application], spaces: dict[str, Space], cluster: str, shut: Mapping[str, str]
+) -> list[Cause]:
     """Return why Applications are stuck, root last: it waits for the others."""
     ours = every_object(found)
     unwell = [one for one in found if not well(one)]
     ordered = sorted(unwell, key=lambda one: one.name == ROOT)
-    return grouped(cause for one in ordered for cause in application_causes(one, spaces, ours, cluster))
+    return grouped(
+        cause for one in ordered for cause in application_causes(one, spaces, ours, cluster, shut.get(one.name, ""))
+    )
 
 
 def _rows(

@@ -3,16 +3,23 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from generator.live.messages import printed, shortened
 from generator.live.status.application_causes import SHORT
 from generator.live.status.causes import Cause
 from generator.live.status.status import Row, Status
 from generator.live.times import moment
 
+CELL = 48
+"""Characters of a cell of the table."""
 HEADS = ("wave", "component", "health", "sync", "revision")
 
 
 def lines(found: Status, now: datetime) -> Iterator[str]:
     """Yield what is told: one line for all of it, the table, then what is stuck and what needs a hand."""
+    yield from map(printed, _lines(found, now))
+
+
+def _lines(found: Status, now: datetime) -> Iterator[str]:
     good = sum(one.well for one in found.rows)
     wanted = f"; Argo CD has seen {found.wanted[:SHORT]}" if found.wanted else ""
     yield f"{found.cluster} at {found.host}: {good} of {len(found.rows)} components are well{wanted}"
@@ -25,6 +32,8 @@ def lines(found: Status, now: datetime) -> Iterator[str]:
     yield from _section("needs a hand soon:", found.soon)
     for one in found.unread:
         yield f"not seen: {one}"
+    if found.state == "unknown":
+        yield "whether all is well is unknown: ask for the right to read what was not seen"
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
@@ -43,7 +52,11 @@ def _cells(one: Row) -> tuple[str, ...]:
         revision += " (another commit)"
     if one.waits:
         revision = "  ".join(filter(None, (revision, f"waits for {', '.join(one.waits)}")))
-    return str(one.wave), one.component, one.health, one.sync, revision
+    return (
+        str(one.wave),
+        *(printed(shortened(text, CELL)) for text in (one.component, one.health, one.sync)),
+        revision,
+    )
 
 
 def _section(title: str, causes: Sequence[Cause]) -> Iterator[str]:

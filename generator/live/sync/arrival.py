@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from generator.live.applications import ROOT, Application
+from generator.live.messages import shortened
 from generator.live.sync.operations import TRIES, WAITS_FOR_A_WORD, under_way
 from generator.live.why import ENDED_BADLY, why
 
@@ -31,6 +32,11 @@ def stage(one: Application, commit: str, *, newest: bool) -> tuple[Stage, str]:
     """Return how far an Application is on its way to a commit, and the reason in words. `newest`: it is the one that
     its branch has, so that Argo CD compares with it; where somebody pushed since, it may be at a newer one.
     """
+    found, said = _stage(one, commit, newest=newest)
+    return found, shortened(said)
+
+
+def _stage(one: Application, commit: str, *, newest: bool) -> tuple[Stage, str]:
     if one.acting:
         return _acting(one, commit)
     if _arrived(one, commit, newest=newest):

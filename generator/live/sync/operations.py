@@ -18,21 +18,33 @@ from generator.model.fields import dig, sequence
 
 TRIES = 5
 """After so many Argo CD's health check of an Application calls it degraded, and its parent goes on."""
+LOOK = 180.0
+"""Seconds that Argo CD has to look at Git and compare an Application: it takes turns with hundreds of others."""
 BACKOFF = {"duration": "10s", "factor": 2, "maxDuration": "3m"}
 WAITS_FOR_A_WORD = "waiting for pruning confirmation"
 """How Argo CD begins to say that what is to go has `Prune=confirm`."""
 
 
-def begin(running: RunningCluster, one: Application, commit: str, who: str) -> None:
-    """Begin to bring an Application to a commit. Raises ConflictError."""
+def begin(running: RunningCluster, one: Application, commit: str, who: str, mark: str) -> None:
+    """Begin to bring an Application to a commit, in an operation that is known by its mark. Raises ConflictError."""
     options = [str(option) for option in sequence(dig(one.manifest, "spec", "syncPolicy", "syncOptions"))]
     operation = {
         "initiatedBy": {"username": who},
-        "info": [{"name": "reason", "value": "gen sync"}],
+        "info": [{"name": "reason", "value": "gen sync"}, _info(mark)],
         "retry": {"limit": TRIES, "backoff": retry_backoff(one)},
         "sync": {"revision": commit, "prune": True, "syncOptions": options, "syncStrategy": {"hook": {}}},
     }
     _change(running, one, {"operation": operation, "status": {"operationState": None}})
+
+
+def begun(one: Application, mark: str) -> bool:
+    """Tell whether the operation of a mark is asked for, under way, or the last one."""
+    operations = (dig(one.manifest, "operation"), dig(one.manifest, "status", "operationState", "operation"))
+    return any(_info(mark) in sequence(dig(each, "info")) for each in operations)
+
+
+def _info(mark: str) -> dict[str, str]:
+    return {"name": "mark", "value": mark}
 
 
 def retry_backoff(one: Application) -> Manifest:
@@ -73,7 +85,7 @@ def under_way(one: Application) -> str:
     return one.asked or one.brought or (asked if isinstance(asked, str) else "")
 
 
-def look_again(running: RunningCluster, name: str, patience: float = 180.0) -> Application:
+def look_again(running: RunningCluster, name: str, patience: float = LOOK) -> Application:
     """Have Argo CD compare an Application with the newest commit, and return it then. Raises UsageError where there is
     none, or where Argo CD does not answer.
     """
@@ -85,5 +97,5 @@ def look_again(running: RunningCluster, name: str, patience: float = 180.0) -> A
             return one
         time.sleep(1)
     raise UsageError(
-        f"Argo CD did not look at {name} within {patience:g} s; do its pods run? `kubectl -n argocd get pods`"
+        f"Argo CD did not look at {name} within {patience:.0f} s; do its pods run? `kubectl -n argocd get pods`"
     )

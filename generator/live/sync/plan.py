@@ -11,7 +11,7 @@ from generator.errors import UsageError
 from generator.live.applications import APPLICATIONS, Application, application, applications
 from generator.live.running import RunningCluster
 from generator.live.sync.going import going, judged, refuse, word
-from generator.live.sync.operations import look_again
+from generator.live.sync.operations import LOOK, look_again
 from generator.live.sync.syncing import Target
 from generator.live.sync.wanted import bring, chosen, newest_at_remote, pushed, wanted
 from generator.live.why import why
@@ -21,12 +21,13 @@ from generator.review.report import Report
 
 class Asked(Struct, frozen=True, kw_only=True):
     """What the user wants synced: named Applications, those of a tier, or all; `revision` where it is not the newest
-    commit.
+    commit; `patience` are the seconds that all of it may take.
     """
 
     names: tuple[str, ...] = ()
     tier: str = ""
     revision: str = ""
+    patience: float = LOOK
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ def target(root: Path, running: RunningCluster, cluster: Cluster, asked: Asked, 
     """
     if running.get(f"{APPLICATIONS}/{ROOT}") is None:
         raise UsageError(f"{running.host} has no Application {ROOT}: it was not bootstrapped to its end")
-    tip = (_seen_from_here(root, cluster) if dry else "") or _seen_by_argo_cd(running, look=not dry)
+    tip = (_seen_from_here(root, cluster) if dry else "") or _seen_by_argo_cd(running, asked.patience, look=not dry)
     bring(root, tip, cluster)
     commit = pushed(root, asked.revision, tip, cluster) if asked.revision else tip
     found = wanted(root, commit, cluster)
@@ -58,9 +59,9 @@ def _seen_from_here(root: Path, cluster: Cluster) -> str:
     return newest_at_remote(root, cluster)
 
 
-def _seen_by_argo_cd(running: RunningCluster, *, look: bool) -> str:
+def _seen_by_argo_cd(running: RunningCluster, patience: float, *, look: bool) -> str:
     found = running.get(f"{APPLICATIONS}/{ROOT}") or {"metadata": {"name": ROOT}}
-    seen = look_again(running, ROOT) if look else application(found)
+    seen = look_again(running, ROOT, min(patience, LOOK)) if look else application(found)
     if not seen.revision or seen.sync == "Unknown":
         raise UsageError(f"Argo CD cannot read the repository, so there is nothing to sync to: {why(seen)}")
     return seen.revision
@@ -119,11 +120,15 @@ def asking(root: Path, cluster: Cluster, commit: str) -> Callable[[Application],
         bring(root, base, cluster)
         return judged(root, cluster.name, base, commit)
 
+    # What a sync finds deployed: an operation that waits, and that Argo CD begins anew, counts as applied by then.
+    deployed: dict[str, str] = {}
+
     def ask(one: Application) -> str:
         leaving = going(one)
         if not leaving:
             return ""
-        said = word(since(_last_applied(one)), cluster.name, leaving)
+        base = deployed.setdefault(one.name, _last_applied(one))
+        said = word(since(base), cluster.name, leaving)
         refuse(said, one.name, commit)
         return "; ".join(f"{each.text.partition(':')[2]} ({each.where}: {each.reason})" for each in said.approved)
 

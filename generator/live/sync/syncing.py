@@ -1,5 +1,7 @@
 """Bringing Applications to one commit, wave by wave."""
 
+import math
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -8,14 +10,18 @@ from functools import partial
 from msgspec import Struct
 
 from generator.errors import UsageError
+from generator.live.api import AwayError
 from generator.live.applications import ROOT, Application, applications, refresh
+from generator.live.away import answered
 from generator.live.lease import Lease, who
 from generator.live.running import ConflictError, RunningCluster
 from generator.live.sync.arrival import Stage, stage
-from generator.live.sync.operations import approve_deletion, begin, end, under_way
+from generator.live.sync.operations import approve_deletion, begin, begun, end, under_way
+from generator.live.sync.progress import Moved, Patience, Progress
 from generator.live.sync.wanted import Wanted, place
-from generator.live.sync.windows import blocking, told
+from generator.live.times import minutes
 from generator.live.why import why
+from generator.live.windows import blocking, told
 
 
 class SyncStoppedError(UsageError):
@@ -42,53 +48,15 @@ class Target(Struct, frozen=True, kw_only=True):
         return [(number, [name for wave, name in mine if wave == number]) for number in numbers]
 
 
-class Patience(Struct, frozen=True, kw_only=True):
-    """Seconds: for all (`limit`), between two looks (`pause`), for what is degraded, or differs, right after it was
-    applied (`grace`): controllers have to see it first; at the end for what nothing else waits for (`rest`).
-    """
-
-    limit: float = 3600.0
-    pause: float = 2.0
-    grace: float = 30.0
-    rest: float = 300.0
-
-
-class Moved(Struct, frozen=True, kw_only=True):
-    """How it went with an Application: from which commit, to which one, and what there is to say of it."""
-
-    name: str
-    wave: int
-    old: str
-    new: str
-    done: bool
-    said: str
-
-
-class Progress(Struct, kw_only=True):
-    """What is known of an Application on its way. `tried`: an operation to the commit was seen under way in this sync;
-    `unwell_since` is a time of the monotonic clock.
-    """
-
-    name: str
-    wave: int
-    old: str
-    tried: bool = False
-    stage: Stage | None = None
-    said: str = ""
-    failed: bool = False
-    unwell_since: float = 0.0
-    looked_again: bool = False
-    confirmed: str = ""
-    """When the operation began whose deletions were confirmed."""
-
-
 Tell = Callable[[Progress], None]
 Ask = Callable[[Application], str]
 """Says who approved all that an Application is to delete; raises UnapprovedError where nobody did."""
 
 
 class Syncing:
-    """One sync. `by_hand`: windows count as for a person, not as for Argo CD itself."""
+    """One sync. `by_hand`: windows count as for a person, not as for Argo CD itself. `note` is told of a server that is
+    away for a while: what was begun before goes on then, and is not begun again.
+    """
 
     def __init__(  # noqa: PLR0913 - what a sync needs of its surroundings
         self,
@@ -98,11 +66,12 @@ class Syncing:
         lease: Lease,
         ask: Ask,
         tell: Tell,
+        note: Callable[[str], None],
         patience: Patience,
         by_hand: bool,
     ) -> None:
         self._running, self._target, self._lease = running, target, lease
-        self._ask, self._tell, self._patience, self._by_hand = ask, tell, patience, by_hand
+        self._ask, self._tell, self._note, self._patience, self._by_hand = ask, tell, note, patience, by_hand
         self._ends = time.monotonic() + patience.limit
         self._now: dict[str, Application] = {}
         self._was: dict[str, str] = {}
@@ -110,7 +79,7 @@ class Syncing:
 
     def run(self) -> list[Moved]:
         """Bring all there. Raises SyncStoppedError, UnapprovedError."""
-        self._look()
+        self._answered(self._look)
         self._was = {name: one.commit for name, one in self._now.items()}
         if ROOT in self._target.names:
             self._start(ROOT, 0)
@@ -129,6 +98,7 @@ class Syncing:
         if ROOT in self.progress and self.progress[ROOT].failed:
             # What it waited for is well by now.
             self.progress[ROOT].failed = self.progress[ROOT].tried = False
+            self.progress[ROOT].mark = ""
         ends = time.monotonic() + self._patience.rest
         names = [*self.progress]
         gating = [name for name in names if name == ROOT or self._there(name).gates]
@@ -182,25 +152,38 @@ class Syncing:
 
     def _refresh(self, names: Sequence[str]) -> None:
         for name in names:
-            refresh(self._running, name)
+            self._answered(partial(refresh, self._running, name))
         self._until(lambda: not any(self._there(name).refreshing for name in names), "Argo CD compares with Git")
 
     def _until(self, check: Callable[[], bool], what: str) -> None:
         """Go on with all that is on its way until something holds."""
         while True:
-            self._look()
-            for one in self.progress.values():
-                self._advance(one)
+            self._answered(self._round)
             if check():
                 return
             if time.monotonic() > self._ends:
                 raise SyncStoppedError(self._late(what))
             time.sleep(self._patience.pause)
+
+    def _answered(self, ask: Callable[[], None]) -> None:
+        left = max(0.0, self._ends - time.monotonic())
+        answered(self._running, ask, self._note, min(self._patience.away, left))
+
+    def _round(self) -> None:
+        """Look at all that is on its way, and do what is next for each."""
+        try:
             self._lease.confirm()
+            self._look()
+            for one in self.progress.values():
+                self._advance(one)
+        except AwayError:
+            for one in self.progress.values():
+                one.unwell_since = math.inf  # nobody mends anything meanwhile
+            raise
 
     def _late(self, what: str) -> str:
         waiting = [f"{one.name}: {one.said or one.stage}" for one in self.progress.values() if not self._done(one.name)]
-        return f"not within {self._patience.limit / 60:g} minutes: {what}; {'; '.join(waiting)}"
+        return f"not within {minutes(self._patience.limit)}: {what}; {'; '.join(waiting)}"
 
     def _look(self) -> None:
         self._now = {one.name: one for one in applications(self._running)}
@@ -215,7 +198,8 @@ class Syncing:
         if mine.failed or one.refreshing:
             return
         now, said = stage(one, self._target.commit, newest=self._target.newest)
-        mine.tried = mine.tried or (one.acting and one.phase != "Terminating" and under_way(one) == self._target.commit)
+        coming = one.acting and one.phase != "Terminating" and under_way(one) == self._target.commit
+        mine.tried = mine.tried or coming or begun(one, mine.mark)
         if now is Stage.FAILED and not mine.tried:
             now, said = Stage.BEGIN, ""  # it failed before this sync: it is tried again
         if now is Stage.CONFIRM and mine.confirmed == one.began:
@@ -254,7 +238,8 @@ class Syncing:
             )
         self._refuse_blocked(one)
         self._ask(one)
-        begin(self._running, one, self._target.commit, f"gen sync by {who()}")
+        mine.mark = secrets.token_hex(8)
+        begin(self._running, one, self._target.commit, f"gen sync by {who()}", mine.mark)
         mine.tried = True
 
     def _confirm(self, mine: Progress, one: Application) -> None:
@@ -273,11 +258,12 @@ class Syncing:
             raise SyncStoppedError(told(one, found, by_hand=self._by_hand))
 
     def _unwell(self, mine: Progress, one: Application) -> None:
+        mine.unwell_since = min(mine.unwell_since, time.monotonic())
         if time.monotonic() - mine.unwell_since > self._patience.grace:
             self._lose(mine, one)
         elif not mine.looked_again and mine.stage is Stage.DIFFERS:
-            mine.looked_again = True
             refresh(self._running, one.name)
+            mine.looked_again = True
 
     def _lose(self, mine: Progress, one: Application) -> None:
         """Give an Application up: the sync stops, unless nothing waits for it. Root fails when one that it waits for

@@ -41,7 +41,7 @@ def wanted(root: Path, commit: str, cluster: Cluster) -> dict[str, Wanted]:
     found = [one for one in built.objects if one.component == ROOT and one.kind == "Application"]
     if not found:
         raise UsageError(f"commit {commit[:9]}: it has no Applications of {cluster.name}; was it rendered?")
-    return {one.name: _wanted(one) for one in found}
+    return {one.name: _wanted(one, cluster) for one in found}
 
 
 def chosen(found: Iterable[Wanted], names: Sequence[str], tier: str) -> Iterator[str]:
@@ -58,11 +58,12 @@ def chosen(found: Iterable[Wanted], names: Sequence[str], tier: str) -> Iterator
         yield from (ROOT, *known)
 
 
-def _wanted(one: Object) -> Wanted:
+def _wanted(one: Object, cluster: Cluster) -> Wanted:
+    own = cluster.extras.get(one.name)
     return Wanted(
         name=one.name,
         wave=int(one.annotations.get(SYNC_WAVE) or 0),
-        tier=str(one.spec.get("project")),
+        tier=own.tier if own else str(one.spec.get("project")),
         automated=syncs_by_itself(one.manifest),
         place=place(one.manifest),
     )

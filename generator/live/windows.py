@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from generator.components.component import Manifest
 from generator.errors import UsageError
-from generator.live.applications import Application
+from generator.live.applications import Application, syncs_by_itself
+from generator.live.lists import lists
 from generator.live.running import RunningCluster
 from generator.model.cron import Schedule, parse
 from generator.model.fields import dig, sequence
@@ -172,13 +173,41 @@ def _in_the_way(found: Sequence[Window], moment: datetime) -> list[Window]:
 
 def blocking(running: RunningCluster, one: Application, *, by_hand: bool) -> Blocked | None:
     """Return what keeps an operation of an Application from beginning now: a window of its project."""
-    name = str(one.manifest["spec"].get("project") or "default")
-    project = running.get(f"{PROJECTS}/{name}") or {"metadata": {"name": name}}
+    name = project_of(one)
+    return _blocking(running.get(f"{PROJECTS}/{name}") or {"metadata": {"name": name}}, one, by_hand=by_hand)
+
+
+def _blocking(project: Manifest, one: Application, *, by_hand: bool) -> Blocked | None:
     return blocked(about(windows(project), one), datetime.now(UTC), person=by_hand)
+
+
+def project_of(one: Application) -> str:
+    """Return the name of the project that an Application is in."""
+    return str(dig(one.manifest, "spec", "project") or "default")
+
+
+def shut_out(running: RunningCluster, found: Sequence[Application]) -> dict[str, str]:
+    """Return which Applications a window keeps from what Git says, to which Argo CD would bring them by itself, with
+    what there is to say of it: Argo CD says nothing. Who may not read projects is told of none.
+    """
+    late = [one for one in found if one.sync == "OutOfSync" and not one.acting and syncs_by_itself(one.manifest)]
+    projects = {each["metadata"]["name"]: each for each in (lists(running, [PROJECTS])[0].items if late else ())}
+    return {one.name: why for one in late if (why := _closed(projects.get(project_of(one)), one))}
+
+
+def _closed(project: Manifest | None, one: Application) -> str:
+    try:
+        found = _blocking(project, one, by_hand=False) if project else None
+    except UsageError as error:
+        return str(error)
+    return f"{found.why}; {_when(found)}" if found else ""
 
 
 def told(one: Application, found: Blocked, *, by_hand: bool) -> str:
     """Say which window is in the way, when it is not any more, and what can be done."""
-    when = f"it may be synced again from {found.opens:%Y-%m-%d %H:%M} UTC" if found.opens else "no end is in sight"
     anyway = "; --now syncs all the same, the window lets people" if found.manual and not by_hand else ""
-    return f"{one.name}: {found.why}; {when}{anyway}"
+    return f"{one.name}: {found.why}; {_when(found)}{anyway}"
+
+
+def _when(found: Blocked) -> str:
+    return f"it may be synced again from {found.opens:%Y-%m-%d %H:%M} UTC" if found.opens else "no end is in sight"
