@@ -1,12 +1,13 @@
 """`gen rehearse`."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from generator.cli.options import CLUSTER, ROOT, TOLD, root_of
+from generator.cli.options import CLUSTER, ROOT, root_of
 from generator.cli.output import show_findings
 from generator.cli.terminal import say, say_json
 from generator.review.sides import Sides, Wanted, both_sides
@@ -14,6 +15,7 @@ from generator.review.sides import Sides, Wanted, both_sides
 if TYPE_CHECKING:
     from generator.rehearsal.rehearsal import Rehearsal
     from generator.repository.cluster_files import Loaded
+    from generator.review.report import Report
 
 FOUND = 1
 
@@ -30,7 +32,13 @@ FOUND = 1
     show_default=True,
     help="How long the twin is watched after the change, unless it is quiet before.",
 )
-@TOLD
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json", "html"]),
+    default="text",
+    show_default=True,
+    help="How to tell it; html: a page, with what `gen diff` says.",
+)
 @click.option("--promises", is_flag=True, help="Try the promises of the queues as well, after the change.")
 def command(  # noqa: PLR0913 - the options of the verb
     base: str | None, clusters: tuple[str, ...], directory: Path, watch: float, output: str, *, promises: bool
@@ -50,8 +58,8 @@ def command(  # noqa: PLR0913 - the options of the verb
             show_findings(list(sides.wrong), "text")
             say("nothing was rehearsed: mend the cluster file first", err=True)
             return FOUND
-        found = _rehearse(sides, watch, promised=promises)
-    _show(found, output)
+        told, found = _rehearse(sides, watch, promised=promises)
+    _show(told, found, output)
     return FOUND if any(one.loud for one in found) else 0
 
 
@@ -61,20 +69,26 @@ def _load(root: Path, names: Sequence[str]) -> list["Loaded"]:
     return load(root, names)
 
 
-def _rehearse(sides: Sides, watch: float, *, promised: bool) -> "list[Rehearsal]":
+def _rehearse(sides: Sides, watch: float, *, promised: bool) -> "tuple[Report, list[Rehearsal]]":
     from generator.rehearsal.rehearse import Wish, rehearse  # noqa: PLC0415 - heavy
     from generator.review.report import report  # noqa: PLC0415 - heavy
 
-    told = {one.found.cluster: one for one in report(sides, ()).clusters}
+    told = report(sides, ())
     if sides.note:
         say(f"note: {sides.note}", err=True)
     wish = Wish(watch=watch, promised=promised, tell=lambda text: say(f"{text} ...", err=True))
-    return [rehearse(sides, one, name, wish) for name, one in told.items()]
+    return told, [rehearse(sides, one, one.found.cluster, wish) for one in told.clusters]
 
 
-def _show(found: "list[Rehearsal]", output: str) -> None:
+def _show(told: "Report", found: "list[Rehearsal]", output: str) -> None:
     if output == "json":
         say_json({"clusters": [one.data() for one in found]})
+        return
+    if output == "html":
+        from generator.rehearsal.html import rehearsed  # noqa: PLC0415 - only when it is asked for
+        from generator.review.html_diff import diff_page  # noqa: PLC0415 - only when it is asked for
+
+        say(diff_page(told, datetime.now(UTC), [*map(rehearsed, found)]), nl=False)
         return
     from generator.rehearsal.text import lines  # noqa: PLC0415 - only when it is asked for
 

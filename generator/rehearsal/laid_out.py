@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from generator.build.applications import build_some
 from generator.build.objects import Built
@@ -40,7 +40,12 @@ def lay_out(side: Side, name: str, folder: Path) -> LaidOut:
     if built.findings:
         first = built.findings[0]
         raise UsageError(f"{side.label}: {first.file}: {first.message}; nothing was rehearsed")
-    return LaidOut(cluster=cluster, built=built, bootstrap=folder / "clusters" / name / "bootstrap", notes=tuple(notes))
+    return LaidOut(
+        cluster=cluster,
+        built=structs.replace(built, cluster=cluster),
+        bootstrap=folder / "clusters" / name / "bootstrap",
+        notes=tuple(notes),
+    )
 
 
 def _write(side: Side, name: str, folder: Path, wanted: set[str]) -> None:

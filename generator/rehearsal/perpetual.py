@@ -4,13 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from generator.build.objects import Built, Object
-from generator.components.component import Manifest
 from generator.live.api import Request
 from generator.live.discovery import TRY
+from generator.live.said import said
 from generator.rehearsal.applying import Applier
 from generator.rehearsal.outcome import Fate, Synced
-
-_BY_SERVER = ("managedFields", "resourceVersion", "generation")
 
 
 def differing(applier: Applier, built: Built, synced: Synced) -> dict[str, str]:
@@ -24,7 +22,7 @@ def differing(applier: Applier, built: Built, synced: Synced) -> dict[str, str]:
     again = applier.api.ask_all(_try(path, one) for path, one in zip(paths, some, strict=True))
     found = {}
     for one, stands, would in zip(some, live, again, strict=True):
-        if stands.good and would.good and (fields := sorted(_fields(_plain(stands.body), _plain(would.body)))):
+        if stands.good and would.good and (fields := sorted(_fields(said(stands.body), said(would.body)))):
             found[one.full_name] = ", ".join(fields[:5])
     return found
 
@@ -35,11 +33,6 @@ def _try(path: str, one: Object) -> Request:
         manifest["metadata"].pop("namespace", None)
     query = TRY.replace("&fieldValidation=Strict", "")
     return Request(path=f"{path}?{query}&force=true", method="PATCH", body=manifest)
-
-
-def _plain(manifest: Manifest) -> Manifest:
-    metadata = {key: value for key, value in manifest["metadata"].items() if key not in _BY_SERVER}
-    return {**{key: value for key, value in manifest.items() if key != "status"}, "metadata": metadata}
 
 
 def _fields(old: Any, new: Any, at: str = "") -> Iterator[str]:

@@ -3,14 +3,13 @@
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
 
 from msgspec import Struct
 
 from generator.build.kinds import Kinds
-from generator.errors import UsageError
 from generator.live.api import Request
 from generator.live.apiserver import tidied
 from generator.rehearsal.applying import Applier
@@ -18,15 +17,15 @@ from generator.rehearsal.events import Played, disagreements, happened
 from generator.rehearsal.foretold import Foretold
 from generator.rehearsal.jobs import fill, settle
 from generator.rehearsal.laid_out import LaidOut, lay_out
+from generator.rehearsal.operators import STATED
 from generator.rehearsal.outcome import Fate, Outcome, Synced
 from generator.rehearsal.perpetual import differing
 from generator.rehearsal.probing import probe
 from generator.rehearsal.promises import Promise, Trial, promises
 from generator.rehearsal.rehearsal import Rehearsal
-from generator.rehearsal.standin import StandIn
-from generator.rehearsal.syncing import Syncing
+from generator.rehearsal.standing import Standing, standing
 from generator.rehearsal.twin.nodes import nodes
-from generator.rehearsal.twin.twin import Twin, require, twin
+from generator.rehearsal.twin.twin import require
 from generator.rehearsal.watching import look
 from generator.review.report import ClusterReport
 from generator.review.sides import Sides
@@ -73,21 +72,21 @@ def rehearse(sides: Sides, told: ClusterReport | None, name: str, wish: Wish) ->
     require()
     clock = Clock(wish.tell)
     # Sockets lie in the folder: their paths may have 107 bytes.
-    with tidied(), tempfile.TemporaryDirectory(prefix="gen-twin-") as folder:
+    with tidied(), tempfile.TemporaryDirectory(prefix="gen-twin-") as folder, ExitStack() as stack:
         with clock.phase("build"):
             old, new = (lay_out(side, name, Path(folder, at)) for side, at in ((sides.old, "a"), (sides.new, "b")))
         work = Path(folder) / "t"
-        work.mkdir()
-        with twin(work, nodes(old.cluster, old.bootstrap)) as made:
-            return _Play(made, old, new, clock).play(sides, told, wish)
+        work.mkdir(mode=0o700)
+        with clock.phase("before"):
+            base = stack.enter_context(standing(old, work))
+        return _Play(base, old, new, clock).play(sides, told, wish)
 
 
 class _Play:
-    def __init__(self, made: Twin, old: LaidOut, new: LaidOut, clock: Clock) -> None:
-        self.twin, self.old, self.new, self.clock = made, old, new, clock
-        teams = frozenset(team.name for one in (old, new) for team in one.cluster.teams)
-        self.standin = StandIn(made.cluster, teams)
-        self.syncing = Syncing(made, self.standin)
+    def __init__(self, base: Standing, old: LaidOut, new: LaidOut, clock: Clock) -> None:
+        self.base, self.old, self.new, self.clock = base, old, new, clock
+        self.twin, self.standin, self.syncing = base.twin, base.standin, base.syncing
+        self.standin.teams |= {team.name for team in new.cluster.teams}
 
     def play(self, sides: Sides, told: ClusterReport | None, wish: Wish) -> Rehearsal:
         played = self._played(wish)
@@ -102,6 +101,7 @@ class _Play:
             new=sides.new.label,
             nodes=len(self.old.cluster.machines),
             jobs=len(played.before.jobs),
+            kept=self.base.kept,
             objects=(_applied(played.first), _applied(played.changed)),
             before=played.first.waves,
             waves=played.changed.waves,
@@ -113,10 +113,6 @@ class _Play:
         )
 
     def _played(self, wish: Wish) -> Played:
-        with self.clock.phase("before"):
-            first = self.syncing.sync(self.old.built)
-            self._nodes_ready()
-        self._whole()
         with self.clock.phase("jobs"):
             load = fill(self.twin.cluster, self.standin)
         before = look(self.twin.cluster)
@@ -128,28 +124,9 @@ class _Play:
         with self.clock.phase("probes"):
             closed = probe(self.twin.cluster, self.standin, load.shares)
             again = differing(Applier(self.twin, self.new.built), self.new.built, changed)
-        return Played(first=first, changed=changed, load=load, before=before, after=after, closed=closed, again=again)
-
-    def _whole(self) -> None:
-        """Refuse to go on without the queues: all that follows is about them."""
-        for component in ("kueue", "volcano"):
-            if component in {one.component for one in self.old.built.objects} and component not in self.twin.started:
-                raise UsageError(
-                    f"{component} did not start: not all of it is in what stands; `gen vendor {component}` brings it, "
-                    "or `make real-tools` the chart beside the program"
-                )
-
-    def _nodes_ready(self) -> None:
-        def ready() -> bool:
-            return all(
-                any(
-                    each["type"] == "Ready" and each["status"] == "True" for each in one["status"].get("conditions", [])
-                )
-                and not any(each["key"].startswith("node.kubernetes.io/") for each in one["spec"].get("taints", []))
-                for one in self.twin.cluster.items("/api/v1/nodes")
-            )
-
-        self.twin.plane.wait("nodes are ready", ready)
+        return Played(
+            first=self.base.first, changed=changed, load=load, before=before, after=after, closed=closed, again=again
+        )
 
     def _nodes(self) -> None:
         """Let nodes join and leave: those who stay are changed by hand, and not by a merge."""
@@ -177,7 +154,7 @@ class _Play:
         yield from (f"played: {one}" for one in sorted(self.standin.played))
         kinds = Kinds.of(self.new.built)
         groups = {one.kind for one in first.outcomes if one.fate == Fate.APPLIED}
-        operated = sorted(one for one in groups if not kinds.ours(one.partition("/")[0]) and not one.startswith(_RUN))
+        operated = sorted(one for one in groups if _nobodys(kinds, one))
         if operated:
             yield f"taken for ready, as nobody here acts on them: {', '.join(operated)}"
         yield from (
@@ -193,6 +170,11 @@ def _told(one: Outcome) -> str:
 
 def _applied(synced: Synced) -> int:
     return sum(one.fate in {Fate.APPLIED, Fate.LATE, Fate.REPLACED} for one in synced.outcomes)
+
+
+def _nobodys(kinds: Kinds, one: str) -> bool:
+    """Tell whether nobody here acts on a kind, and no component states what its operator would say of it."""
+    return not kinds.ours(one.partition("/")[0]) and not one.startswith(_RUN) and one not in STATED
 
 
 _RUN = ("kueue.x-k8s.io/", "scheduling.volcano.sh/", "batch.volcano.sh/")

@@ -9,6 +9,7 @@ from generator.live.api import Request
 from generator.live.dry_run.dry_run import in_order
 from generator.rehearsal.applying import Applier
 from generator.rehearsal.health import unready
+from generator.rehearsal.operators import Operators
 from generator.rehearsal.outcome import Fate, Outcome, Synced, Wave
 from generator.rehearsal.standin import StandIn
 from generator.rehearsal.twin.twin import REAL, Twin
@@ -29,6 +30,10 @@ def leaving(stored: Mapping[Identity, Object], wanted: Collection[Identity]) -> 
     return [one for one in reversed(gone) if one.component not in whole]
 
 
+DONE = {Fate.APPLIED, Fate.LATE, Fate.REPLACED, Fate.NOT_PLAYED}
+"""After these there is nothing left to do with an object as it stands in Git."""
+
+
 class Syncing:
     """Brings a twin to what is built of one side."""
 
@@ -39,12 +44,13 @@ class Syncing:
     def sync(self, built: Built, patience: float = PATIENCE) -> Synced:
         """Apply what is not there or differs, wave by wave, then remove what is no longer named. Raises UsageError."""
         applier = Applier(self.twin, built)
+        operators = Operators(applier, built)
         wanted = {one.identity: one for one in built.objects if one.identity}
         todo = [one for one in in_order(built) if not self._same(one)]
         outcomes: dict[int, Outcome] = {}
         waves = []
         for number, each in groupby(todo, lambda one: applier.waves.get(one.component, 0)):
-            waves.append(self._wave(applier, number, [*each], outcomes, patience))
+            waves.append(self._wave(operators, number, [*each], outcomes, patience))
         late = [one for one in todo if outcomes[id(one)].fate == Fate.REFUSED]
         for one, again in zip(late, applier.apply(late, 0.0), strict=True):
             if again.fate == Fate.APPLIED:
@@ -54,14 +60,27 @@ class Syncing:
         self.settle(1.0)
         return Synced((*outcomes.values(), *pruned), tuple(waves))
 
+    def resume(self, built: Built, synced: Synced) -> None:
+        """Take up a twin that was brought to what is built, with these outcomes; wait until it serves all that again.
+        Raises UsageError.
+        """
+        fates = {(one.kind, one.namespace, one.name): one.fate for one in synced.outcomes}
+        told = [(one, fates.get((f"{one.group}/{one.kind}", one.namespace, one.name))) for one in in_order(built)]
+        self.stored = {one.identity: one for one, fate in told if one.identity and fate in DONE}
+        applier = Applier(self.twin, built)
+        there = [one for one, fate in told if fate in DONE and fate != Fate.NOT_PLAYED]
+        self.twin.plane.wait("all kinds are served", lambda: all(map(applier.path, there)))
+        self.twin.start_all()
+        self.settle(1.0)
+
     def _same(self, one: Object) -> bool:
         known = self.stored.get(one.identity) if one.identity else None
         return known is not None and known.manifest == one.manifest
 
     def _wave(
-        self, applier: Applier, number: int, objects: list[Object], outcomes: dict[int, Outcome], patience: float
+        self, operators: Operators, number: int, objects: list[Object], outcomes: dict[int, Outcome], patience: float
     ) -> Wave:
-        begun = monotonic()
+        applier, begun = operators.applier, monotonic()
         for _, each in groupby(objects, lambda one: (wave_of(one) or 0, _FIRST.get(one.kind, 2))):
             some = [*each]
             outcomes |= {id(one): outcome for one, outcome in zip(some, applier.apply(some), strict=True)}
@@ -71,6 +90,7 @@ class Syncing:
         for component in REAL.keys() & {*applications}:
             self.twin.start(component)
         applied = [one for one in objects if outcomes[id(one)].fate in {Fate.APPLIED, Fate.REPLACED}]
+        self.standin.played.update(operators.act(applied))
         hung = self._wait(applier, applied, patience)
         return Wave(number=number, applications=applications, seconds=monotonic() - begun, hung=hung)
 
@@ -96,8 +116,7 @@ class Syncing:
             sleep(0.3)
 
     def _remember(self, todo: Iterable[Object], outcomes: dict[int, Outcome], pruned: Collection[Outcome]) -> None:
-        done = {Fate.APPLIED, Fate.LATE, Fate.REPLACED, Fate.NOT_PLAYED}
-        self.stored |= {one.identity: one for one in todo if one.identity and outcomes[id(one)].fate in done}
+        self.stored |= {one.identity: one for one in todo if one.identity and outcomes[id(one)].fate in DONE}
         for one in pruned:
             if one.fate in {Fate.DELETED, Fate.NOT_PLAYED}:
                 group, kind = one.kind.split("/")

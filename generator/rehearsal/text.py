@@ -6,19 +6,19 @@ from generator.model.plural import plural
 from generator.rehearsal.outcome import Wave
 from generator.rehearsal.rehearsal import Rehearsal
 
-_HELD = {True: "held", False: "BROKEN", None: "not tried"}
+HELD = {True: "held", False: "BROKEN", None: "not tried"}
+NOTHING = "nothing happened: no object was refused or deleted, no pod replaced, no job stopped"
 
 
 def lines(found: Rehearsal) -> Iterator[str]:
     """Yield the lines of a rehearsal."""
-    before, after = found.objects
     yield f"{found.cluster}: {found.old} to {found.new}, on a twin of {plural(found.nodes, 'node')}"
-    yield f"  what stands: {plural(before, 'object')} applied; {plural(found.jobs, 'job')} ran when the change came"
-    yield f"  the change: {plural(after, 'object')} applied"
+    yield f"  what stands: {stood(found)}"
+    yield f"  the change: {plural(found.objects[1], 'object')} applied"
     yield from (f"    {_wave(one)}" for one in found.waves)
     yield ""
     if not found.happened:
-        yield "nothing happened: no object was refused or deleted, no pod replaced, no job stopped"
+        yield NOTHING
     for one in found.happened:
         foretold = f"   [gen diff: {one.foretold}]" if one.foretold else ""
         yield f"{one.event:<14} {one.what}{foretold}"
@@ -32,13 +32,19 @@ def lines(found: Rehearsal) -> Iterator[str]:
         yield ""
         yield "promises of the queues"
         yield from (
-            f"  {_HELD[one.held]:<10} {one.name}: {_short(one.seen)} ({one.seconds:g} s)" for one in found.promises
+            f"  {HELD[one.held]:<10} {one.name}: {_short(one.seen)} ({one.seconds:g} s)" for one in found.promises
         )
     yield ""
     yield "played, and not proven"
     yield from (f"  {_short(one)}" for one in found.not_proven)
     yield ""
     yield "seconds: " + ", ".join(f"{phase} {seconds:g}" for phase, seconds in found.seconds.items())
+
+
+def stood(found: Rehearsal) -> str:
+    """Return what there was when the change came."""
+    how = "as an earlier rehearsal left them" if found.kept else "applied"
+    return f"{plural(found.objects[0], 'object')} {how}; {plural(found.jobs, 'job')} ran when the change came"
 
 
 def _wave(one: Wave) -> str:

@@ -2,7 +2,9 @@
 
 import contextlib
 import json
+import os
 import secrets
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from generator.errors import UsageError
 from generator.live.api import Request, of_started
 from generator.live.apiserver import Started, free_ports, tries
 from generator.live.running import RunningCluster
+from generator.process import Program
 from generator.rehearsal.twin.running import PATIENCE, listens, program, running
 
 NEEDS_443 = (
@@ -22,16 +25,19 @@ NEEDS_443 = (
 )
 ADMIN, CONTROLLERS, SCHEDULER = "admin", "system:kube-controller-manager", "system:kube-scheduler"
 STAGES = Path(__file__).parent / "stages.yaml"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+"""What KWOK, like kubelet, renews for each of its nodes."""
 
 
 class Address(Struct, frozen=True):
     """Where the API server will be, and the tokens of those whom it knows from the beginning. All that runs keeps its
-    files in `folder`.
+    files in `folder`. Services have addresses of 127.`services`.0.0/16.
     """
 
     folder: Path
     port: int
     tokens: dict[str, str]
+    services: int
 
     @property
     def certificate(self) -> Path:
@@ -62,8 +68,8 @@ class Address(Struct, frozen=True):
 class Plane:
     """A running control plane, and those whom it knows."""
 
-    def __init__(self, address: Address) -> None:
-        self.address = address
+    def __init__(self, address: Address, store: Program) -> None:
+        self.address, self._store = address, store
         started = Started(port=address.port, certificate=address.certificate, token=address.tokens[ADMIN])
         self.cluster = RunningCluster(of_started(started))
 
@@ -78,6 +84,17 @@ class Plane:
         answer = self.cluster.create(path, request) or {}
         return self.address.kubeconfig(name, str(answer["status"]["token"]))
 
+    @contextlib.contextmanager
+    def halted(self) -> Iterator[None]:
+        """Let etcd do nothing as long as the block: its files are then as a crash would leave them, which it outlives.
+        Everybody else waits for it.
+        """
+        os.kill(self._store.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self._store.pid, signal.SIGCONT)
+
     def wait(self, what: str, check: Callable[[], object], patience: float = PATIENCE) -> None:
         """Wait until something holds. Raises UsageError that says `what` was waited for."""
         if not any(check() for _ in tries(patience)):
@@ -85,39 +102,53 @@ class Plane:
 
 
 @contextlib.contextmanager
-def services() -> Iterator[str]:
-    """Reserve addresses for Services that no other run has: whoever has bound the last one has them all. Raises
-    UsageError for who may not listen on port 443, as webhooks of Services do.
+def services(wanted: int = 0) -> Iterator[int]:
+    """Reserve addresses 127.N.0.0/16 for Services that no other run has, and give N, which may be `wanted`: whoever has
+    bound the last one has them all. Raises UsageError for who may not listen on port 443, as webhooks of Services do.
     """
-    for second in secrets.SystemRandom().sample(range(2, 255), 253):
+    for second in [wanted] if wanted else secrets.SystemRandom().sample(range(2, 255), 253):
         with socket.socket() as last, contextlib.suppress(OSError):
             try:
                 last.bind((f"127.{second}.255.254", 443))
             except PermissionError:
                 raise UsageError(NEEDS_443) from None
-            yield f"127.{second}.0.0/16"
+            yield second
             return
     raise UsageError("no addresses of 127.0.0.0/8 are free for the twin's Services: end other twins")
 
 
 @contextlib.contextmanager
-def plane(folder: Path) -> Iterator[Plane]:
-    """Run a control plane with KWOK, for nodes that are made later."""
-    etcd, server, controllers, scheduler, kwok = map(
-        program, ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
+def plane(folder: Path, wanted: int = 0) -> Iterator[Plane]:
+    """Run a control plane with KWOK, for nodes that are made later, or on what a snapshot has put into the folder; its
+    Services' addresses are then `wanted` (see `services`).
+    """
+    kwok = program("kwok")
+    (player,) = free_ports(1)
+    with (
+        control_plane(folder, wanted) as api,
+        running(folder / "kwok", _kwok(kwok, api.address, player), lambda: listens(player)),
+    ):
+        yield api
+
+
+@contextlib.contextmanager
+def control_plane(folder: Path, wanted: int = 0) -> Iterator[Plane]:
+    """Run a control plane alone; see `plane`."""
+    etcd, server, controllers, scheduler = map(
+        program, ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
     )
-    client, peer, port, player = free_ports(4)
-    address = Address(folder, port, {name: secrets.token_hex(16) for name in (ADMIN, CONTROLLERS, SCHEDULER)})
+    client, peer, port = free_ports(3)
+    tokens = {name: secrets.token_hex(16) for name in (ADMIN, CONTROLLERS, SCHEDULER)}
     with contextlib.ExitStack() as stack:
         start = stack.enter_context
-        ours = start(services())
-        start(running(folder / "etcd", _etcd(etcd, client, peer), lambda: listens(client)))
-        start(running(folder / "apiserver", _server(server, address, client, ours), lambda: listens(port)))
-        api = Plane(address)
+        address = Address(folder, port, tokens, start(services(wanted)))
+        store = start(running(folder / "etcd", _etcd(etcd, client, peer), lambda: listens(client)))
+        start(running(folder / "apiserver", _server(server, address, client), lambda: listens(port)))
+        api = Plane(address, store)
         api.wait("the API server is ready", lambda: api.cluster.api.ask(Request(path="/readyz")).good)
+        api.cluster.delete(LEASES)  # KWOK would wait for those of the KWOK before it to end
         start(running(folder / "controllers", _controllers(controllers, address), lambda: _accounts(api)))
         start(running(folder / "scheduler", _client(scheduler, address, SCHEDULER), lambda: True))
-        start(running(folder / "kwok", _kwok(kwok, address, player), lambda: listens(player)))
         yield api
 
 
@@ -141,7 +172,7 @@ def _etcd(name: str, client: int, peer: int) -> list[str]:
     ]
 
 
-def _server(name: str, address: Address, etcd: int, services: str) -> list[str]:
+def _server(name: str, address: Address, etcd: int) -> list[str]:
     """As kubeadm runs it, as far as objects and rights can tell. It makes its certificate itself, whose key also signs
     the tokens of ServiceAccounts.
     """
@@ -162,7 +193,7 @@ def _server(name: str, address: Address, etcd: int, services: str) -> list[str]:
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={address.key}",
         f"--service-account-signing-key-file={address.key}",
-        f"--service-cluster-ip-range={services}",
+        f"--service-cluster-ip-range=127.{address.services}.0.0/16",
         "--authorization-mode=Node,RBAC",
         "--allow-privileged=true",
         "--profiling=false",

@@ -79,6 +79,11 @@ class Twin:
             stack.close()
             del self._templates[component]
 
+    def start_all(self) -> None:
+        """Start the programs of all components that are there. Raises UsageError."""
+        for component in REAL:
+            self.start(component)
+
     @property
     def started(self) -> set[str]:
         """The components whose programs run."""
@@ -91,9 +96,11 @@ class Twin:
 
 
 @contextlib.contextmanager
-def twin(folder: Path, machines: list[Manifest]) -> Iterator[Twin]:
-    """Run a control plane with some nodes. Raises UsageError."""
-    with plane(folder) as api, contextlib.ExitStack() as stack:
+def twin(folder: Path, machines: list[Manifest], services: int = 0) -> Iterator[Twin]:
+    """Run a control plane with some nodes, or one from a snapshot that has them, with the addresses of its `services`.
+    Raises UsageError.
+    """
+    with plane(folder, services) as api, contextlib.ExitStack() as stack:
         for one in machines:
             api.cluster.create("/api/v1/nodes", one)
         made = Twin(api)
