@@ -1,0 +1,89 @@
+#!/bin/sh
+# Written by gen. Do not edit; instead: clusters/gpu-serving/cluster.yaml
+# Prepare this node for kubeadm: ./prepare.sh POOL, as root, from the folder `node`. Safe to run again.
+set -eu
+
+pool=${1:?usage: ./prepare.sh POOL}
+here=$(cd "$(dirname "$0")" && pwd)
+# Elsewhere in tests only.
+root=${GEN_ROOT:-}
+[ "$(id -u)" = 0 ] || { echo "prepare.sh: must run as root" >&2; exit 1; }
+[ -d "$here/all" ] || { echo "prepare.sh: $here/all is missing: copy the whole folder \`node\` to this node" >&2; exit 1; }
+
+echo "1. files for every node, then those of pool $pool"
+cp -R "$here/all/." "$root/"
+# A pool with nothing of its own has no folder.
+if [ -d "$here/pools/$pool" ]; then cp -R "$here/pools/$pool/." "$root/"; fi
+mkdir -p "$root/etc/kubernetes/patches" "$root/etc/containerd/conf.d" "$root/etc/containerd/certs.d"
+
+if [ -f "$root/etc/kubernetes/site-ca.crt" ]; then
+  echo "   trust the site's CA"
+  if command -v update-ca-certificates >/dev/null 2>&1; then
+    cp "$root/etc/kubernetes/site-ca.crt" "$root/usr/local/share/ca-certificates/gen-site-ca.crt"
+    update-ca-certificates >/dev/null
+  else
+    cp "$root/etc/kubernetes/site-ca.crt" "$root/etc/pki/ca-trust/source/anchors/gen-site-ca.crt"
+    update-ca-trust
+  fi
+fi
+
+echo "2. kernel modules and settings"
+for list in kubernetes infiniband ceph; do
+  list=$root/etc/modules-load.d/$list.conf
+  [ -f "$list" ] || continue
+  while read -r module; do
+    case $module in '' | '#'*) continue ;; esac
+    modprobe "$module" || { echo "prepare.sh: kernel module $module cannot be loaded" >&2; exit 1; }
+  done <"$list"
+done
+sysctl --quiet --system
+
+echo "3. swap off, now and at the next start"
+swapoff -a
+# As it was before the first run.
+[ -e "$root/etc/fstab.before-gen" ] || cp -p "$root/etc/fstab" "$root/etc/fstab.before-gen"
+sed -i -E '/^[^#].*[[:space:]]swap[[:space:]]/s/^/# gen: /' "$root/etc/fstab"
+
+if [ -f "$root/etc/modules-load.d/infiniband.conf" ] && command -v rdma >/dev/null 2>&1; then
+  echo "4. HCAs shared between network namespaces (the device plugin needs it)"
+  rdma system show | grep -q 'netns shared' || rdma system set netns shared
+fi
+
+echo "5. services"
+# The format of the file and its drop-ins depends on containerd's version: what it makes of them must be what is meant.
+dump=$(containerd config dump | tr -d "'\"" | sed 's/^[[:space:]]*//')
+sandbox=$(tr -d "'\"" <"$root/etc/containerd/config.toml" | sed -n 's/^[[:space:]]*sandbox_image = //p')
+runc=$(echo "$dump" | awk '/^\[/ { inside = /runtimes\.runc\.options\]$/ } inside')
+taken() { # text, then each line by which it may say what is meant
+  text=$1 && shift
+  for line; do
+    if echo "$text" | grep -Fqx "$line"; then return; fi
+  done
+  echo "prepare.sh: containerd does not take over \`$line\` from /etc/containerd/config.toml: look for a drop-in of" \
+    "another format in /etc/containerd/conf.d, or a version other than 1.7, 2.2 or newer. It was not restarted." >&2
+  exit 1
+}
+taken "$dump" "sandbox = $sandbox" "sandbox_image = $sandbox"
+taken "$dump" 'config_path = /etc/containerd/certs.d'
+taken "$runc" 'SystemdCgroup = true'
+systemctl daemon-reload
+systemctl enable --now containerd
+systemctl restart containerd
+systemctl enable kubelet
+
+if [ -f "$root/etc/chrony/sources.d/site.sources" ]; then
+  echo "6. clock"
+  for file in "$root/etc/chrony.conf" "$root/etc/chrony/chrony.conf"; do
+    [ -f "$file" ] || continue
+    # Debian's file names the folder already, that of the RHEL family does not.
+    grep -Eq '^[[:space:]]*sourcedir[[:space:]]+/etc/chrony/sources\.d/?[[:space:]]*$' "$file" && continue
+    printf '\n# gen: servers of the site\nsourcedir /etc/chrony/sources.d\n' >>"$file"
+  done
+  # Debian's service has the other name as an alias, which cannot be enabled.
+  clock=chronyd
+  if systemctl cat chrony.service >/dev/null 2>&1; then clock=chrony; fi
+  systemctl enable "$clock"
+  systemctl restart "$clock"
+fi
+
+echo "ready: $(hostname) as a node of pool $pool"
