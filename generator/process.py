@@ -21,8 +21,8 @@ _halted: list[bool] = []
 
 
 def cache_home() -> Path:
-    """Return gen's folder in the user's cache: programs are in `bin`, charts in `charts`, what was built in `built`.
-    Raises UsageError for a user without a home, as in some containers.
+    """Return gen's folder in the user's cache: programs are in `bin`, charts in `charts`, what was built in `built`,
+    and what twins begin with in `twins`. Raises UsageError for a user without a home, as in some containers.
     """
     try:
         return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gen"
@@ -46,17 +46,39 @@ def run(
     argv = [str(word) for word in command]
     try:
         done = _done(argv, cwd, env, timeout, stdin)
-    except FileNotFoundError as error:
-        if cwd and str(error.filename) == str(cwd):
-            raise UsageError(f"`{argv[0]}` could not be started: there is no folder {cwd}") from None
-        raise UsageError(f"`{argv[0]}` was not found; install it or put it on PATH") from None
     except OSError as error:
-        raise UsageError(f"`{argv[0]}` could not be started: {error.strerror}") from None
+        raise _unstarted(argv[0], cwd, error) from None
     except subprocess.TimeoutExpired:
         raise UsageError(f"`{' '.join(argv)}` did not end within {timeout:g} seconds") from None
     if done.returncode:
         raise CommandError(argv, done.returncode, done.stderr or done.stdout)
     return done.stdout
+
+
+def _unstarted(program: str, cwd: Path | None, error: OSError) -> UsageError:
+    if not isinstance(error, FileNotFoundError):
+        return UsageError(f"`{program}` could not be started: {error.strerror}")
+    if cwd and str(error.filename) == str(cwd):
+        return UsageError(f"`{program}` could not be started: there is no folder {cwd}")
+    return UsageError(f"`{program}` was not found; install it or put it on PATH")
+
+
+@contextlib.contextmanager
+def piped(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Iterator[Program]:
+    """Run a program beside the block, which speaks with it in bytes; it ends with the block, at the end of its input.
+    Raises UsageError when it cannot be started.
+    """
+    pipe = subprocess.PIPE
+    try:
+        process = subprocess.Popen(command, cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe)
+    except OSError as error:
+        raise _unstarted(command[0], cwd, error) from None
+    with process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
 
 
 def _done(

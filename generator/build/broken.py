@@ -97,8 +97,10 @@ def unreadable(file: str, error: UnreadableError, content: bytes, fix: str = "")
     # A parser that waits for more points behind the end.
     line = min(error.line, len(lines))
     text = lines[line - 1].decode(errors="replace").rstrip()
-    at = Position(line, 1, len(text) + 1)
-    return UNREADABLE.complete(Finding(file=file, message=f"cannot be read: {error.why}", fix=fix, at=at, line=text))
+    at, why = Position(line, 1, len(text) + 1), error.why
+    if re.match(r" *\t", text):
+        why, fix = "it is indented with a tab, and YAML takes spaces only", "put spaces in place of tabs"
+    return UNREADABLE.complete(Finding(file=file, message=f"cannot be read: {why}", fix=fix, at=at, line=text))
 
 
 def unbuilt(place: str, words: str, component: str = "") -> Finding:

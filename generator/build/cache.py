@@ -28,9 +28,13 @@ LARGEST = 32 * 2**20
 """Bytes of what is kept at most: more is made anew each time."""
 
 
+_UNFILLED = {"apiVersion", "kind", "metadata", "type", "immutable"}
+"""The fields of a Secret that a controller fills, as that with the token of a ServiceAccount."""
+
+
 def remembered(of: Iterable[bytes], make: Callable[[], Value], kind: type[Value]) -> Value:
     """Return what `make` makes of these bytes, plain data of this kind, or what it made of them before. What it raises
-    is raised, and made anew each time. Where the cache cannot be used only time is lost. No Secret is kept.
+    is raised, and made anew each time. Where the cache cannot be used only time is lost. No value of a Secret is kept.
     """
     try:
         file = cache_home() / "built" / _digest(of)
@@ -69,10 +73,16 @@ def _touch(file: Path) -> None:
 
 
 def _holds_secret(value: object) -> bool:
-    """Tell whether a Secret is among objects, alone or each with its file."""
+    """Tell whether a Secret that says a value is among objects, alone or each with its file: as its own, or as a copy
+    that `kubectl apply` made.
+    """
     if isinstance(value, list | tuple):
         return any(map(_holds_secret, value))
-    return isinstance(value, dict) and (value.get("kind") == "Secret" or _holds_secret(value.get("items")))
+    if not isinstance(value, dict):
+        return False
+    if value.get("kind") == "Secret":
+        return not value.keys() <= _UNFILLED or "last-applied-configuration" in str(value.get("metadata"))
+    return _holds_secret(value.get("items"))
 
 
 def _keep(file: Path, value: object) -> None:

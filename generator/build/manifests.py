@@ -4,6 +4,7 @@ from typing import Any, TypeGuard
 
 from generator.build.go_yaml import numbered
 from generator.components.component import Manifest
+from generator.model.fields import items_of
 from generator.model.served import LAST, kinds
 
 
@@ -18,8 +19,8 @@ def documents_with_items(content: bytes, *, strict: bool = False) -> list[Any]:
     """Return the documents of a file, and what Lists hold in place of those. Raises as `documents`."""
     found: list[Any] = []
     for one in documents(content, strict=strict):
-        is_list = isinstance(one, dict) and one.get("kind") == "List" and isinstance(one.get("items"), list)
-        found += one["items"] if is_list else [one]
+        items = items_of(one)
+        found += [one] if items is None else items
     return found
 
 

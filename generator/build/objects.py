@@ -30,6 +30,11 @@ class Object(Struct, frozen=True):
     retagged: frozenset[str] = frozenset()
 
     @property
+    def vendored(self) -> bool:
+        """Whether a chart or an upstream manifest brought it."""
+        return bool(self.component) and f"/{self.component}/upstream/" in self.file
+
+    @property
     def kind(self) -> str:
         """Its kind."""
         return str(self.manifest["kind"])

@@ -87,7 +87,9 @@ def templated(one: Object, at: Path) -> Iterator[Pod]:
     names = [dig(claim, "metadata", "name") for claim in sequence(one.spec.get("volumeClaimTemplates"))]
     if names:
         claims = [{"name": name, "ephemeral": {}} for name in names]
-        spec = {**spec, "volumes": [*sequence(spec.get("volumes")), *claims]}
+        # A volume of the same name is replaced by the claim.
+        volumes = [{} if dig(each, "name") in names else each for each in sequence(spec.get("volumes"))]
+        spec = {**spec, "volumes": [*volumes, *claims]}
     yield Pod(maker=one, metadata=mapping(template.get("metadata")), spec=spec, places=(((), one, at),))
 
 

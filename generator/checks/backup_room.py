@@ -62,15 +62,34 @@ def new_keys_fit(cluster: Cluster) -> Iterator[Finding]:
         changes: rewritten
     """
     usable = objects_usable(cluster).value
+    alone = False
     for at, backup, bucket, also in targets(cluster):
         most = min(each for each in (bucket.quota and bucket.quota.value, usable, _ENDLESS) if each)
         change = backup.daily_change.value
         days = (most - backup.size.value) // change if change else _YEAR
         if backup.changes == "new-keys" and 0 <= days < _YEAR:
+            alone = True
             grows = f"{backup.daily_change.human()} of new keys a day"
             message = f"{grows} fill bucket {bucket.name} ({human(most)}) in {days} days: no copy is ever deleted"
             fix = "where jobs write over their own keys say `changes: rewritten`; else more room"
             yield Finding(at=(*at, "dailyChange"), also=also, message=message, fix=fix)
+    if not alone:
+        yield from _together(cluster, usable)
+
+
+def _together(cluster: Cluster, usable: int) -> Iterator[Finding]:
+    """Yield where backups of which none fills MinIO by itself within a year do so together."""
+    found = list(targets(cluster))
+    growing = [one for one in found if one.backup.changes == "new-keys"]
+    change = sum(one.backup.daily_change.value for one in growing)
+    days = (usable - sum(one.backup.size.value for one in found)) // change if change else _YEAR
+    if usable and growing[1:] and 0 <= days < _YEAR:
+        message = (
+            f"{human(change)} of new keys a day, of {len(growing)} backups, fill MinIO ({human(usable)}) in {days} days"
+        )
+        fix = "where jobs write over their own keys say `changes: rewritten`; else more room"
+        at = (*growing[-1].at, "dailyChange")
+        yield Finding(at=at, also=OBJECTS, message=f"{message}: no copy is ever deleted", fix=fix)
 
 
 @rule("GEN-BKP-012", "old versions do not outlive their use")

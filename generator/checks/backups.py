@@ -163,7 +163,8 @@ def locked_long_enough(cluster: Cluster) -> Iterator[Finding]:
     """
     for at, backup, bucket, also in targets(cluster):
         if bucket.lock and bucket.lock.days < backup.keep_days <= old_days(bucket):
-            message = f"backup {backup.name} is kept {backup.keep_days} days, and locked {bucket.lock.days}"
+            locked = f"locked {bucket.lock.days} from the day of each copy"
+            message = f"backup {backup.name} is kept {backup.keep_days} days, and {locked}"
             edits = kept_for(also, bucket, backup.keep_days, locked=True)
             fix = f"lock: {{days: {backup.keep_days}}}"
             yield Finding(at=(*at, "keepDays"), also=(*also, "lock"), message=message, fix=fix, edits=edits)

@@ -2,11 +2,23 @@
 
 from collections.abc import Iterator
 
-from generator.checks.places import by_place, sections
+from generator.checks.places import by_place, hardware_path, sections
 from generator.components.gpu_operator import own_mig_configurations
+from generator.components.queues import hard
+from generator.model.capacity import flavor_capacity
 from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Path, put, remove
-from generator.model.gpus import SPLITTABLE, can_be_split, configurations, instances, largest, profiles
+from generator.model.gpus import (
+    GPU,
+    SPLITTABLE,
+    can_be_split,
+    configurations,
+    devices,
+    instances,
+    largest,
+    profiles,
+    quota_devices,
+)
 from generator.model.nodes import Gpu
 from generator.model.quantity import Quantity
 from generator.model.rule import rule, warning
@@ -180,7 +192,8 @@ def one_kind(cluster: Cluster) -> Iterator[Finding]:
 @warning("GEN-NODE-037", "GPUs that are shared by time are shared in trust")
 def time_sliced(cluster: Cluster) -> Iterator[Finding]:
     """Pods that take turns on a GPU share its memory: one that takes all of it stops the others, one that crashes the
-    GPU crashes them, and more turns for one pod are no more speed. Instances (MIG) keep pods apart.
+    GPU crashes them, and more turns for one pod are no more speed. Instances (MIG) keep pods apart. Where one team owns
+    all turns of a pool and lends none, its pods share with no others.
 
     Wrong:
         gpu: {model: A30, count: 4, memory: 24Gi, timeSlices: 4}
@@ -188,12 +201,44 @@ def time_sliced(cluster: Cluster) -> Iterator[Finding]:
         gpu: {model: A30, count: 4, memory: 24Gi, mig: {profile: all-1g.6gb}}
     """
     for at, gpu in _gpus(cluster):
-        if gpu.time_slices:
+        pool = str(at[1]) if at[0] == "pools" else cluster.nodes[int(at[1])].pool
+        if gpu.time_slices and not _one_team_alone(cluster, pool):
             message = f"{gpu.time_slices} pods share each GPU by time, and nothing keeps their memory apart"
             apart = [name for name, most in profiles(gpu).items() if most >= gpu.time_slices]
-            fix = (
-                f"`mig: {{profile: all-{apart[-1]}}}` keeps them apart"
-                if apart
-                else "only for pods that trust each other"
-            )
+            alone = f"one team that owns all turns of pool {pool}, with `lend: 0`, shares with no others"
+            fix = f"`mig: {{profile: all-{apart[-1]}}}` keeps them apart" if apart else alone
             yield Finding(at=(*at, "timeSlices"), message=message, fix=fix)
+
+
+def _one_team_alone(cluster: Cluster, pool: str) -> bool:
+    """Tell whether a team owns all GPUs of a pool and lends none: what nobody owns, everybody may borrow."""
+    quotas = [team.quotas[pool] for team in cluster.teams if pool in team.quotas]
+    there = flavor_capacity(cluster, pool).devices
+    return len(quotas) == 1 and quotas[0].lend == 0 and quota_devices(quotas[0]) == there
+
+
+@warning("GEN-NODE-038", "turns on a GPU and whole GPUs have different taints")
+def turns_apart(cluster: Cluster) -> Iterator[Finding]:
+    """A turn on a shared GPU and a whole GPU are both `nvidia.com/gpu`. A job that asks for four GPUs, and may run on
+    nodes with either, gets four turns that can be on one GPU: NCCL refuses two ranks on one, and what was meant to be
+    fast is slow. A taint of their own keeps the nodes with turns to pods that mean them.
+
+    Wrong:
+        t4: {hardware: {gpu: {timeSlices: 4, ...}, ...}, taints: [nvidia.com/gpu=present:NoSchedule]}
+        a100: {hardware: {gpu: {...}, ...}, taints: [nvidia.com/gpu=present:NoSchedule]}
+    Right:
+        t4:
+          hardware: {gpu: {timeSlices: 4, ...}, ...}
+          taints: [nvidia.com/gpu=present:NoSchedule, gen.internal/turns=present:NoSchedule]
+        a100: {hardware: {gpu: {...}, ...}, taints: [nvidia.com/gpu=present:NoSchedule]}
+    """
+    named_gpu = [machine for machine in cluster.gpu_nodes if GPU in devices(cluster.gpus, machine.hardware.gpu)]
+    turns = [machine for machine in named_gpu if machine.hardware.gpu and machine.hardware.gpu.time_slices]
+    whole = {frozenset(hard(machine.taints)): machine for machine in named_gpu if machine not in turns}
+    for at, machines in by_place(cluster, turns, "gpu").items():
+        met = [each for taints, each in whole.items() if any(taints >= {*hard(one.taints)} for one in machines)]
+        if met:
+            message = f"what may run on {met[0].name}, which has whole GPUs, may run on {machines[0].name} as well"
+            fix = f"one more taint for pool {machines[0].pool}, as in gen.internal/turns=present:NoSchedule"
+            also = hardware_path(cluster, met[0], "gpu")
+            yield Finding(at=(*at, "timeSlices"), also=also, message=message, fix=fix)

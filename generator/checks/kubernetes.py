@@ -1,17 +1,16 @@
 """Rules about the control plane: its nodes, its endpoint, etcd."""
 
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
-from generator.checks.places import ENDPOINT, addresses, claims, endpoint_address, free_address, is_host
-from generator.checks.scratch import SYSTEM
+from generator.checks.places import ENDPOINT, addresses, claims, endpoint_address, free_address, free_addresses, is_host
+from generator.checks.scratch import COMMON, SYSTEM, shared
 from generator.components.common import API_PORT
 from generator.model.cluster import Cluster
 from generator.model.finding import Edit, Finding, Path, put
 from generator.model.quantity import Quantity
 from generator.model.rule import rule, warning
 
-USUAL = PurePosixPath("/var/lib/etcd")
+USUAL = "/var/lib/etcd"
 
 
 @rule("GEN-K8S-001", "there is a control plane")
@@ -93,9 +92,9 @@ def endpoint_of_its_own(cluster: Cluster) -> Iterator[Finding]:
     """The address moves to another node when its holder fails; a node's own address cannot.
 
     Wrong:
-        endpoint: {address: "10.10.0.11:6443", by: kube-vip}
+        endpoint: {address: "10.10.0.10:6443", by: kube-vip}
         # and
-        - {name: cp-1, pool: system, address: 10.10.0.11}
+        - {name: cp-1, pool: system, address: 10.10.0.10}
     Right:
         endpoint: {address: "10.10.0.10:6443", by: kube-vip}
         # and
@@ -103,9 +102,20 @@ def endpoint_of_its_own(cluster: Cluster) -> Iterator[Finding]:
     """
     if cluster.kubernetes.endpoint.by == "external":
         return
-    address = endpoint_address(cluster)
+    address, free = (
+        endpoint_address(cluster),
+        {name: free_addresses(cluster, name) for name in cluster.networks.declared},
+    )
     for claim in claims(cluster):
-        if claim.address == address and claim.at != ENDPOINT:
+        if claim.address != address or claim.at == ENDPOINT:
+            continue
+        if claim.at[0] == "nodes":
+            # Everybody knows the endpoint; whoever came last is the node.
+            other = next(free[claim.network]) if claim.network in free else ""
+            message = f"{claim.owner} has the endpoint's address {address}"
+            fix, edits = (f"{other} is free", put(claim.at, other)) if other else ("give it another address", ())
+            yield Finding(at=claim.at, also=ENDPOINT, message=message, fix=fix, edits=edits)
+        else:
             message = f"the endpoint {address} is the address of {claim.owner}"
             fix, edits = _free_endpoint(cluster)
             yield Finding(at=ENDPOINT, also=claim.at, message=message, fix=fix, edits=edits)
@@ -256,11 +266,12 @@ def etcd_folder(cluster: Cluster) -> Iterator[Finding]:
     Right:
         etcd: {dataDir: /var/lib/etcd}
     """
-    folder = PurePosixPath(cluster.kubernetes.etcd.data_dir)
+    folder = cluster.kubernetes.etcd.data_dir
     tiers = (cluster.storage.scratch, cluster.storage.objects)
-    others = {PurePosixPath(tier.host_dir) for tier in tiers if tier} | set(map(PurePosixPath, SYSTEM)) - {USUAL}
-    taken = [other for other in sorted(others) if folder.is_relative_to(other) or other.is_relative_to(folder)]
-    if taken:
-        message = f"etcd's dataDir {folder} shares its place with {taken[0]}"
+    others = {tier.host_dir for tier in tiers if tier} | SYSTEM - {USUAL}
+    taken = [other for other in sorted(others) if shared(folder, other)]
+    if taken or folder in COMMON:
+        other = taken[0] if taken else "whatever is mounted in it"
+        message = f"etcd's dataDir {folder} shares its place with {other}"
         at = ("kubernetes", "etcd", "dataDir")
-        yield Finding(at=at, message=message, edits=put(at, str(USUAL)))
+        yield Finding(at=at, message=message, edits=put(at, USUAL))

@@ -1,7 +1,6 @@
 """Rules about scratch volumes on nodes' own disks."""
 
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 
 from generator.checks.tiers import OBJECTS, disks, idle_disks
 from generator.model.cluster import Cluster
@@ -11,9 +10,14 @@ from generator.model.rule import rule, warning
 SCRATCH: Path = ("storage", "scratch")
 # Folders of the system: a mount over one of them hides what it needs.
 SYSTEM = frozenset({
-    "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/usr",
-    "/var/lib/containerd", "/var/lib/etcd", "/var/lib/kubelet", "/var/lib/rook", "/var/log",
+    "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/opt/cni", "/proc", "/root", "/run", "/sbin", "/sys",
+    "/tmp", "/var/tmp",  # noqa: S108 - emptied by systemd
+    "/usr", "/var/cache", "/var/lib/apt", "/var/lib/cni", "/var/lib/containerd", "/var/lib/docker", "/var/lib/dpkg",
+    "/var/lib/etcd", "/var/lib/kubelet", "/var/lib/rook", "/var/lib/rpm", "/var/lib/systemd", "/var/lock", "/var/log",
+    "/var/run", "/var/spool",
 })  # fmt: skip
+# Folders in which anybody mounts or installs something; one below them is its owner's.
+COMMON = frozenset({"/media", "/mnt", "/opt", "/srv"})
 
 
 @warning("GEN-SCR-001", "scratch has disks")
@@ -62,8 +66,8 @@ def apart_from_objects(cluster: Cluster) -> Iterator[Finding]:
     """
     scratch, objects = cluster.storage.scratch, cluster.storage.objects
     if scratch and objects:
-        one, other = PurePosixPath(scratch.host_dir), PurePosixPath(objects.host_dir)
-        if one.is_relative_to(other) or other.is_relative_to(one):
+        one, other = scratch.host_dir, objects.host_dir
+        if shared(one, other):
             message = f"scratch wipes volumes below {one}, and MinIO's drives are below {other}"
             at, also = (*SCRATCH, "hostDir"), (*OBJECTS, "hostDir")
             fix = "hostDir: /mnt/scratch for scratch, /mnt/minio for objects"
@@ -82,11 +86,18 @@ def outside_system(cluster: Cluster) -> Iterator[Finding]:
     """
     storage = cluster.storage
     for at, tier, usual in ((SCRATCH, storage.scratch, "scratch"), (OBJECTS, storage.objects, "minio")):
-        folder = PurePosixPath(tier.host_dir) if tier else None
-        if tier and folder and (not folder.name or SYSTEM & {str(each) for each in (folder, *folder.parents)}):
+        # MinIO touches only what is its own.
+        common = COMMON if tier is storage.scratch else ()
+        if tier and (tier.host_dir in common or any(shared(tier.host_dir, system) for system in SYSTEM)):
             message = f"hostDir {tier.host_dir} is a folder of the system"
             where = (*at, "hostDir")
             yield Finding(at=where, message=message, edits=put(where, f"/mnt/{usual}"))
+
+
+def shared(folder: str, other: str) -> bool:
+    """Tell whether one of two folders is the other, or lies in it."""
+    one, another = f"{folder}/", f"{other}/"
+    return one.startswith(another) or another.startswith(one)
 
 
 @warning("GEN-SCR-005", "scratch on disks without platters")

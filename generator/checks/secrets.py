@@ -10,7 +10,15 @@ from generator.checks.servers import urls
 from generator.model.cluster import Cluster, Spec
 from generator.model.finding import Finding, Path
 from generator.model.rule import rule
-from generator.model.secret_texts import assigned, given, in_address, is_named_so, is_secret
+from generator.model.secret_texts import (
+    OPTION_IN_VALUES,
+    assigned,
+    given,
+    in_address,
+    is_named_so,
+    is_secret,
+    within,
+)
 
 # How credentials look that have a form of their own.
 _FORMS = {
@@ -28,7 +36,7 @@ _MARKS = (
     "hooks.slack.com", "eyJ",
 )  # fmt: skip
 # Nor is anything named like a password without one of these.
-_WORDS = ("pass", "pwd", "secret", "key", "token")
+_WORDS = ("pass", "pwd", "secret", "key", "token", "authorization")
 # Keys of chart values whose text is the secret itself, not the name of one.
 _KEYS = r"(?i)(?:password|passwd|passphrase|token|apikey|api_key|clientsecret|client_secret)$|(?:^|[^a-z])(?:pass|pwd)$"
 
@@ -55,13 +63,20 @@ def no_secrets(cluster: Cluster) -> Iterator[Finding]:
         elif at not in addresses and in_address(text):
             fix = "take it out, and change it where it is used"
             yield Finding(at=at, message="an address holds a password or a token", fix=fix, secret=True)
-        elif at[0] == "components" and "values" in at and (what := _password(str(at[-1]), text, beside)):
+        elif at[0] in {"components", "extras"} and "values" in at and (what := _password(at[-1], text, beside)):
             fix = "name an existing Secret instead: charts take `existingSecret` or the like"
             yield Finding(at=at, message=f"{what} is written out", fix=fix, secret=True)
 
 
-def _password(key: str, text: str, beside: dict[str, Any]) -> str:
-    """Return what of chart values is a password: the text of a key, of a variable, or a part of a longer text."""
+def _password(step: str | int, text: str, beside: Any) -> str:
+    """Return what of chart values is a password: the text of a key, of a variable, of an option before it in a list,
+    or a part of a longer text.
+    """
+    if isinstance(step, int):
+        before = str(beside[step - 1]) if step else ""
+        if re.fullmatch(OPTION_IN_VALUES, before) and is_secret(text) and not text.startswith("-"):
+            return f"the value of {before}"
+    key = str(step)
     named = str(beside.get("name")) if key == "value" else key
     if not any(word in f"{named} {text}".lower() for word in _WORDS):
         return ""
@@ -71,7 +86,8 @@ def _password(key: str, text: str, beside: dict[str, Any]) -> str:
     of_secret = key != "value" and any("secret" in str(each).lower() for each in beside if each != key)
     if is_named_so(named) and not of_secret and is_secret(text):
         return key if named == key else f"the variable {named}"
-    return "a password in a text" if any(map(is_secret, (*given(text), *assigned(text)))) else ""
+    parts = (*given(text), *assigned(text), *within(f"{named}: {text}"))
+    return "a password in a text" if any(map(is_secret, parts)) else ""
 
 
 def _texts(whole: dict[str, Any]) -> list[tuple[Path, str, Any]]:

@@ -36,6 +36,10 @@ def urls(cluster: Cluster) -> Iterator[tuple[Path, str]]:
     yield from ((at, url) for at, url in given.items() if url)
     for at, mirror in entries(site.mirrors, "site", "mirrors"):
         yield (*at, "mirror"), mirror.mirror
+    for name, extra in cluster.extras.items():
+        if extra.chart:
+            yield ("extras", name, "chart", "repository"), extra.chart.repository
+        yield from entries(extra.manifests, "extras", name, "manifests")
 
 
 @rule("GEN-SITE-003", "a repository that Argo CD can read")
@@ -80,12 +84,17 @@ def no_credentials(cluster: Cluster) -> Iterator[Finding]:
         repository: {url: https://git.example.org/clusters.git}
     """
     for at, url in urls(cluster):
-        named = re.match(r"(https?://)?[^/@]*@|ssh://[^/@:]*:[^/@]*@", url) and not re.match(r"[\w.-]+@[^@]*:", url)
-        if named or in_address(url):
+        if ("@" in url and _is_for_somebody(url)) or in_address(url):
             message = f"{dotted(at)} holds credentials"
             edits = put(at, _without_credentials(url))
             fix = f"{edits[0].value}, and change the password"
             yield Finding(at=at, message=message, fix=fix, edits=edits, secret=True)
+
+
+def _is_for_somebody(url: str) -> bool:
+    """Tell whether an address says who asks, other than the account that SSH needs."""
+    named = re.match(r"(https?://)?[^/@]*@|ssh://[^/@:]*:[^/@]*@", url)
+    return named is not None and not re.match(r"[\w.-]+@[^@]*:", url)
 
 
 def _without_credentials(url: str) -> str:

@@ -98,9 +98,11 @@ def checked_version(cluster: Cluster) -> Iterator[Finding]:
     Right:
         components: {kueue: {version: v0.18.3}}
     """
+    wrong = _unpaired(cluster)
     for name, settings in cluster.components.items():
         known = [each.version for each in known_versions(name)]
-        if settings.version and settings.version not in known and _taken(name, settings.version):
+        new = settings.version and settings.version not in known and name not in wrong
+        if settings.version and new and _taken(name, settings.version):
             message = f"{name} {settings.version} is not one that gen was checked against: {', '.join(known)}"
             fix = f"gen vendor {name}, then gen check --rendered; accept this with a waiver once both are content"
             yield Finding(at=("components", name, "version"), message=message, fix=fix)
@@ -140,7 +142,7 @@ def settings_in_use(cluster: Cluster) -> Iterator[Finding]:
     """
     reasons = absent(cluster)
     for name in cluster.components:
-        if name in reasons:
+        if name in reasons and name in CATALOGUE:
             message = f"the cluster has no {name}: {reasons[name]}"
             yield Finding(at=("components", name), key=True, message=message, fix="ask for it, or remove the settings")
 
@@ -161,6 +163,33 @@ def adopted_name(cluster: Cluster) -> Iterator[Finding]:
             message = f"a Helm release that is installed with {name} cannot be called {release}"
             fix = "the name that `helm list` has for it"
             yield Finding(at=("components", name, "adopt", "release"), message=message, fix=fix)
+
+
+@rule("GEN-COMP-003", "versions that go together")
+def versions_together(cluster: Cluster) -> Iterator[Finding]:
+    """Some programs speak to each other in an API that later versions of them changed.
+
+    Wrong:
+        components: {trainer: {version: v2.3.0}, kueue: {version: v0.18.3}}
+    Right:
+        components: {trainer: {version: v2.2.1}, kueue: {version: v0.18.3}}
+    """
+    for name, message in _unpaired(cluster).items():
+        at, fix = ("components", name, "version"), "leave `version` out: those of the catalogue go together"
+        yield Finding(at=at, message=message, fix=fix)
+
+
+def _unpaired(cluster: Cluster) -> dict[str, str]:
+    """Return what is wrong with versions that do not go with others, by the component whose version the file says."""
+    without, found = absent(cluster), {}
+    used = {one.name: one.versions.of(cluster).version for one in CATALOGUE.values() if one.versions}
+    for one in CATALOGUE.values():
+        for other in sorted({pair.other for pair in one.pairs if {one.name, pair.other}.isdisjoint(without)}):
+            mine, theirs = used[one.name], used[other]
+            if not any(pair.other == other and pair.says(mine, theirs) for pair in one.pairs):
+                named = next((name for name in (one.name, other) if cluster.settings(name).version), one.name)
+                found[named] = f"{one.name} {mine} does not go with {other} {theirs}: {one.unpaired}"
+    return found
 
 
 @warning("GEN-COMP-001", "chart values for components with a chart")

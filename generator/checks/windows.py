@@ -5,7 +5,7 @@ from heapq import merge
 
 from generator.checks.places import entries, listed_twice, meant
 from generator.checks.site import zones
-from generator.components import CATALOGUE, absent
+from generator.components import absent, catalogue
 from generator.model.cluster import Cluster
 from generator.model.cron import Schedule, parse
 from generator.model.finding import Finding, Path, remove
@@ -107,7 +107,7 @@ def some_time_left(cluster: Cluster) -> Iterator[Finding]:
     found: dict[tuple[Path, Path], list[str]] = {}
     known: dict[tuple[Window, ...], bool] = {}
     without = absent(cluster)
-    for name, one in CATALOGUE.items():
+    for name, one in catalogue(cluster).items():
         if name in without:
             continue
         mine = [(at, each) for at, each in _windows(cluster) if each.about(name, one.tier.value) and _read(each)]
@@ -132,11 +132,12 @@ def windows_known(cluster: Cluster) -> Iterator[Finding]:
     Right:
         gitops: {windows: [{kind: allow, schedule: "0 22 * * sat", duration: 4h, components: [ceph-cluster]}]}
     """
+    known = catalogue(cluster)
     for place, window in _windows(cluster):
         named = entries(window.components, *place, "components")
         for at, name in named:
-            if name not in CATALOGUE:
-                fix, edits = suggest(name, CATALOGUE, "docs/components.md lists them"), meant(at, name, CATALOGUE)
+            if name not in known:
+                fix, edits = suggest(name, known, "docs/components.md lists them"), meant(at, name, known)
                 yield Finding(at=at, message=f"there is no component {name}", fix=fix, edits=edits)
         tiers = entries(window.tiers, *place, "tiers")
         yield from listed_twice([(name, at) for at, name in (*named, *tiers)], "{} is listed twice")
@@ -152,10 +153,10 @@ def windows_of_something(cluster: Cluster) -> Iterator[Finding]:
     Right:
         gitops: {windows: [{kind: allow, schedule: "0 22 * * sat", duration: 4h, components: [cilium]}]}
     """
-    without = absent(cluster)
+    without, known = absent(cluster), catalogue(cluster)
     for place, window in _windows(cluster):
         for at, name in entries(window.components, *place, "components"):
-            if name in CATALOGUE and (name in without or not cluster.settings(name).managed):
+            if name in known and (name in without or not cluster.settings(name).managed):
                 why = without.get(name, "somebody else installs it")
                 yield Finding(at=at, message=f"{name} is not installed here: {why}", edits=remove(at))
 

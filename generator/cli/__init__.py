@@ -44,6 +44,8 @@ VERBS = {
     "status": "Tell how a running cluster does, and why something is stuck.",
     "sync": "Bring a running cluster to one commit, wave by wave, and wait for it.",
     "vendor": "Inflate charts and upstream manifests into the repository, with digests locked.",
+    "workflow": "Run day-2 operations of a running cluster, and see how far they are.",
+    "workload": "Write jobs for teams that the cluster lets in, places and connects.",
 }
 
 
@@ -134,8 +136,6 @@ def cli(directory: str | None) -> None:
 
 def main() -> None:
     """Run `gen` and end the process."""
-    # One command makes few cycles, and looking for them costs a tenth of a render.
-    gc.disable()
     signal.signal(signal.SIGTERM, _stopped)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

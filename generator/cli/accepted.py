@@ -8,9 +8,9 @@ from generator.checks import FLEET_RULES
 from generator.checks import RULES as FILE_RULES
 from generator.cli.explain import explanations
 from generator.live.dry_run import refusals
-from generator.model.cluster import Waiver
 from generator.model.finding import Finding, Position, Severity
 from generator.model.rule import explained
+from generator.model.waiver import Waiver
 from generator.repository.cluster_files import Loaded
 from generator.repository.idle_values import IDLE_VALUE
 from generator.rules.engine import RULES

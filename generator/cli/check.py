@@ -1,6 +1,6 @@
 """`gen check`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,15 @@ from generator.cli.options import CLUSTER, ROOT, SINCE, narrowed, root_of
 from generator.cli.output import REPORTED, show_findings, summary
 from generator.cli.terminal import say
 from generator.errors import UsageError
-from generator.model.cluster import Waiver
 from generator.model.plural import plural
+from generator.model.waiver import Waiver
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.head_files import MOST, clusters_at_head, differing_from_head
-from generator.repository.idle_values import with_idle_values
+from generator.repository.idle_values import unproven, with_idle_values
 from generator.repository.places import without_file
+from generator.repository.unchanged import Look
 
+RENDER = "next: gen render"
 _FOLDER = click.Path(path_type=Path, allow_dash=True)
 
 
@@ -43,6 +45,11 @@ _FOLDER = click.Path(path_type=Path, allow_dash=True)
     help="With --server: the cluster to ask. Default: a throw-away API server.",
 )
 @click.option("--context", metavar="NAME", help="With --kubeconfig: one of its contexts. Default: its current one.")
+@click.option(
+    "--namespace",
+    metavar="NAME",
+    help="With a PATH of manifests: where those go that name no namespace, as with kubectl. Default: nowhere.",
+)
 def command(  # noqa: PLR0913 - the options of the verb
     clusters: tuple[str, ...],
     output: str,
@@ -59,12 +66,14 @@ def command(  # noqa: PLR0913 - the options of the verb
     A file that differs from HEAD is held against the cluster that HEAD describes: warnings tell what that one refuses,
     what loses data, and what is left behind.
 
-    With --rendered also the objects, as Kustomize builds them from the repository as it stands; a PATH that is no
-    cluster file is then any folder, kustomization or file, or standard input (-). It is judged as part of the cluster
-    that --cluster names, with that cluster's waivers; without --cluster as part of none. What could not be judged is
-    always told.
+    A PATH that is no cluster file holds manifests: a folder, a kustomization, a file, or standard input (-). They are
+    judged as part of the cluster that --cluster names, with that cluster's waivers; without it of the only one of the
+    repository. Where there are several, or none, or with --rendered, they are judged as part of no cluster. What could
+    not be judged is always told.
 
-    Works offline, unless --kubeconfig names a cluster. --rendered and --server need Kustomize (`gen doctor`). Exit code
+    With --rendered also the objects of clusters, as Kustomize builds them from the repository as it stands.
+
+    Works offline, unless --kubeconfig names a cluster. What builds objects needs Kustomize (`gen doctor`). Exit code
     1 when there is an error; with --strict also when there is a warning that no waiver accepts.
     """
     if since is not None and more["paths"]:
@@ -72,10 +81,10 @@ def command(  # noqa: PLR0913 - the options of the verb
     wanted = clusters if since is None else narrowed(root_of(directory), clusters, since)
     if wanted is None:
         return _untouched(since, output)
-    if rendered or server:
-        return _check_rendered(
-            clusters=wanted, output=output, directory=directory, rendered=rendered, server=server, **more
-        )
+    brought = not (rendered or server) and _are_manifests(more["paths"])
+    if rendered or server or brought:
+        judging = {"rendered": rendered or brought, "server": server, "within_only": brought}
+        return _check_rendered(clusters=wanted, output=output, directory=directory, **judging, **more)
     paths, strict = more.pop("paths"), more.pop("strict")
     _refuse_unused(paths, wanted, more.values())
     return _check_files(paths, wanted, directory, output, strict=strict, committed=since is not None)
@@ -87,12 +96,27 @@ def _check_rendered(**given: Any) -> int:
     return check_rendered(CheckOptions(**given))
 
 
+def _are_manifests(paths: Sequence[Path]) -> bool:
+    """Tell whether everything that is named holds manifests. A folder of clusters is a repository, and does not."""
+    from generator.repository.given_files import is_cluster_file  # noqa: PLC0415 - for this way only
+
+    return bool(paths) and not any(is_cluster_file(path) or (path / "clusters").is_dir() for path in paths)
+
+
 def _refuse_unused(paths: Sequence[Path], clusters: Sequence[str], of_others: Iterable[object]) -> None:
     """Raise UsageError for options that say nothing of cluster files; `of_others` is what those for objects say."""
     if any(of_others):
-        raise UsageError("--schemas needs --rendered or --server; --kubeconfig and --context need --server")
+        raise UsageError(
+            "--schemas needs --rendered or --server; --kubeconfig and --context need --server; "
+            "--namespace needs a PATH of manifests"
+        )
     if paths and clusters:
         raise UsageError("give PATH or --cluster: both say which cluster files are checked")
+
+
+def _of_repository(root: Path, clusters: Sequence[str]) -> list[Loaded]:
+    """Return cluster files with what stands beside them in the repository judged, too."""
+    return [with_idle_values(root, one) for one in load(root, clusters)]
 
 
 def _check_files(  # noqa: PLR0913 - the verb's options
@@ -100,16 +124,27 @@ def _check_files(  # noqa: PLR0913 - the verb's options
 ) -> int:
     """Check cluster files, and nothing that is rendered of them. Of what is `committed` HEAD says the same."""
     root = None if paths else root_of(directory)
-    read = [with_idle_values(root, one) for one in load(root, clusters)] if root else _given(paths)
+    read = _of_repository(root, clusters) if root else _given(paths)
     accepted, waived = zip(*map(_accepted, read), strict=True)
     loaded = _foreseen(root, accepted, whole=not clusters) if root and not committed else accepted
     show_findings(loaded, output)
-    for text in without_file(root) if root else ():
-        say(f"warning: {text}", err=True)
+    for text in _besides(root, loaded) if root else ():
+        say(text, err=True)
     failed = any(one.wrong or (strict and one.findings) for one in loaded)
     if output == "text":
-        _end(loaded, waived, failed=failed, rendering=not paths)
+        _end(loaded, waived)
+        if root and not failed:
+            say(_next(root) if not clusters and not committed else RENDER)
     return int(failed)
+
+
+def _besides(root: Path, loaded: Sequence[Loaded]) -> Iterator[str]:
+    """Yield what is worth a word and no finding."""
+    for text in without_file(root):
+        yield f"warning: {text}"
+    for one in loaded:
+        for name in unproven(root, one):
+            yield f"note: {one.name}: values of {name} are unproven until `gen vendor`: its chart is not vendored"
 
 
 def _foreseen(root: Path, loaded: Sequence[Loaded], *, whole: bool) -> Sequence[Loaded]:
@@ -148,13 +183,19 @@ def _accepted(one: Loaded) -> tuple[Loaded, Sequence[tuple[Waiver, int]]]:
     return accept(one)
 
 
-def _end(
-    loaded: Sequence[Loaded], waived: Iterable[Sequence[tuple[Waiver, int]]], *, failed: bool, rendering: bool
-) -> None:
+def _end(loaded: Sequence[Loaded], waived: Iterable[Sequence[tuple[Waiver, int]]]) -> None:
     for waiver, number in (each for one in waived for each in one):
         say(f"{number} accepted until {waiver.expires} by {waiver.owner}: {waiver.code}, {waiver.reason}")
     if held := sum(one.held for one in loaded):
         say(f"{plural(held, 'finding')} of rules {'waits' if held == 1 else 'wait'} until these are settled")
     say(summary(loaded))
-    if rendering and not failed:
-        say("next: gen render")
+
+
+def _next(root: Path) -> str:
+    """Return what comes next, without rendering only for that: one look at every file."""
+    look = Look.at(root)
+    if look and look.answer == "nothing":
+        return "nothing to render: all is as the last render left it"
+    if look and look.answer == "refused":
+        return "next: what the last render refused; `gen render` tells it again"
+    return RENDER

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from generator.build.objects import Built
 
 
+CODES = {"as in Git": 0, "differs": 1, "unknown": 2}
+
+
 @click.command("drift")
 @CLUSTER
 @KUBECONFIG
@@ -31,8 +34,8 @@ def command(names: tuple[str, ...], kubeconfig: Path | None, context: str | None
 
     Compares each object with the commit that Argo CD last compared with, as Argo CD does: what applying it once more
     would change. Tells also what people added beside Git, which Argo CD does not see, what Git no longer names, and
-    namespaces that nobody names. Stores nothing; needs the right to apply, for trying. Exit code 1 where something
-    differs.
+    namespaces that nobody names. Stores nothing; needs the right to apply, for trying. Exit codes: 0 nothing differs,
+    1 something does, 2 that is unknown, because you may not read or try all of it.
 
     Needs Kustomize (`gen doctor`).
     """
@@ -48,7 +51,7 @@ def command(names: tuple[str, ...], kubeconfig: Path | None, context: str | None
     else:
         for line in lines(found):
             say(line)
-    return int(bool(found.drifts))
+    return CODES[found.state]
 
 
 @contextmanager

@@ -130,13 +130,13 @@ def explanations() -> dict[str, Explained]:
     from generator import checks  # noqa: PLC0415 - as above
     from generator.build import broken  # noqa: PLC0415 - all rules: needed here only
     from generator.live.dry_run import refusals  # noqa: PLC0415 - as above
-    from generator.repository import cluster_files, idle_values  # noqa: PLC0415 - as above
+    from generator.repository import cluster_files, extra_folders, idle_values  # noqa: PLC0415 - as above
     from generator.rules import waivers  # noqa: PLC0415 - as above
     from generator.rules.engine import MODULES as RULES  # noqa: PLC0415 - as above
     from generator.spec import moved, syntax_codes, text_codes, value_codes  # noqa: PLC0415 - as above
 
     files = ([text_codes, syntax_codes], [value_codes, moved], [cluster_files], checks.MODULES, checks.ACROSS)
-    return explained(*files, RULES, [waivers], [broken], [idle_values], [refusals])
+    return explained(*files, RULES, [waivers], [broken], [idle_values], [extra_folders], [refusals])
 
 
 def _show(one: Explained) -> None:

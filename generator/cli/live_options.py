@@ -1,7 +1,7 @@
 """What verbs share that speak to a running cluster."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,12 @@ CLUSTER = click.option(
     callback=_alone,
     help="The cluster. Default: the repository's only one.",
 )
+
+
+def refuse_beside(option: str, others: Mapping[str, bool], why: str) -> None:
+    """Raise UsageError where options are given that make no sense beside another one; `why` ends the sentence."""
+    if given := [name for name, is_given in others.items() if is_given]:
+        raise UsageError(f"{option} and {', '.join(given)}: {why}")
 
 
 def only(root: Path, names: Sequence[str]) -> Loaded:

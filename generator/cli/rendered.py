@@ -14,21 +14,25 @@ from generator.cli.output import data, located, show, summary, tally
 from generator.cli.terminal import annotate, bold, say, say_json
 from generator.errors import UsageError
 from generator.live.dry_run import refusals
-from generator.model.cluster import Waiver
 from generator.model.finding import Severity
 from generator.model.plural import plural
 from generator.model.rule import explained
+from generator.model.waiver import Waiver
 from generator.repository.cluster_files import Loaded, load
 from generator.repository.given_files import is_cluster_file, place
 from generator.repository.idle_values import with_idle_values
 from generator.repository.locate import Located
+from generator.repository.places import names
 from generator.rules.engine import RULES
 from generator.rules.judging import Answers, Judged, Judges, judge_clusters, judge_paths
 from generator.rules.waivers import Codes
 
 
 class CheckOptions(Struct, frozen=True, kw_only=True):
-    """What is to be judged, and by whom; `rendered` by the rules, `server` by an API server."""
+    """What is to be judged, and by whom; `rendered` by the rules, `server` by an API server. With `within_only` paths
+    are judged within the repository's only cluster where no cluster is named. What names no namespace goes to
+    `namespace`.
+    """
 
     paths: tuple[Path, ...]
     clusters: tuple[str, ...]
@@ -40,13 +44,17 @@ class CheckOptions(Struct, frozen=True, kw_only=True):
     server: bool
     kubeconfig: Path | None
     context: str | None
+    namespace: str | None = None
+    within_only: bool = False
 
 
 def check_rendered(options: CheckOptions) -> int:
     """Judge the objects of clusters, or of folders and files, and print what is found. Raises UsageError for what is
     not there, and where Kustomize or a server fails.
     """
-    options = _by_name(options)
+    options = _within_only(_by_name(options))
+    if options.namespace and not options.paths:
+        raise UsageError("--namespace needs a PATH of manifests: all that is rendered names its own")
     in_repository = not options.paths or bool(options.clusters)
     root = root_of(options.directory) if in_repository else Path()
     read = load(root, options.clusters) if in_repository else []
@@ -80,12 +88,24 @@ def _by_name(options: CheckOptions) -> CheckOptions:
     return structs.replace(options, paths=(), clusters=tuple(name for _, name in inside), directory=inside[0][0])
 
 
+def _within_only(options: CheckOptions) -> CheckOptions:
+    """Name the repository's cluster where there is one alone, and somebody asks for that."""
+    if not options.within_only or options.clusters:
+        return options
+    try:
+        found = names(root_of(options.directory))
+    except UsageError:
+        return options
+    return structs.replace(options, clusters=tuple(found)) if len(found) == 1 else options
+
+
 def _judged(options: CheckOptions, root: Path, loaded: list[Loaded]) -> Iterable[Judged]:
     if not options.paths:
         return judge_clusters(root, loaded, _judges(options))
     if len(loaded) > 1:
         raise UsageError("PATH is judged within one cluster: give --cluster once")
-    return judge_paths(root, options.paths, loaded[0].cluster if loaded else None, _judges(options))
+    around = loaded[0].cluster if loaded else None
+    return judge_paths(root, options.paths, around, _judges(options), options.namespace or "")
 
 
 def _judges(options: CheckOptions) -> Judges:

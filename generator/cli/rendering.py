@@ -36,9 +36,16 @@ def result(root: Path, wanted: Sequence[str], options: Options) -> tuple[list["L
         return loaded, None
     outcome = _rendered(root, loaded, unchanged, options)
     if look and not options.dry_run:
-        # A waiver ends on its day.
-        look.remember(outcome, [one.name for one in loaded if one.findings or (one.cluster and one.cluster.waivers)])
+        look.remember(outcome, [one.name for one in loaded if one.findings or _may_change(one)])
     return loaded, outcome
+
+
+def _may_change(one: "Loaded") -> bool:
+    """Tell whether something may be found though no file has changed that a look sees: a waiver ends on its day, and a
+    folder of the user's own is anywhere in the repository.
+    """
+    extras = one.cluster.extras.values() if one.cluster else ()
+    return bool(one.cluster and one.cluster.waivers) or any(extra.folder for extra in extras)
 
 
 def _nothing_new(root: Path, look: Look) -> Outcome | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from generator.cli.commit import show_link, show_result, show_stopped
+from generator.cli.live_options import refuse_beside
 from generator.cli.options import ROOT, root_of
 from generator.cli.terminal import bold, say
 from generator.errors import UsageError
@@ -61,8 +62,10 @@ def command(  # noqa: PLR0913 - the options of the verb
     """
     if (commit is None) == (not last):
         raise UsageError("name the COMMIT to take back, or --last for the last one of the branch")
-    root = root_of(directory)
     asked = Asked(branch=branch, allow=allow, said=said, push=push)
+    if dry_run:
+        _refuse_idle(asked)
+    root = root_of(directory)
     try:
         done = roll_back(root, commit or "HEAD", asked, _Teller(), dry=dry_run)
     except StoppedError as error:
@@ -78,6 +81,12 @@ def command(  # noqa: PLR0913 - the options of the verb
         return 0
     show_result(done.result)
     return show_link(link(root, done.result, os.environ)) if done.result.pushed else 0
+
+
+def _refuse_idle(asked: Asked) -> None:
+    """Refuse what says how to commit where nothing is committed."""
+    without = {"--push": asked.push, "--branch": asked.branch is not None, "--message": bool(asked.said)}
+    refuse_beside("--dry-run", without, "a dry run makes no commit; leave one of them")
 
 
 class _Teller:

@@ -12,6 +12,7 @@ from generator.model.plural import plural
 from generator.model.served import minor_of
 from generator.rules.judging import Answers
 
+UNTOLD = "of a version that may not be read"
 _BLIND = "by a throw-away server: webhooks, admission policies and quotas of your cluster, immutable fields"
 
 
@@ -29,8 +30,8 @@ def check_server(built: Built, kubeconfig: Path | None, context: str | None) -> 
 def _lines(built: Built, asked: ServerAnswers) -> Iterator[str]:
     what = "a throw-away kube-apiserver" if asked.throw_away else f"{asked.host} as {asked.server.user}"
     version, objects = asked.server.version, plural(asked.answers.judged, "object")
-    yield f"{built.name}: {objects} judged by {what}, Kubernetes {version}, in {asked.seconds:.1f} s"
-    if built.cluster and (wanted := built.cluster.kubernetes.version) != version.removeprefix("v"):
+    yield f"{built.name}: {objects} judged by {what}, Kubernetes {version or UNTOLD}, in {asked.seconds:.1f} s"
+    if version and built.cluster and (wanted := built.cluster.kubernetes.version) != version.removeprefix("v"):
         same = minor_of(wanted) == minor_of(version)
         yield f"  the cluster file says {wanted}" + (
             "" if same else ": another minor may serve and accept other things"

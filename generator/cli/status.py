@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from generator.repository.history import History
 if TYPE_CHECKING:
     from generator.live.status.status import Status
 
+CODES = {"well": 0, "not well": 1, "unknown": 2}
 PAUSE = 5.0
 """Seconds between two looks."""
 
@@ -41,8 +43,10 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
 
     By wave each component with its health, whether it is as in Git, and its commit; then in words what is stuck, with
     the command that helps; nodes that lack something, the last good backups, certificates that end within 30 days.
-    Only reads. Exit code 1 where something is not as it should be.
+    Only reads. Exit codes: 0 all is well, 1 something is not as it should be, 2 that is unknown, because you may not
+    read all of it.
     """
+    from generator.live.away import PATIENCE, answered  # noqa: PLC0415 - heavy
     from generator.live.status.status import status  # noqa: PLC0415 - heavy
 
     if watch and output == "json":
@@ -50,12 +54,18 @@ def command(  # noqa: PLR0913, PLR0917 - the options of the verb
     root = root_of(directory)
     cluster = usable(only(root, names))
     there = running(kubeconfig, context)
-    while True:
+    behind, patience = _behind(root), 0.0  # who looks for the first time may have the wrong address
+
+    def look() -> "tuple[Status, datetime]":
         now = datetime.now(UTC)
-        found = status(there, cluster, now, _behind(root))
+        return status(there, cluster, now, behind), now
+
+    while True:
+        found, now = answered(there, look, partial(say, err=True), patience)
+        patience = PATIENCE
         _show(found, output, now)
-        if not watch or found.well:
-            return int(not found.well)
+        if not watch or found.state == "well":
+            return CODES[found.state]
         time.sleep(PAUSE)
         say()
 

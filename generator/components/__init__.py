@@ -17,14 +17,18 @@ from generator.components.common import DEFAULT_CLASS
 from generator.components.component import Component, Manifest, Tier
 from generator.components.csi_nfs import DEFINITION as CSI_NFS
 from generator.components.definition import Definition
+from generator.components.extras import definitions
 from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
 from generator.components.issuers import DEFINITION as ISSUERS
-from generator.components.jobs import JOBSET, KUBEFLOW, RAY, Jobs
+from generator.components.jobs import PYTORCH, Jobs
+from generator.components.jobset import DEFINITION as JOBSET
 from generator.components.kube_prometheus_stack import DEFINITION as KUBE_PROMETHEUS_STACK
+from generator.components.kuberay import DEFINITION as KUBERAY
 from generator.components.kueue import DEFINITION as KUEUE
 from generator.components.load_balancer import DEFINITION as LOAD_BALANCER
 from generator.components.metrics_server import DEFINITION as METRICS_SERVER
 from generator.components.minio import DEFINITION as MINIO
+from generator.components.mpi_operator import DEFINITION as MPI_OPERATOR
 from generator.components.network_operator import DEFINITION as NETWORK_OPERATOR
 from generator.components.node_feature_discovery import DEFINITION as NODE_FEATURE_DISCOVERY
 from generator.components.operated import OperatedKind
@@ -36,6 +40,9 @@ from generator.components.scratch import DEFINITION as SCRATCH
 from generator.components.secret_store import from_store
 from generator.components.snapshot_controller import DEFINITION as SNAPSHOT_CONTROLLER
 from generator.components.tenants import DEFINITION as TENANTS
+from generator.components.trainer import DEFINITION as TRAINER
+from generator.components.training_operator import DEFINITION as TRAINING_OPERATOR
+from generator.components.training_runtimes import DEFINITION as TRAINING_RUNTIMES
 from generator.components.volcano import DEFINITION as VOLCANO
 from generator.components.workflows import DEFINITION as WORKFLOWS
 from generator.components.zabbix import DEFINITION as ZABBIX
@@ -67,6 +74,12 @@ CATALOGUE: dict[str, Definition] = {
         KUEUE,
         QUEUES,
         TENANTS,
+        JOBSET,
+        TRAINER,
+        TRAINING_RUNTIMES,
+        MPI_OPERATOR,
+        TRAINING_OPERATOR,
+        KUBERAY,
         KUBE_PROMETHEUS_STACK,
         ARGO_WORKFLOWS,
         WORKFLOWS,
@@ -82,16 +95,21 @@ OPERATED: dict[str, tuple[OperatedKind, ...]] = {
 }
 """What components do with objects, by kind."""
 
-JOBS: Jobs = (JOBSET, KUBEFLOW, RAY, *(one.jobs for one in CATALOGUE.values() if one.jobs))
+JOBS: Jobs = (PYTORCH, *(one.jobs for one in CATALOGUE.values() if one.jobs))
 """Every kind of job that may run, installed by us or not: what Kueue and the tenants' rules say is the same on every
 cluster."""
+
+
+def catalogue(cluster: Cluster) -> dict[str, Definition]:
+    """Return every component that this cluster may have by name, its own ones too. A name of gen's is gen's."""
+    return {**CATALOGUE, **{name: one for name, one in definitions(cluster).items() if name not in CATALOGUE}}
 
 
 def compose(cluster: Cluster, vendored: Collection[str] = ()) -> tuple[Component, ...]:
     """Return everything that `gen` installs on a cluster, with what its file says of each component applied. Argo CD
     inflates charts itself only while some component that has one is not in `vendored`.
     """
-    made = [_made(one, cluster) for one in CATALOGUE.values() if one.wanted(cluster)]
+    made = [_made(one, cluster) for one in catalogue(cluster).values() if one.wanted(cluster)]
     kept = [component for component in made if component and cluster.settings(component.name).managed]
     unvendored = any(component.releases and component.name not in vendored for component in kept)
     kept.append(argo_cd(cluster, tuple(kept), enable_helm=unvendored))
@@ -109,7 +127,7 @@ def _made(one: Definition, cluster: Cluster) -> Component | None:
 
 def absent(cluster: Cluster) -> dict[str, str]:
     """Return the components that this cluster does not have, each with the reason."""
-    return {name: one.absence for name, one in CATALOGUE.items() if not one.wanted(cluster)}
+    return {name: one.absence for name, one in catalogue(cluster).items() if not one.wanted(cluster)}
 
 
 def offered(cluster: Cluster) -> tuple[str, ...]:

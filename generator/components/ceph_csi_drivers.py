@@ -152,7 +152,7 @@ DEFINITION = Definition(
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
     chart_kinds=CLUSTER_ROLES,
-    changes=CHANGES,
+    changes=lambda: CHANGES,
     brings=(Made("CSIDriver", CEPHFS_DRIVER), Made("CSIDriver", RBD_DRIVER)),
     kinds=(
         OperatedKind(kind="Driver", makes=csi_driver),

@@ -201,21 +201,27 @@ CHANGES = (
         instead="let every Certificate and Ingress name another issuer first",
     ),
 )
+READY = {"conditions": [{"type": "Ready", "status": "True", "reason": "Ready"}]}
 DEFINITION = Definition(
     name="cert-manager",
     tier=Tier.PLATFORM,
     make=cert_manager,
     versions=VERSIONS,
-    jumps=JUMPS,
+    jumps=lambda: JUMPS,
     namespaces=(NAMESPACE,),
-    changes=CHANGES,
+    changes=lambda: CHANGES,
     chart_kinds=(*WEBHOOKS, CRD, *CLUSTER_ROLES),
     apis=(Api(group=GROUP),),
     kinds=(
-        OperatedKind(kind="Certificate", also_names=issuer, makes=certified),
-        OperatedKind(kind="ClusterIssuer", names=(("Secret", "spec.ca.secretName", NAMESPACE), *SOLVERS)),
+        OperatedKind(kind="Certificate", group=GROUP, status=READY, also_names=issuer, makes=certified),
+        OperatedKind(
+            kind="ClusterIssuer",
+            group=GROUP,
+            status=READY,
+            names=(("Secret", "spec.ca.secretName", NAMESPACE), *SOLVERS),
+        ),
         OperatedKind(kind="Ingress", also_names=ingress_issuers, makes=ingress_secrets),
-        OperatedKind(kind="Issuer", names=(("Secret", "spec.ca.secretName", OWN), *SOLVERS)),
+        OperatedKind(kind="Issuer", group=GROUP, status=READY, names=(("Secret", "spec.ca.secretName", OWN), *SOLVERS)),
     ),
     shown_by=Evidence(images=("cert-manager-controller",)),
 )

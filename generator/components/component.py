@@ -1,5 +1,6 @@
 """What a component says of itself. Layout decides where it goes."""
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
@@ -63,6 +64,17 @@ class Release(Struct, frozen=True):
     secrets: dict[str, Literal["drop", "placeholder", "refuse"]] = {}
 
 
+class Computed(Struct, frozen=True, kw_only=True):
+    """A value of a Secret that others of its values make: those of the keys `of`, in this order, which `value` takes.
+    Where people make the Secret, the shell's `function` of the file `script` prints it, from the files of these values.
+    """
+
+    of: tuple[str, ...]
+    value: Callable[..., bytes]
+    function: str
+    script: str
+
+
 class Secret(Struct, frozen=True, kw_only=True):
     """A Secret that must exist: only its declaration, never its data.
 
@@ -70,7 +82,8 @@ class Secret(Struct, frozen=True, kw_only=True):
     `loss`: what is lost with it. `rotate`: how to replace it. `readers`: who mounts it. `labels` must be on it, and
     `copy_of` is the Secret ("namespace/name") that must hold the same values, where there is one. `known` are values
     that are no secret, by key; generated ones are random bytes in the `form` that the readers take. `entry` is where
-    the site's store has an `external` one, `random` whether nobody gives its values.
+    the site's store has an `external` one, `random` whether nobody gives its values. `computed` are those that others
+    of its values make, by key; a copy names them as well, and need not hold what they are made of.
     """
 
     name: str
@@ -87,6 +100,7 @@ class Secret(Struct, frozen=True, kw_only=True):
     form: Literal["hex", "base64"] = "hex"
     entry: str = ""
     random: bool = False
+    computed: Mapping[str, Computed] = {}
 
 
 class Health(Struct, frozen=True):
@@ -129,7 +143,8 @@ class Component(Struct, frozen=True, kw_only=True):
     first; names that the cluster does not have are an error of ours, so compute them. `storage_classes` are those of
     its volumes, None for the default one: what makes them comes first as well. `reach` lists other namespaces and
     `kinds` cluster-scoped kinds ("group/Kind", core: "/Kind") that its charts will write on this cluster: of those that
-    its definition states. The values of the cluster file go to the first release.
+    its definition states. The values of the cluster file go to the first release. `folder` is one of the repository,
+    with a kustomization, that people wrote.
     """
 
     name: str
@@ -150,6 +165,7 @@ class Component(Struct, frozen=True, kw_only=True):
     ignore: tuple[Ignore, ...] = ()
     reach: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    folder: str | None = None
 
 
 def protect(manifest: Manifest) -> Manifest:

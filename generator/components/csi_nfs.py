@@ -23,6 +23,7 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "csi-nfs"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def csi_nfs(cluster: Cluster) -> Component:
@@ -44,11 +45,28 @@ def csi_nfs(cluster: Cluster) -> Component:
 
 def values(cluster: Cluster) -> Manifest:
     """Return the chart's values: its node plugin runs on every node whatever its taints, its resources are set. Its
-    snapshots are tarballs on the same server, so they are off, as is its own snapshot controller.
+    snapshots are tarballs on the same server, so they are off, as is its own snapshot controller. Controllers are on
+    the host's network, where each listens on the same port for its probe: two on a node would never both be alive.
     """
     return {
-        "controller": {"replicas": replicas(cluster), "enableSnapshotter": False},
+        "controller": {
+            "replicas": replicas(cluster),
+            "enableSnapshotter": False,
+            "affinity": {key: {REQUIRED: rule} for key, rule in apart().items()},
+        },
         "externalSnapshotter": {"enabled": False},
+    }
+
+
+def apart() -> Manifest:
+    """Keep controllers on different nodes. The chart takes no affinity that selects no nodes (4.13.4:
+    csi-nfs-controller.yaml), hence the nodes that it selects anyway.
+    """
+    linux = {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}
+    others = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "csi-nfs-controller"}}}
+    return {
+        "nodeAffinity": {"nodeSelectorTerms": [{"matchExpressions": [linux]}]},
+        "podAntiAffinity": [others],
     }
 
 

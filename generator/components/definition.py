@@ -49,7 +49,8 @@ class Versions(Struct, frozen=True):
         """Return the version a cluster uses: the one its file names, else the default. One that is neither known nor
         like any falls back to the default: a rule reports it.
         """
-        return self.named(cluster.settings(self.component).version or "") or self.known[0]
+        wanted = cluster.settings(self.component).version
+        return (self.named(wanted) if wanted else None) or self.known[0]
 
     def named(self, wanted: str) -> Version | None:
         """Return the version of this name: a known one, or one like the nearest that is known, where all that comes of
@@ -86,6 +87,20 @@ def _like(known: Version, wanted: str) -> Version | None:
         schemas=(),
         proven="",
     )
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    """Versions of a component that go with versions of the component `other`: `own` and `others`, each from the first
+    on and before the second, by as many of their numbers as are given.
+    """
+
+    own: tuple[tuple[int, ...], tuple[int, ...]]
+    other: str
+    others: tuple[tuple[int, ...], tuple[int, ...]]
+
+    def says(self, version: str, other: str) -> bool:
+        """Tell whether two versions go together."""
+        return all(low <= numbers(one) < high for one, (low, high) in ((version, self.own), (other, self.others)))
 
 
 class ImageJoining(Struct, frozen=True, kw_only=True):
@@ -160,6 +175,11 @@ def no_hosts(_cluster: Cluster) -> Iterator[tuple[Path, str]]:
     return iter(())
 
 
+def no_rules() -> tuple[ChangeRule, ...]:
+    """Return nothing: of most components' changes nothing is to be said beside what their kinds say."""
+    return ()
+
+
 def no_offers(_cluster: Cluster, _machine: Machine) -> Mapping[str, int | None]:
     """Return nothing: most components offer no extended resources."""
     return {}
@@ -181,8 +201,13 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """... and then the reason in a few words."""
     versions: Versions | None = None
     """None for what is made of our own objects and has another component's version."""
-    jumps: tuple[ChangeRule, ...] = ()
-    """What it means when its version moves: which upstream forbids, which have no way back."""
+    jumps: Callable[[], tuple[ChangeRule, ...]] = no_rules
+    """What it means when its version moves: which upstream forbids, which have no way back. Asked for only where
+    something is compared, as `changes` are: nothing else need import all those rules."""
+    pairs: tuple[Pair, ...] = ()
+    """Where there are some for another component, no other versions of the two go together ..."""
+    unpaired: str = ""
+    """... and then the reason."""
     namespaces: tuple[str, ...] = ()
     """Every namespace that it may live in, so that no team takes it."""
     reach: tuple[str, ...] = ()
@@ -211,12 +236,16 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """How the names of extended resources begin that it offers on nodes."""
     offers: Callable[[Cluster, Machine], Mapping[str, int | None]] = no_offers
     """How many of each extended resource pods find on a node; None, for how names begin, where nobody can tell."""
+    one_node_volumes: tuple[str, ...] = ()
+    """The provisioners of its StorageClasses of whose volumes, as file systems, only one node mounts each at a time."""
     node_labels: tuple[str, ...] = ()
     """How the labels begin that it puts on nodes, by what it finds there."""
     downloads: Callable[[Manifest], Download | None] = no_download
     """What it fetches from outside beside images, with these chart values of the user's."""
-    changes: tuple[ChangeRule, ...] = ()
+    changes: Callable[[], tuple[ChangeRule, ...]] = no_rules
     """What changes of its objects, its charts' ones, and its files mean for what runs."""
+    replaced_together: str = ""
+    """The command that replaces the pods of its workloads with `OnDelete`, where one after the other would not do."""
     shown_by: Evidence = Evidence()
     """What shows that a running cluster has it."""
     notes: str = ""

@@ -15,13 +15,11 @@ from generator.components.common import (
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.jobs import JOB, SERVICES, Jobs
-from generator.components.kueue_changes import CHANGES
 from generator.components.operated import OWN, Api, Named, Names, OperatedKind
 from generator.components.parts import injected_ca, spread
-from generator.model.change import VERSION, ChangeRule, Effect
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, sequence, spots
-from generator.model.versions import goes_to_the_next_minor, next_minor, of, skips_a_minor
 
 VERSIONS = Versions(
     "kueue",
@@ -32,33 +30,12 @@ VERSIONS = Versions(
             schemas=("kueue/v0.18.3",),
             proven="v0.18.3",
         ),
-    ),
-)
-
-JUMPS = (
-    ChangeRule(
-        code="GEN-CHG-344",
-        kinds=(VERSION,),
-        paths=("version",),
-        effect=Effect.UNKNOWN,
-        reason="between {old} and {new} lie notes on urgent upgrades that speak of one minor version each; while the "
-        "manager restarts, its webhooks refuse new jobs",
-        instead="{old} to the newest of {next} first, wait until all of it runs, and so on",
-        link="https://github.com/kubernetes-sigs/kueue/tree/main/CHANGELOG",
-        when=of("kueue", skips_a_minor),
-        words=next_minor,
-    ),
-    ChangeRule(
-        code="GEN-CHG-345",
-        kinds=(VERSION,),
-        paths=("version",),
-        effect=Effect.OUTAGE,
-        reason="the manager restarts; until it answers, its webhooks refuse new Jobs, and Pods of the namespaces that "
-        "it manages",
-        instead="read upstream's urgent upgrade notes of {new} first, and give no large job in meanwhile",
-        link="https://github.com/kubernetes-sigs/kueue/tree/main/CHANGELOG",
-        when=of("kueue", goes_to_the_next_minor),
-        words=next_minor,
+        # The same webhooks and keys; CRDs differ in limits and in what MultiKueue reads.
+        Version(
+            version="v0.19.2",
+            charts=(Chart(name="kueue", repository="oci://registry.k8s.io/kueue/charts", version="0.19.2"),),
+            schemas=("kueue/v0.19.2",),
+        ),
     ),
 )
 
@@ -256,6 +233,20 @@ def namespaces_served(manifest: Manifest) -> Iterator[Named]:
             yield from (Named((*at, "values"), "Namespace", name) for name in sequence(dig(rule, "values")))
 
 
+def version_rules() -> tuple[ChangeRule, ...]:
+    """Return what it means when its version moves."""
+    from generator.components.kueue_changes import JUMPS  # noqa: PLC0415 - for those who compare
+
+    return JUMPS
+
+
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.kueue_changes import CHANGES  # noqa: PLC0415 - for those who compare
+
+    return CHANGES
+
+
 DEFINITION = Definition(
     name="kueue",
     tier=Tier.SCHEDULING,
@@ -263,7 +254,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     versions=VERSIONS,
-    jumps=JUMPS,
+    jumps=version_rules,
     namespaces=(NAMESPACE,),
     reach=("kube-system",),
     chart_kinds=(
@@ -283,7 +274,7 @@ DEFINITION = Definition(
         ("LocalQueue", QUEUE, OWN),
         ("WorkloadPriorityClass", PRIORITY),
     ),
-    changes=CHANGES,
+    changes=change_rules,
     shown_by=Evidence(images=("kueue/kueue",)),
     notes="Decides which job starts, on whose quota, and which one stops for it. Only whole jobs are stopped. An "
     "admitted job that does not start within `scheduling.startMinutes` gives its quota back.",

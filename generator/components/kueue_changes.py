@@ -5,8 +5,9 @@ Read in Kueue v0.18.3: `charts/kueue/templates/manager`, `apis/config/v1beta2`, 
 
 import re
 
-from generator.model.change import CHART, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import CHART, VERSION, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import every
+from generator.model.versions import goes_to_the_next_minor, next_minor, of, skips_a_minor
 
 KINDS = ("/ConfigMap", CHART)
 PLACES = ("data.*", "values.managerConfig.controllerManagerConfigYaml")
@@ -15,6 +16,34 @@ TYPES = "https://github.com/kubernetes-sigs/kueue/blob/v0.18.3/apis/config/v1bet
 
 _LISTED = re.compile(r"^ +- +(\S+)$", re.MULTILINE)
 _TIMEOUT = re.compile(r"^ +timeout: (\d+)m", re.MULTILINE)
+
+
+JUMPS = (
+    ChangeRule(
+        code="GEN-CHG-344",
+        kinds=(VERSION,),
+        paths=("version",),
+        effect=Effect.UNKNOWN,
+        reason="between {old} and {new} lie notes on urgent upgrades that speak of one minor version each; while the "
+        "manager restarts, its webhooks refuse new jobs",
+        instead="{old} to the newest of {next} first, wait until all of it runs, and so on",
+        link="https://github.com/kubernetes-sigs/kueue/tree/main/CHANGELOG",
+        when=of("kueue", skips_a_minor),
+        words=next_minor,
+    ),
+    ChangeRule(
+        code="GEN-CHG-345",
+        kinds=(VERSION,),
+        paths=("version",),
+        effect=Effect.OUTAGE,
+        reason="the manager restarts; until it answers, its webhooks refuse new Jobs, and Pods of the namespaces that "
+        "it manages",
+        instead="read upstream's urgent upgrade notes of {new} first, and give no large job in meanwhile",
+        link="https://github.com/kubernetes-sigs/kueue/tree/main/CHANGELOG",
+        when=of("kueue", goes_to_the_next_minor),
+        words=next_minor,
+    ),
+)
 
 
 def of_the_manager(_change: ObjectChange, field: FieldChange) -> bool:

@@ -192,7 +192,7 @@ DEFINITION = Definition(
         "projectcalico.org/BGPPeer",
         "projectcalico.org/IPPool",
     ),
-    changes=CHANGES,
+    changes=lambda: CHANGES,
     shown_by=Evidence(
         objects=(Shown("cilium.io", "ciliumloadbalancerippools"), Shown("crd.projectcalico.org", "bgppeers"))
     ),

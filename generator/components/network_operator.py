@@ -6,7 +6,7 @@ from generator.components.common import CLUSTER_ROLES, CRD, fullname, release_of
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Evidence, ImageJoining, Version, Versions
 from generator.components.issuers import signed
-from generator.components.operated import Api
+from generator.components.operated import Api, OperatedKind
 from generator.components.parts import injected_ca, tolerations
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine
@@ -106,6 +106,7 @@ DEFINITION = Definition(
         *CLUSTER_ROLES,
     ),
     apis=(Api(group="mellanox.com"),),
+    kinds=(OperatedKind(kind="NicClusterPolicy", group="mellanox.com", status={"state": "ready"}),),
     node_labels=("network.nvidia.com/",),
     shown_by=Evidence(images=("cloud-native/network-operator",)),
 )

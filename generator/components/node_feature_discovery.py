@@ -139,7 +139,7 @@ DEFINITION = Definition(
     own_kinds=("nfd.k8s-sigs.io/NodeFeatureRule",),
     apis=(Api(group="nfd.k8s-sigs.io"),),
     daemons_on=ALL_NODES,
-    changes=CHANGES,
+    changes=lambda: CHANGES,
     node_labels=("feature.node.kubernetes.io/",),
     shown_by=Evidence(images=("/node-feature-discovery",)),
     notes="One instance that both NVIDIA operators share; their charts' own are off.",

@@ -14,11 +14,12 @@ from typing import Literal, Self
 from generator.components.static import read_folder, read_text
 from generator.errors import UsageError
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# Patterns for what is seldom written are compiled where they are used.
+_CONTROL = "[\x00-\x1f\x7f-\x9f\u2028\u2029]"
 _WORD = re.compile(r"[A-Za-z0-9_.:/@+,=^-]+")
-_NODES = re.compile(r"([a-z0-9.-]+(\[[0-9,-]+\][a-z0-9.-]*)*(, ?[a-z0-9.-]+(\[[0-9,-]+\][a-z0-9.-]*)*)*)?")
+_NODES = r"([a-z0-9.-]+(\[[0-9,-]+\][a-z0-9.-]*)*(, ?[a-z0-9.-]+(\[[0-9,-]+\][a-z0-9.-]*)*)*)?"
 _STEP = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9_.@+-]+")
-_PEM = re.compile(r"(-----BEGIN CERTIFICATE-----\n([A-Za-z0-9+/=]+\n)+-----END CERTIFICATE-----\n*)+")
+_PEM = r"(-----BEGIN CERTIFICATE-----\n([A-Za-z0-9+/=]+\n)+-----END CERTIFICATE-----\n*)+"
 _HOLE = re.compile(r"\{([a-z_0-9]+)\}")
 
 
@@ -30,7 +31,7 @@ class Escaped(str):
     def __new__(cls, value: object) -> Self:
         """Escape a value."""
         text = str(value)
-        if _CONTROL.search(text):
+        if not text.isprintable() and re.search(_CONTROL, text):
             raise UsageError(f"{text!r} cannot be written into a file for nodes: it holds a control character")
         return str.__new__(cls, cls.escaped(text))
 
@@ -62,7 +63,7 @@ class NodeSet(Escaped):
     @staticmethod
     def escaped(text: str) -> str:
         """Refuse what is no such list."""
-        if not _NODES.fullmatch(text):
+        if not re.fullmatch(_NODES, text):
             raise UsageError(f"{text!r} cannot be written into a file for nodes: it is no list of their names")
         return text
 
@@ -147,7 +148,7 @@ class Text(str):
 
 def is_pem(text: str) -> bool:
     """Tell whether a text is certificates in PEM and nothing else."""
-    return bool(_PEM.fullmatch(text))
+    return bool(re.fullmatch(_PEM, text))
 
 
 class Pem(Text):

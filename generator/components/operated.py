@@ -76,6 +76,10 @@ class OperatedKind(Struct, frozen=True, kw_only=True, eq=False):
     """
 
     kind: str
+    group: str = ""
+    """Its API group, where its `status` is said."""
+    status: Manifest = {}
+    """What programs write to its status once an object is well, as far as that is the same for each."""
     names: Names = ()
     """What its objects name."""
     also_names: Callable[[Manifest], Iterator[Named]] = nothing

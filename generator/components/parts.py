@@ -78,6 +78,13 @@ def spread(labels: dict[str, str], over: str = "kubernetes.io/hostname") -> list
     ]
 
 
+def apart(labels: dict[str, str]) -> Manifest:
+    """Return the affinity by which replicas with these labels prefer a node each."""
+    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    preferred = [{"weight": 100, "podAffinityTerm": term}]
+    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+
+
 def tcp(port: int) -> Manifest:
     """Return a TCP port of a network policy's rule."""
     return {"protocol": "TCP", "port": port}

@@ -139,13 +139,42 @@ def ceph_parameters(manifest: Manifest) -> Iterator[Named]:
         yield Named(("parameters", name), kind, parameters.get(name), str(parameters.get(beside)))
 
 
+GROUP, BUCKETS = "ceph.rook.io", "objectbucket.io"
+READY = {"phase": "Ready"}
 KINDS = (
-    OperatedKind(kind="CephBlockPool", makes=block_pool),
-    OperatedKind(kind="CephFilesystem", makes=filesystem_pools),
-    OperatedKind(kind="CephFilesystemSubVolumeGroup", names=(("CephFilesystem", "spec.filesystemName", OWN),)),
-    OperatedKind(kind="CephObjectStore", names=(("Secret", "spec.gateway.sslCertificateRef", OWN),), pods=gateways),
-    OperatedKind(kind="CephObjectStoreUser", names=(("CephObjectStore", "spec.store", OWN),)),
-    OperatedKind(kind="ObjectBucketClaim", names=(("StorageClass", "spec.storageClassName"),), makes=bucket),
+    OperatedKind(kind="CephBlockPool", group=GROUP, status=READY, makes=block_pool),
+    OperatedKind(
+        kind="CephCluster",
+        group=GROUP,
+        status={**READY, "state": "Created", "ceph": {"health": "HEALTH_OK"}},
+    ),
+    OperatedKind(kind="CephFilesystem", group=GROUP, status=READY, makes=filesystem_pools),
+    OperatedKind(
+        kind="CephFilesystemSubVolumeGroup",
+        group=GROUP,
+        status=READY,
+        names=(("CephFilesystem", "spec.filesystemName", OWN),),
+    ),
+    OperatedKind(
+        kind="CephObjectStore",
+        group=GROUP,
+        status=READY,
+        names=(("Secret", "spec.gateway.sslCertificateRef", OWN),),
+        pods=gateways,
+    ),
+    OperatedKind(
+        kind="CephObjectStoreUser",
+        group=GROUP,
+        status=READY,
+        names=(("CephObjectStore", "spec.store", OWN),),
+    ),
+    OperatedKind(
+        kind="ObjectBucketClaim",
+        group=BUCKETS,
+        status={"phase": "Bound"},
+        names=(("StorageClass", "spec.storageClassName"),),
+        makes=bucket,
+    ),
     OperatedKind(kind="StorageClass", also_names=ceph_parameters),
     OperatedKind(kind="VolumeSnapshotClass", also_names=ceph_parameters),
 )
@@ -158,10 +187,10 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.ceph,
     absence="there is no storage.ceph",
     versions=VERSIONS,
-    jumps=JUMPS,
+    jumps=lambda: JUMPS,
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
-    apis=(Api(group="ceph.rook.io"), Api(group="objectbucket.io")),
+    apis=(Api(group=GROUP), Api(group=BUCKETS)),
     brings=(Made("ConfigMap", "rook-ceph-mon-endpoints", NAMESPACE),),
     kinds=KINDS,
     shown_by=Evidence(images=("rook/ceph",)),

@@ -12,6 +12,8 @@ from generator.components.component import Component, Manifest, Secret
 from generator.model.cluster import Cluster
 from generator.model.secret_store import SecretStore
 
+GROUP = "external-secrets.io"
+"""The API group of what the site's own operator reads."""
 FIRST = {SYNC_WAVE: "-1"}
 """Before all else of a component: Argo CD waits until the values are there (its health check of ExternalSecret)."""
 
@@ -40,7 +42,7 @@ def _stored(store: SecretStore, cluster: str, secret: Secret) -> Secret:
 def _external_secret(store: SecretStore, secret: Secret) -> Manifest:
     data = [{"secretKey": key, "remoteRef": {"key": secret.entry, "property": key}} for key in secret.keys]
     return {
-        "apiVersion": "external-secrets.io/v1",
+        "apiVersion": f"{GROUP}/v1",
         "kind": "ExternalSecret",
         "metadata": {"name": secret.name, "namespace": secret.namespace, "annotations": FIRST},
         "spec": {

@@ -4,7 +4,7 @@ from typing import Any
 
 from generator.kinds.general import SOURCE
 from generator.kinds.network import SERVICE, SERVICES
-from generator.kinds.reaching import within
+from generator.model.blocks import within
 from generator.model.change import ABSENT, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, sequence
 

@@ -1,4 +1,4 @@
-"""What Argo CD syncs: one Application for each component, projects for their tiers, and the root of it all."""
+"""What Argo CD syncs: one Application for each component, their projects, and the root of it all."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -7,7 +7,7 @@ from generator.components.argo_cd.access import NAMESPACE
 from generator.components.common import OWN_LABELS, SYNC_WAVE
 from generator.components.component import NAMESPACES, Component, Ignore, Manifest, Tier, protect
 from generator.layout.files import Files, corner, document, kustomization, objects
-from generator.layout.projects import ROOT, destination, own_manifests, projects
+from generator.layout.projects import ROOT, destination, own_manifests, project_of, projects
 from generator.layout.upstream import Upstream, home
 from generator.layout.waves import needed, waves
 from generator.model.cluster import Cluster
@@ -53,7 +53,9 @@ def namespaces(cluster: Cluster, components: Sequence[Component]) -> Files:
     """
     folder = f"overlays/{cluster.name}/{NAMESPACES}"
     source = f"clusters/{cluster.name}/cluster.yaml, or put patches into {folder}/custom/"
-    ours = {space.name: space for component in components for space in component.namespaces if space.security}
+    # What a user's own component says of a namespace counts where no component of gen's has it.
+    by_rank = sorted(components, key=lambda one: one.name not in cluster.extras)
+    ours = {space.name: space for component in by_rank for space in component.namespaces if space.security}
     manifests = [
         protect(
             {
@@ -78,8 +80,9 @@ def _application(cluster: Cluster, component: Component, wave: int, *, waited_fo
         f"overlays/{cluster.name}/{component.name}",
         f"base/{component.name}/{component.version}",
         *(f"workflows/{operation.name}" for operation in component.operations),
+        *([watched(component.folder)] if component.folder else []),
     ]
-    made = application(cluster, component.name, component.tier.value, wave, home(component), paths)
+    made = application(cluster, component.name, project_of(cluster, component), wave, home(component), paths)
     policy = made["spec"]["syncPolicy"]
     if cluster.settings(component.name).sync != "auto" or component.tier.value in cluster.gitops.ordered:
         del policy["automated"]
@@ -91,6 +94,13 @@ def _application(cluster: Cluster, component: Component, wave: int, *, waited_fo
         policy["syncOptions"].append("RespectIgnoreDifferences=true")
         made["spec"]["ignoreDifferences"] = [_ignore(entry) for entry in component.ignore]
     return made
+
+
+def watched(folder: str) -> str:
+    """Return where Argo CD looks for changes of what a user's own folder is built of: below its first step, since
+    kustomizations take from folders beside them.
+    """
+    return folder.partition("/")[0]
 
 
 def application(  # noqa: PLR0913, PLR0917 - the fields of one object

@@ -8,9 +8,10 @@ from typing import Any
 
 _NESTED = (dict, list, tuple)
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_MISREAD = re.compile(
-    r"""true | false | yes | no | on | off | y | n | null
-        | [-+]?\.(inf | nan)
+_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
+_NUMBER_STARTS = frozenset("0123456789+-._")
+_NUMBER = re.compile(
+    r"""[-+]?\.(inf | nan)
         | [-+.\d][-+\d_.:e]*            # 08, 12e03, 1:30; Go drops each _ first, so -_1.5 too
         | [-+]?_*0_*[xob][-+\da-f_]*
         | \d{4}-\d\d?-\d\d?.*           # a date, with or without a time""",
@@ -106,13 +107,21 @@ def _block(text: str, pad: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _line(text: str) -> str:
-    if _UNPRINTABLE.search(text) or "\n" in text or "\t" in text:
+    # What Python can print holds nothing of the first three; a look at each character takes longer.
+    if not text.isprintable() and (_UNPRINTABLE.search(text) or "\n" in text or "\t" in text):
         return _quoted(text)
-    if _PLAIN.fullmatch(text) and not _MISREAD.fullmatch(text):
+    if _PLAIN.fullmatch(text) and not _is_misread(text):
         return text
     if '"' in text or "\\" in text:
         return "'" + text.replace("'", "''") + "'"
     return f'"{text}"'
+
+
+def _is_misread(text: str) -> bool:
+    """Tell whether a reader takes the text for a number, a date or a boolean."""
+    if text[0] in _NUMBER_STARTS:
+        return _NUMBER.fullmatch(text) is not None
+    return text.lower() in _WORDS
 
 
 def _quoted(text: str) -> str:

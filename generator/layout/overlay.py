@@ -75,7 +75,8 @@ def overlay(
 def _resources(component: Component, *, vendored: bool) -> list[str]:
     shared = [f"../../../workflows/{operation.name}" for operation in component.operations]
     upstream = [UPSTREAM if vendored else RELEASES] if brings(component) else []
-    return [f"../../../base/{component.name}/{component.version}", *shared, *upstream]
+    own = [f"../../../{component.folder}"] if component.folder else []
+    return [f"../../../base/{component.name}/{component.version}", *shared, *upstream, *own]
 
 
 def _shared_images(component: Component, upstream: Upstream | None) -> tuple[SharedImage, ...]:

@@ -1,4 +1,4 @@
-"""Argo CD's projects: what the Applications of a tier may write, and where."""
+"""Argo CD's projects: what the Applications of a tier, or one of the user's own, may write, and where."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,28 +7,35 @@ from generator.components.argo_cd.access import NAMESPACE
 from generator.components.common import SYNC_WAVE
 from generator.components.component import NAMESPACES, Component, Manifest, Tier
 from generator.components.definition import Definition
+from generator.components.extras import definitions
 from generator.layout.upstream import Upstream, home
 from generator.layout.windows import sync_windows
 from generator.model.cluster import Cluster
 
 SERVER = "https://kubernetes.default.svc"
 ROOT = "root"
+OF_EXTRAS = "extra-"
+"""How the names of projects begin that components of the user's own have."""
 ROOT_KINDS = [{"group": "argoproj.io", "kind": "Application"}, {"group": "argoproj.io", "kind": "AppProject"}]
 FIRST = {SYNC_WAVE: "-1"}
 
 
 def projects(cluster: Cluster, components: Sequence[Component], known: Mapping[str, Upstream]) -> list[Manifest]:
-    """Return a project for each tier, one for the namespaces, one for the root, and the closed default.
+    """Return a project for each tier and each component of the user's own, one for the namespaces, one for the root,
+    and the closed default.
 
     A tier's project allows what all of the catalogue's components of that tier may write, those included that the
     cluster does not have: Argo CD deletes nothing that a project does not allow, and the project changes in the commit
     that takes a component out, before its objects are deleted. What a cluster's own values add is allowed beside it.
     No window closes root or the namespaces: a window that is wrong is mended through them.
     """
-    by_tier = {tier: [component for component in components if component.tier == tier] for tier in Tier}
+    extras = [*definitions(cluster).values()]
+    ours = [one for one in components if one.name not in cluster.extras]
+    by_tier = {tier: [one for one in ours if one.tier == tier] for tier in Tier}
     stated = {tier: [one for one in CATALOGUE.values() if one.tier == tier] for tier in Tier}
     places = {tier: _stated_places(stated[tier], cluster) | _places(by_tier[tier], known) for tier in Tier}
-    places[Tier.TENANTS] = _all_but(set().union(*(places[tier] for tier in places if tier != Tier.TENANTS)))
+    of_extras = _stated_places(extras, cluster)
+    places[Tier.TENANTS] = _all_but(of_extras.union(*(places[tier] for tier in places if tier != Tier.TENANTS)))
     return [
         _project(cluster, ROOT, "Applications and projects, nothing else", {NAMESPACE}, set(), ROOT_KINDS),
         _project(cluster, NAMESPACES, "all Namespaces", {None}, {"/Namespace"}),
@@ -39,12 +46,27 @@ def projects(cluster: Cluster, components: Sequence[Component], known: Mapping[s
                 ", ".join(sorted(one.name for one in stated[tier])),
                 spaces,
                 _stated_kinds(stated[tier]) | _kinds(by_tier[tier], known),
-                windows=sync_windows(cluster, tier),
+                windows=sync_windows(cluster, tier, [one.name for one in stated[tier]]),
             )
             for tier, spaces in places.items()
         ),
+        *(_of_extra(cluster, one) for one in extras),
         _closed(),
     ]
+
+
+def project_of(cluster: Cluster, component: Component) -> str:
+    """Return the name of the project that a component's Application is in."""
+    return f"{OF_EXTRAS}{component.name}" if component.name in cluster.extras else component.tier.value
+
+
+def _of_extra(cluster: Cluster, one: Definition) -> Manifest:
+    """Return the project of a component of the user's own: what the file states, whatever its chart brings and whatever
+    else its tier may write. It is the first of a commit, and the last that leaves: Argo CD prunes against the order of
+    the waves, and waits for each to be gone, so that it may still delete what the component wrote.
+    """
+    name, windows = f"{OF_EXTRAS}{one.name}", sync_windows(cluster, one.tier, [one.name])
+    return _project(cluster, name, one.name, _stated_places([one], cluster), _stated_kinds([one]), windows=windows)
 
 
 def _closed() -> Manifest:

@@ -94,6 +94,7 @@ def _secret(secret: Secret) -> dict[str, object]:
         "readers": list(secret.readers),
         **({"labels": secret.labels} if secret.labels else {}),
         **({"copyOf": secret.copy_of} if secret.copy_of else {}),
+        **({"computed": {key: list(one.of) for key, one in secret.computed.items()}} if secret.computed else {}),
     }
 
 

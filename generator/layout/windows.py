@@ -1,28 +1,28 @@
-"""Times in which Argo CD syncs, or does not: the sync windows of a tier's project."""
+"""Times in which Argo CD syncs, or does not: the sync windows of a project."""
 
-from generator.components import CATALOGUE
+from collections.abc import Collection
+
 from generator.components.component import Manifest, Tier
 from generator.model.cluster import Cluster
 from generator.model.gitops import Window
 
 
-def sync_windows(cluster: Cluster, tier: Tier) -> list[Manifest]:
-    """Return the windows that are about anything of a tier, in the order of the file (Argo CD v3.5: `SyncWindow` in
-    `pkg/apis/application/v1alpha1/types.go`).
+def sync_windows(cluster: Cluster, tier: Tier, among: Collection[str]) -> list[Manifest]:
+    """Return the windows that are about a tier, or about any of its components `among` which a project is for, in the
+    order of the file (Argo CD v3.5: `SyncWindow` in `pkg/apis/application/v1alpha1/types.go`).
 
     None has `syncOverrun`: an operation that fails is tried again for ever, each time with the newest commit, and would
     bring new commits into a time that is closed.
     """
-    return [
-        _sync_window(cluster, window, names) for window in cluster.gitops.windows if (names := _names(window, tier))
-    ]
+    named = ((window, _names(window, tier, among)) for window in cluster.gitops.windows)
+    return [_sync_window(cluster, window, names) for window, names in named if names]
 
 
-def _names(window: Window, tier: Tier) -> list[str]:
-    """Return the Applications of a tier that a window is about, `*` for all."""
+def _names(window: Window, tier: Tier, among: Collection[str]) -> list[str]:
+    """Return the Applications of a project that a window is about, `*` for all."""
     if window.everywhere or tier.value in window.tiers:
         return ["*"]
-    return [name for name in sorted({*window.components}) if name in CATALOGUE and CATALOGUE[name].tier == tier]
+    return sorted({*window.components} & {*among})
 
 
 def _sync_window(cluster: Cluster, window: Window, names: list[str]) -> Manifest:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from generator.model.base import ONE_LINE, Name, Section
+from generator.model.cron import parse
 from generator.model.quantity import Quantity
 from generator.model.storage import BucketName
 
@@ -40,3 +41,8 @@ class Backup(Section, frozen=True, kw_only=True):
     daily_change: Quantity
     changes: Literal["new-keys", "rewritten"] = "new-keys"
     suspended: bool = False
+
+    @property
+    def too_old(self) -> int:
+        """From what age on the newest good copy is too old, in seconds: two of the schedule's longest intervals."""
+        return 2 * parse(self.schedule).longest_gap

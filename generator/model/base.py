@@ -71,4 +71,8 @@ Mtu = Annotated[int, Meta(ge=1280, le=65520)]
 Vlan = Annotated[int, Meta(ge=1, le=4094)]
 _IN_URL = r"[^\s\u0000-\u001f\u007f-\u009f]+"
 Url = Annotated[str, Meta(pattern=rf"^(https?|ssh|oci|file)://{_IN_URL}{_END}|^[\w.-]+@[\w.-]+:{_IN_URL}{_END}")]
+Download = Annotated[str, Meta(pattern=rf"^https://{_IN_URL}{_END}", description="the https:// address of a file")]
+ChartRepository = Annotated[
+    str, Meta(pattern=rf"^(https?|oci)://{_IN_URL}{_END}", description="a chart repository, https:// or oci://")
+]
 Duration = Annotated[str, Meta(pattern=r"^[1-9][0-9]*[smhd]$(?!\n)", description="as in 30s, 15m, 2h, 7d")]

@@ -144,8 +144,8 @@ CLUSTER = "gen/Cluster"
 CHART = "helm/Chart"
 """A release of a chart, by the name of the release, where its objects are not vendored: `version`, `values` ..."""
 ELSEWHERE = "gen/Elsewhere"
-"""What an Application takes from where gen does not build it: a chart or a file in the network, a folder of manifests
-beside the overlays; by its address."""
+"""What an Application takes from where gen does not build it: a chart or a file in the network, a folder beside
+the overlays that holds more than plain manifests; by its address."""
 PATCH = "kustomize/Patches"
 """The patches of a kustomization whose Application is not vendored, by the file: each by the field it stands in."""
 VERSION = "gen/Version"

@@ -8,6 +8,8 @@ from msgspec import Meta, field
 
 from generator.model.backup import Backup
 from generator.model.base import DNS_LABEL, Folder, Host, Label, Line, Name, Section, Url
+from generator.model.extras import Extra
+from generator.model.frameworks import Framework
 from generator.model.gitops import Gitops
 from generator.model.monitoring import Monitoring
 from generator.model.nodes import Fabric, Gpus, Machine, Networks, Node, Pool
@@ -15,6 +17,7 @@ from generator.model.quantity import Quantity
 from generator.model.secret_store import Escrow, SecretStore
 from generator.model.storage import Storage
 from generator.model.teams import Scheduling, Team
+from generator.model.waiver import Waiver
 
 # Container runtimes take a first part without a dot or a port for a path on Docker Hub.
 REGISTRY = r"^([a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?|[a-z0-9-]+:[0-9]+)(/[a-z0-9._-]+)*$(?!\n)"
@@ -69,11 +72,14 @@ class Issuer(Section, frozen=True, kw_only=True):
 
 
 class Oidc(Section, frozen=True, kw_only=True):
-    """The site's identity provider, for Kubernetes and Argo CD."""
+    """The site's identity provider, for Kubernetes and Argo CD. `ca` says who signed its certificate: the `site`, with
+    `site.ca` where there is one, which is all that is trusted then; or one that any `system` knows.
+    """
 
     issuer: Url
     client: Line
     groups_claim: Line = "groups"
+    ca: Literal["site", "system"] = "site"
 
 
 class Site(Section, frozen=True, kw_only=True):
@@ -99,6 +105,13 @@ class Site(Section, frozen=True, kw_only=True):
     oidc: Oidc | None = None
     escrow: Escrow = field(default_factory=Escrow)
     secrets: SecretStore | None = None
+
+    @property
+    def oidc_ca(self) -> str | None:
+        """The only CA that is trusted of the identity provider, where it is the site's own. Kubernetes' `oidc-ca-file`
+        and Argo CD's `rootCA` (v3.5.3, `OIDCTLSConfig`) both replace what the system trusts.
+        """
+        return self.ca if self.oidc and self.oidc.ca == "site" else None
 
 
 class Endpoint(Section, frozen=True, kw_only=True):
@@ -181,21 +194,6 @@ class ComponentSettings(Section, frozen=True, kw_only=True):
     sync: Literal["auto", "manual"] = "auto"
 
 
-class Waiver(Section, frozen=True, kw_only=True):
-    """A finding on rendered objects, or a warning of this file, that is accepted for a while: its `code`, on one object
-    (`Kind namespace/name`, or `Kind name` where there is no namespace), at one place of the file (`nodes.gpu-1`) or on
-    all, why, who answers for it, and the day it ends.
-    """
-
-    code: Annotated[str, Meta(pattern=r"^GEN-[A-Z]+-[0-9]{3}$(?!\n)")]
-    on: Line | None = None
-    reason: Annotated[str, Meta(pattern=r"\S.{8,}\S", description="a sentence: what makes it right for now")]
-    owner: Annotated[str, Meta(pattern=r"\S", description="a person or a team")]
-    expires: Annotated[
-        str, Meta(pattern=r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$(?!\n)", description='a day, as in "2027-03-31"')
-    ]
-
-
 class Spec(Section, frozen=True, kw_only=True):
     """All of a cluster file below `spec`."""
 
@@ -210,10 +208,12 @@ class Spec(Section, frozen=True, kw_only=True):
     storage: Storage = field(default_factory=Storage)
     scheduling: Scheduling = field(default_factory=Scheduling)
     teams: tuple[Team, ...] = ()
+    frameworks: tuple[Framework, ...] = ()
     monitoring: Monitoring = field(default_factory=Monitoring)
     backups: tuple[Backup, ...] = ()
     gitops: Gitops = field(default_factory=Gitops)
     components: dict[Name, ComponentSettings] = field(default_factory=dict)
+    extras: dict[Name, Extra] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
 
 
@@ -284,7 +284,10 @@ class Cluster(Spec, frozen=True, kw_only=True, dict=True):
         return f"{name}.{self.site.domain}"
 
     def settings(self, component: str) -> ComponentSettings:
-        """Return what the file says of a component."""
+        """Return what the file says of a component, one of gen's or one of its own."""
+        extra = self.extras.get(component)
+        if extra and component not in self.components:
+            return ComponentSettings(values=extra.values, hooks=extra.hooks, sync=extra.sync)
         return self.components.get(component) or ComponentSettings()
 
 

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from generator.model.blocks import within
 from generator.model.change import Beside, ObjectChange
 from generator.model.compared import stays
 from generator.model.fields import dig, walk
@@ -15,18 +16,28 @@ _ALL = re.compile(r"(0\.0\.0\.0|[0:]*::)/0")
 
 class Allowance(Struct, frozen=True):
     """One rule that lets connections through: `way` is `Ingress` or `Egress`; `everybody` where it names no other end,
-    or all addresses.
+    or all addresses. Where it excepts addresses, `whole` is the rule without that, and `but` are these.
     """
 
     way: str
     rule: str
     everybody: bool
+    whole: str = ""
+    but: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """It in words."""
-        where = {"Ingress": "in from", "Egress": "out to"}.get(self.way, self.way)
-        return f"{where} {'everywhere' if self.everybody else 'more'}: {self.rule}"
+        return f"{self.where} {'everywhere' if self.everybody else 'more'}: {self.rule}"
+
+    @property
+    def where(self) -> str:
+        """Its way in words."""
+        return {"Ingress": "in from", "Egress": "out to"}.get(self.way, self.way)
+
+    def has_instead(self, other: "Allowance") -> bool:
+        """Tell whether it is another rule but for the addresses that each excepts."""
+        return bool(self.whole) and (self.way, self.whole) == (other.way, other.whole)
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -68,8 +79,13 @@ def lets_more(change: ObjectChange, beside: Beside, read: Read, *, everybody: bo
     if not change.new or (change.on == "added" and change.namespace and not _was_there(change.namespace, beside)):
         return
     held = read(change.old).allows if change.old else ()
-    found = (one for one in read(change.new).allows if one.everybody is everybody)
-    yield from (one.text for one in found if one not in held)
+    for one in (new for new in read(change.new).allows if new not in held):
+        before = next((other for other in held if one.has_instead(other)), None)
+        if before is None and one.everybody is everybody:
+            yield one.text
+        elif before is not None and not everybody:
+            freed = (block for block in before.but if not within([block], one.but))
+            yield from (f"{one.where} {block}, which was excepted" for block in freed)
 
 
 def opened(change: ObjectChange, beside: Beside, read: Read) -> Iterator[str]:

@@ -50,10 +50,11 @@ class Schedule(Struct, frozen=True):
 
     @property
     def longest_gap(self) -> int:
-        """The longest time between two starts, in seconds; 0 where there are none. Eight years hold every case but a
-        29th of February around 2100.
+        """The longest time between two starts, in seconds; 0 where there are none. Two weeks hold every case of days
+        of the week alone, eight years every other but a 29th of February around 2100.
         """
-        days = [day for day in range(_FIRST, _FIRST + 8 * 366) if self.on(date.fromordinal(day))]
+        span = 14 if self.any_day and len(self.months) == 12 else 8 * 366
+        days = [day for day in range(_FIRST, _FIRST + span) if self.on(date.fromordinal(day))]
         times = sorted(hour * 60 + minute for hour in self.hours for minute in self.minutes)
         nights = [(later - day) * 1440 + times[0] - times[-1] for day, later in pairwise(days)]
         return 60 * max([*nights, *(later - time for time, later in pairwise(times))]) if nights else 0

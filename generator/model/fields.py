@@ -67,6 +67,17 @@ def walk(part: object, at: Path = ()) -> Iterator[tuple[Path, Any]]:
             waiting += [((*at, index), value) for index, value in reversed(list(enumerate(part)))]
 
 
+def items_of(value: Any) -> list[Any] | None:
+    """Return what a List holds, None for what is none. kubectl takes those of one kind as well, in which the items need
+    not say theirs: a PodList holds Pods.
+    """
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list)):
+        return None
+    own = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")} if kind != "List" else {}
+    return [{**own, **each} if isinstance(each, dict) else each for each in value["items"]]
+
+
 def amount(value: object) -> int | None:
     """Return a quantity in thousandths; None for what is none (a parameter, a mistake that the schema tells)."""
     if not isinstance(value, str | int | float):

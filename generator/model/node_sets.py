@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterable
 
 _NUMBERED = re.compile(r"(.*?)(\d+)")
-_PART = re.compile(r"(?:[^\[\],\s]|\[[^\[\]]*\])+")
-_RANGE = re.compile(r"\[([^\[\]]*)\]")
-_RUN = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+# Of sets that people write; compiled where they are read.
+_PART = r"(?:[^\[\],\s]|\[[^\[\]]*\])+"
+_RANGE = r"\[([^\[\]]*)\]"
+_RUN = r"([0-9]{1,9})(?:-([0-9]{1,9}))?"
 MOST = 5000
 """Names of one set: Kubernetes is made for so many nodes (its page on large clusters)."""
 
@@ -30,7 +31,7 @@ def names_of(text: str) -> list[str]:
     `r[1-2]n[1-4]`, several with commas between. The zeros of a run's first number say how many digits all have. Raises
     ValueError, which says what is wrong.
     """
-    parts = _PART.findall(text)
+    parts = re.findall(_PART, text)
     if not parts or text.count("[") > 100 or re.sub(r"[,\s]", "", text) != re.sub(r"[,\s]", "", "".join(parts)):
         raise ValueError(f"`{text}` is no set of nodes such as gpu-[01-15]")
     names: list[str] = []
@@ -42,7 +43,7 @@ def names_of(text: str) -> list[str]:
 
 
 def _unfolded(part: str) -> list[str]:
-    found = _RANGE.search(part)
+    found = re.search(_RANGE, part)
     if not found:
         return [part]
     numbers = [number for run in found[1].split(",") for number in _numbers(run.strip(), part)]
@@ -53,7 +54,7 @@ def _unfolded(part: str) -> list[str]:
 
 
 def _numbers(run: str, part: str) -> list[str]:
-    found = _RUN.fullmatch(run)
+    found = re.fullmatch(_RUN, run)
     first, last = (found[1], found[2] or found[1]) if found else ("", "")
     if not found or int(last) < int(first):
         raise ValueError(f"`[{run}]` of `{part}` is no run of numbers such as [01-15]")

@@ -1,7 +1,7 @@
 """How passwords look where they are written out: in variables, arguments, keys and files of settings."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 PRIVATE_KEY = r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----\s*(?:\\n)?\s*[A-Za-z0-9+/]{16}"
 """With what follows its mark, so that a script which looks for keys is none."""
@@ -17,6 +17,14 @@ ASSIGNED = (
 )
 OPTION = rf"--?(?:[\w-]*-)?(?i:{WORD.replace('_?', '[_-]?')})"
 FLAG = rf"{OPTION}[= ](?P<value>\S+)"
+OPTION_IN_VALUES = rf"(?:{OPTION}|--?(?:[\w-]*-)?token)"
+"""A token of a program in general may be a word that a model knows; in what a person writes for a chart it is none."""
+# In the middle of a line, as in what a database is reached with, and in headers.
+WITHIN = (
+    rf"{OPTION_IN_VALUES}[= ](?P<value>\S+)",
+    r"(?<![\w-])(?i:password|passwd|pwd)=(?P<value>[^\s;,&\"']+)",
+    r"(?i:authorization)[\"']?[ \t]*[:=][ \t]*[\"']?(?i:bearer|basic|token) +(?P<value>[^\s\"']+)",
+)
 # What stands where a password would, and is none: a reference, a path, a switch, an example in angle brackets, a type.
 HARMLESS = (
     r"(?is)[\"']*(?:"
@@ -41,6 +49,11 @@ def assigned(text: str) -> Iterator[str]:
     return (found["value"] for found in re.finditer(ASSIGNED, text))
 
 
+def within(text: str) -> Iterator[str]:
+    """Yield what is given as a password in the middle of lines: in connections to databases, in headers."""
+    return (found["value"] for pattern in WITHIN for found in re.finditer(pattern, text))
+
+
 def is_secret(value: str) -> bool:
     """Tell whether a value may be a password itself, and not only where to find one."""
     return re.fullmatch(HARMLESS, value) is None
@@ -49,10 +62,51 @@ def is_secret(value: str) -> bool:
 def in_address(text: str) -> bool:
     """Tell whether an address in the text holds a password or a token."""
     # Mostly there is nothing to look at.
-    return "://" in text and ("@" in text or "?" in text) and re.search(_ADDRESS, text) is not None
+    return ("://" in text or "?" in text) and re.search(_ADDRESS, text) is not None
 
 
 _ADDRESS = (
     r"\w://[^/\s:@]*:(?![$<{])[^/\s@]+@"
-    r"|\w://\S*[?&](?i:[\w-]*(?:token|password|passwd|secret|api_?key))=(?![$<{])[^&\s]"
+    r"|[\w/]\?(?:\S*&)?(?i:[\w-]*(?:token|password|passwd|secret|api_?key))=(?![$<{])[^&\s]"
+)
+
+
+def hidden(text: str, stars: Callable[[str], str], *, is_line: bool = False) -> str:
+    """Return a text that is to be shown with `stars` in the place of what looks like a password: in addresses and
+    arguments, in a line of a file also beside keys that are named so. More is taken for one than in findings: what is
+    hidden for nothing does no harm.
+    """
+
+    def replaced(found: re.Match[str]) -> str:
+        before, after = found[0][: found.start("value") - found.start()], found[0][found.end("value") - found.start() :]
+        return f"{before}{stars(found['value'])}{after}"
+
+    for pattern in (*_SHOWN, *((_NAMED,) if is_line else ())):
+        text = re.sub(pattern, replaced, text)
+    return text
+
+
+def passwords(text: str, *, is_line: bool = False) -> list[str]:
+    """Return what `hidden` hides."""
+    found: list[str] = []
+
+    def kept(value: str) -> str:
+        found.append(value)
+        return value
+
+    hidden(text, kept, is_line=is_line)
+    return found
+
+
+# `tag@sha256:` is an image's.
+_SHOWN = (
+    r":(?P<value>[^\s/@`'\"][^\s@`'\"]*)@(?!sha256:)(?=[\w\[])",
+    r"https?://(?P<value>[^\s/@:`'\"]+)@",
+    r"[?&](?i:[\w-]*(?:token|password|passwd|secret|api_?key))=(?P<value>[^&\s`'\"]+)",
+    FLAG,
+    *WITHIN,
+)
+_NAMED = (
+    rf"(?<![\w.-])[\"']?(?:{NAME}|(?i:pass|pwd))[\"']?[ \t]*[:=][ \t]*[\"']?"
+    r"(?![$%{<*|>\[])(?P<value>[^\s\"',}\]#][^\"',}\]#]*)"
 )

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from operator import eq
 from pathlib import Path
 
@@ -87,7 +88,16 @@ def load(root: Path, wanted: Sequence[str] = (), instead: Mapping[str, bytes] = 
     others = _others(root, [name for name in known if wanted and name not in wanted], clusters)
     # Of two that are at odds the later one is told of it: here one of those that somebody asks about.
     together = [*check_together({**others, **clusters})]
-    return [one.adding(together) for one in loaded]
+    return [_with_folders_judged(root, one.adding(together)) for one in loaded]
+
+
+def _with_folders_judged(root: Path, one: Loaded) -> Loaded:
+    """Return a cluster file with what is wrong with the folders of the repository that it names."""
+    if not one.cluster or not any(extra.folder for extra in one.cluster.extras.values()):
+        return one
+    from generator.repository.extra_folders import folder_findings  # noqa: PLC0415 - it imports what lays out
+
+    return one.adding(folder_findings(root, one.cluster))
 
 
 def _others(root: Path, names: Sequence[str], clusters: Mapping[str, Cluster]) -> dict[str, Cluster]:
@@ -108,12 +118,7 @@ def _load(job: tuple[Path, str, bytes | None]) -> Loaded:
 
 def content_of(root: Path, file: str) -> bytes:
     """Return what a cluster file says, and of one that is too large just enough to tell. Raises UsageError."""
-    target = Path(os.path.realpath(root / file))
-    if not target.is_relative_to(os.path.realpath(root)):
-        raise UsageError(
-            f"{file}: a link leads outside the repository, to {target}, which Git does not keep; "
-            "put the file itself here"
-        )
+    target = _target(root, file)
     try:
         kind = stat.S_IFMT(target.stat().st_mode)
         if kind != stat.S_IFREG:
@@ -126,6 +131,20 @@ def content_of(root: Path, file: str) -> bytes:
         raise UsageError(f"{file}: cannot be read: it is a link to nothing; put the file itself here") from None
     except OSError as error:
         raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def _target(root: Path, file: str) -> Path:
+    """Return where a file of the repository lies. Raises UsageError where a link leads out of it."""
+    steps = accumulate(file.split("/"), "{}/{}".format)
+    if not any(os.path.islink(f"{root}/{step}") for step in steps):  # noqa: PTH114 - a tenth of Path's time
+        return Path(root, file)
+    target = Path(os.path.realpath(root / file))
+    if not target.is_relative_to(os.path.realpath(root)):
+        raise UsageError(
+            f"{file}: a link leads outside the repository, to {target}, which Git does not keep; "
+            "put the file itself here"
+        )
+    return target
 
 
 def examine(content: bytes, file: str, name: str) -> Loaded:
@@ -185,12 +204,13 @@ def _is_sound(document: Document, finding: Finding, places: list[Steps]) -> bool
 
 def _looks_at(finding: Finding, places: list[Steps]) -> bool:
     """Tell whether a finding is about one of these places, what is in it, or the section or list that holds it; or
-    about a pool, where a node may be missing from it.
+    about a pool, where a node may be missing from it; or whether its fix would write into one of them.
     """
     own = [from_the_top(at) for at in (finding.at, finding.also) if at and not isinstance(at, Position)]
     beside = any(len(at) >= len(place) - 1 and all(map(eq, at, place)) for at in own for place in places)
     lost = any(place[1:2] == ("nodes",) and (len(place) == 3 or place[3:] == ("pool",)) for place in places)
-    return beside or (lost and any(at[1:2] == ("pools",) and len(at) > 2 for at in own))
+    written = any(from_the_top(edit.at)[: len(place)] == place for edit in finding.edits for place in places)
+    return beside or written or (lost and any(at[1:2] == ("pools",) and len(at) > 2 for at in own))
 
 
 def _misplaced(cluster: Cluster, name: str) -> Iterable[Finding]:

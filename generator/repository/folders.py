@@ -24,7 +24,7 @@ def stands(root: Path, path: str) -> bool:
     closed folder does not let anybody tell.
     """
     try:
-        os.lstat(root / path)
+        os.lstat(f"{root}/{path}")  # Path takes twice as long, and some ask for a thousand
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:

@@ -1,16 +1,19 @@
 """Git commands that change something, in one working tree."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from generator.errors import UsageError
-from generator.repository.git_folder import GitFolder
-from generator.repository.history import open_repository
+from generator.repository.git_folder import LEADING, GitFolder
+
+if TYPE_CHECKING:
+    from git import Repo
 
 _PASSWORD = re.compile(r"://[^/@\s]+@")
 
@@ -34,7 +37,7 @@ class GitCommands:
 
     def __init__(self, place: GitFolder) -> None:
         self.place = place
-        self._repo = open_repository(place)
+        self._repo = _opened(place)
 
     def __enter__(self) -> Self:
         return self
@@ -66,6 +69,23 @@ class GitCommands:
         """Return what a command says; "" where there is nothing to say."""
         answer = self.ask(*words)
         return "" if answer.status else answer.output.strip()
+
+
+def _opened(place: GitFolder) -> "Repo":
+    """Open a repository, whatever the environment says of others. Raises UsageError where there is no Git, or nothing
+    that it can read.
+    """
+    for name in LEADING:
+        os.environ.pop(name, None)
+    try:
+        from git import Repo  # noqa: PLC0415 - slow to import
+        from git.exc import InvalidGitRepositoryError  # noqa: PLC0415
+    except ImportError:
+        raise UsageError("`git` was not found; install it or put it on PATH") from None
+    try:
+        return Repo(place.top)
+    except InvalidGitRepositoryError:
+        raise UsageError(f"{place.top}: {place.git_dir} is not a Git folder that can be read") from None
 
 
 def without_passwords(text: str) -> str:

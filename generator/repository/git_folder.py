@@ -54,6 +54,12 @@ class GitFolder(Struct, frozen=True):
     prefix: str
 
     @property
+    def common_dir(self) -> Path:
+        """Git's own folder, of all linked worktrees together."""
+        parted = self.git_dir / "commondir"
+        return self.git_dir / parted.read_text(encoding="utf-8").strip() if parted.exists() else self.git_dir
+
+    @property
     def under_way(self) -> list[Operation]:
         """What Git does there in steps and has not ended."""
         return [operation for sign, operation in UNDER_WAY.items() if (self.git_dir / sign).exists()]
@@ -78,8 +84,7 @@ def locate(root: Path) -> GitFolder | None:
 def unborn(place: GitFolder) -> bool:
     """Tell whether the branch that is checked out has no commit yet, as far as that can be told without Git."""
     branch = (place.git_dir / "HEAD").read_text(encoding="utf-8", errors="replace").removeprefix("ref: ").strip()
-    parted = place.git_dir / "commondir"
-    common = place.git_dir / parted.read_text(encoding="utf-8").strip() if parted.exists() else place.git_dir
+    common = place.common_dir
     packed = common / "packed-refs"
     known = packed.read_text(encoding="utf-8", errors="replace") if packed.exists() else ""
     in_tables = (common / "reftable").exists()

@@ -51,7 +51,9 @@ def _alone(path: Path) -> Loaded:
     content = _content(path)
     if path.name != "cluster.yaml" and not _says_so(content):
         why = "no line of it begins with `apiVersion: gen/`"
-        raise UsageError(f"{path}: this is no cluster file: {why}; --rendered judges manifests")
+        raise UsageError(
+            f"{path}: this is no cluster file: {why}; manifests are judged by themselves: gen check {path}"
+        )
     alone = examine(content, str(path), "")
     kept = tuple(each for each in alone.findings if each.code != MISNAMED.code)
     return structs.replace(alone, findings=kept, name=alone.cluster.name if alone.cluster else str(path))
@@ -64,7 +66,7 @@ def _content(path: Path) -> bytes:
                 return opened.read(SIZE + 1)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
-    what = "a folder; its cluster files are checked with -C, its manifests with --rendered" if path.is_dir() else ""
+    what = "a folder; its cluster files are checked with -C, its manifests by themselves" if path.is_dir() else ""
     raise UsageError(f"{path}: cannot be read: it is {what or 'no regular file'}")
 
 

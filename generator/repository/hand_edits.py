@@ -10,7 +10,8 @@ from generator.layout.lock import LOCK, Writer, written_by
 from generator.repository.folders import within
 from generator.repository.git_folder import locate
 from generator.repository.history import History, Snapshot
-from generator.repository.lines import changed, first_difference, has_conflict, same
+from generator.repository.lines import changed, first_difference, has_conflict, of_nobody, same
+from generator.repository.own_code import other_source
 from generator.repository.plan import Change, Plan, Tree
 from generator.repository.record import Record
 from generator.repository.renames import Renames
@@ -159,6 +160,7 @@ class _Judge:
         self._render_at = render_at
         self._writer = writer
         self._trees: dict[str, Tree | None] = {}
+        self._others: dict[str, bool] = {}
         self._untold: set[str] = set()
 
     def question(self, change: Change) -> HandEdit | None:
@@ -179,7 +181,7 @@ class _Judge:
             return next((edit for place in held if (edit := self._committed(place))), None)
         before = change.new if standing is None else standing
         known = [each for each in (standing, change.new) if each is not None]
-        if has_conflict(old) and known and not changed(old, known):
+        if has_conflict(old) and known and not changed(old, known) and not of_nobody(old, known):
             return None
         return _edit("uncommitted", path, old, before)
 
@@ -250,8 +252,11 @@ class _Judge:
         return self._trees[commit]
 
     def _foreign(self, commit: str) -> bool:
-        writer = written_by(self._history.read(commit, LOCK) or b"")
-        return bool(writer.version) and writer != self._writer
+        if commit not in self._others:
+            writer = written_by(self._history.read(commit, LOCK) or b"")
+            other = writer != self._writer or other_source(self._history, commit)
+            self._others[commit] = bool(writer.version) and other
+        return self._others[commit]
 
 
 def _edit(kind: Kind, path: str, here: bytes, generated: bytes | None) -> HandEdit:

@@ -1,21 +1,16 @@
 """Reading commits."""
 
-import os
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from msgspec import Struct
 
-from generator.errors import UsageError
-from generator.repository.git_folder import LEADING, GitFolder
-
-if TYPE_CHECKING:
-    from git import Repo
-    from git.exc import GitCommandError
+from generator.errors import CommandError, UsageError
+from generator.repository.git_folder import GitFolder
+from generator.repository.git_reading import GitReader, Object
 
 USUAL = ("main", "master")
 """Names of the branch that others merge into, where nobody says."""
@@ -38,12 +33,8 @@ class History:
 
     def __init__(self, place: GitFolder) -> None:
         self._place = place
-        self._repo = open_repository(place)
-        try:
-            self.head = self._head()
-        except BaseException:
-            self._repo.close()
-            raise
+        self._git = GitReader(place)
+        self.head = self._head()
 
     def __enter__(self) -> Self:
         return self
@@ -51,37 +42,34 @@ class History:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._repo.close()
+        self._git.close()
 
     def read(self, commit: str, path: str) -> bytes | None:
         """Return a file as it was at `commit`, None where there was none."""
+        if "\n" in path:  # which would end a name
+            identity = self.identities(commit, [path]).get(path)
+            return None if identity is None else self.content(identity)
         try:
-            _, kind, _, content = self._repo.git.get_object_data(f"{commit}:{self._place.prefix}{path}")
-        except (ValueError, OSError) as error:
-            if " missing" in str(error):
-                return None
+            found = self._git.object(f"{commit}:{self._place.prefix}{path}")
+        except UsageError as error:
             raise UsageError(f"{self._place.top}: Git cannot read {path} at {commit}: {error}") from None
-        # GitPython says text and returns bytes.
-        return content if kind in {"blob", b"blob"} else None
+        return found.content if found and found.kind == "blob" else None
 
     def files(self, commit: str, folder: str) -> list[str]:
         """List the files below `folder` at `commit`."""
         prefix = self._place.prefix
-        listing = self._git("ls-tree", "-r", "-z", "--name-only", commit, "--", f"{prefix}{folder}/")
+        listing = self._say("ls-tree", "-r", "-z", "--name-only", commit, "--", f"{prefix}{folder}/")
         return [name.removeprefix(prefix) for name in listing.split("\0") if name]
 
     def content(self, identity: str) -> bytes:
         """Return the content that Git knows by this name. Raises `UsageError` where it does not have it."""
-        try:
-            _, kind, _, content = self._repo.git.get_object_data(identity)
-        except (ValueError, OSError) as error:
-            raise UsageError(f"{self._place.top}: Git cannot read {identity}: {error}") from None
-        return content if kind in {"blob", b"blob"} else b""
+        kind, content = self._object(identity)
+        return content if kind == "blob" else b""
 
     def identities(self, commit: str, places: Iterable[str]) -> dict[str, str]:
         """Return the names that Git gives to the contents of files at `commit`, by path, in some files and folders."""
         prefix = self._place.prefix
-        listing = self._git("ls-tree", "-r", "-z", commit, "--", *(f"{prefix}{place}" for place in places))
+        listing = self._say("ls-tree", "-r", "-z", commit, "--", *(f"{prefix}{place}" for place in places))
         rows = (row.partition("\t") for row in listing.split("\0") if row)
         found = {path.removeprefix(prefix): about.split()[2] for about, _, path in rows}
         if odd := next((path for path in found if not {"", ".", ".."}.isdisjoint(path.split("/"))), None):
@@ -95,14 +83,20 @@ class History:
         prefix = self._place.prefix
         globs = (f":(top,glob){prefix}{place}" for place in places)
         words = ("-z", "-l", "-E", "-e", pattern, "--and", "--not", "-e", but)
-        listing = self._ask("grep", *words, commit, "--", *globs)
+        try:
+            listing = self._git.say("grep", *words, commit, "--", *globs)
+        except CommandError as error:
+            if error.status == 1 and not error.output:  # nothing was found
+                return set()
+            raise _refusal(self._place, error) from None
         return {name.removeprefix(f"{commit}:{prefix}") for name in listing.split("\0") if name}
 
     def differing(self, one: str, other: str) -> set[str]:
         """Return the files that are not the same at two commits. What folders have in common is not even looked at."""
         prefix = self._place.prefix
-        words = ("-r", "-z", "--no-renames", "--name-only", one, other)
-        listing = self._git("diff-tree", *words, "--", f":(top){prefix}")
+        # `git diff-tree` would read the index as well, which takes longer than all else in a large repository.
+        words = ("-z", "--name-only", "--no-renames", "--ignore-submodules=none", one, other)
+        listing = self._say("diff", *words, "--", f":(top){prefix}")
         return {name.removeprefix(prefix) for name in listing.split("\0") if name}
 
     def changed_since(self, commit: str) -> set[str]:
@@ -111,38 +105,44 @@ class History:
         """
         prefix, top = self._place.prefix, f":(top){self._place.prefix}"
         listings = (
-            self._git("diff", "--name-only", "--no-renames", "-z", commit, "--", top),
-            self._git("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", top),
+            self._say("diff", "--name-only", "--no-renames", "-z", commit, "--", top),
+            self._say("ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", top),
         )
         return {name.removeprefix(prefix) for listing in listings for name in listing.split("\0") if name}
 
+    def differs(self, commit: str, folders: Iterable[Path]) -> bool:
+        """Tell whether the files in some folders of the working tree are not as at `commit`, but for what Git is told
+        to ignore; False for folders that lie elsewhere.
+        """
+        top = Path(self._place.top).resolve()
+        below = [one.relative_to(top) for one in folders if one.is_relative_to(top)]
+        places = [f":(top){one.as_posix()}" for one in below]
+        return bool(places) and bool(
+            self._say("diff", "--name-only", "--no-renames", commit, "--", *places)
+            or self._say("ls-files", "--others", "--exclude-standard", "--full-name", "--", *places)
+        )
+
     def commit(self, name: str) -> str:
         """Return the full name of a branch, tag or commit. Raises `UsageError` where there is none."""
-        from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
-
         try:
-            return str(self._repo.git.rev_parse("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"))
-        except GitCommandError:
-            shallow = (Path(self._repo.common_dir) / "shallow").exists()
+            return self._git.say("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        except CommandError:
+            shallow = (self._place.common_dir / "shallow").exists()
             fetch = "git fetch --unshallow" if shallow else f"git fetch origin {name}"
             raise UsageError(f"{name}: Git knows no such commit here; `{fetch}` may bring it") from None
 
     def merge_base(self, one: str, other: str) -> str | None:
         """Return the newest commit that both come from, None where there is none here."""
-        from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
-
         try:
-            return str(self._repo.git.merge_base(one, other)) or None
-        except GitCommandError:
+            return self._git.say("merge-base", one, other) or None
+        except CommandError:
             return None
 
     def ahead(self, old: str, new: str) -> int | None:
         """Return how many commits of `new` are not in `old`, None where Git does not know one of them here."""
-        from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
-
         try:
-            return int(self._repo.git.rev_list("--count", "--end-of-options", f"{old}..{new}"))
-        except GitCommandError:
+            return int(self._git.say("rev-list", "--count", "--end-of-options", f"{old}..{new}"))
+        except CommandError:
             return None
 
     def main_branch(self) -> str | None:
@@ -158,7 +158,7 @@ class History:
         last paragraph of the message.
         """
         values = f"%(trailers:key={key},valueonly,unfold,separator=%x01)"
-        listing = self._git("log", f"--format=%H%x00%an%x00{values}%x02", f"{base}..{head}")
+        listing = self._say("log", f"--format=%H%x00%an%x00{values}%x02", f"{base}..{head}")
         rows = (row.strip("\n").split("\0") for row in listing.split("\2"))
         found = (
             (commit, author, value)
@@ -172,19 +172,21 @@ class History:
 
         It is a merge only when the file differs from all its parents'.
         """
-        return self._git("rev-list", "-1", commit, "--", f":(literal){self._place.prefix}{path}") or None
+        return self._say("rev-list", "-1", commit, "--", f":(literal){self._place.prefix}{path}") or None
 
     def parents(self, commit: str) -> list[str]:
         """Return the commits that `commit` came from."""
-        return [parent.hexsha for parent in self._repo.commit(commit).parents]
+        # As the commit says: to Git's commands a shallow clone's last commit has none.
+        lines = self._object(commit).content.partition(b"\n\n")[0].splitlines()
+        return [line.removeprefix(b"parent ").decode() for line in lines if line.startswith(b"parent ")]
 
     def author(self, commit: str) -> str:
         """Return the author's name, empty where none is written."""
-        return self._repo.commit(commit).author.name or ""
+        return self._say("show", "--no-patch", "--no-show-signature", "--format=%an", commit)
 
     def cut_off(self, commit: str) -> bool:
         """Whether this is where a shallow clone ends: its parents exist, but not here."""
-        shallow = Path(self._repo.common_dir) / "shallow"
+        shallow = self._place.common_dir / "shallow"
         return shallow.exists() and commit in shallow.read_text(encoding="ascii").split()
 
     def others(self) -> list[str] | None:
@@ -197,36 +199,30 @@ class History:
         return [commit for file in named for commit in file.read_text(encoding="ascii").split()]
 
     def _head(self) -> str | None:
-        from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
-
         try:
-            head = str(self._repo.git.rev_parse("--verify", "--quiet", "HEAD"))
-        except GitCommandError as error:
-            if not error.stderr:
+            head = self._git.say("rev-parse", "--verify", "--quiet", "HEAD")
+        except CommandError as error:
+            if not error.output:
                 return None
             raise _refusal(self._place, error) from None
         if len(head) != 40:
             raise UsageError(f"{self._place.top}: the repository uses SHA-256 names, which gen cannot read")
         return head
 
-    def _ask(self, command: str, *words: str) -> str:
-        """Return what Git says; nothing where it finds nothing, which it tells by its status."""
-        from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
-
+    def _say(self, *words: str) -> str:
         try:
-            return str(getattr(self._repo.git, command)(*words))
-        except GitCommandError as error:
-            if error.status == 1 and not error.stderr:
-                return ""
+            return self._git.say(*words)
+        except CommandError as error:
             raise _refusal(self._place, error) from None
 
-    def _git(self, command: str, *words: str) -> str:
-        from git.exc import GitCommandError  # noqa: PLC0415 - slow to import
-
+    def _object(self, identity: str) -> Object:
         try:
-            return str(getattr(self._repo.git, command.replace("-", "_"))(*words))
-        except GitCommandError as error:
-            raise _refusal(self._place, error) from None
+            found = self._git.object(identity)
+        except UsageError as error:
+            raise UsageError(f"{self._place.top}: Git cannot read {identity}: {error}") from None
+        if found is None:
+            raise UsageError(f"{self._place.top}: Git cannot read {identity}: it is missing")
+        return found
 
 
 class Snapshot:
@@ -245,29 +241,13 @@ class Snapshot:
         return self._history.files(self.commit, folder)
 
 
-def open_repository(place: GitFolder) -> "Repo":
-    """Open a repository, whatever the environment says of others. Raises UsageError where there is no Git, or nothing
-    that it can read.
-    """
-    for name in LEADING:
-        os.environ.pop(name, None)
-    try:
-        from git import Repo  # noqa: PLC0415 - slow to import
-        from git.exc import InvalidGitRepositoryError  # noqa: PLC0415
-    except ImportError:
-        raise UsageError("`git` was not found; install it or put it on PATH") from None
-    try:
-        return Repo(place.top)
-    except InvalidGitRepositoryError:
-        raise UsageError(f"{place.top}: {place.git_dir} is not a Git folder that can be read") from None
-
-
-def _refusal(place: GitFolder, error: "GitCommandError") -> UsageError:
-    words = str(error.stderr)
+def _refusal(place: GitFolder, error: CommandError) -> UsageError:
+    words = error.output
     if "dubious ownership" in words:
         return UsageError(
             f"{place.top}: Git does not read a repository that belongs to another user; if you trust it, run "
             f"`git config --global --add safe.directory {place.top}`"
         )
-    text = re.search(r"'(.*)'", words, re.DOTALL)
-    return UsageError(f"{place.top}: Git cannot read the repository: {text[1].strip() if text else words}")
+    if "not a git repository" in words:
+        return UsageError(f"{place.top}: {place.git_dir} is not a Git folder that can be read")
+    return UsageError(f"{place.top}: Git cannot read the repository: {words.strip()}")

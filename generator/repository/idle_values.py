@@ -1,7 +1,8 @@
 """Values of cluster files that do nothing in the charts that were vendored."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec import UNSET
 
@@ -9,7 +10,6 @@ from generator.model.fields import dig
 from generator.model.finding import Finding, Severity
 from generator.model.rule import Explained
 from generator.repository.cluster_files import Loaded
-from generator.repository.vendored import on_disk, vendored
 
 IDLE_VALUE = Explained(
     code="GEN-VEND-003",
@@ -34,13 +34,34 @@ def with_idle_values(root: Path, one: Loaded) -> Loaded:
     """Return a cluster file with a warning for each of its chart values that does nothing. Raises UsageError for a file
     that cannot be read.
     """
-    return one.adding(_found(root, one))
+    given = _given(one)
+    return one.adding(_found(root, one, given)) if given else one
 
 
-def _found(root: Path, one: Loaded) -> Iterator[Finding]:
-    given = {name: each.values for name, each in one.cluster.components.items()} if one.cluster else {}
-    for name, known in vendored(on_disk(root), one.name, [name for name, values in given.items() if values]).items():
+def unproven(root: Path, one: Loaded) -> list[str]:
+    """Return the components whose values nobody has looked at: their charts are not vendored. Raises as
+    `with_idle_values`.
+    """
+    given = _given(one)
+    if not given:
+        return []
+    from generator.repository.vendored import vendored_names  # noqa: PLC0415 - it imports what lays out
+
+    return sorted(given.keys() - {*vendored_names(root, one.name)})
+
+
+def _given(one: Loaded) -> dict[str, Mapping[str, Any]]:
+    components, extras = (one.cluster.components, one.cluster.extras) if one.cluster else ({}, {})
+    given = {name: each.values for name, each in components.items() if each.values}
+    return given | {name: each.values for name, each in extras.items() if each.values}
+
+
+def _found(root: Path, one: Loaded, given: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+    from generator.repository.vendored import on_disk, vendored  # noqa: PLC0415 - it imports what lays out
+
+    for name, known in vendored(on_disk(root), one.name, given).items():
         for steps in () if known.found.idle is UNSET else known.found.idle:
+            section = "extras" if one.cluster and name in one.cluster.extras else "components"
             above, key = dig(given[name], *steps[:-1]), steps[-1]
             if isinstance(above, dict) and key in above:  # else it was taken out since
                 yield IDLE_VALUE.complete(
@@ -48,7 +69,7 @@ def _found(root: Path, one: Loaded) -> Iterator[Finding]:
                         message=f"the chart of {name} has no value {'.'.join(steps)}: it does nothing",
                         fix="take it out, or write it as `helm show values` of the chart has it",
                         file=one.document.file,
-                        at=("components", name, "values", *steps),
+                        at=(section, name, "values", *steps),
                         key=True,
                     )
                 )

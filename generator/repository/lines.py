@@ -17,18 +17,31 @@ def same(one: bytes, other: bytes) -> bool:
 
 def has_conflict(content: bytes) -> bool:
     """Whether Git left a conflict in the content."""
-    return _CONFLICT.search(content) is not None
+    return re.search(_CONFLICT, content) is not None
 
 
 def changed(here: bytes, others: Sequence[bytes]) -> bool:
     """Whether some place of `here`, outside of conflicts that Git left, differs from all `others`."""
-    lines = _CONFLICT.sub(_BLOCK, here).splitlines()
+    lines = re.sub(_CONFLICT, _BLOCK, here).splitlines()
     places = set.intersection(*(_places(lines, other.splitlines()) for other in others))
     blocks = (number for number, line in enumerate(lines) if line + b"\n" == _BLOCK)
     return bool(places.difference(*((2 * number, 2 * number + 1, 2 * number + 2) for number in blocks)))
 
 
-_CONFLICT = re.compile(rb"^<{7} .*\n(?s:.*?)^>{7} .*\n?", re.MULTILINE)
+def of_nobody(here: bytes, others: Sequence[bytes]) -> bool:
+    """Whether a line within a conflict that Git left is in none of `others`: then a person wrote it there."""
+    known = {line for other in others for line in other.splitlines()}
+    blocks = b"".join(found["one"] + found["other"] for found in re.finditer(_CONFLICT, here))
+    return any(line not in known for line in blocks.splitlines())
+
+
+# Up to the mark of the next block, should this one have lost its last. What both had before is between `|||||||` and
+# `=======`.
+_LINES = rb"(?:(?![<|=>]{7}[ \r\n]).*\n)*"
+_CONFLICT = (
+    rb"(?m)^<{7} .*\n(?P<one>" + _LINES + rb")(?:\|{7}.*\n" + _LINES + rb")?"
+    rb"={7}\r?\n(?P<other>" + _LINES + rb")>{7} .*\n?"
+)
 _BLOCK = b"<<<<<<< conflict >>>>>>>\n"
 
 

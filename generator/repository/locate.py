@@ -7,13 +7,16 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from generator.model.fields import items_of
 from generator.model.finding import Finding, ObjectRef, Position
 from generator.model.finding import Path as Steps
+from generator.model.secret_texts import hidden, passwords
 from generator.repository.cluster_files import Loaded
 from generator.spec.document import Document
 from generator.spec.reader import SIZE, read
 
 _BEGINNING = Position(1, 1, 1)
+_TAKE_OUT = "take the password out, and change it where it is used"
 
 
 class Located(Struct, frozen=True):
@@ -75,11 +78,15 @@ class Locator:
 
 
 def _without_secrets(found: list[Located]) -> list[Located]:
-    """Return findings in whose words, changes and lines nothing is left of the values that are secrets."""
-    secrets = {_text(one) for one in found if one.finding.secret}
-    # Shorter ones would take letters out of other words.
-    long = sorted((text for text in secrets if len(text) > 3), key=len, reverse=True)
-    return [_hidden(one, long) for one in found] if secrets else found
+    """Return findings in whose words, changes and lines nothing is left of what is a password or looks like one."""
+    secrets = [_text(one) for one in found if one.finding.secret]
+    return [_hidden(one, [*secrets, *_passwords(one)]) for one in found]
+
+
+def _passwords(one: Located) -> list[str]:
+    finding = one.finding
+    words = (finding.message, finding.fix, finding.cause, *(str(edit.value) for edit in finding.edits))
+    return [*passwords(one.line, is_line=True), *(each for text in words for each in passwords(text))]
 
 
 def _text(one: Located) -> str:
@@ -87,15 +94,35 @@ def _text(one: Located) -> str:
 
 
 def _hidden(one: Located, secrets: list[str]) -> Located:
-    line, finding = one.line, one.finding
-    if finding.secret:
-        line = line.replace(_text(one), "*" * len(_text(one))) if _text(one) else line
-    for text in secrets:
-        line = line.replace(text, "*" * len(text))
-        words = {"message": finding.message.replace(text, "***"), "fix": finding.fix.replace(text, "***")}
-        edits = () if any(text in repr(edit.value) for edit in finding.edits) else finding.edits
-        finding = structs.replace(finding, edits=edits, **words)
-    return structs.replace(one, finding=finding, line=line)
+    if not secrets:
+        return one
+    line, finding, known = one.line, one.finding, _any_of(secrets)
+    if finding.secret and _text(one):
+        line = line.replace(_text(one), _stars(_text(one)))
+    line = known.sub(lambda found: _stars(found[0]), hidden(line, _stars, is_line=True))
+    message, fix, cause = (
+        known.sub("***", hidden(text, lambda _: "***")) for text in (finding.message, finding.fix, finding.cause)
+    )
+    values = [str(edit.value) for edit in finding.edits]
+    leaks = any(known.search(value) or passwords(value) for value in values)
+    fix = _TAKE_OUT if leaks or fix != finding.fix else fix
+    edits = () if leaks else finding.edits
+    return structs.replace(
+        one, finding=structs.replace(finding, message=message, fix=fix, cause=cause, edits=edits), line=line
+    )
+
+
+def _any_of(secrets: list[str]) -> re.Pattern[str]:
+    """Return what finds secrets in words, in small letters and where long words are cut off, too."""
+    # Shorter ones would take letters out of other words.
+    long = {text for text in secrets if len(text) > 3}
+    cut = {rf"{re.escape(text[:end])}\.\.\." for text in long for end in range(1, min(len(text), 300))}
+    whole = [re.escape(text) for text in sorted(long, key=len, reverse=True)]
+    return re.compile("|".join([*whole, *sorted(cut, key=len, reverse=True)]) or r"(?!)", re.IGNORECASE)
+
+
+def _stars(text: str) -> str:
+    return "*" * len(text)
 
 
 def _split(content: bytes, file: str) -> Iterator[_Piece]:
@@ -109,9 +136,9 @@ def _split(content: bytes, file: str) -> Iterator[_Piece]:
 
 def _objects(value: object) -> Iterator[tuple[Steps, dict[str, object]]]:
     """Yield a document, or the items of a List."""
-    items = value.get("items") if isinstance(value, dict) and value.get("kind") == "List" else None
+    items = items_of(value)
     found: list[tuple[Steps, object]] = [((), value)]
-    if isinstance(items, list) and items:
+    if items:
         found = [(("items", index), item) for index, item in enumerate(items)]
     yield from ((at, one) for at, one in found if isinstance(one, dict))
 

@@ -7,10 +7,21 @@ from pathlib import Path
 from generator import __version__
 from generator.layout.lock import LOCK, Writer, written_by
 from generator.model.versions import numbers
+from generator.repository.history import History
 from generator.repository.vendored import OwnFileError, Read
 
 DECIDES = ("model", "spec", "checks", "edits", "components", "layout", "upstream")
 """The packages that decide what is rendered and vendored: all else brings it onto the disk, or tells of it."""
+
+
+SOURCE = Path(__file__).resolve().parents[1]
+
+
+def other_source(history: History, commit: str) -> bool:
+    """Tell whether this gen runs from source in the repository of `history` that is another one at `commit`: there
+    `gen.lock` need not tell them apart.
+    """
+    return not this_gen().code and history.differs(commit, (SOURCE / name for name in DECIDES))
 
 
 def this_gen() -> Writer:

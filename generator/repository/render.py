@@ -1,6 +1,6 @@
 """Rendering a repository: every cluster to a tree, the tree against what stands, the difference onto the disk."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -14,14 +14,14 @@ from generator.layout.tree import Known, Tree, lay_out, merge
 from generator.layout.upstream import FOUND, INPUTS, KUSTOMIZATION, folder
 from generator.model.cluster import Cluster, cluster_file
 from generator.repository.cluster_files import Loaded, examine
-from generator.repository.hand_edits import hand_edits, several
+from generator.repository.hand_edits import hand_edits
 from generator.repository.history import Snapshot
-from generator.repository.lines import same
 from generator.repository.outcome import Outcome, Rendered, count
 from generator.repository.own_code import refuse_newer, this_gen
 from generator.repository.parallel import spread
 from generator.repository.places import RENDERED, gone, misnamed, names
 from generator.repository.plan import Change, Owned, Plan, plan
+from generator.repository.plan_notes import plan_notes
 from generator.repository.scaffold import SCHEMA, published_schema, scaffold
 from generator.repository.unused_custom import unused
 from generator.repository.vendored import (
@@ -94,7 +94,7 @@ def render(  # noqa: PLR0913 - what a render may be told
             seconds=planned.seconds,
             damaged=_damaged(held.root, laid) if verify else (),
             edits=verdict.edits,
-            notes=(*verdict.notes, *_converted(found), *unused(held.root, laid, planned.everything)),
+            notes=(*verdict.notes, *plan_notes(found), *unused(held.root, laid, planned.everything)),
         )
         if not dry_run and not outcome.refused:
             write(held, found)
@@ -141,21 +141,6 @@ def _refuse_misnamed(root: Path) -> None:
     """Raise UsageError where a whole cluster would be removed because its file was given another name."""
     if wrong := misnamed(root):
         raise UsageError(f"{'; '.join(wrong.values())}; nothing was written: all that stands for it would be removed")
-
-
-def _converted(found: Plan) -> Iterator[str]:
-    """Say which files differ only because Git converted them."""
-    paths = [
-        each.path
-        for each in found.changes
-        if each.old and each.new and each.old != each.new and same(each.old, each.new)
-    ]
-    if paths:
-        yield (
-            f"{several(paths)}: only the line endings differ, which Git converts (core.autocrlf): with "
-            "`* text=auto eol=lf` in .gitattributes (`gen render` makes one where there is none), then "
-            "`git add --renormalize .` and a commit, they stay as gen writes them"
-        )
 
 
 def _damaged(root: Path, laid: Tree) -> tuple[str, ...]:

@@ -8,11 +8,14 @@ import os
 import stat
 import sys
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 import msgspec
+from msgspec import structs
 
 from generator import __version__
 from generator.errors import UsageError
@@ -35,12 +38,15 @@ Seen = dict[str, dict[str, Identity]]
 
 class Memory(msgspec.Struct, frozen=True):
     """What a render saw that found nothing to change: the program, the files, and what it made of the clusters with
-    which nothing was wrong.
+    which nothing was wrong. `left` is a digest of the program and of the files as the last render left them, with
+    changes or without, and `refused` whether it refused to write.
     """
 
     program: dict[str, Identity]
     seen: Seen
     clusters: dict[str, Rendered]
+    left: str = ""
+    refused: bool = False
 
 
 NOTHING = Memory({}, {}, {})
@@ -49,7 +55,8 @@ NOTHING = Memory({}, {}, {})
 class Look:
     """The files of a repository, as they stood before anything of it was read."""
 
-    def __init__(self, file: Path, before: Memory, now: Memory, begun: int) -> None:
+    def __init__(self, root: Path, file: Path, before: Memory, now: Memory, begun: int) -> None:
+        self._root = root
         self._file = file
         self._before = before
         self._now = now
@@ -63,7 +70,7 @@ class Look:
                 file = place.git_dir / "gen" / f"unchanged{place.prefix.rstrip('/').replace('/', '-')}.json"
                 begun = time.time_ns()
                 now = Memory(_program(), _seen(os.path.realpath(root)), {})
-                return cls(file, _memory(file), now, begun)
+                return cls(root, file, _memory(file), now, begun)
         return None
 
     @property
@@ -71,22 +78,42 @@ class Look:
         """Whether nothing differs from what the last render saw, in no cluster and nowhere else."""
         return bool(self._before.clusters) and self._before.seen == self._now.seen and self._same_program
 
+    @property
+    def answer(self) -> Literal["nothing", "refused", "unknown"]:
+        """What a render would come to, as far as the last one tells. Unlike `whole` it trusts a file of the last
+        moment: enough for a word on what comes next.
+        """
+        if self._before.left != _digest(self._now.program, self._now.seen):
+            return "unknown"
+        return "refused" if self._before.refused else "nothing"
+
     def unchanged(self, names: Iterable[str]) -> dict[str, Rendered]:
         """Return those of the clusters of which nothing changed, with what they were rendered as."""
         known = self._before.clusters if self._same_program else {}
         return {name: known[name] for name in names if name in known and self._stands(name, known[name])}
 
     def remember(self, outcome: Outcome, wrong: Iterable[str]) -> None:
-        """Keep what was seen, after a render that found nothing to change. Clusters of which something is `wrong` are
-        rendered again each time.
+        """Keep what was seen, and after a render that found nothing to change what it made of it. Clusters of which
+        something is `wrong` are rendered again each time.
         """
+        with suppress(OSError):
+            _save(self._file, structs.replace(self._made(outcome, wrong), left=self._left(), refused=outcome.refused))
+
+    def _left(self) -> str:
+        """Return the digest of what stands there now; none where a cluster file was changed meanwhile."""
+        after = _seen(os.path.realpath(self._root))
+        files = [(name, f"clusters/{name}/cluster.yaml") for name in after]
+        same = all(after[name].get(file) == self._now.seen.get(name, {}).get(file) for name, file in files)
+        return _digest(self._now.program, after) if same else ""
+
+    def _made(self, outcome: Outcome, wrong: Iterable[str]) -> Memory:
         program = _settled(self._now.program, self._begun)
         if outcome.plan.changes or outcome.notes or program != self._now.program:
-            return
+            return self._before
         left = {*wrong, *(name.split("/")[0] for name in (*outcome.stale, *outcome.damaged))}
         clusters = {name: one for name, one in outcome.rendered.items() if name not in left}
         seen = {name: _settled(files, self._begun) for name, files in self._now.seen.items()}
-        _save(self._file, Memory(program, seen, clusters))
+        return Memory(program, seen, clusters)
 
     @property
     def _same_program(self) -> bool:
@@ -104,7 +131,12 @@ def _memory(file: Path) -> Memory:
         found = msgspec.json.decode(file.read_bytes(), type=Memory)
     except (OSError, ValueError):
         return NOTHING
-    return found if "" in found.seen else NOTHING
+    return found if "" in found.seen or not found.clusters else NOTHING
+
+
+def _digest(program: dict[str, Identity], seen: Seen) -> str:
+    """Return a digest that a chance does not hit; hashlib would load OpenSSL, for which a check need not wait."""
+    return f"{zlib.crc32(msgspec.json.encode((program, seen), order='sorted')):08x}"
 
 
 def _save(file: Path, memory: Memory) -> None:
@@ -135,11 +167,11 @@ def _program() -> dict[str, Identity]:
     imports, which changes with each installation; and who runs it, who may read more or less than another.
     """
     package = Path(__file__).parents[1]
-    files = ((path, one) for path, one in _walk(str(package), "") if stat.S_ISREG(one.st_mode))
+    files = ((path, one) for path, one in _walk(str(package), "", but="__pycache__") if stat.S_ISREG(one.st_mode))
     libraries = _identity(Path(msgspec.__file__).parents[1].stat())
     return {
         f"{__version__} on {sys.version} as {os.geteuid()}": libraries,
-        **{path: _identity(one) for path, one in files if not path.endswith(".pyc")},
+        **{path: _identity(one) for path, one in files},
     }
 
 
@@ -163,12 +195,15 @@ def _below(base: str) -> Iterator[tuple[str, os.stat_result]]:
             yield from _walk(base, top)
 
 
-def _walk(base: str, folder: str) -> Iterator[tuple[str, os.stat_result]]:
+def _walk(base: str, folder: str, *, but: str = "") -> Iterator[tuple[str, os.stat_result]]:
+    """Yield all below a folder, except what has the name `but`."""
     pending = [folder]
     while pending:
         folder = pending.pop()
         with os.scandir(f"{base}/{folder}") as entries:
             for entry in entries:
+                if entry.name == but:
+                    continue
                 path = f"{folder}/{entry.name}"
                 yield path, entry.stat(follow_symlinks=False)
                 if entry.is_dir(follow_symlinks=False):

@@ -20,6 +20,7 @@ from generator.review.charts import chart_changes
 from generator.review.component_versions import version_changes
 from generator.review.elsewhere import elsewhere_changes, moved_folders
 from generator.review.patches import patch_changes
+from generator.review.plain_folders import with_plain
 from generator.review.standing import BOOTSTRAP, Standing
 
 _VENDORED = re.compile(r"^overlays/[^/]+/[^/]+/upstream/|^base/[^/]+/[^/]+/crds/")
@@ -105,14 +106,15 @@ def _cluster(old: Standing, new: Standing, folders: Collection[str], paths: Coll
     """Compare one cluster, which may go by another name than before: then all of it is built."""
     renamed = old.name != new.name
     wanted = None if renamed else _of(new.name, {*folders, *_moved(old, new, folders, paths)})
-    before, after = (build_side(one.side, one.name, wanted) for one in (old, new))
+    both = build_side(old.side, old.name, wanted), build_side(new.side, new.name, wanted)
+    (before, after), plain = with_plain((old.side, new.side), both)
     changes = [
         *([cluster_change("renamed", old.name, {"nodes": sorted(old.nodes())}, new.name)] if renamed else []),
         *version_changes(old, new),
         *chart_changes(old, new),
         *patch_changes(old, new, {*before.unvendored, *after.unvendored}),
         *_seen(differences(before.objects, after.objects), before, after),
-        *elsewhere_changes(before, after, paths),
+        *elsewhere_changes(before, after, paths, plain),
         *bootstrap_changes(old, new),
     ]
     return ClusterChanges(

@@ -11,16 +11,19 @@ from generator.model.fields import dig, mapping, sequence
 from generator.repository.folders import within
 
 
-def elsewhere_changes(before: Built, after: Built, paths: Collection[str]) -> Iterator[ObjectChange]:
+def elsewhere_changes(
+    before: Built, after: Built, paths: Collection[str], plain: Collection[str]
+) -> Iterator[ObjectChange]:
     """Yield what kustomizations want from the network, where that differs; and what Applications hold outside of their
-    cluster's overlays, where one of the `paths`, which are the files that differ, lies there.
+    cluster's overlays, where one of the `paths`, which are the files that differ, lies there. Of the Applications that
+    are `plain` the objects were compared.
     """
     old, new = _fetched(before), _fetched(after)
     for key in sorted(old.keys() | new.keys()):
         if fields := tuple(field_changes(old.get(key, {}), new.get(key, {}))):
             application, file, _, address = key
             yield _change(address, application, file, fields)
-    for name, place in sorted({*_held(before), *_held(after)}):
+    for name, place in sorted(one for one in {*_held(before), *_held(after)} if one[0] not in plain):
         if files := sorted(path for path in paths if place == "." or within(path, [place])):
             yield _change(place, name, files[0], tuple(FieldChange((file,), ABSENT, "differs") for file in files))
 

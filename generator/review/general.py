@@ -104,7 +104,8 @@ RULES = (
         kinds=(ELSEWHERE,),
         effect=Effect.UNKNOWN,
         reason="it is not built here, so nobody can see what comes or goes with it",
-        instead="commit it as manifests below the Application's `custom`: then its objects are compared",
+        instead="commit it as manifests, below the Application's `custom` or in a folder of this repository that an "
+        "Application of its own reads and that holds nothing else: then its objects are compared",
     ),
     ChangeRule(
         code="GEN-CHG-382",

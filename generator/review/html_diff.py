@@ -28,8 +28,8 @@ FIELDS = 60
 """Fields of one object that are shown."""
 
 
-def diff_page(found: Report, when: datetime) -> str:
-    """Return the page of a report that was made at a moment."""
+def diff_page(found: Report, when: datetime, rehearsed: Sequence[Html] = ()) -> str:
+    """Return the page of a report that was made at a moment, with sections about what was `rehearsed`."""
     told = [(one, rows(one)) for one in found.clusters]
     every = [row for _, its in told for row in its]
     return page(
@@ -43,6 +43,7 @@ def diff_page(found: Report, when: datetime) -> str:
         _without_effect("Approved before it changed again", found.outdated),
         _without_effect("Approvals that match nothing", found.unused),
         _to_confirm(found),
+        rehearsed,
         [_cluster(one, its) for one, its in told],
     )
 

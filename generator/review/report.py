@@ -75,7 +75,7 @@ class Report(Struct, frozen=True, kw_only=True):
 @cache
 def rules() -> tuple[ChangeRule, ...]:
     """Return every rule there is: of Kubernetes' kinds, of bootstrap, and of components."""
-    own = ((one.name, rule) for one in CATALOGUE.values() for rule in (*one.changes, *one.jumps))
+    own = ((one.name, rule) for one in CATALOGUE.values() for rule in (*one.changes(), *one.jumps()))
     return (*RULES, *GENERAL, *BOOTSTRAP, *(structs.replace(rule, by=name) for name, rule in own))
 
 

@@ -83,10 +83,24 @@ def both(change: ObjectChange, field: FieldChange, most: int = LONG) -> tuple[st
     if isinstance(old, str) and isinstance(new, str) and "\n" in f"{old}{new}":
         old, new = differing_lines(old, new)
     before, after = _text(old), _text(new)
+    if _are_plain(old, new) and max(len(before), len(after)) > most:
+        before, after = _others(old, new) or before, _others(new, old) or after
     start = 0
     if old is not ABSENT and new is not ABSENT and max(len(before), len(after)) > most:
         start = max(0, _parting(before, after) - BEFORE)
     return _short(before, start, most), _short(after, start, most)
+
+
+def _are_plain(*values: Any) -> bool:
+    """Tell whether all are lists of numbers and texts, and not only in another order."""
+    lists = all(isinstance(one, list) and all(isinstance(each, (str, int)) for each in one) for one in values)
+    return lists and set(values[0]) != set(values[1])
+
+
+def _others(values: list[Any], known: list[Any]) -> str:
+    """Return a list without what is in another one, too."""
+    left = [json.dumps(one, ensure_ascii=False) for one in values if one not in known]
+    return one_line(f"[{', '.join(['...', *left])}]" if len(left) < len(values) else "")
 
 
 def differing_lines(old: str, new: str) -> tuple[Any, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network, ip_network
 from itertools import islice
 from typing import Any
+from unicodedata import category
 
 from generator.model.finding import Edit, Finding, Path, Position, put, remove, rename
 from generator.model.rule import Explained
@@ -234,8 +235,11 @@ class _Teller:
 
 
 def _plain(name: str) -> str:
-    """Return the name that is nearest to one that is refused, of what most names are made of."""
-    return re.sub(r"[^a-z0-9.-]+", "-", name.lower()).strip("-.")
+    """Return the name that somebody meant who wrote capitals, blanks, `_` or what nobody sees; empty where it may be
+    another.
+    """
+    seen = "".join(each for each in name if category(each) != "Cf")
+    return re.sub(r"[ \t_]+", "-", seen.strip().lower()).strip("-.") if seen.isascii() else ""
 
 
 def _inside_spec(at: Path) -> Path | None:

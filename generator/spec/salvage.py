@@ -38,15 +38,40 @@ def _line(finding: Finding) -> int:
 
 
 def _without(text: str, number: int) -> str:
-    """Blank a line out, and those below that are indented more: all other characters keep their places."""
+    """Blank a line out, and those below that belong to it: all other characters keep their places."""
     lines = text.split("\n")
-    indent = _indent(lines[number - 1])
-    end = number
-    while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > indent):
-        end += 1
+    end = number + _below(lines[number - 1], lines[number:])
     blanked = (re.sub(r"[^\r]", " ", line) for line in lines[number - 1 : end])
     return "\n".join((*lines[: number - 1], *blanked, *lines[end:]))
 
 
+def _below(line: str, others: list[str]) -> int:
+    """Return how many of the lines below belong to one: those that are indented more. How deep a line with a tab was
+    meant nobody knows: where it begins something, the next line is part of that, with all that is as deep.
+    """
+    first = next((other for other in others if other.strip()), "")
+    begins, item = "\t" in _margin(line) and _BEGINS.search(line), _is_item(first)
+    depth = _indent(first) - (not item) if begins else _indent(line)
+    items = begins and item and not _is_item(line)
+
+    def belongs(other: str) -> bool:
+        here = _indent(other)
+        return not other.strip() or here > depth or bool(items and here == depth and _is_item(other))
+
+    return next((count for count, other in enumerate(others) if not belongs(other)), len(others))
+
+
+def _is_item(line: str) -> bool:
+    return line.lstrip().startswith("- ")
+
+
+# A key or a text of several lines without anything behind it, or an item.
+_BEGINS = re.compile(r"^\s*-\s|(?::|[|>][+-]?)\s*(?:#.*)?$")
+
+
+def _margin(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
 def _indent(line: str) -> int:
-    return len(line.expandtabs()) - len(line.expandtabs().lstrip(" "))
+    return len(_margin(line).expandtabs())

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from generator.components import CATALOGUE
 from generator.model.cluster import Cluster, cluster_file
+from generator.model.versions import numbers
 from generator.repository.cluster_files import Loaded, examine
 from generator.spec.edit import set_value
 
@@ -42,5 +43,6 @@ def _older(cluster: Cluster, wanted: Collection[str]) -> Iterator[tuple[str, str
     """Give each component with an older version, that version and the default, which is the catalogue's first."""
     for name, settings in cluster.components.items():
         known = [version.version for version in CATALOGUE[name].known] if name in CATALOGUE else []
-        if settings.version in known[1:] and (not wanted or name in wanted):
+        newer = bool(known) and numbers(settings.version) > numbers(known[0])
+        if settings.version in known[1:] and not newer and (not wanted or name in wanted):
             yield name, settings.version, known[0]

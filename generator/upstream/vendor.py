@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from generator.layout.files import Files
 from generator.layout.lock import LockFile
+from generator.layout.mirror import shared_images
 from generator.layout.states import State
-from generator.layout.upstream import DEFINITION, crds, folder
+from generator.layout.upstream import DEFINITION, Found, crds, folder
 from generator.model.finding import Finding
 from generator.repository.cluster_files import Loaded
 from generator.repository.outcome import Outcome
@@ -121,6 +122,7 @@ def _attempt(
     findings = [(one.task.place, each) for one in ready for each in one.objects.findings]
     findings += [(one.place, _unlocked(name)) for one, name in unlocked] if options.check else []
     notes = [f"{'/'.join(one.task.place)}: {note}" for one in ready for note in one.objects.notes]
+    notes += [] if findings else _accepted(lock, new)
     laid = NOTHING if findings else lay_out_files(root, found, ready)
     if not findings and not options.check:
         comparison = Comparison(
@@ -168,6 +170,16 @@ def _both(lock: LockFile, new: LockFile) -> LockFile:
     return LockFile(charts={**new.charts, **lock.charts}, manifests={**new.manifests, **lock.manifests})
 
 
+def _accepted(lock: LockFile, new: LockFile) -> list[str]:
+    """Return what gen.lock held in another digest: who accepts it sees both."""
+    before, after = ({**one.charts, **one.manifests} for one in (lock, new))
+    return [
+        f"{name}: another digest is accepted: {before[name]} -> {digest}"
+        for name, digest in after.items()
+        if before.get(name, digest) != digest
+    ]
+
+
 def _unlocked(name: str) -> Finding:
     return Finding(message=f"{name} is not in gen.lock yet", fix="run `gen vendor`, and commit what it writes")
 
@@ -194,6 +206,9 @@ def _changes(root: Path, laid: FileLayout, task: Task, objects: ComponentObjects
     old = objects_in({name: content for name, content in disk.items() if fresh.get(name) != content})
     new = objects_in({name: content for name, content in fresh.items() if disk.get(name) != content})
     known = vendored(on_disk(root), cluster, [component])[component].found
+    if not known.seal:
+        # A merge left marks in it, or it is gone: what stands beside it names the same images.
+        known = Found(images=shared_images(objects_in(standing.files)))
     return changes((old, known), (new, objects.found))
 
 

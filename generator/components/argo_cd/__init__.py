@@ -3,20 +3,14 @@
 from collections.abc import Iterator, Mapping
 
 from generator.components.argo_cd.access import NAMESPACE, ingress, secrets
-from generator.components.argo_cd.access_openings import OPENINGS as ACCESS_OPENINGS
-from generator.components.argo_cd.application_changes import APPLICATION_CHANGES
-from generator.components.argo_cd.changes import CHANGES, JUMPS
-from generator.components.argo_cd.deletion_changes import DELETION_CHANGES
-from generator.components.argo_cd.project_changes import PROJECT_CHANGES
 from generator.components.argo_cd.settings import application_health, health_checks, parameters, rights, settings
-from generator.components.argo_cd.source_openings import OPENINGS as SOURCE_OPENINGS
-from generator.components.argo_cd.sync_changes import SYNC_CHANGES
 from generator.components.argo_cd.workloads import workloads
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Health, Ignore, Namespace, Patch, Tier, protect
 from generator.components.definition import Definition, Evidence, Version, Versions
 from generator.components.operated import OWN, Api, OperatedKind
 from generator.components.static import read_objects
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 
@@ -111,12 +105,17 @@ def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
         yield ("gitops", "host"), cluster.gitops.host
 
 
-DEFINITION = Definition(
-    name="argo-cd",
-    tier=Tier.GITOPS,
-    versions=VERSIONS,
-    jumps=JUMPS,
-    changes=(
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.argo_cd.access_openings import OPENINGS as ACCESS_OPENINGS  # noqa: PLC0415 - for those who compare
+    from generator.components.argo_cd.application_changes import APPLICATION_CHANGES  # noqa: PLC0415 - as above
+    from generator.components.argo_cd.changes import CHANGES  # noqa: PLC0415 - as above
+    from generator.components.argo_cd.deletion_changes import DELETION_CHANGES  # noqa: PLC0415 - as above
+    from generator.components.argo_cd.project_changes import PROJECT_CHANGES  # noqa: PLC0415 - as above
+    from generator.components.argo_cd.source_openings import OPENINGS as SOURCE_OPENINGS  # noqa: PLC0415 - as above
+    from generator.components.argo_cd.sync_changes import SYNC_CHANGES  # noqa: PLC0415 - as above
+
+    return (
         *CHANGES,
         *APPLICATION_CHANGES,
         *DELETION_CHANGES,
@@ -124,7 +123,22 @@ DEFINITION = Definition(
         *PROJECT_CHANGES,
         *ACCESS_OPENINGS,
         *SOURCE_OPENINGS,
-    ),
+    )
+
+
+def jump_rules() -> tuple[ChangeRule, ...]:
+    """Return what it means when its version moves."""
+    from generator.components.argo_cd.changes import JUMPS  # noqa: PLC0415 - for those who compare
+
+    return JUMPS
+
+
+DEFINITION = Definition(
+    name="argo-cd",
+    tier=Tier.GITOPS,
+    versions=VERSIONS,
+    jumps=jump_rules,
+    changes=change_rules,
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     hosts=hosts,

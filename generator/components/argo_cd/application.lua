@@ -17,6 +17,25 @@ local function waiting(message, since, patience)
   return verdict("Progressing", message)
 end
 
+-- When the parent last changed it: a server-side apply that changes nothing keeps its time. What the parent did not
+-- touch, it does not wait for.
+local function applied()
+  for _, entry in ipairs(obj.metadata.managedFields or {}) do
+    if entry.manager == "argocd-controller" and entry.operation == "Apply" then return entry.time end
+  end
+end
+
+-- Since when something is out of sync with nobody at work on it; nil for drift that began later.
+local function unsynced_since(operation)
+  if operation == nil then return applied() or obj.metadata.creationTimestamp end
+  local changed, ended = applied(), operation.finishedAt
+  if changed ~= nil and ended ~= nil and ended < changed then return changed end
+  -- Where Argo CD syncs by itself, it does so anew without end: the count of that is what tells.
+  local last = (operation.syncResult or {}).revision
+  local automated = (obj.spec.syncPolicy or {}).automated
+  if automated == nil and last ~= nil and last == obj.status.sync.revision then return ended end
+end
+
 local function own_health()
   local st = obj.status
   if st == nil or st.health == nil or st.sync == nil then
@@ -37,7 +56,7 @@ local function own_health()
     local seen = compared ~= nil and compared.source or nil
     if seen == nil or seen.repoURL ~= source.repoURL or seen.path ~= source.path
       or seen.targetRevision ~= source.targetRevision then
-      return verdict("Progressing", "status is for an older spec")
+      return waiting("status is for an older spec", applied())
     end
   end
 
@@ -52,8 +71,12 @@ local function own_health()
   end
   -- A resource that failed to apply is left out of the child's own health, but not out of its sync status.
   if st.sync.status ~= "Synced" then
-    local never = operation == nil and obj.metadata.creationTimestamp or nil
-    return waiting("sync status " .. tostring(st.sync.status), never)
+    local message = "sync status " .. tostring(st.sync.status)
+    local asked = operation ~= nil and (operation.operation or {}).sync or {}
+    if (asked.autoHealAttemptsCount or 0) >= RETRIES then
+      return verdict("Degraded", message .. ": it differs again after each sync")
+    end
+    return waiting(message, unsynced_since(operation))
   end
   -- Missing would be left out of the parent's health.
   local health = st.health.status

@@ -35,7 +35,7 @@ def settings(cluster: Cluster) -> dict[str, str]:
     if cluster.gitops.host:
         data["url"] = f"https://{cluster.gitops.host}"
     if provider := login(cluster):
-        data["oidc.config"] = oidc(provider, cluster.site.ca)
+        data["oidc.config"] = oidc(provider, cluster.site.oidc_ca)
     return data
 
 

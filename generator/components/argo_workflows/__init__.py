@@ -163,7 +163,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.backups,
     absence="there are no backups",
     versions=VERSIONS,
-    jumps=JUMPS,
+    jumps=lambda: JUMPS,
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES, "scheduling.k8s.io/PriorityClass"),
     apis=(Api(group="argoproj.io", kinds=KINDS, title="argoproj.io of workflows"),),

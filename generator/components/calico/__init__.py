@@ -2,8 +2,6 @@
 
 from ipaddress import IPv4Network, IPv6Network
 
-from generator.components.calico.changes import CHANGES
-from generator.components.calico.openings import OPENINGS
 from generator.components.common import CLUSTER_ROLES, CRD, replicas
 from generator.components.component import (
     OF_DEFINITIONS,
@@ -17,8 +15,9 @@ from generator.components.component import (
     protect,
 )
 from generator.components.definition import ALL_NODES, Definition, Evidence, OperatorImages, Version, Versions
-from generator.components.operated import Api
+from generator.components.operated import Api, OperatedKind
 from generator.components.static import read_objects, read_text
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.mirror import at_mirror
 
@@ -172,6 +171,27 @@ IMAGES = OperatorImages(
         f"calico/{part}" for part in ("apiserver", "cni", "kube-controllers", "node", "pod2daemon-flexvol", "typha")
     ),
 )
+READY = {
+    "conditions": [
+        {
+            "type": "Ready",
+            "status": "True",
+            "reason": "AllObjectsAvailable",
+            "message": "All objects available",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
+    ]
+}
+
+
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.calico.changes import CHANGES  # noqa: PLC0415 - for those who compare
+    from generator.components.calico.openings import OPENINGS  # noqa: PLC0415 - as above
+
+    return (*CHANGES, *OPENINGS)
+
+
 DEFINITION = Definition(
     name="calico",
     tier=Tier.NETWORK,
@@ -183,8 +203,11 @@ DEFINITION = Definition(
     chart_kinds=(CRD, *CLUSTER_ROLES),
     own_kinds=("operator.tigera.io/APIServer", "operator.tigera.io/Installation"),
     apis=(Api(group="projectcalico.org", by_operator=True), Api(group="operator.tigera.io")),
+    kinds=tuple(
+        OperatedKind(kind=kind, group="operator.tigera.io", status=READY) for kind in ("APIServer", "Installation")
+    ),
     daemons_on=ALL_NODES,
-    changes=(*CHANGES, *OPENINGS),
+    changes=change_rules,
     shown_by=Evidence(images=("calico/node", "mirrored-calico-node")),
     notes="Keeps kube-proxy, in the mode of its own data plane (`networks.calico.dataplane`), or replaces it (`ebpf`). "
     "The data plane is chosen before the cluster is made: on a running one the change interrupts connections, and "

@@ -3,19 +3,17 @@
 from collections.abc import Iterator
 
 from generator.components.ceph_cluster.buckets import backup_reader, bucket_claims, certificates, readers
-from generator.components.ceph_cluster.changes import CLUSTER_CHANGES
 from generator.components.ceph_cluster.classes import snapshot_classes, storage_classes
 from generator.components.ceph_cluster.daemons import ceph_cluster_object, toolbox
-from generator.components.ceph_cluster.disk_changes import DISK_CHANGES
-from generator.components.ceph_cluster.pool_changes import POOL_CHANGES
 from generator.components.ceph_cluster.pools import block_pools, filesystems, mgr_pool, object_stores, rgw_secret
-from generator.components.ceph_cluster.store_changes import STORE_CHANGES
 from generator.components.ceph_cluster.versions import JUMPS, VERSIONS
+from generator.components.ceph_csi_drivers import RBD_DRIVER
 from generator.components.common import prometheus_crds
 from generator.components.component import Component, Health, Ignore, Manifest, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_text
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph
 
@@ -123,6 +121,16 @@ def made(name: str, keys: tuple[str, ...], rotate: str, reader: str, *, by: str 
     )
 
 
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.ceph_cluster.changes import CLUSTER_CHANGES  # noqa: PLC0415 - for those who compare
+    from generator.components.ceph_cluster.disk_changes import DISK_CHANGES  # noqa: PLC0415 - as above
+    from generator.components.ceph_cluster.pool_changes import POOL_CHANGES  # noqa: PLC0415 - as above
+    from generator.components.ceph_cluster.store_changes import STORE_CHANGES  # noqa: PLC0415 - as above
+
+    return (*CLUSTER_CHANGES, *DISK_CHANGES, *POOL_CHANGES, *STORE_CHANGES)
+
+
 DEFINITION = Definition(
     name="ceph-cluster",
     tier=Tier.STORAGE,
@@ -130,12 +138,14 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.ceph and cluster.ceph_hosts,
     absence="there is no storage.ceph",
     versions=VERSIONS,
-    jumps=JUMPS,
+    jumps=lambda: JUMPS,
     namespaces=(NAMESPACE,),
     # Rook's documentation, ceph-cluster-crd.md: general tags like `v20` follow the newest build.
     short_tags=("quay.io/ceph/ceph",),
     own_kinds=("snapshot.storage.k8s.io/VolumeSnapshotClass", "storage.k8s.io/StorageClass"),
-    changes=(*CLUSTER_CHANGES, *DISK_CHANGES, *POOL_CHANGES, *STORE_CHANGES),
+    # ceph-csi: "multi node access modes are only supported on rbd `block` type volumes".
+    one_node_volumes=(RBD_DRIVER,),
+    changes=change_rules,
     shown_by=Evidence(objects=(Shown("ceph.rook.io", "cephclusters"),)),
     notes="Written as Rook's objects, not through the chart, which adds nothing to them. Its version is Ceph's. "
     'Disks are chosen by stable names, never "all devices". Objects that hold data are protected. HEALTH_WARN '

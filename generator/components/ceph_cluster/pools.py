@@ -7,7 +7,7 @@ from msgspec import structs
 from generator.components.ceph_cluster.daemons import on_ceph_hosts, rook_object
 from generator.components.ceph_cluster.devices import device_classes
 from generator.components.component import Manifest
-from generator.components.parts import resources
+from generator.components.parts import apart, resources
 from generator.components.rook_ceph import GATEWAY_PORTS, GATEWAYS
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph, CephFilesystem, CephObjectStore, CephPool
@@ -61,7 +61,7 @@ def filesystem_spec(cluster: Cluster, filesystem: CephFilesystem) -> Manifest:
         "metadataServer": {
             "activeCount": filesystem.mds,
             "activeStandby": True,
-            "placement": {**on_ceph_hosts(cluster), **_apart("rook-ceph-mds")},
+            "placement": {**on_ceph_hosts(cluster), **apart({"app": "rook-ceph-mds"})},
             "priorityClassName": "system-cluster-critical",
             "resources": resources("2", "8Gi", "8Gi"),
         },
@@ -80,7 +80,7 @@ def object_stores(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
             "gateway": {
                 **rgw_port(ceph, store),
                 "instances": store.gateways,
-                "placement": {**on_ceph_hosts(cluster), **_apart(GATEWAYS["app"])},
+                "placement": {**on_ceph_hosts(cluster), **apart(GATEWAYS)},
                 "priorityClassName": "system-cluster-critical",
                 "resources": resources("1", "2Gi", "4Gi"),
                 **({"hostNetwork": False} if ceph.network == "host" else {}),
@@ -121,9 +121,3 @@ def pool_spec(pool: CephPool, *, bulk: bool = False) -> Manifest:
         **({"parameters": {"bulk": "true"}} if bulk else {}),
         **({"quotas": {"maxSize": str(pool.quota)}} if pool.quota else {}),
     }
-
-
-def _apart(app: str) -> Manifest:
-    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": app}}}
-    preferred = [{"weight": 100, "podAffinityTerm": term}]
-    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}

@@ -1,12 +1,11 @@
 """Cilium: the pod network, service load balancing without kube-proxy, network policies and, if wanted, Ingress."""
 
-from generator.components.cilium.changes import CHANGES, JUMPS
-from generator.components.cilium.openings import OPENINGS
 from generator.components.common import CLUSTER_ROLES, UNWATCHED, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.operated import Api, Made
 from generator.components.parts import resources
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.nodes import LoadBalancer
 
@@ -207,6 +206,21 @@ def certificates() -> tuple[Secret, ...]:
     )
 
 
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.cilium.changes import CHANGES  # noqa: PLC0415 - for those who compare
+    from generator.components.cilium.openings import OPENINGS  # noqa: PLC0415 - as above
+
+    return (*CHANGES, *OPENINGS)
+
+
+def jump_rules() -> tuple[ChangeRule, ...]:
+    """Return what it means when its version moves."""
+    from generator.components.cilium.changes import JUMPS  # noqa: PLC0415 - for those who compare
+
+    return JUMPS
+
+
 DEFINITION = Definition(
     name="cilium",
     tier=Tier.NETWORK,
@@ -214,14 +228,14 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.networks.cni == "cilium",
     absence="cni is calico",
     versions=VERSIONS,
-    jumps=JUMPS,
+    jumps=jump_rules,
     namespaces=(NAMESPACE, SECRETS_NAMESPACE),
     chart_kinds=(*CLUSTER_ROLES, INGRESSES),
     # facts: network-gpu, Cilium.
     apis=(Api(group="cilium.io", by_operator=True),),
     brings=(Made("IngressClass", INGRESS_CLASS),),
     daemons_on=ALL_NODES,
-    changes=(*CHANGES, *OPENINGS),
+    changes=change_rules,
     shown_by=Evidence(images=("cilium/cilium", "mirrored-cilium-cilium")),
     notes="Replaces kube-proxy; traffic between nodes is tunnelled (VXLAN). It binds to the interfaces of the node "
     "and storage networks by name, because it does not work on IP over InfiniBand. On one flat network native "

@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, proxy_variables
 from generator.components.component import Chart, Component, Health, Ignore, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Download, Evidence, ImageJoining, Version, Versions
-from generator.components.gpu_operator.changes import CHANGES
-from generator.components.node_feature_discovery import feature_rule
+from generator.components.kuberay import CLUSTER_LABEL
+from generator.components.kueue import QUEUE
+from generator.components.mpi_operator import JOB_LABEL
+from generator.components.node_feature_discovery import RULES, feature_rule
 from generator.components.operated import Api, Made, MadePods, OperatedKind
 from generator.components.parts import tolerations
 from generator.components.static import read_text
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.gpus import GPU, MIG, VENDOR, WHOLE, devices
 from generator.model.nodes import Machine
@@ -27,6 +30,10 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "gpu-operator"
+DOT = r"\."
+JOB_LABELS = (QUEUE, "batch.kubernetes.io/job-name", JOB_LABEL, CLUSTER_LABEL)
+"""Labels of pods that say whose job they are: of Jobs, which JobSets and TrainJobs are made of as well, of MPIJobs and
+TFJobs, and of Ray clusters."""
 UNSHARED = "unshared"
 """The device plugin's configuration on nodes whose GPUs are not shared by time."""
 # The API server fills these in, and the chart never writes them.
@@ -199,7 +206,7 @@ def exporter(*, prometheus: bool) -> Manifest:
         "enabled": True,
         "serviceMonitor": {"enabled": prometheus},
         "enablePodLabels": prometheus,
-        "podLabelAllowlistRegex": [r"^kueue\.x-k8s\.io/queue-name$", r"^batch\.kubernetes\.io/job-name$"],
+        "podLabelAllowlistRegex": [f"^{label.replace('.', DOT)}$" for label in JOB_LABELS],
     }
 
 
@@ -225,6 +232,15 @@ JOINING = ImageJoining(
         "NVIDIADriver": ("spec", "spec.gds", "spec.gdrcopy"),
     },
 )
+
+
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.gpu_operator.changes import CHANGES  # noqa: PLC0415 - for those who compare
+
+    return CHANGES
+
+
 DEFINITION = Definition(
     name="gpu-operator",
     tier=Tier.GPU,
@@ -234,11 +250,14 @@ DEFINITION = Definition(
     versions=VERSIONS,
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, "nvidia.com/ClusterPolicy", *CLUSTER_ROLES),
+    own_kinds=RULES,
     apis=(Api(group="nvidia.com"),),
     brings=(Made("RuntimeClass", "nvidia"),),
     kinds=(
         OperatedKind(
             kind="ClusterPolicy",
+            group="nvidia.com",
+            status={"namespace": NAMESPACE, "state": "ready"},
             pods=exporter_pods,
             tolerations=("spec", "daemonsets", "tolerations"),
             serves=GPU,
@@ -248,7 +267,7 @@ DEFINITION = Definition(
     offers=offers,
     node_labels=(VENDOR,),
     downloads=downloads,
-    changes=CHANGES,
+    changes=change_rules,
     shown_by=Evidence(images=("/gpu-operator", "/k8s-device-plugin")),
     notes="Open kernel modules, so that network cards reach GPU memory by DMA-BUF. A new driver waits on each node "
     "until its driver pod is deleted: empty the node of jobs first. The toolkit's drop-in for containerd repeats what "

@@ -10,6 +10,7 @@ from generator.components.common import CLUSTER_ROLES, UNWATCHED, WEBHOOKS, expo
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.issuers import ISSUER, signed
+from generator.components.kube_prometheus_stack.alerts import backups_missed
 from generator.components.operated import MadePods, OperatedKind, name_of
 from generator.components.parts import injected_ca, resources
 from generator.components.static import read_objects
@@ -61,7 +62,7 @@ def kube_prometheus_stack(cluster: Cluster) -> Component:
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="baseline"), Namespace(EXPORTER, security="privileged")),
         base=read_objects("kube_prometheus_stack/dashboards-role.yaml"),
-        objects=tuple(monitors(cluster)),
+        objects=(*monitors(cluster), *rules(cluster)),
         releases=(Release(version.chart("kube-prometheus-stack"), RELEASE, NAMESPACE, values(cluster, settings)),),
         needs=("prometheus-crds", "issuers"),
         storage_classes=(settings.storage_class,) if has_volume(cluster, settings) else (),
@@ -227,6 +228,13 @@ def monitors(cluster: Cluster) -> Iterator[Manifest]:
     yield monitor("argo-cd", ARGO_CD, OF_ARGO_CD)
     if cluster.backups:
         yield monitor("argo-workflows", ARGO, CONTROLLER)
+
+
+def rules(cluster: Cluster) -> Iterator[Manifest]:
+    """Alert of backups; where there is Zabbix, it does."""
+    missed = None if cluster.monitoring.zabbix else backups_missed(cluster, NAMESPACE)
+    if missed:
+        yield missed
 
 
 def monitor(name: str, namespace: str, labels: dict[str, str]) -> Manifest:

@@ -142,7 +142,7 @@ def api_server(cluster: Cluster) -> Manifest:
             "oidc-groups-claim": oidc.groups_claim,
             "oidc-groups-prefix": OIDC_PREFIX,
         }
-        if cluster.site.ca:
+        if cluster.site.oidc_ca:
             named |= {"oidc-ca-file": SITE_CA}
             volumes.append({**_volume("site-ca", SITE_CA, read_only=True), "pathType": "File"})
     names = [

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from generator.components.component import Secret
-from generator.components.node_text import Escaped, Shell, Template, Text, Word, joined
+from generator.components.component import Computed, Secret
+from generator.components.node_text import Escaped, Shell, Template, Text, Word, joined, static
 
 # No comment: zsh takes none where people type or paste.
 HEAD = Template("\necho {about}\nmkdir -p {namespace}/{name}\n")
@@ -13,6 +13,7 @@ RANDOM = {
     "hex": Template("value {namespace} {name} {key} openssl rand -hex 24\n"),
     "base64": Template("value {namespace} {name} {key} openssl rand -base64 32\n"),
 }
+COMPUTED = Template("value {namespace} {name} {key} {function} {files}\n")
 CREATE = Template("secret {namespace} {name}{files}\n")
 FROM_FILE = Template(" {key}={file}")
 LABEL = Template("kubectl -n {namespace} label secret {name} {label}\n")
@@ -24,17 +25,34 @@ def secret_commands(secrets: Iterable[Secret]) -> Text:
     copied come first, so that both hold the same: what the cluster has already, whatever lies in the folder.
     """
     made = [secret for secret in secrets if secret.source in {"given", "generated"}]
-    return joined(_commands(secret) for secret in sorted(made, key=lambda secret: secret.copy_of is not None))
+    commands = (_commands(secret) for secret in sorted(made, key=lambda secret: secret.copy_of is not None))
+    return joined((_functions(made), *commands))
 
 
 ROW = Template("| `{entry}` | {keys} | {value} |\n")
+CALL = Template("; {key}: `{function} {of}`, below")
+FUNCTIONS = Template(
+    "\nA shell function in the table takes the files with these keys, and prints the value:\n```sh\n{functions}```\n"
+)
 VALUES = {"hex": Template("`openssl rand -hex 24`"), "base64": Template("`openssl rand -base64 32`")}
 
 
 def store_rows(secrets: Iterable[Secret]) -> Text:
     """Return a row for each entry that the site's store must hold: where, which keys, and how a value is made."""
-    rows = {one.entry: _row(one) for one in secrets if one.entry}
+    # What is copied has the last word: a copy may hold fewer keys.
+    rows = {one.entry: _row(one) for one in sorted(secrets, key=lambda one: one.copy_of is None) if one.entry}
     return joined(row for _, row in sorted(rows.items()))
+
+
+def store_functions(secrets: Iterable[Secret]) -> Text:
+    """Return the shell functions that make values of the site's store, with a word about them; empty without any."""
+    functions = _functions(one for one in secrets if one.entry)
+    return Text(FUNCTIONS, functions=functions) if functions else functions
+
+
+def _functions(secrets: Iterable[Secret]) -> Text:
+    scripts = dict.fromkeys(one.script for secret in secrets for one in secret.computed.values())
+    return joined(static(script) for script in scripts)
 
 
 def store_namespaces(secrets: Iterable[Secret]) -> Text:
@@ -44,6 +62,9 @@ def store_namespaces(secrets: Iterable[Secret]) -> Text:
 
 def _row(secret: Secret) -> Text:
     value = Text(VALUES[secret.form]) if secret.random else Text(Template("given"))
+    for key, one in secret.computed.items():
+        of = joined((Word(each) for each in one.of), " ")
+        value = joined((value, Text(CALL, key=Word(key), function=Word(one.function), of=of)))
     keys = joined((Word(key) for key in secret.keys), ", ")
     return Text(ROW, entry=Word(secret.entry), keys=keys, value=value)
 
@@ -74,8 +95,15 @@ def _values(secret: Secret) -> Iterator[Text]:
         file = _file(secret, key)
         if key in secret.known:
             yield Text(KNOWN, value=Shell(secret.known[key]), file=file)
+        elif computed := None if secret.copy_of else secret.computed.get(key):
+            yield Text(COMPUTED, key=Word(key), **_where(secret), **_made(secret, computed))
         elif secret.source == "generated" and not secret.copy_of:
             yield Text(RANDOM[secret.form], key=Word(key), **_where(secret))
+
+
+def _made(secret: Secret, computed: Computed) -> dict[str, Escaped | Text]:
+    files = joined((_file(secret, one) for one in computed.of), " ")
+    return {"function": Word(computed.function), "files": files}
 
 
 def _create(secret: Secret) -> Text:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from generator.components.component import Secret
 from generator.components.kubeadm.labels import Marks, marks
-from generator.components.kubeadm.secrets import secret_commands, store_namespaces, store_rows
+from generator.components.kubeadm.secrets import secret_commands, store_functions, store_namespaces, store_rows
 from generator.components.node_text import Escaped, NodeSet, Template, Text, Word, joined, template
 from generator.model.cluster import Cluster
 from generator.model.node_sets import node_set
@@ -50,7 +50,8 @@ def _steps(cluster: Cluster, secrets: tuple[Secret, ...]) -> Iterator[Text]:
     yield _prose("network", namespaces=_build(cluster, "namespaces"), network=_build(cluster, cluster.networks.cni))
     if cluster.site.secrets:
         store, spaces = Word(cluster.site.secrets.store), store_namespaces(secrets)
-        yield _prose("store", store=store, rows=store_rows(secrets), spaces=spaces)
+        rows, functions = store_rows(secrets), store_functions(secrets)
+        yield _prose("store", store=store, rows=rows, functions=functions, spaces=spaces)
     yield _prose("secrets", cluster=Word(cluster.name), commands=secret_commands(secrets))
     yield _argocd(cluster)
     yield _prose("upgrade", first=Word(first.name))

@@ -6,14 +6,14 @@ from generator.components.common import prometheus_crds
 from generator.components.component import Component, Ignore, Namespace, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
+from generator.components.minio import metrics
 from generator.components.minio.access import access
-from generator.components.minio.changes import CHANGES
-from generator.components.minio.layout import NAMESPACE, layout_of, storage_class, volumes
-from generator.components.minio.openings import RETAINED
+from generator.components.minio.layout import NAMESPACE, RENEWAL, layout_of, storage_class, volumes
 from generator.components.minio.server import stateful_set
 from generator.components.minio.settings import settings, setup_job, setup_script, user_secret
 from generator.components.minio.versions import VERSIONS
 from generator.components.static import read_objects
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 from generator.model.storage import Objects
@@ -38,17 +38,17 @@ def minio(cluster: Cluster) -> Component:
             *(volume for pool in layout for volume in volumes(objects, pool)),
             *(stateful_set(cluster, objects, pool, layout) for pool in layout),
             *access(cluster, objects),
-            settings(objects),
+            settings(cluster, objects),
             setup_job(cluster, objects),
         ),
         needs=("issuers", *prometheus_crds(cluster)),
-        secrets=secrets(objects),
+        secrets=secrets(cluster, objects),
         # Binding writes the claim's id into the volume. One that is bound is left alone, whatever the file says later.
         ignore=(Ignore(group="", kind="PersistentVolume", pointers=("/spec/claimRef",)),),
     )
 
 
-def secrets(objects: Objects) -> tuple[Secret, ...]:
+def secrets(cluster: Cluster, objects: Objects) -> tuple[Secret, ...]:
     """Return the Secrets MinIO reads. Keys are letters and digits only: the client's environment takes no escapes."""
     restart = "replace it (letters and digits only), then delete MinIO's pods together and sync `minio`"
     anew = "replace it (letters and digits only), then sync `minio`: a new access key disables the former one"
@@ -57,6 +57,7 @@ def secrets(objects: Objects) -> tuple[Secret, ...]:
         generated("minio-root", ("rootUser", "rootPassword"), restart, "minio", "minio-setup"),
         signed("minio-tls", NAMESPACE, "minio", "minio-setup", loss="outage", rotate=renewed),
         *(generated(user_secret(user.name), ("accessKey", "secretKey"), anew, "minio-setup") for user in objects.users),
+        *((metrics.keys(cluster),) if metrics.watched(cluster) else ()),
         *((encryption_key(),) if objects.encryption else ()),
     )
 
@@ -91,6 +92,16 @@ def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
 
 BY_OPERATOR = Shown("minio.min.io", "tenants")
 """What MinIO's own operator, which gen does not use, makes MinIO of."""
+
+
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.minio.changes import CHANGES  # noqa: PLC0415 - for those who compare
+    from generator.components.minio.openings import RETAINED  # noqa: PLC0415 - as above
+
+    return (*CHANGES, *RETAINED)
+
+
 DEFINITION = Definition(
     name="minio",
     tier=Tier.STORAGE,
@@ -101,7 +112,8 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     own_kinds=("/PersistentVolume", "storage.k8s.io/StorageClass"),
     hosts=hosts,
-    changes=(*CHANGES, *RETAINED),
+    changes=change_rules,
+    replaced_together=RENEWAL,
     shown_by=Evidence(images=("minio/minio", "pgsty/silo"), objects=(BY_OPERATOR,)),
     notes="A plain StatefulSet for each pool of nodes, one pod on each node, the same number of drives on each. Half "
     "of every erasure set is parity: with two of four nodes lost nothing is lost and reads go on, but writes stop; no "

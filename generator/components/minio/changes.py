@@ -1,12 +1,12 @@
 """What changes of MinIO's servers and drives mean.
 
 Read in MinIO's `cmd/bootstrap-peer-server.go`: servers compare binaries, command lines and `MINIO_*` with each other at
-their start, and wait until all are equal. What fixes a pool's layout: its `docs/distributed`.
+their start, and wait until as many as half of the others are equal. What fixes a pool's layout: its `docs/distributed`.
 """
 
 import re
 
-from generator.components.minio.layout import LABELS, NAMESPACE
+from generator.components.minio.layout import LABELS, NAMESPACE, RENEWAL
 from generator.components.minio.setup_changes import SETUP_CHANGES
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import came, every, is_protected, labelled, named, stayed
@@ -16,7 +16,7 @@ DRIVES = ("/PersistentVolume",)
 POD = "spec.template.spec"
 ENVIRONMENT = f"{POD}.containers.*.env"
 DOCUMENTATION = "https://github.com/minio/minio/blob/master/docs/distributed"
-TOGETHER = "`kubectl --namespace minio delete pod --selector app.kubernetes.io/name=minio`, all at once"
+TOGETHER = f"`{RENEWAL}`, all at once"
 
 _RANGES = re.compile(r"\{\d+\.\.\.\d+\}")
 

@@ -17,6 +17,8 @@ STORAGE_CLASS = "minio-local"
 SERVICE = f"minio.{NAMESPACE}.svc"
 PORT = 9000
 CONSOLE_PORT = 9001
+RENEWAL = f"kubectl --namespace {NAMESPACE} delete pod --selector app.kubernetes.io/name=minio"
+"""Makes all servers anew, at once: they wait for each other, and do not work beside one with other settings."""
 
 
 class ServerPool(Struct, frozen=True, kw_only=True):

@@ -99,7 +99,7 @@ def container(cluster: Cluster, objects: Objects, pool: ServerPool, layout: tupl
             f"--address=:{PORT}",
             f"--console-address=:{CONSOLE_PORT}",
         ],
-        "env": environment(cluster, objects, pool),
+        "env": environment(objects, pool),
         "ports": [
             {"name": "https-api", "containerPort": PORT},
             {"name": "https-console", "containerPort": CONSOLE_PORT},
@@ -115,7 +115,7 @@ def container(cluster: Cluster, objects: Objects, pool: ServerPool, layout: tupl
     }
 
 
-def environment(cluster: Cluster, objects: Objects, pool: ServerPool) -> list[Manifest]:
+def environment(objects: Objects, pool: ServerPool) -> list[Manifest]:
     """Return the settings. Half of every set is parity, also for clients that ask for less: what the default leaves
     is lost with two nodes. It counts only for what is written afterwards, so it is there from the first start.
     """
@@ -127,9 +127,9 @@ def environment(cluster: Cluster, objects: Objects, pool: ServerPool) -> list[Ma
         {"name": "MINIO_STORAGE_CLASS_RRS", "value": parity},
         # The network policy leaves it no way to ask for newer releases.
         {"name": "MINIO_UPDATE", "value": "off"},
+        # What users reach serves the metrics, too.
+        {"name": "MINIO_PROMETHEUS_AUTH_TYPE", "value": "jwt"},
     ]
-    if cluster.monitoring.prometheus or cluster.monitoring.zabbix:
-        settings.append({"name": "MINIO_PROMETHEUS_AUTH_TYPE", "value": "public"})
     if objects.encryption:
         settings += [
             from_secret("KMS_KEY", "minio-kms", "key"),

@@ -3,6 +3,7 @@
 import json
 
 from generator.components.component import Manifest, Secret
+from generator.components.minio import metrics
 from generator.components.minio.layout import NAMESPACE, PORT, SERVICE, metadata
 from generator.components.minio.server import POD_SECURITY
 from generator.components.minio.versions import VERSIONS
@@ -42,13 +43,16 @@ def setup_script() -> Manifest:
     }
 
 
-def settings(objects: Objects) -> Manifest:
+def settings(cluster: Cluster, objects: Objects) -> Manifest:
     """Return buckets, users and their documents."""
+    policies = {user.name: policy(user) for user in objects.users} | (
+        {metrics.USER: metrics.policy()} if metrics.watched(cluster) else {}
+    )
     data = {
         "buckets": "".join(_line(bucket) for bucket in objects.buckets),
-        "users": "".join(f"{user.name}\n" for user in objects.users),
+        "users": "".join(f"{name}\n" for name in policies),
         **{f"lifecycle-{bucket.name}.json": _text(lifecycle(bucket)) for bucket in objects.buckets},
-        **{f"policy-{user.name}.json": _text(policy(user)) for user in objects.users},
+        **{f"policy-{name}.json": _text(document) for name, document in policies.items()},
     }
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata("minio-setup"), "data": data}
 
@@ -155,21 +159,28 @@ def pod(cluster: Cluster, objects: Objects) -> Manifest:
         "volumes": [
             {"name": "script", "configMap": {"name": "minio-setup-script"}},
             {"name": "settings", "configMap": {"name": "minio-setup"}},
-            {"name": "secrets", "projected": {"sources": sources(objects)}},
+            {"name": "secrets", "projected": {"sources": sources(cluster, objects)}},
             # The keys pass through the client's configuration folder: it never reaches a disk.
             {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
         ],
     }
 
 
-def sources(objects: Objects) -> list[Manifest]:
-    """Return the Secrets as the files that the script reads."""
+def sources(cluster: Cluster, objects: Objects) -> list[Manifest]:
+    """Return the Secrets as the files that the script reads. The metrics' may be missing: a cluster from before it was
+    declared has it after the next bootstrap alone, and buckets and users wait for no metrics.
+    """
     return [
         {"secret": {"name": "minio-tls", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
         _keys("minio-root", "root", ("rootUser", "rootPassword")),
         *(_keys(user_secret(user.name), user.name, ("accessKey", "secretKey")) for user in objects.users),
+        *((_may_lack(_keys(metrics.SECRET, metrics.USER, metrics.TOKEN.of)),) if metrics.watched(cluster) else ()),
     ]
 
 
 def _keys(secret: str, folder: str, keys: tuple[str, ...]) -> Manifest:
     return {"secret": {"name": secret, "items": [{"key": key, "path": f"{folder}/{key}"} for key in keys]}}
+
+
+def _may_lack(source: Manifest) -> Manifest:
+    return {"secret": {**source["secret"], "optional": True}}

@@ -56,6 +56,11 @@ bucket() { # name, days of lock, versions, quota
 }
 
 user() { # name
+    # Only the Secret of who reads metrics may be missing: without another one the pod does not start.
+    if [ ! -d "$SECRETS/$1" ]; then
+        echo "user $1: not made, since its Secret is not there: run \`gen bootstrap\`, then sync minio again"
+        return
+    fi
     key=$(cat "$SECRETS/$1/accessKey")
     mc admin policy create site "gen-$1" "$SETTINGS/policy-$1.json" >/dev/null
     printf '%s\n%s\n' "$key" "$(cat "$SECRETS/$1/secretKey")" | mc admin user add site >/dev/null

@@ -1,6 +1,7 @@
 """RDMA for pods: every pod that asks for one `rdma/<resource>` gets the HCAs of its node."""
 
 import json
+from collections.abc import Sequence
 
 from generator.components.common import POOL
 from generator.components.component import Component, Health, Manifest, Namespace, Tier
@@ -8,8 +9,8 @@ from generator.components.definition import Definition, Evidence, Shown
 from generator.components.network_operator import NAMESPACE, VERSIONS, hosts
 from generator.components.node_feature_discovery import INFINIBAND, MELLANOX
 from generator.components.parts import on_nodes, resources, tolerations
-from generator.components.rdma.changes import CHANGES
 from generator.components.static import read_text
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.nodes import Machine, Rdma
 
@@ -85,6 +86,26 @@ def offers(cluster: Cluster, machine: Machine) -> dict[str, int]:
     return {f"{PREFIX}/{cluster.fabric.rdma.resource}": cluster.fabric.rdma.max_pods}
 
 
+def nccl(hcas: Sequence[str], *, reached: bool) -> dict[str, str]:
+    """Return what NCCL and Gloo are told in a pod: it has one interface, `eth0`, and reaches InfiniBand by its devices.
+    These are named where all nodes have the same: a pod sees Ethernet cards of that maker as well (facts: network-gpu
+    8). `reached` tells whether it asks for them.
+    """
+    return {
+        "NCCL_SOCKET_IFNAME": "=eth0",
+        "GLOO_SOCKET_IFNAME": "eth0",
+        **({"NCCL_IB_HCA": f"={','.join(hcas)}"} if reached and hcas else {}),
+        **({} if reached else {"NCCL_IB_DISABLE": "1"}),
+    }
+
+
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.rdma.changes import CHANGES  # noqa: PLC0415 - for those who compare
+
+    return CHANGES
+
+
 DEFINITION = Definition(
     name="rdma",
     tier=Tier.GPU,
@@ -96,7 +117,7 @@ DEFINITION = Definition(
     # Its own name is kept from teams as well.
     namespaces=(NAMESPACE, "rdma"),
     own_kinds=("mellanox.com/NicClusterPolicy",),
-    changes=CHANGES,
+    changes=change_rules,
     shown_by=Evidence(images=("k8s-rdma-shared-dev-plugin",), objects=(Shown("mellanox.com", "nicclusterpolicies"),)),
     notes="The shared device plugin: every pod that asks for one `rdma/<resource>` sees all HCAs of its node. Nodes "
     "are chosen by a label that tells InfiniBand links from Ethernet cards of the same maker.",

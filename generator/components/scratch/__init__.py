@@ -29,6 +29,7 @@ VERSIONS = Versions(
 
 NAMESPACE = "scratch"
 CLEANUP = "local-volume-node-cleanup"
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
 LABELS = {"app.kubernetes.io/name": CLEANUP}
 
 
@@ -68,7 +69,7 @@ def storage_class(settings: Scratch) -> Manifest:
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
         "metadata": {"name": settings.storage_class},
-        "provisioner": "kubernetes.io/no-provisioner",
+        "provisioner": NO_PROVISIONER,
         "volumeBindingMode": "WaitForFirstConsumer",
         # Deleted with its claim: nothing here is kept.
         "reclaimPolicy": "Delete",
@@ -149,6 +150,7 @@ DEFINITION = Definition(
     namespaces=(NAMESPACE,),
     chart_kinds=CLUSTER_ROLES,
     own_kinds=("storage.k8s.io/StorageClass",),
+    one_node_volumes=(NO_PROVISIONER,),
     daemons_on=SCRATCH,
     shown_by=Evidence(images=("sig-storage/local-volume-provisioner",)),
     notes="One volume for each disk, found by its mount point; wiped when its claim goes. A second small Deployment "

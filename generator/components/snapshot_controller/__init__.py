@@ -99,7 +99,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.storage.ceph,
     absence="there is no storage.ceph",
     versions=VERSIONS,
-    changes=CHANGES,
+    changes=lambda: CHANGES,
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     apis=(Api(group="snapshot.storage.k8s.io"),),

@@ -6,9 +6,8 @@ from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, rel
 from generator.components.component import Chart, Component, Manifest, Namespace, Patch, Release, Tier
 from generator.components.definition import Definition, Evidence, Shown, Version, Versions
 from generator.components.operated import Made, OperatedKind
-from generator.components.parts import deployment
+from generator.components.parts import apart, deployment
 from generator.components.static import read_text
-from generator.components.volcano.changes import CHANGES
 from generator.model.change import VERSION, ChangeRule, Effect
 from generator.model.cluster import Cluster
 from generator.model.versions import goes_to_another_minor, of
@@ -21,6 +20,13 @@ VERSIONS = Versions(
             charts=(Chart(name="volcano", repository="https://volcano-sh.github.io/helm-charts", version="1.14.1"),),
             schemas=("volcano/v1.14.1",),
             proven="v1.14.1",
+            kubernetes=(28, 35),
+        ),
+        # Its sharding controller stays off, as all but the two that the patch below names.
+        Version(
+            version="v1.15.1",
+            charts=(Chart(name="volcano", repository="https://volcano-sh.github.io/helm-charts", version="1.15.1"),),
+            schemas=("volcano/v1.15.1",),
             kubernetes=(28, 35),
         ),
     ),
@@ -96,8 +102,8 @@ def values(tag: str, count: int) -> Manifest:
             "go_memlimit_enable": True,
             "scheduler_resources": {"requests": {"cpu": "500m", "memory": "512Mi"}, "limits": {"memory": "2Gi"}},
             "controller_resources": {"requests": {"cpu": "250m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
-            "scheduler_affinity": apart("volcano-scheduler"),
-            "controller_affinity": apart("volcano-controller"),
+            "scheduler_affinity": apart({"app": "volcano-scheduler"}),
+            "controller_affinity": apart({"app": "volcano-controller"}),
             # The chart adds DAC_OVERRIDE, which does nothing for a user other than root and fails `restricted`.
             "default_csc": {
                 "runAsNonRoot": True,
@@ -107,13 +113,6 @@ def values(tag: str, count: int) -> Manifest:
             },
         },
     }
-
-
-def apart(app: str) -> Manifest:
-    """Prefer another node for each replica."""
-    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "kubernetes.io/hostname"}
-    preferred = [{"weight": 100, "podAffinityTerm": term}]
-    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
 
 
 def argument(name: str, namespace: str, text: str) -> Patch:
@@ -148,6 +147,15 @@ def beside(cluster: Cluster, namespace: str) -> Iterator[Manifest]:
 
 OWN_QUEUES = Shown("scheduling.volcano.sh", "queues")
 """Its queues: gen gives quotas by Kueue's."""
+
+
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.volcano.changes import CHANGES  # noqa: PLC0415 - for those who compare
+
+    return CHANGES
+
+
 DEFINITION = Definition(
     name="volcano",
     tier=Tier.SCHEDULING,
@@ -155,13 +163,13 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.teams,
     absence="there are no teams",
     versions=VERSIONS,
-    jumps=JUMPS,
+    jumps=lambda: JUMPS,
     namespaces=(NAMESPACE,),
     chart_kinds=(CRD, *CLUSTER_ROLES),
     brings=(Made("Queue", "default"),),
     # Volcano's own Job: Kubernetes' has neither.
     kinds=(OperatedKind(kind="Job", names=(("Queue", "spec.queue"), ("PriorityClass", "spec.priorityClassName"))),),
-    changes=CHANGES,
+    changes=change_rules,
     shown_by=Evidence(images=("/vc-scheduler",)),
     notes="Places gangs and does nothing else. Its own queues, preemption and jobs are off: each would be a second "
     "queue beside Kueue's, in which a stopped job keeps its place and the next one waits for ever.",

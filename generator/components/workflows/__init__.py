@@ -13,9 +13,8 @@ from generator.components.minio.versions import VERSIONS as MINIO_VERSIONS
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
 from generator.components.workflows import backup
-from generator.components.workflows.changes import CHANGES
-from generator.components.workflows.stopping import STOPPING
 from generator.model.backup import Backup
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.storage import ObjectUser
 
@@ -112,6 +111,14 @@ def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     )
 
 
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.workflows.changes import CHANGES  # noqa: PLC0415 - for those who compare
+    from generator.components.workflows.stopping import STOPPING  # noqa: PLC0415 - as above
+
+    return (*CHANGES, *STOPPING)
+
+
 DEFINITION = Definition(
     name="workflows",
     tier=Tier.STORAGE,
@@ -119,7 +126,7 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.backups,
     absence="there are no backups",
     reach=(NAMESPACE,),
-    changes=(*CHANGES, *STOPPING),
+    changes=change_rules,
     shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=workflows"),)),
     notes="Backups run in namespace `rook-ceph`, because a pod reads Secrets of its own namespace only and Rook "
     "makes the readers' there. How they work: [operations.md](operations.md).",

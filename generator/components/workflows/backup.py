@@ -8,6 +8,8 @@ from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects, read_text
 
 LABELS = {"app.kubernetes.io/name": "backup", "app.kubernetes.io/part-of": "workflows"}
+NEWEST = "argo_workflows_backup_last_success_seconds"
+"""The metric of `backup.yaml`, with Argo Workflows' prefix: when the newest good run of the label `backup` began."""
 CLIENT_IMAGE = MINIO.known[0].images["client"]
 
 

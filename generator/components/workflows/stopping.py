@@ -87,7 +87,7 @@ STOPPING = (
         paths=("spec.workflowSpec",),
         effect=Effect.UNKNOWN,
         reason="the next run does something else: nobody has written down whether it still copies everything",
-        instead="run it once by hand (`argo submit --from cronworkflow/NAME`), and look at what it copied",
+        instead="run it once by hand (`gen workflow submit NAME`), and look at what it copied",
         when=is_backup,
     ),
     ChangeRule(
@@ -97,7 +97,7 @@ STOPPING = (
         effect=Effect.BY_HAND,
         reason="the next run reads, or writes, another server or with other keys: where they do not fit no backup runs "
         "after this, and what the former server holds is copied no more",
-        instead="run it once by hand (`argo submit --from cronworkflow/NAME`), and look at what it copied",
+        instead="run it once by hand (`gen workflow submit NAME`), and look at what it copied",
         when=every(is_backup, reads_elsewhere),
     ),
     ChangeRule(

@@ -6,9 +6,9 @@ from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Tier
 from generator.components.definition import ALL_NODES, Definition, Evidence
 from generator.components.gpu_operator import NAMESPACE as GPU_OPERATOR
-from generator.components.zabbix.changes import CHANGES
 from generator.components.zabbix.names import AGENTS, NAMESPACE
 from generator.components.zabbix.versions import JUMPS, VERSIONS
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 
@@ -27,6 +27,13 @@ def hosts(cluster: Cluster) -> Iterator[tuple[Path, str]]:
         yield ("monitoring", "zabbix", "host"), settings.host
 
 
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.zabbix.changes import CHANGES  # noqa: PLC0415 - for those who compare
+
+    return CHANGES
+
+
 DEFINITION = Definition(
     name="zabbix",
     tier=Tier.MONITORING,
@@ -34,13 +41,13 @@ DEFINITION = Definition(
     wanted=lambda cluster: cluster.monitoring.zabbix,
     absence="there is no monitoring.zabbix",
     versions=VERSIONS,
-    jumps=JUMPS,
+    jumps=lambda: JUMPS,
     namespaces=(NAMESPACE, AGENTS),
     reach=(GPU_OPERATOR,),
     own_kinds=CLUSTER_ROLES,
     hosts=hosts,
     daemons_on=ALL_NODES,
-    changes=CHANGES,
+    changes=change_rules,
     shown_by=Evidence(
         images=("zabbix/zabbix-server-pgsql", "zabbix/zabbix-server-mysql", "zabbix/zabbix-proxy-sqlite3")
     ),

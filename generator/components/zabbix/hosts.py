@@ -15,7 +15,6 @@ from generator.components.zabbix.templates.node import NODE
 from generator.components.zabbix.templates.queues import QUEUES
 from generator.components.zabbix.templates.storage import CEPH, MINIO
 from generator.model.cluster import Cluster
-from generator.model.cron import parse
 from generator.model.nodes import Machine
 
 
@@ -83,13 +82,8 @@ def services(cluster: Cluster) -> Manifest:
     if cluster.backups:
         linked.append(BACKUPS)
         macros["{$ARGO.URL}"] = f"http://{ARGO_SERVICE}.{domain}:{ARGO_PORT}/metrics"
-    items = [backup(whole(cluster), name, age) for name, age in backup_ages(cluster).items()]
+    items = [backup(whole(cluster), one.name, one.too_old) for one in cluster.backups if not one.suspended]
     return host(cluster, whole(cluster), linked, macros, **({"items": items} if items else {}))
-
-
-def backup_ages(cluster: Cluster) -> dict[str, int]:
-    """Return how old the newest good copy of each backup that runs may be, in seconds: two of its intervals."""
-    return {one.name: 2 * parse(one.schedule).longest_gap for one in cluster.backups if not one.suspended}
 
 
 def monitoring(cluster: Cluster) -> Manifest:

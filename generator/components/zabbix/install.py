@@ -3,6 +3,7 @@
 from generator.components.common import exposed
 from generator.components.component import Component, Manifest, Namespace, Secret
 from generator.components.issuers import signed
+from generator.components.minio.metrics import copied_token
 from generator.components.static import read_objects
 from generator.components.zabbix import DEFINITION
 from generator.components.zabbix.agents import agent_map, agents
@@ -23,7 +24,14 @@ from generator.components.zabbix.names import (
 )
 from generator.components.zabbix.network import policies
 from generator.components.zabbix.server import WEB, ingress, proxy_set, server, web
-from generator.components.zabbix.settings import host_maps, script_map, settings_map, template_map, used_media
+from generator.components.zabbix.settings import (
+    host_maps,
+    reads_minio,
+    script_map,
+    settings_map,
+    template_map,
+    used_media,
+)
 from generator.components.zabbix.setup import (
     complete_job,
     configure_job,
@@ -77,7 +85,7 @@ def manifests(cluster: Cluster, settings: Zabbix) -> tuple[Manifest, ...]:
         password_job(cluster),
         *((heartbeat(cluster, settings.heartbeat),) if settings.heartbeat else ()),
         configure_job(cluster, settings, [made["metadata"]["name"] for made in maps]),
-        *((complete_job(cluster, settings),) if tokens(settings) else ()),
+        *((complete_job(cluster, settings),) if tokens(cluster, settings) else ()),
     )
 
 
@@ -114,6 +122,7 @@ def secrets(cluster: Cluster, settings: Zabbix) -> tuple[Secret, ...]:
             readers=(CONFIGURE,),
         ),
         *(given(name) for name in used_media(settings)),
+        *((copied_token(NAMESPACE, CONFIGURE, COMPLETE),) if reads_minio(cluster) else ()),
         *((signed(TLS, NAMESPACE, WEB),) if exposed(cluster, settings.host) else ()),
     )
 

@@ -54,7 +54,7 @@ def document(cluster: Cluster, settings: Zabbix) -> Manifest:
     """Return what the script reads."""
     media = used_media(settings)
     url = f"https://{settings.host}" if settings.host else f"http://{WEB}.{NAMESPACE}.svc:8080"
-    secrets = {f"{{${name.upper()}.TOKEN}}": name for name in media}
+    secrets = {f"{{${name.upper()}.TOKEN}}": name for name in (*media, *(["minio"] if reads_minio(cluster) else ()))}
     return {
         "group": group(cluster),
         "proxy": proxy(cluster),
@@ -67,6 +67,11 @@ def document(cluster: Cluster, settings: Zabbix) -> Manifest:
         "dashboards": [overview(cluster)],
         "heartbeat": settings.heartbeat is not None,
     }
+
+
+def reads_minio(cluster: Cluster) -> bool:
+    """Tell whether there is a MinIO, whose metrics want a token."""
+    return cluster.storage.objects is not None
 
 
 def used_media(settings: Zabbix) -> list[str]:
@@ -105,10 +110,14 @@ def overview(cluster: Cluster) -> Manifest:
     ports = [machine.name for machine in cluster.machines if machine.hardware.hcas and cluster.fabric]
     ceph = [whole(cluster)] if cluster.storage.ceph else []
     queues = [whole(cluster)] if cluster.teams else []
+    waiting = [("Jobs that wait", "Queue *: jobs that wait"), ("Jobs that run", "Queue *: jobs that run")]
     # Each row's hosts, and the names and items of its graphs.
     shown: list[tuple[list[str], list[tuple[str, ...]]]] = [
-        ([whole(cluster)], [("Pods pending and failed", "Pods pending", "Pods failed")]),
-        (queues, [("Jobs that wait", "Queue *: jobs that wait"), ("Jobs that run", "Queue *: jobs that run")]),
+        (
+            [whole(cluster)],
+            [("Pods pending and failed", "Pods pending", "Pods failed"), ("Pods that restart", "Pods that restart")],
+        ),
+        (queues, [*waiting, ("Gangs without a place", "Gangs without a place")]),
         (nodes, [("CPU utilization", "CPU utilization"), ("Memory available", "Memory available, share")]),
         (gpus, [("GPU utilization", "GPU *: utilization"), ("GPU temperature", "GPU *: temperature")]),
         (ports, [("InfiniBand received", "*: received"), ("InfiniBand sent", "*: sent")]),

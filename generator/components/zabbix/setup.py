@@ -3,6 +3,7 @@ verdict on what nothing waited for.
 """
 
 from generator.components.component import Manifest
+from generator.components.minio.metrics import SECRET as MINIO_METRICS
 from generator.components.parts import UNPRIVILEGED, pod_security
 from generator.components.zabbix.hosts import watcher
 from generator.components.zabbix.names import (
@@ -24,7 +25,7 @@ from generator.components.zabbix.names import (
     wave,
 )
 from generator.components.zabbix.server import WEB
-from generator.components.zabbix.settings import used_media
+from generator.components.zabbix.settings import reads_minio, used_media
 from generator.components.zabbix.versions import VERSIONS
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
@@ -40,7 +41,7 @@ REPLACED = {"argocd.argoproj.io/sync-options": "Force=true,Replace=true"}
 
 def configure_job(cluster: Cluster, settings: Zabbix, hosts: list[str]) -> Manifest:
     """Return the Job that sets everything. `hosts` are the ConfigMaps with hosts."""
-    return job(CONFIGURE, CONFIGURED, script(cluster, folders_of(settings, hosts)), HOOK)
+    return job(CONFIGURE, CONFIGURED, script(cluster, folders_of(cluster, settings, hosts)), HOOK)
 
 
 def password_job(cluster: Cluster) -> Manifest:
@@ -55,7 +56,7 @@ def complete_job(cluster: Cluster, settings: Zabbix) -> Manifest:
     folders = {
         "script": [_map(SCRIPT)],
         "settings": [_map(CONFIGURE)],
-        "secrets": tokens(settings),
+        "secrets": tokens(cluster, settings),
     }
     return job(COMPLETE, WITH_AGENTS, script(cluster, folders, "complete"), REPLACED)
 
@@ -122,7 +123,7 @@ def _signing_in() -> dict[str, list[Manifest]]:
     return {"script": [_map(SCRIPT)], "secrets": [_secret(ADMIN, "password", "password")]}
 
 
-def folders_of(settings: Zabbix, hosts: list[str]) -> dict[str, list[Manifest]]:
+def folders_of(cluster: Cluster, settings: Zabbix, hosts: list[str]) -> dict[str, list[Manifest]]:
     """Return the folders that the script reads, each with the objects it is made of."""
     return {
         "script": [_map(SCRIPT)],
@@ -132,15 +133,16 @@ def folders_of(settings: Zabbix, hosts: list[str]) -> dict[str, list[Manifest]]:
         "secrets": [
             *_signing_in()["secrets"],
             _secret(TOKEN, "token", "kubernetes"),
-            *tokens(settings),
+            *tokens(cluster, settings),
         ],
     }
 
 
-def tokens(settings: Zabbix) -> list[Manifest]:
+def tokens(cluster: Cluster, settings: Zabbix) -> list[Manifest]:
     """Return the secrets of which one that is not there yet must not keep all the rest from being set."""
     return [
         *(_secret(bot_secret(name), "token", name, optional=True) for name in used_media(settings)),
+        *([_secret(MINIO_METRICS, "token", "minio", optional=True)] if reads_minio(cluster) else ()),
         *([_secret(HEARTBEAT, "password", "heartbeat", optional=True)] if settings.heartbeat else ()),
     ]
 

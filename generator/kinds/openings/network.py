@@ -28,11 +28,23 @@ def read(manifest: Mapping[str, Any]) -> Policy:
         return _of_admins(spec)
     shuts = directions(manifest)
     found = [
-        Allowance(way, written(rule), not dig(rule, ends) or names_all(dig(rule, ends)))
+        _allowance(way, mapping(rule), ends, peer)
         for way, key, ends in _WAYS
         for rule in (sequence(spec.get(key)) if way in shuts else ())
+        for peer in sequence(dig(rule, ends)) or (None,)
     ]
     return Policy(pods=written(spec.get("podSelector") or {}), shuts=frozenset(shuts), allows=tuple(found))
+
+
+def _allowance(way: str, rule: dict[str, Any], ends: str, peer: Any) -> Allowance:
+    """Return what a rule lets through for one of its other ends; None where it names none, and so everybody."""
+    if peer is None:
+        return Allowance(way, written(rule), everybody=True)
+    block = mapping(dig(peer, "ipBlock"))
+    but = tuple(str(one) for one in sequence(block.get("except")))
+    bare = {**mapping(peer), "ipBlock": {key: value for key, value in block.items() if key != "except"}}
+    whole = written({**rule, ends: [bare]}) if block else ""
+    return Allowance(way, written({**rule, ends: [peer]}), names_all(peer), whole, but)
 
 
 def _of_admins(spec: dict[str, Any]) -> Policy:

@@ -1,6 +1,7 @@
 """What the proxy reads of Kubernetes itself, and of the backups that run in it."""
 
 from generator.components.component import Manifest
+from generator.components.workflows.backup import NEWEST
 from generator.components.zabbix.export import (
     dependent,
     discovery,
@@ -20,6 +21,17 @@ BACKUP_METRICS = "backup.metrics"
 
 # Names and labels only: the pods of a whole cluster are many megabytes otherwise.
 LEAN = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+# What `kubectl get` shows: the API server itself says in words how each pod fares (kubernetes: printers.go, printPod).
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+# "5 (3m20s ago)": how often, and how long since the last time; from three hours on in hours, then in days.
+RESTARTING = """\
+var table = JSON.parse(value), restarts = -1;
+table.columnDefinitions.forEach(function (one, number) { if (one.name == 'Restarts') restarts = number; });
+return table.rows.filter(function (one) {
+    var ago = /\\((?:(\\d+)m)?(?:\\d+s)? ago\\)/.exec(one.cells[restarts]);
+    return ago && Number(ago[1] || 0) < 30;
+}).length;"""
 
 
 def kubernetes() -> Manifest:
@@ -29,8 +41,12 @@ def kubernetes() -> Manifest:
     return template(
         KUBERNETES,
         "Nodes and pods, as the API server tells of them",
-        macros={"{$KUBE.URL}": "https://kubernetes.default.svc", "{$KUBE.PENDING.MAX}": "50"},
-        items=[ready(), asked("kube.nodes", "Nodes", "/api/v1/nodes"), *pods()],
+        macros={
+            "{$KUBE.URL}": "https://kubernetes.default.svc",
+            "{$KUBE.PENDING.MAX}": "50",
+            "{$KUBE.RESTARTING.MAX}": "0",
+        },
+        items=[ready(), asked("kube.nodes", "Nodes", "/api/v1/nodes"), *pods(), restarting()],
         discovery_rules=[nodes()],
     )
 
@@ -63,6 +79,19 @@ def phase(name: str) -> Manifest:
     made = asked(f"kube.pods.{name.lower()}", f"Pods {name.lower()}", path, LEAN)
     kept = {key: value for key, value in made.items() if key not in {"history", "trends"}}
     return {**integer(kept), "preprocessing": [step("JSONPATH", "$.items.length()")]}
+
+
+def restarting() -> Manifest:
+    """Count the pods of which a container has restarted within half an hour. They are Running between two crashes; the
+    longest pause before the next try is 5 minutes. Jobs' pods are left out: each Job tells of its own failure. After a
+    reboot all pods of the node are counted, for half an hour.
+    """
+    path = "/api/v1/pods?fieldSelector=spec.restartPolicy%3DAlways&includeObject=None"
+    often = 'count(/@/kube.pods.restarting,1h,"gt","{$KUBE.RESTARTING.MAX}")>=45'
+    made = asked("kube.pods.restarting", "Pods that restart", path, TABLE)
+    kept = {key: value for key, value in made.items() if key not in {"history", "trends"}}
+    again = trigger("Containers restart again and again", often, "WARNING")
+    return {**integer(kept), "preprocessing": [step("JAVASCRIPT", RESTARTING)], "triggers": [again]}
 
 
 def nodes() -> Manifest:
@@ -109,7 +138,7 @@ def backup(host: str, name: str, age: int) -> Manifest:
     """
     key = f"backup.last[{name}]"
     old = f"now()-last(/{host}/{key})>{age} or nodata(/{host}/{key},{age}s)=1"
-    metric = f'argo_workflows_backup_last_success_seconds{{backup="{name}"}}'
+    metric = f'{NEWEST}{{backup="{name}"}}'
     return dependent(
         BACKUP_METRICS,
         key,

@@ -2,18 +2,31 @@
 
 from generator.components.component import Manifest
 from generator.components.zabbix.export import dependent, discovery, integer, lld, step, template, trigger
-from generator.components.zabbix.templates.kubernetes import asked
+from generator.components.zabbix.templates.kubernetes import TABLE, asked
 
 QUEUES = "gen queues"
 
-WAITING = (
-    "return JSON.parse(value).items.filter(function (one) { return (one.status || {}).phase == 'Pending'; }).length;"
-)
+# Pods of Volcano's without a node; those that still wait for quota are SchedulingGated. The phase of a PodGroup tells
+# nothing of it: Volcano also sets those of suspended jobs, which have no pods, to Inqueue.
+UNPLACED = "/api/v1/pods?fieldSelector=spec.schedulerName%3Dvolcano,spec.nodeName%3D,status.phase%3DPending"
+WAITING = """\
+var table = JSON.parse(value), status = -1, gangs = {};
+table.columnDefinitions.forEach(function (one, number) { if (one.name == 'Status') status = number; });
+table.rows.forEach(function (one) {
+    var of = one.object.metadata, gang = (of.annotations || {})['scheduling.k8s.io/group-name'] || of.name;
+    if (one.cells[status] == 'Pending') gangs[of.namespace + '/' + gang] = true;
+});
+return Object.keys(gangs).length;"""
 
 
 def queues() -> Manifest:
     """Return what waits and what runs in each queue, and the gangs that have no place yet."""
     silent = trigger("No data on queues for 10 minutes", "nodata(/@/kube.queues.count,10m)=1", "HIGH")
+    # Kueue takes the quota of a job that does not start away and gives it back later: not in every minute of the hour.
+    long = trigger(
+        "Gangs have quota and no place for an hour", 'count(/@/kube.gangs.pending,1h,"gt","0")>=45', "WARNING"
+    )
+    placed = step("JAVASCRIPT", WAITING)
     count = step("JSONPATH", "$.items.length()")
     return template(
         QUEUES,
@@ -22,10 +35,8 @@ def queues() -> Manifest:
         items=[
             asked("kube.queues", "Queues", "/apis/kueue.x-k8s.io/v1beta2/clusterqueues"),
             integer(dependent("kube.queues", "kube.queues.count", "Queues there are", count, triggers=[silent])),
-            asked("kube.gangs", "Gangs", "/apis/scheduling.volcano.sh/v1beta1/podgroups"),
-            integer(
-                dependent("kube.gangs", "kube.gangs.pending", "Gangs without a place", step("JAVASCRIPT", WAITING))
-            ),
+            asked("kube.gangs", "Pods without a node", UNPLACED, TABLE),
+            integer(dependent("kube.gangs", "kube.gangs.pending", "Gangs without a place", placed, triggers=[long])),
         ],
         discovery_rules=[found()],
     )

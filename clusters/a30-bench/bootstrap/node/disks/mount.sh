@@ -8,6 +8,8 @@ set -eu
 
 list=${1:?usage: ./mount.sh NODE.list [--yes]}
 act=${2:-}
+# Without its rights a disk full of data looks as an empty one does.
+[ "$(id -u)" = 0 ] || { echo "mount.sh: must run as root, to see what disks hold" >&2; exit 1; }
 # Elsewhere in tests only.
 dev=${GEN_DEV:-/dev/disk}
 fstab=${GEN_FSTAB:-/etc/fstab}
@@ -15,6 +17,7 @@ proc=${GEN_PROC:-/proc}
 # There where systemd runs, and not only its programs are installed: sd_booted(3).
 systemd=${GEN_SYSTEMD:-/run/systemd/system}
 failed=0
+skipped=
 newline='
 '
 plan=$(mktemp)
@@ -23,6 +26,11 @@ trap 'rm -f "$plan"' EXIT
 refuse() {
   echo "$*" >&2
   failed=1
+}
+
+skip() { # what is left out, and holds up no other mount
+  echo "$*" >&2
+  skipped="$skipped $mount"
 }
 
 listed() { # mount point: what fstab mounts there
@@ -64,11 +72,20 @@ used_by() { # disk: who uses it, empty where nobody is known to
   done | head -n 1
 }
 
-content() { # disk: what it holds, empty where nothing is found
-  {
-    wipefs --no-act --noheadings --output TYPE "$1"
-    lsblk --noheadings --raw --output TYPE "$1" | sed -n '2,$p'
-  } 2>/dev/null | sort -u | tr '\n' ' '
+content() { # disk: what it holds, empty where nothing is found; fails where that cannot be told
+  found=$(wipefs --no-act --noheadings --output TYPE "$1") || return 1
+  tree=$(lsblk --noheadings --raw --output TYPE "$1") || return 1
+  # An error of reading is nothing found to wipefs (2.38), and no error.
+  head -c 1048576 "$1" >/dev/null || return 1
+  printf '%s\n%s\n' "$found" "$(echo "$tree" | sed 1d)" | sed '/^$/d' | sort -u | tr '\n' ' '
+}
+
+unknown() { # kind name: the disks that nobody is known to use, and of which cannot be told what they hold
+  for disk in $(candidates "$1" "$2"); do
+    [ -e "$disk" ] || continue
+    [ -z "$(used_by "$disk")" ] || continue
+    content "$disk" >/dev/null || echo "$disk"
+  done
 }
 
 label_of() { # disk: its filesystem's label, empty where it has none
@@ -104,7 +121,7 @@ choose() { # kind name: the first empty disk that is not in the plan yet; else s
   for disk in $(candidates "$1" "$2"); do
     [ -e "$disk" ] || continue
     grep -q " $disk\$" "$plan" && continue
-    holds=$(content "$disk")
+    holds=$(content "$disk") || holds='what cannot be read '
     if [ -z "$holds" ] && [ -z "$(used_by "$disk")" ]; then
       echo "$disk"
       return
@@ -113,7 +130,8 @@ choose() { # kind name: the first empty disk that is not in the plan yet; else s
   done
 }
 
-# Plan first: nothing is touched when a disk is missing or in use.
+# Plan first: nothing is touched when a disk is missing or in use. One that cannot be read is left out alone: the others
+# of the node need not wait until somebody has replaced it.
 while read -r filesystem mount group kind name; do
   case $filesystem in '' | '#'*) continue ;; esac
   source=$(listed "$mount")
@@ -151,6 +169,13 @@ while read -r filesystem mount group kind name; do
     continue
     ;;
   esac
+  # One of these may be the disk that this mount point had: no empty one is taken in its place.
+  unread=$(unknown "$kind" "$name" | tr '\n' ' ')
+  if [ -n "$unread" ]; then
+    skip "$mount: nobody can tell what these disks hold, and it may be data: ${unread}(replace those that are" \
+      "broken, or take them out)"
+    continue
+  fi
   disk=$(choose "$kind" "$name")
   if [ -z "$disk" ]; then
     refuse "$mount: no empty disk $kind $name"
@@ -161,7 +186,10 @@ while read -r filesystem mount group kind name; do
 done <"$list"
 
 [ $failed = 0 ] || { echo "nothing was changed" >&2; exit 1; }
-[ "$act" = --yes ] || { echo "dry run: add --yes to do this"; exit 0; }
+told_of_skipped() { # fails where something is left out
+  [ -z "$skipped" ] || { echo "left out:$skipped" >&2; return 1; }
+}
+[ "$act" = --yes ] || { echo "dry run: add --yes to do this"; told_of_skipped; exit; }
 # A last line without its end would become one with ours.
 [ -z "$(tail -c 1 "$fstab")" ] || echo >>"$fstab"
 while read -r todo filesystem mount group disk; do
@@ -189,3 +217,4 @@ while read -r todo filesystem mount group disk; do
   chmod 0775 "$mount"
   echo "$mount: mounted"
 done <"$plan"
+told_of_skipped
