@@ -5,12 +5,16 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEVELOP := $(VENV)/.develop
 
-.PHONY: help render test test-real test-twin soak real-tools lint bench clean
+# Two files of tests at a time: they wait for servers more than they compute. Who shares a server shares a file.
+SIDE_BY_SIDE := -n 2 --dist loadfile --durations=40 --durations-min=5
+
+.PHONY: help render test test-real test-twin test-frameworks soak real-tools lint bench clean
 help:
 	@echo 'make render     render the reference clusters in this repository'
 	@echo 'make test       the tests that need nothing but Kustomize (built once if it is not there)'
 	@echo 'make test-real  the tests against real programs, such as a kube-apiserver with the real CRDs (built once); minutes'
-	@echo 'make test-twin  queues, rights and syncs on running Kueue, Volcano and Argo CD; as root, some twenty minutes'
+	@echo 'make test-twin  queues, rights and syncs on running Kueue, Volcano and Argo CD; as root, some forty minutes'
+	@echo 'make test-frameworks  programs of jobs on PyTorch, JAX and TensorFlow, in the folders that GEN_PYTORCH, ... name'
 	@echo 'make soak       10 000 wrong cluster files, and 300 odd ones built by Kustomize; some fifteen minutes'
 	@echo 'make real-tools the API server and etcd that `gen check --server` starts (built once, some five minutes)'
 	@echo 'make lint       style, types and import directions'
@@ -36,17 +40,23 @@ render: $(READY)
 
 test: $(DEVELOP)
 	$(BIN)/python tools/kustomize.py >/dev/null
-	$(BIN)/python -m pytest -q -m 'not real and not twin and not soak' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=93
+	$(BIN)/python -m pytest -q -m 'not real and not twin and not soak and not frameworks' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=93
 
 test-real: $(DEVELOP)
-	$(BIN)/python tools/real.py helm registry mc etcd minio kube-apiserver kubeadm >/dev/null
+	$(BIN)/python tools/real.py helm registry mc etcd minio kube-apiserver kubeadm external-secrets >/dev/null
 	$(BIN)/python tools/containerd_loader.py >/dev/null
-	$(BIN)/python -m pytest -q -m real --cov --cov-append --cov-report=
+	$(BIN)/python -m pytest -q -m real $(SIDE_BY_SIDE) --cov --cov-append --cov-report=
 
-# Not yet among what CI runs: it takes the machine for itself.
+# What fails is tried once more, alone: these tests wait for a dozen programs that share the machine. A fault fails twice.
+TWIN := $(BIN)/python -m pytest -q -m twin --cov --cov-append --cov-report=
 test-twin: $(DEVELOP)
 	$(BIN)/python tools/real.py >/dev/null
-	$(BIN)/python -m pytest -q -m twin
+	$(BIN)/python tools/sources.py >/dev/null
+	$(TWIN) $(SIDE_BY_SIDE) || $(TWIN) --last-failed --last-failed-no-failures=none
+
+# Not among what CI runs: the frameworks are many times as large as all else.
+test-frameworks: $(DEVELOP)
+	$(BIN)/python -m pytest -q -m frameworks
 
 # Not among what CI runs: it proves little more each time, until what is read or checked changes.
 soak: $(DEVELOP)

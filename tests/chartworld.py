@@ -17,11 +17,11 @@ import pytest
 import yaml
 
 import generator.components
+import generator.layout.projects  # before the catalogue is another one, in each process: projects tell of it
 from generator.cli import main as gen
 from generator.cli import run
 from generator.components.component import HELM, Chart, Component, Release, Tier
 from generator.components.definition import Definition
-from generator.layout import projects
 from generator.model.cluster import Cluster
 from generator.repository.scaffold import starter
 from generator.upstream.helm import helm
@@ -56,9 +56,7 @@ def install(spec: Mapping[str, Sequence[Component]], put: Callable[[Any, str, An
         return Component(name="argo-cd", tier=Tier.GITOPS, summary="For a test.", version="1")
 
     most = max(map(len, spec.values()), default=0)
-    # The modules that decide what is written; each holds the name, whichever of them was imported first.
-    for module in (generator.components, projects):
-        put(module, "CATALOGUE", {f"toy-{index}": nth(index) for index in range(most)})
+    put(generator.components, "CATALOGUE", {f"toy-{index}": nth(index) for index in range(most)})
     put(generator.components, "argo_cd", argo_cd)
 
 

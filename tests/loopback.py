@@ -25,8 +25,8 @@ class Asked(NamedTuple):
 
 
 @contextmanager
-def serving(reply: Callable[[Asked], Reply]) -> Iterator[str]:
-    """Serve what `reply` says; yields the address."""
+def serving(reply: Callable[[Asked], Reply | None]) -> Iterator[str]:
+    """Serve what `reply` says, and end the connection without a word where that is nothing; yields the address."""
     count, lock = iter(range(1_000_000)), threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -36,7 +36,11 @@ def serving(reply: Callable[[Asked], Reply]) -> Iterator[str]:
             text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             with lock:
                 asked = Asked(next(count), self.command, self.path, json.loads(text or b"{}"), self.headers)
-                status, headers, body = reply(asked)
+                said = reply(asked)
+            if said is None:
+                self.close_connection = True
+                return
+            status, headers, body = said
             self.send_response(status)
             for name, value in {**headers, "Content-Length": str(len(body))}.items():
                 self.send_header(name, value)

@@ -33,3 +33,25 @@ def test_a_go_that_is_too_old_builds_nothing(tmp_path: Path, tool: str, program:
     expected = str(tmp_path / used) if used == "go" else used
     assert done.stdout.splitlines()[0] == f"{program} {expected}"
     assert len(done.stdout.splitlines()) == 2
+
+
+def test_a_source_is_fetched_once_and_whole(tmp_path: Path) -> None:
+    module = tmp_path / "module" / "install" / "kubernetes" / "cilium"
+    module.mkdir(parents=True)
+    (module / "Chart.yaml").write_text("name: cilium\n")
+    go = tmp_path / "bin" / "go"
+    go.parent.mkdir()
+    go.write_text(
+        f'#!/bin/sh\nif [ "$1" = env ]; then echo go1.26.0; else echo \'{{"Dir": "{tmp_path}/module"}}\'; fi\n'
+    )
+    go.chmod(0o755)
+    env = {**os.environ, "PATH": f"{go.parent}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    command = [sys.executable, "tools/sources.py", "cilium"]
+    for _ in range(2):
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        go.write_text("#!/bin/sh\nexit 1\n")
+    assert [path.name for path in Path(done.stdout.strip()).glob("*/*")] == ["Chart.yaml"]
+    again = subprocess.run([*command[:-1], "rook"], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert again.returncode == 1
+    assert not list(Path(done.stdout.strip()).glob("rook*"))

@@ -20,7 +20,7 @@ from generator.cli.explain import explanations
 from generator.components import CATALOGUE, compose
 from generator.components.component import Component, Secret
 from generator.components.definition import Evidence
-from generator.model import backup, cluster, gitops, monitoring, nodes, secret_store, storage, teams
+from generator.model import backup, cluster, extras, gitops, monitoring, nodes, secret_store, storage, teams
 from generator.model.change import ChangeRule
 from generator.model.plural import plural
 from generator.model.rule import Explained
@@ -53,9 +53,11 @@ SUBJECTS = {
     "SCR": "Scratch on nodes",
     "BKP": "Backups",
     "TEAM": "Teams and quotas",
+    "FRM": "Frameworks",
     "MON": "Monitoring",
     "SITE": "The site",
     "WIN": "Times of changes",
+    "EXT": "Components of your own",
     "FLEET": "Between clusters",
     "FILE": "Manifests as files",
     "BUILD": "Overlays as Kustomize builds them",
@@ -69,6 +71,9 @@ SUBJECTS = {
     "IMG": "Objects: images",
     "SEC": "Objects: Secrets",
     "QUEUE": "Objects: queues and gangs",
+    "JOB": "Objects: jobs of several pods",
+    "HPA": "Objects: autoscalers",
+    "VOL": "Objects: volumes",
     "SRV": "Objects: what an API server says",
     "WAIVER": "Waivers",
 }
@@ -162,7 +167,7 @@ def _number(value: dict[str, Any]) -> str:
 def _default(name: str, key: str) -> str:
     kind = next(
         vars(module)[name]
-        for module in (backup, cluster, gitops, monitoring, nodes, secret_store, storage, teams)
+        for module in (backup, cluster, extras, gitops, monitoring, nodes, secret_store, storage, teams)
         if name in vars(module)
     )
     field = next(field for field in structs.fields(kind) if field.encode_name == key)
@@ -303,6 +308,7 @@ def _component(name: str, by_cluster: dict[str, Component]) -> str:
     lines = {
         "On": ", ".join(by_cluster),
         "Version": f"{first.version}{proven}",
+        "Also known": ", ".join(one.version for one in CATALOGUE[name].known[1:]),
         "Tier": str(first.tier),
         "Installs": ", ".join(sources) or "objects of our own",
         "Namespaces": ", ".join(spaces),

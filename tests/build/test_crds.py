@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 import yaml
 from manifests import built, manifest
+from msgspec import structs
 
 from generator.build.crds import with_definitions
 from generator.components.component import Manifest
 from generator.errors import UsageError
+from generator.model.cluster import Cluster
+from generator.model.secret_store import SecretStore
 from generator.rules.engine import RULES, unjudged
 
 WIDGET = manifest("Widget", "example.org/v1", spec={"sise": 1})
@@ -55,6 +58,17 @@ def test_what_an_operator_defines_later_is_not_judged_and_no_finding() -> None:
     assert told in unjudged(with_cilium)
     assert [one.code for one in RULES["GEN-API-004"].findings(without)] == ["GEN-API-004"]
     assert not any("cilium" in one for one in unjudged(without))
+
+
+def test_what_the_site_s_own_operator_defines_is_not_judged_and_no_finding(ml50: Cluster) -> None:
+    """No `gen vendor` would bring its CRD: `check --rendered --strict` would never pass."""
+    secret = manifest("ExternalSecret", "external-secrets.io/v1", spec={"nonsense": 1})
+    store = structs.replace(ml50.site, secrets=SecretStore(by="external-secrets", store="vault"))
+    stored = built(secret, cluster=structs.replace(ml50, site=store))
+    assert list(RULES["GEN-API-004"].findings(stored)) == []
+    told = "the fields of 1 object of external-secrets.io, whose CRDs come with the site's own operator"
+    assert any(one.startswith(told) for one in unjudged(stored)), [*unjudged(stored)]
+    assert [one.code for one in RULES["GEN-API-004"].findings(built(secret, cluster=ml50))] == ["GEN-API-004"]
 
 
 def test_the_first_folder_wins(tmp_path: Path) -> None:

@@ -174,3 +174,10 @@ def test_a_schedule_of_a_template_that_is_not_here_has_no_pods() -> None:
 
 def test_nothing_to_see_is_no_pod() -> None:
     assert list(pods(Built(name="x", cluster=None, objects=()))) == []
+
+
+def test_a_claim_of_a_stateful_set_stands_in_for_a_volume_of_its_name() -> None:
+    one = workload("StatefulSet", volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
+    one["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}}]
+    (pod,) = pods(built(one))
+    assert pod.spec["volumes"] == [{}, {"name": "data", "ephemeral": {}}]

@@ -75,6 +75,16 @@ def test_a_fix_that_reads_as_an_edit_is_one(file: Path) -> None:
             assert finding.edits, finding.fix
 
 
+def test_a_node_that_takes_the_endpoints_address_is_moved_and_not_the_endpoint() -> None:
+    (finding,) = loaded(FILES / "rules/GEN-K8S-005.yaml").findings
+    assert finding.edits == (Edit("put", ("nodes", 3, "address"), "10.10.0.14"),)
+
+
+def test_the_port_that_is_offered_is_on_the_leaf_of_the_rail() -> None:
+    (finding,) = loaded(FILES / "rules/GEN-FAB-009-rail.yaml").findings
+    assert finding.edits == (Edit("put", ("nodes", 7, "fabric", "mlx5_0"), "ib-leaf-1/4"),)
+
+
 def test_paths_of_edits_begin_as_those_of_findings_do() -> None:
     for file, number in CASES:
         for edit in loaded(file).findings[number].edits:

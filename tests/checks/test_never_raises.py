@@ -87,7 +87,7 @@ def whole(name: str) -> dict[str, Any]:
     return value
 
 
-CLUSTERS = [whole("ml50"), whole("a30-bench")]
+CLUSTERS = [whole("ml50"), whole("a30-bench"), whole("gpu-serving")]
 
 
 def paths(value: Any, at: tuple[Step, ...] = ()) -> Iterator[tuple[Step, ...]]:

@@ -1,5 +1,6 @@
 """Texts that look like secrets. They are put together here so that none stands in the repository."""
 
+import re
 from pathlib import Path as Folder
 from typing import Any
 
@@ -10,6 +11,7 @@ from reference import ROOT
 from generator.checks.secrets import no_secrets
 from generator.cli import run
 from generator.model.cluster import Cluster, ComponentSettings, Git
+from generator.model.extras import Extra, ExtraChart
 from generator.model.finding import Path, Position
 
 FORMS = {
@@ -23,8 +25,13 @@ FORMS = {
 }
 
 
-def with_values(cluster: Cluster, values: dict[str, Any]) -> Cluster:
-    return structs.replace(cluster, components={"cilium": ComponentSettings(values=values)})
+def with_values(cluster: Cluster, values: dict[str, Any], section: str = "components") -> Cluster:
+    chart = ExtraChart(name="mine", repository="https://charts.example.org", version="1.0.0")
+    settings = {
+        "components": {"cilium": ComponentSettings(values=values)},
+        "extras": {"cilium": Extra(namespace="mine", chart=chart, values=values)},
+    }
+    return structs.replace(cluster, **{section: settings[section]})
 
 
 def places(cluster: Cluster) -> list[Path | Position]:
@@ -82,12 +89,23 @@ WORD = "hunter" + "22"
         ({"db_pass": WORD}, ("db_pass",)),
         ({"pass": WORD}, ("pass",)),
         ({"config": f"a: 1\npassword: {WORD}\n"}, ("config",)),
+        ({"args": ["--user", "x", "--password", WORD]}, ("args", 3)),
+        ({"args": ["--token " + WORD]}, ("args", 0)),
+        ({"args": ["--auth-token=" + WORD]}, ("args", 0)),
+        ({"dsn": f"host=x user=y password={WORD} sslmode=require"}, ("dsn",)),
+        ({"authorization": f"Bearer {WORD}"}, ("authorization",)),
+        ({"headers": [{"name": "Authorization", "value": f"Basic {WORD}"}]}, ("headers", 0, "value")),
+        ({"config": f"a: 1\nheaders: {{Authorization: 'Bearer {WORD}'}}\n"}, ("config",)),
+        ({"url": f"git.example.org/x?a=b&token={WORD}"}, ("url",)),
         ({"config": f"[x]\nclient_secret = {WORD}\n"}, ("config",)),
     ],
 )
-def test_a_password_is_found_in_whatever_form_it_is_written(values: dict[str, Any], at: Path, ml50: Cluster) -> None:
-    (finding,) = no_secrets.check(with_values(ml50, values))
-    assert finding.at == ("components", "cilium", "values", *at)
+@pytest.mark.parametrize("section", ["components", "extras"])
+def test_a_password_is_found_in_whatever_form_it_is_written(
+    values: dict[str, Any], at: Path, section: str, ml50: Cluster
+) -> None:
+    (finding,) = no_secrets.check(with_values(ml50, values, section))
+    assert finding.at == (section, "cilium", "values", *at)
     assert finding.secret
     assert WORD not in finding.message + finding.fix
 
@@ -102,6 +120,10 @@ def test_a_password_is_found_in_whatever_form_it_is_written(values: dict[str, An
         {"url": "https://user:$PASSWORD@db.example.org/x"},
         {"bypass": "all", "compass": "north"},
         {"config": "password: ${PASSWORD}\n"},
+        {"args": ["--password", "$(PASSWORD)", "--token-ttl", "1h", "--token", "--verbose"]},
+        {"dsn": "host=x user=y password=$PASSWORD", "other": "password={{ .password }} user=y"},
+        {"authorization": "Bearer ${TOKEN}", "text": "takes a bearer token", "mode": "Authorization: Bearer <token>"},
+        {"url": "git.example.org/x?token=${TOKEN}", "help": "why? token=none"},
         {"tokenExpiration": "3600s", "secret": "name-of-one"},
     ],
 )
@@ -122,3 +144,42 @@ def test_a_password_is_printed_nowhere(tmp_path: Folder, capsys: pytest.CaptureF
     out = capsys.readouterr().out
     assert WORD not in out
     assert out.count("GEN-SITE-005") == 2
+
+
+REFUSED = {
+    "site": (
+        "images: 'u:{}@m.example.org/x'",
+        "charts: 'u:{}@h.example.org'",
+        "proxy: {{https: 'u:{}@h.example.org:3128'}}",
+        "proxy: {{http: 'http://h.example.org', noProxy: ['u:{}@h.example.org']}}",
+        "ntp: ['u:{}@h.example.org']",
+        "dns: ['https://u:{}@m.example.org']",
+        "mirrors: 'https://u:{}@m.example.org/x'",
+        "mirrors: [{{registry: docker.io, mirror: 'm.example.org/x?token={}'}}]",
+        "password: {}",
+        "db: {{pwd: {}}}",
+        "ingressClass: 'https://{}@m.example.org'",
+        "domain: '--password={}'",
+    ),
+    "repository": ("branch: 'https://u:{}@x.example.org'",),
+}
+
+
+@pytest.mark.parametrize("word", [WORD.title(), WORD * 9])
+@pytest.mark.parametrize(("section", "line"), [(key, line) for key, lines in REFUSED.items() for line in lines])
+def test_a_password_in_a_refused_value_is_printed_nowhere(
+    tmp_path: Folder, capsys: pytest.CaptureFixture[str], section: str, line: str, word: str
+) -> None:
+    """Also not what a fix would make of it, nor its beginning where a long value is cut off."""
+    text = (ROOT / "clusters/ml50/cluster.yaml").read_text()
+    key = line.partition(":")[0]
+    head, _, rest = text.partition(f"  {section}:\n")
+    rest = re.sub(rf"(?m)^    {key}:.*\n(?:      .*\n)*", "", rest, count=1)
+    (tmp_path / "clusters/ml50").mkdir(parents=True)
+    whole = f"{head}  {section}:\n    {line.format(word)}\n{rest}"
+    (tmp_path / "clusters/ml50/cluster.yaml").write_text(whole)
+    for output in ("text", "json", "github", "gitlab"):
+        assert run(["check", "-C", str(tmp_path), "--output", output]) == 1
+        out = capsys.readouterr().out
+        assert "GEN-" in out
+        assert WORD[:6] not in out.lower()

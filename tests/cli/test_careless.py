@@ -1,11 +1,14 @@
 """What somebody types or does in passing, and what is told of it."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 from reference import ROOT
 
 from generator.cli import run
+from generator.cli.accepted import ACCEPTABLE
 from generator.errors import UsageError
 from generator.layout.files import joined
 from generator.repository.places import find_root
@@ -45,6 +48,12 @@ def test_a_plain_check_tells_of_waivers_that_waive_nothing(
     out = capsys.readouterr().out
     assert "GEN-WAIVER-" in out
     assert words in out
+
+
+def test_each_code_that_can_be_accepted_may_be_written_in_a_waiver() -> None:
+    schema = json.loads((ROOT / "schemas/cluster.schema.json").read_text())
+    pattern = schema["$defs"]["Waiver"]["properties"]["code"]["pattern"]
+    assert [code for code in sorted(ACCEPTABLE) if not re.search(pattern, code)] == []
 
 
 def test_two_writers_of_one_path_are_refused() -> None:

@@ -200,7 +200,9 @@ def test_a_wrong_cluster_file_is_told_before_anything_is_built(root: Path, capsy
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["x.yaml"], "x.yaml: cannot be read: No such file"),
+        (["x.yaml"], "x.yaml: there is no such file or folder"),
+        (["."], ".: cannot be read: it is a folder; its cluster files are checked with -C"),
+        (["--rendered", "--namespace", "x"], "--namespace needs a PATH of manifests"),
         (["--schemas", "x"], "--schemas needs --rendered"),
         (["--rendered", "absent"], "absent: there is no such file or folder"),
         (["--rendered", "--schemas", "absent"], "--schemas absent: there is no such"),

@@ -26,7 +26,7 @@ def _here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("verb", ["check", "render", "vendor", "images"])
 def test_clusters_are_offered(verb: str) -> None:
-    assert offered(f"{verb} --cluster") == ["a30-bench", "ml50"]
+    assert offered(f"{verb} --cluster") == ["a30-bench", "gpu-serving", "ml50"]
     assert offered(f"{verb} --output json --cluster", "m") == ["ml50"]
 
 
@@ -38,8 +38,8 @@ def test_clusters_of_another_folder_are_offered(tmp_path: Path) -> None:
 
 def test_every_code_is_offered() -> None:
     found = offered("explain")
-    assert found[:2] == ["a30-bench", "ml50"]
-    assert set(found[2:]) == set(explanations())
+    assert found[:3] == ["a30-bench", "gpu-serving", "ml50"]
+    assert set(found[3:]) == set(explanations())
     assert offered("explain", "GEN-MON-00") == [f"GEN-MON-00{number}" for number in range(1, 10)]
 
 

@@ -484,36 +484,131 @@ def test_a_folder_that_an_application_no_longer_holds_is_compared(repository: Re
     assert ("added", *claim) in kinds(repository.diff(third, second))
 
 
-def test_what_an_application_holds_of_plain_manifests_is_told_to_be_unknown(repository: Repository) -> None:
-    application(repository, "zz", "apps/zz")
-    (repository.root / "apps/zz").mkdir(parents=True)
-    (repository.root / "apps/zz/claim.yaml").write_text(CLAIM.replace("SIZE", "2Gi"))
-    base = repository.commit()
-    (repository.root / "apps/zz/claim.yaml").write_text(CLAIM.replace("SIZE", "1Gi"))
-    repository.commit()
-    assert kinds(repository.diff(base, "HEAD")) == {("changed", "gen/Elsewhere", "apps/zz")}
-    assert "not built here" in repository.gen("diff", base, "HEAD")
-    assert affected(repository.root, base) == ("a30-bench",)
-
-
 HELD = {
+    "in a folder of one's own": "apps/zz",
     "beside a cluster's file": "clusters/a30-bench/zz",
     "beside the schemas": "schemas/zz",
     "where clusters share": "base/zz",
-    "everything": ".",
 }
 
 
-@pytest.mark.parametrize("name", HELD)
-def test_plain_manifests_are_told_to_be_unknown_wherever_they_lie(repository: Repository, name: str) -> None:
-    place = HELD[name]
+def plain(repository: Repository, place: str) -> str:
+    """Have an Application of plain manifests in one of which a claim shrinks, and return the commit before that."""
     application(repository, "zz", place)
-    (repository.root / place).mkdir(exist_ok=True)
+    (repository.root / place).mkdir(parents=True, exist_ok=True)
     (repository.root / place / "claim.yaml").write_text(CLAIM.replace("SIZE", "2Gi"))
     base = repository.commit()
     (repository.root / place / "claim.yaml").write_text(CLAIM.replace("SIZE", "1Gi"))
     repository.commit()
-    assert kinds(repository.diff(base, "HEAD")) == {("changed", "gen/Elsewhere", place)}
+    return base
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_plain_manifests_are_compared_wherever_they_lie(repository: Repository, name: str) -> None:
+    base = plain(repository, HELD[name])
+    assert kinds(repository.diff(base, "HEAD", expect=3)) == {("changed", "/PersistentVolumeClaim", "data")}
+
+
+def test_plain_manifests_are_of_the_cluster_whose_application_holds_them(repository: Repository) -> None:
+    assert affected(repository.root, plain(repository, "apps/zz")) == ("a30-bench",)
+
+
+def test_plain_manifests_come_and_go_with_their_application(repository: Repository) -> None:
+    base = plain(repository, "apps/zz")
+    application(repository, "yy", "apps/none")
+    repository.commit()
+    assert ("removed", "/PersistentVolumeClaim", "data") in kinds(repository.diff(base, "HEAD"))
+    assert ("added", "/PersistentVolumeClaim", "data") in kinds(repository.diff("HEAD", base))
+
+
+def test_a_whole_repository_of_plain_manifests_is_told_to_be_unknown(repository: Repository) -> None:
+    base = plain(repository, ".")
+    assert kinds(repository.diff(base, "HEAD")) == {("changed", "gen/Elsewhere", ".")}
+    assert "not built here" in repository.gen("diff", base, "HEAD")
+
+
+OTHERWISE = {
+    "a chart": ("Chart.yaml", "name: x\n"),
+    "jsonnet": ("x.jsonnet", "{}\n"),
+    "a file that Argo CD passes over": ("x.yaml", "# +argocd:skip-file-rendering\n"),
+    "what is no object": ("values.yaml", "replicas: 1\n"),
+    "what nobody can read": ("x.yaml", "a: [\n"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_what_argo_cd_may_make_something_else_of_is_told_to_be_unknown(repository: Repository, name: str) -> None:
+    file, text = OTHERWISE[name]
+    (repository.root / "apps/zz").mkdir(parents=True)
+    (repository.root / "apps/zz" / file).write_text(text)
+    base = plain(repository, "apps/zz")
+    assert kinds(repository.diff(base, "HEAD")) == {("changed", "gen/Elsewhere", "apps/zz")}
+
+
+SOURCES = {
+    "another branch": ("targetRevision: refs/heads/main", "targetRevision: refs/heads/stable"),
+    "another repository": ("clusters.git", "others.git"),
+    "parameters": (
+        "    targetRevision: refs/heads/main",
+        "    targetRevision: refs/heads/main\n    kustomize: {namePrefix: a}",
+    ),
+    "some files": (
+        "    targetRevision: refs/heads/main",
+        "    targetRevision: refs/heads/main\n    directory: {exclude: 'c*'}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_what_is_read_in_another_way_is_told_to_be_unknown(repository: Repository, name: str) -> None:
+    base = plain(repository, "apps/zz")
+    file = "clusters/a30-bench/argocd/custom/zz.yaml"
+    repository.git("checkout", "-q", base)
+    repository.edit(*SOURCES[name], file)
+    before = repository.commit()
+    (repository.root / "apps/zz/claim.yaml").write_text(CLAIM.replace("SIZE", "1Gi"))
+    repository.commit()
+    assert kinds(repository.diff(before, "HEAD")) == {("changed", "gen/Elsewhere", "apps/zz")}
+
+
+def test_where_there_is_no_folder_argo_cd_keeps_what_it_has(repository: Repository) -> None:
+    plain(repository, "apps/zz")
+    shutil.rmtree(repository.root / "apps")
+    repository.commit()
+    assert kinds(repository.diff("HEAD~1", "HEAD")) == {("changed", "gen/Elsewhere", "apps/zz")}
+
+
+def test_a_branch_may_be_named_in_short(repository: Repository) -> None:
+    base = plain(repository, "apps/zz")
+    repository.git("checkout", "-q", base)
+    file = "clusters/a30-bench/argocd/custom/zz.yaml"
+    repository.edit("targetRevision: refs/heads/main", "targetRevision: main", file)
+    before = repository.commit()
+    (repository.root / "apps/zz/claim.yaml").write_text(CLAIM.replace("SIZE", "1Gi"))
+    repository.commit()
+    assert kinds(repository.diff(before, "HEAD", expect=3)) == {("changed", "/PersistentVolumeClaim", "data")}
+
+
+def test_folders_below_are_read_where_the_application_says_so(repository: Repository) -> None:
+    application(repository, "zz", "apps/zz")
+    deep = repository.root / "apps/zz/deep/claim.yaml"
+    deep.parent.mkdir(parents=True)
+    deep.write_text(CLAIM.replace("SIZE", "2Gi"))
+    base = repository.commit()
+    deep.write_text(CLAIM.replace("SIZE", "1Gi"))
+    repository.commit()
+    assert kinds(repository.diff(base, "HEAD")) == set()
+    file = "clusters/a30-bench/argocd/custom/zz.yaml"
+    said = (
+        "    targetRevision: refs/heads/main",
+        "    targetRevision: refs/heads/main\n    directory: {recurse: true}",
+    )
+    repository.edit(*said, file)
+    assert ("added", "/PersistentVolumeClaim", "data") in kinds(repository.diff("HEAD"))
+    second = repository.commit()
+    deep.write_text(CLAIM.replace("SIZE", "3Gi"))
+    repository.commit()
+    assert kinds(repository.diff(second, "HEAD")) == {("changed", "/PersistentVolumeClaim", "data")}
 
 
 def test_what_an_application_holds_that_is_written_elsewhere_is_told(repository: Repository) -> None:
@@ -530,7 +625,7 @@ def test_what_an_application_holds_that_is_written_elsewhere_is_told(repository:
     base = repository.commit()
     (repository.root / "apps/zz/claim.yaml").write_text(CLAIM.replace("SIZE", "1Gi"))
     second = repository.commit()
-    assert kinds(repository.diff(base, second)) == {("changed", "gen/Elsewhere", "apps/zz")}
+    assert kinds(repository.diff(base, second, expect=3)) == {("changed", "/PersistentVolumeClaim", "data")}
     application(repository, "zz", "apps/yy")
     (custom / "zz.yaml").rename(repository.root / "ours/zz.yaml")
     (custom / "kustomization.yaml").write_text(

@@ -19,7 +19,8 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Python without what the extras bring, and that remembers nothing of them."""
     for remembered in (schemas.built_in, schemas.types_of, schemas.schemas_of):
         remembered.cache_clear()
-    for module in EXTRAS:
+    imported = [name for name in sys.modules if name.partition(".")[0] in EXTRAS]
+    for module in {*EXTRAS, *imported}:
         monkeypatch.setitem(sys.modules, module, None)
 
 

@@ -27,7 +27,7 @@ def test_a_cluster_in_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_all_of_it_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(gen(capsys, "--output", "json"))
-    assert [one["cluster"] for one in found["clusters"]] == ["a30-bench", "ml50"]
+    assert [one["cluster"] for one in found["clusters"]] == ["a30-bench", "gpu-serving", "ml50"]
     assert found["clusters"][0]["images"]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from generator.cli.sync import _Shower
 from generator.live.sync.arrival import Stage
-from generator.live.sync.syncing import Progress
+from generator.live.sync.progress import Progress
 
 
 def told(capsys: pytest.CaptureFixture[str], *, watched: bool) -> list[str]:

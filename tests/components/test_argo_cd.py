@@ -282,6 +282,24 @@ def test_a_wave_goes_on_when_this_very_spec_is_applied(given: dict[str, Any], ex
 RUNNING = {"phase": "Running", "message": "trying"}
 PROGRESSING = {"status": "Progressing"}
 UNKNOWN = {"status": "Unknown"}
+DIFFERS = {"status": "OutOfSync", "revision": "b", "comparedTo": {"source": SOURCE}}
+ELSEWHERE = {"status": "Synced", "comparedTo": {"source": {**SOURCE, "path": "elsewhere"}}}
+
+
+def ended(minutes: int, revision: str = "b") -> dict[str, Any]:
+    """Return a sync of a revision that went well."""
+    return {"phase": "Succeeded", "finishedAt": ago(minutes), "syncResult": {"revision": revision}}
+
+
+def healed(times: int) -> dict[str, Any]:
+    return ended(1) | {"operation": {"sync": {"autoHealAttemptsCount": times}}}
+
+
+def changed(minutes: int) -> dict[str, Any]:
+    """Return the metadata of an old Application that its parent changed."""
+    root = {"manager": "argocd-controller", "operation": "Apply", "time": ago(minutes)}
+    own = {"manager": "argocd-application-controller", "operation": "Update", "time": ago(0)}
+    return {"metadata": {"creationTimestamp": ago(9999), "managedFields": [own, root]}}
 
 
 @pytest.mark.parametrize(
@@ -292,6 +310,12 @@ UNKNOWN = {"status": "Unknown"}
         (lambda minutes: application(health=PROGRESSING | {"lastTransitionTime": ago(minutes)}), 29, 31),
         (lambda minutes: application(health=UNKNOWN | {"lastTransitionTime": ago(minutes)}, sync=UNKNOWN), 4, 6),
         (lambda minutes: application(sync=None) | {"metadata": {"creationTimestamp": ago(minutes)}}, 29, 31),
+        (lambda minutes: application(sync=ELSEWHERE) | changed(minutes), 29, 31),
+        # Something writes a field anew after each sync: Argo CD heals it again and again (its own pauses end at 300 s).
+        (lambda times: application(sync=DIFFERS, operationState=healed(times)), 4, 5),
+        (lambda minutes: application(sync=DIFFERS, operationState=ended(minutes)), 29, 31),
+        # Its spec was changed after the last sync, and nobody syncs it: a closed window, or one that people sync.
+        (lambda minutes: application(sync=DIFFERS, operationState=ended(99)) | changed(minutes), 29, 31),
     ],
 )
 def test_no_wave_waits_for_ever(made: Callable[[int], dict[str, Any]], patience: int, too_long: int) -> None:
@@ -304,8 +328,12 @@ def test_a_component_that_nobody_has_synced_yet_holds_the_wave_for_a_while_and_d
     new = application(sync={"status": "OutOfSync", "comparedTo": {"source": SOURCE}}, operationState=None)
     for minutes, expected in ((29, "Progressing"), (31, "Degraded")):
         assert verdict(new | {"metadata": {"creationTimestamp": ago(minutes)}})["status"] == expected
-    synced = application(sync={"status": "OutOfSync", "comparedTo": {"source": SOURCE}})
-    assert verdict(synced | {"metadata": {"creationTimestamp": ago(9999)}})["status"] == "Progressing"
+    automated = {"spec": {"source": SOURCE, "syncPolicy": {"automated": {"selfHeal": True}}}}
+    for synced in (
+        application(sync=DIFFERS, operationState=ended(999)) | automated,
+        application(sync=DIFFERS, operationState=ended(999, "a")),
+    ):
+        assert verdict(synced | changed(9999))["status"] == "Progressing"
 
 
 def test_what_nothing_waits_for_lets_the_wave_go_on_and_says_how_it_is() -> None:

@@ -55,6 +55,14 @@ def test_a_misspelt_value_would_be_seen() -> None:
     assert schema_errors({"MTU": "9000"}, CHART)
 
 
+def test_programs_start_anew_with_their_settings(ml50: Cluster) -> None:
+    """Else a change is Synced and Healthy, and the agents keep what they read when they began."""
+    made = values(ml50)
+    assert made["rollOutCiliumPods"] is True
+    for part in (made["operator"], made["envoy"], made["hubble"]["relay"]):
+        assert part["rollOutPods"] is True
+
+
 def test_agents_reach_the_api_server_without_kube_proxy(ml50: Cluster) -> None:
     made = values(ml50)
     assert made["kubeProxyReplacement"] is True

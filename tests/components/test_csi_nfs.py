@@ -3,7 +3,7 @@ from msgspec import structs
 
 from generator.components.component import Component
 from generator.components.csi_nfs import DEFINITION as CSI_NFS
-from generator.components.csi_nfs import csi_nfs
+from generator.components.csi_nfs import REQUIRED, csi_nfs
 from generator.model.cluster import Cluster
 from generator.model.storage import Nfs
 
@@ -38,6 +38,17 @@ def test_there_is_one_snapshot_controller(ml50: Cluster) -> None:
     values = build(ml50).releases[0].values
     assert values["externalSnapshotter"] == {"enabled": False}
     assert values["controller"]["enableSnapshotter"] is False
+
+
+def test_two_controllers_are_never_on_one_node(ml50: Cluster) -> None:
+    """The chart of 4.13.4: `hostNetwork`, a probe on localhost:29652, pods with the label `app`, no port declared, and
+    an affinity that is left out unless it has `nodeSelectorTerms`.
+    """
+    rules = build(ml50).releases[0].values["controller"]["affinity"]
+    assert rules["podAntiAffinity"][REQUIRED] == [
+        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "csi-nfs-controller"}}}
+    ]
+    assert rules["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
 
 
 def test_controllers_follow_the_control_plane(ml50: Cluster, a30: Cluster) -> None:

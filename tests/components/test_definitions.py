@@ -13,8 +13,10 @@ from generator.model.cluster import Cluster
 from generator.model.monitoring import Monitoring, Prometheus
 from generator.model.storage import Nfs
 
-# Words of the cluster file as well: `networks.cni`, a node's disks, a section, a folder of the repository.
-WORDS = {"calico", "cilium", "minio", "scratch", "tenants", "workflows", "zabbix"}
+REFERENCES = ("ml50", "a30-bench", "gpu-serving")
+# Words of the cluster file as well: `networks.cni`, `frameworks`, a node's disks, a section, a folder.
+FRAMEWORKS = {"jobset", "kuberay", "mpi-operator", "trainer", "training-operator"}
+WORDS = {"calico", "cilium", "minio", "scratch", "tenants", "workflows", "zabbix"} | FRAMEWORKS
 
 
 # A twin runs these programs and no others.
@@ -23,7 +25,8 @@ RUN = {("rehearsal", "kueue"), ("rehearsal", "volcano")}
 ABOUT_ONE = {
     "build/pods.py": {"argo_workflows"},
     "build/workflow_pods.py": {"argo_workflows"},
-    "checks/gpus.py": {"gpu_operator"},
+    "checks/extras.py": {"argo_cd"},
+    "checks/gpus.py": {"gpu_operator", "queues"},
     "checks/networks.py": {"calico"},
     "checks/site.py": {"cilium"},
     "checks/tiers.py": {"ceph_cluster", "minio"},
@@ -37,13 +40,18 @@ ABOUT_ONE = {
     "review/capacity.py": {"queues"},
     "rules/argo_cd.py": {"argo_cd", "cilium", "load_balancer"},
     "rules/queues.py": {"kueue", "tenants", "volcano"},
+    "rules/services.py": {"queues"},
+    "rules/team_pods.py": {"tenants", "volcano"},
+    "workloads/indexed.py": {"volcano"},
+    "workloads/place.py": {"queues", "rdma"},
+    "workloads/pods.py": {"kueue", "queues", "rdma", "volcano"},
+    "workloads/room.py": {"queues"},
+    "workloads/storage.py": {"ceph_cluster"},
 }
 
 
 def everything() -> list[Cluster]:
-    ml50, a30 = load("ml50"), load("a30-bench")
-    shared = Nfs(server="nas.example.org", share="/export")
-    return [ml50, a30, structs.replace(ml50, storage=structs.replace(ml50.storage, nfs=shared))]
+    return [load(name) for name in REFERENCES]
 
 
 def exchanged() -> list[Cluster]:
@@ -57,9 +65,7 @@ def exchanged() -> list[Cluster]:
     ]
 
 
-@pytest.mark.parametrize(
-    "cluster", everything() + exchanged(), ids=("ml50", "a30-bench", "with NFS", "as a30-bench", "as ml50")
-)
+@pytest.mark.parametrize("cluster", everything() + exchanged(), ids=(*REFERENCES, "as a30-bench", "as ml50"))
 def test_a_component_writes_only_what_its_definition_states(cluster: Cluster) -> None:
     """What is not stated stays in the cluster when the component leaves: the project does not allow its deletion."""
     for component in compose(cluster):
@@ -80,7 +86,7 @@ def test_nothing_is_stated_twice() -> None:
         assert not set(one.namespaces) & set(one.reach), one.name
 
 
-@pytest.mark.parametrize("cluster", everything(), ids=("ml50", "a30-bench", "with NFS"))
+@pytest.mark.parametrize("cluster", everything(), ids=REFERENCES)
 def test_a_component_lives_only_where_it_says(cluster: Cluster) -> None:
     for component in compose(cluster):
         # The tenants' namespaces are the teams' own.
@@ -103,7 +109,8 @@ def test_a_component_lives_only_where_it_says(cluster: Cluster) -> None:
     ],
 )
 def test_what_makes_the_class_of_a_volume_comes_first(storage_class: str | None, owner: str | None) -> None:
-    with_nfs = everything()[2]
+    ml50, shared = load("ml50"), Nfs(server="nas.example.org", share="/export")
+    with_nfs = structs.replace(ml50, storage=structs.replace(ml50.storage, nfs=shared))
     assert with_nfs.monitoring.zabbix
     settings = structs.replace(with_nfs.monitoring.zabbix, storage_class=storage_class)
     prometheus = Prometheus(storage_class=storage_class)

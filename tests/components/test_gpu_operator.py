@@ -1,3 +1,5 @@
+import re
+
 import yaml
 from msgspec import structs
 from network_upstream import crd_errors, states, unknown_keys
@@ -70,6 +72,13 @@ def test_no_driver_is_changed_under_running_jobs(ml50: Cluster) -> None:
 
 def test_the_toolkit_reads_containerds_file_and_not_its_newest_format(ml50: Cluster) -> None:
     assert {"name": "RUNTIME_CONFIG_SOURCE", "value": "file"} in values(ml50)["toolkit"]["env"]
+
+
+def test_no_container_asks_for_devices_by_a_variable(ml50: Cluster, a30: Cluster) -> None:
+    """With it any container sees all GPUs of its node, past every quota; a device plugin's pods get theirs by CDI."""
+    for cluster in (ml50, a30):
+        env = {one["name"]: one["value"] for one in values(cluster)["toolkit"]["env"]}
+        assert env["ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED"] == "false"
 
 
 def test_the_driver_downloads_through_the_proxy(ml50: Cluster) -> None:
@@ -189,3 +198,11 @@ def test_defaults_of_the_api_server_are_ignored(ml50: Cluster) -> None:
 def test_every_final_state_has_a_health() -> None:
     for state in states(f"{CHART}/crds", "ClusterPolicy", "nvidia.com/v1"):
         assert (f'"{state}"' in read_text("gpu_operator/health.lua")) == (state != "notReady"), state
+
+
+def test_metrics_say_whose_job_holds_a_gpu(ml50: Cluster) -> None:
+    (release,) = gpu_operator(ml50).releases
+    patterns = release.values["dcgmExporter"]["podLabelAllowlistRegex"]
+    for label in ("batch.kubernetes.io/job-name", "training.kubeflow.org/job-name", "ray.io/cluster"):
+        assert any(re.search(pattern, label) for pattern in patterns), label
+    assert not any(re.search(pattern, "batchXkubernetes.io/job-name") for pattern in patterns)

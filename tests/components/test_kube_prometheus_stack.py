@@ -174,5 +174,29 @@ def test_more_nodes_get_more_memory(ml50: Cluster, a30: Cluster) -> None:
 def test_workflows_are_watched_where_there_are_any(ml50: Cluster, a30: Cluster) -> None:
     assert [item["metadata"]["name"] for item in installed(a30).objects] == ["argo-cd"]
     objects = installed(with_prometheus(ml50)).objects
-    assert [item["metadata"]["name"] for item in objects] == ["argo-cd", "argo-workflows"]
+    assert [item["metadata"]["name"] for item in objects if item["kind"] == "ServiceMonitor"] == [
+        "argo-cd", "argo-workflows",
+    ]  # fmt: skip
     assert [problems(item) for item in objects if problems(item)] == []
+
+
+def test_every_backup_that_runs_is_missed_where_nobody_else_does(ml50: Cluster) -> None:
+    nightly, other = ml50.backups
+    weekly = structs.replace(other, name="weekly", schedule="0 3 * * 0")
+    resting = structs.replace(other, name="resting", suspended=True)
+    cluster = structs.replace(ml50, backups=(nightly, weekly, resting))
+    alone = installed(with_prometheus(cluster)).objects
+    (rule,) = [one for one in alone if one["kind"] == "PrometheusRule"]
+    assert problems(rule) == []
+    (group,) = rule["spec"]["groups"]
+    waits = {one["expr"]: one["for"] for one in group["rules"] if "for" in one}
+    metric = "argo_workflows_backup_last_success_seconds"
+    assert waits == {
+        f'absent({metric}{{backup="datasets"}})': f"{2 * 86400}s",
+        f'absent({metric}{{backup="weekly"}})': f"{14 * 86400}s",
+    }
+    for beside in (
+        with_prometheus(cluster, zabbix=ml50.monitoring.zabbix),
+        with_prometheus(structs.replace(cluster, backups=(resting,))),
+    ):
+        assert [one["kind"] for one in installed(beside).objects] == ["ServiceMonitor", "ServiceMonitor"]

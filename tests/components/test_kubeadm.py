@@ -14,6 +14,7 @@ from reference import with_hardware
 from generator.components import compose
 from generator.components.argo_cd.settings import settings
 from generator.components.common import CEPH, OBJECTS, OIDC_PREFIX, POOL, RACK, SCRATCH, SITE_CA
+from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
 from generator.components.kubeadm.disks import disk_scripts as scripts_by_place
 from generator.components.kubeadm.endpoint import endpoint_files as endpoint_by_place
 from generator.components.kubeadm.init import init_documents, join_document, upgrade_document
@@ -186,6 +187,38 @@ def test_the_steps_fit_the_endpoint(ml50: Cluster, by: str) -> None:
     )
     numbers = [int(line.split(".")[0][3:]) for line in text.splitlines() if line.startswith("## ")]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_another_file_of_containerd_restarts_the_toolkit_that_repeats_it() -> None:
+    """Its drop-in holds the whole section that the file had when it ran, and counts more than the file."""
+    advice = next(rule.instead for rule in RULES if rule.code == "GEN-CHG-234")
+    restarted, _, then = advice.partition("restarts containerd; afterwards, on GPU nodes, ")
+    assert "node/prepare.sh" in restarted
+    assert then.startswith("restart the GPU operator's toolkit pods: their drop-in repeats")
+    assert "drop-in for containerd repeats what config.toml said when it ran" in GPU_OPERATOR.notes
+
+
+def test_the_steps_come_in_the_order_in_which_they_work(ml50: Cluster) -> None:
+    """A node that joins the control plane needs the certificates before; a host name may be a whole domain name."""
+    text = steps(ml50)
+    others = [machine.address for machine in ml50.control_plane[1:]]
+    copied = [text.index(line) for line in text.splitlines() if "scp " in line and "/etc/kubernetes/pki" in line]
+    assert len(copied) == 2 * len(others) > 2
+    assert all(f"root@{address}:/etc/kubernetes/pki/etcd/" in text for address in others)
+    assert text.index("kubeadm init --config") < min(copied)
+    assert max(copied) < text.index("kubeadm join --config")
+    assert "$(hostname)" not in text
+    assert "kubeadm/join-$(hostname -s).yaml" in text
+
+
+def test_the_steps_say_what_cannot_be_done_twice_and_what_may_not_stay(ml50: Cluster) -> None:
+    head, _, rest = steps(ml50).partition("\n## ")
+    (exceptions,) = [part for part in head.replace("\n", " ").split(". ") if "can be run again" in part]
+    assert "three exceptions" in exceptions
+    assert all(word in exceptions for word in ("encryption key", "`kubeadm init`", "`kubeadm join`"))
+    init = rest.partition("kubeadm init --config")[2].partition("\n## ")[0].replace("\n", " ")
+    assert "`/etc/kubernetes/super-admin.conf` stands above all rights" in init
+    assert "move it to a safe place outside the cluster" in init
 
 
 @pytest.mark.parametrize(("by", "code"), [("kube-vip", "GEN-CHG-240"), ("keepalived", "GEN-CHG-239")])
@@ -409,6 +442,20 @@ def test_one_ca_of_the_site_is_trusted_by_all(ml50: Cluster) -> None:
     assert "ca = " not in str(node_files(structs.replace(cluster, site=structs.replace(cluster.site, ca=None))))
     assert json.loads(settings(cluster)["oidc.config"])["rootCA"] == PEM
     assert "rootCA" not in settings(ml50)["oidc.config"]
+
+
+def test_a_provider_with_a_public_certificate_is_trusted_beside_a_ca_of_the_site(ml50: Cluster) -> None:
+    """Both programs trust nothing else once they are given a CA for it."""
+    provider = ml50.site.oidc
+    assert provider
+    public = structs.replace(ml50.site, ca=PEM, oidc=structs.replace(provider, ca="system"))
+    cluster = structs.replace(ml50, site=public)
+    server = kinds(cluster)["ClusterConfiguration"]["apiServer"]
+    assert "oidc-issuer-url" in named(server["extraArgs"])
+    assert "oidc-ca-file" not in named(server["extraArgs"])
+    assert "site-ca" not in {volume["name"] for volume in server["extraVolumes"]}
+    assert "rootCA" not in settings(cluster)["oidc.config"]
+    assert node_files(cluster)["node/all/etc/kubernetes/site-ca.crt"] == f"{PEM}\n"
 
 
 def test_labels_and_taints_are_set_on_nodes_that_have_joined(ml50: Cluster) -> None:

@@ -17,7 +17,7 @@ from generator.model.cluster import Adopt, Cluster, ComponentSettings
 from generator.model.teams import Scheduling, Team
 
 UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
-DEFAULTS = UPSTREAM / "kueue" / "v0.18.3" / "values.yaml"
+DEFAULTS = [UPSTREAM / "kueue" / each.version / "values.yaml" for each in KUEUE.known]
 
 
 def made(cluster: Cluster) -> Component:
@@ -34,17 +34,19 @@ def keys(value: object) -> Iterator[str]:
         yield from keys(inner)
 
 
-@pytest.mark.skipif(not DEFAULTS.exists(), reason="../shared is absent")
-def test_every_key_of_the_configuration_is_known_to_kueue(ml50: Cluster) -> None:
+@pytest.mark.skipif(not UPSTREAM.exists(), reason="../shared is absent")
+@pytest.mark.parametrize("file", DEFAULTS, ids=lambda file: file.parent.name)
+def test_every_key_of_the_configuration_is_known_to_kueue(ml50: Cluster, file: Path) -> None:
     # The chart's own text names most keys, many of them in comments; Kueue exits at one that it does not know.
-    text = yaml.safe_load(DEFAULTS.read_text())["managerConfig"]["controllerManagerConfigYaml"]
+    text = yaml.safe_load(file.read_text())["managerConfig"]["controllerManagerConfigYaml"]
     named = {line.strip(" #-").split(":")[0] for line in text.splitlines()}
     assert set(keys(configuration(ml50))) - named == {"namespace"}
 
 
-@pytest.mark.skipif(not DEFAULTS.exists(), reason="../shared is absent")
-def test_every_framework_is_one_that_kueue_has(ml50: Cluster) -> None:
-    text = yaml.safe_load(DEFAULTS.read_text())["managerConfig"]["controllerManagerConfigYaml"]
+@pytest.mark.skipif(not UPSTREAM.exists(), reason="../shared is absent")
+@pytest.mark.parametrize("file", DEFAULTS, ids=lambda file: file.parent.name)
+def test_every_framework_is_one_that_kueue_has(ml50: Cluster, file: Path) -> None:
+    text = yaml.safe_load(file.read_text())["managerConfig"]["controllerManagerConfigYaml"]
     assert all(f'"{name}"' in text for name in configuration(ml50)["integrations"]["frameworks"])
 
 

@@ -1,4 +1,7 @@
+import shutil
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +12,8 @@ from storage_schemas import problems
 from generator.components.component import Component
 from generator.components.minio import DEFINITION as MINIO
 from generator.components.minio import minio
+from generator.components.minio.metrics import USER as METRICS
+from generator.components.minio.metrics import token
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Prometheus
@@ -293,7 +298,8 @@ def test_encryption_needs_its_key_and_its_loss_is_told(ml50: Cluster) -> None:
 
 def test_every_secret_that_is_read_is_declared_with_its_keys(ml50: Cluster) -> None:
     cluster = with_objects(ml50, encryption=True)
-    declared = {secret.name: set(secret.keys) for secret in made(cluster).secrets}
+    # What is computed is there for others, who read the metrics.
+    declared = {secret.name: set(secret.keys) - secret.computed.keys() for secret in made(cluster).secrets}
     read: dict[str, set[str]] = {}
     for one in container(cluster)["env"]:
         if reference := one.get("valueFrom", {}).get("secretKeyRef"):
@@ -332,10 +338,49 @@ def test_ingress_only_with_a_class_and_a_name(ml50: Cluster) -> None:
     assert of_kind(no_class, "Ingress") == []
 
 
-def test_metrics_are_open_only_where_something_reads_them(ml50: Cluster) -> None:
-    assert environment(ml50)["MINIO_PROMETHEUS_AUTH_TYPE"] == "public"
+def test_metrics_want_a_token_which_is_there_only_where_something_reads_them(ml50: Cluster) -> None:
     alone = structs.replace(ml50, monitoring=structs.replace(ml50.monitoring, zabbix=None))
-    assert "MINIO_PROMETHEUS_AUTH_TYPE" not in environment(alone)
+    for cluster, users in ((ml50, [METRICS]), (monitored(alone), [METRICS]), (alone, [])):
+        assert environment(cluster)["MINIO_PROMETHEUS_AUTH_TYPE"] == "jwt"
+        (settings,) = (one["data"] for one in of_kind(cluster, "ConfigMap") if "users" in one["data"])
+        assert [name for name in settings["users"].split() if name == METRICS] == users
+        assert [one.name for one in made(cluster).secrets if one.computed] == ["minio-metrics"][: len(users)]
+
+
+def test_both_scrapes_of_prometheus_bring_the_token(ml50: Cluster) -> None:
+    (monitor,) = of_kind(monitored(ml50), "ServiceMonitor")
+    (secret,) = (one for one in made(monitored(ml50)).secrets if one.computed)
+    assert secret.namespace == monitor["metadata"]["namespace"]
+    assert "prometheus" in secret.readers
+    for endpoint in monitor["spec"]["endpoints"]:
+        credentials = endpoint["authorization"]["credentials"]
+        assert (credentials["name"], credentials["key"]) == (secret.name, "token")
+        assert credentials["key"] in secret.computed
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("key", [b"fedcba9876543210" * 3, b"k" * 128, b"k" * 129, b"short"])
+def test_the_shell_makes_the_token_that_the_program_makes(tmp_path: Path, shell: str, key: bytes) -> None:
+    """And gives no program the key as an argument, which every process may read."""
+    access = b"0123456789abcdef" * 3
+    (tmp_path / "access").write_bytes(access)
+    (tmp_path / "key").write_bytes(key)
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("openssl", "cat", "od", "tr", "sed", "wc", "head", "yes", "printf"):
+        real = shutil.which(name)
+        (programs / name).write_text(f'#!/bin/sh\necho "$*" >>"{tmp_path}/arguments"\nexec {real} "$@"\n')
+        (programs / name).chmod(0o755)
+    script = f"{read_text('minio/token.sh.txt')}minio_token access key"
+    env = {"PATH": f"{programs}:/usr/bin:/bin"}
+    done = subprocess.run([shell, "-c", script], cwd=tmp_path, env=env, capture_output=True, check=True)
+    assert done.stdout == token(access, key)
+    given = (tmp_path / "arguments").read_bytes()
+    assert b"dgst" in given
+    assert key not in given
+
+
+def test_metrics_are_scraped_from_the_servers(ml50: Cluster) -> None:
     assert of_kind(ml50, "ServiceMonitor") == []
     assert made(ml50).needs == ("issuers",)
     scraped = monitored(ml50)
@@ -368,3 +413,9 @@ def test_the_setup_mounts_what_its_script_reads(ml50: Cluster) -> None:
     assert {"/etc/minio-setup", "/run/minio-setup", "/tmp"} <= mounts
     (script,) = (one for one in of_kind(ml50, "ConfigMap") if one["metadata"]["name"] == "minio-setup-script")
     assert script["data"]["setup.sh"] == read_text("minio/setup.sh")
+
+
+def test_the_setup_waits_for_all_secrets_but_that_of_the_metrics(ml50: Cluster) -> None:
+    """A volume that lacks a Secret keeps its pod from starting."""
+    (secrets,) = (one["projected"]["sources"] for one in setup(ml50)["volumes"] if "projected" in one)
+    assert [one["secret"]["name"] for one in secrets if one["secret"].get("optional")] == ["minio-metrics"]

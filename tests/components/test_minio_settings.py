@@ -3,21 +3,23 @@ from typing import Any
 
 import pytest
 
+from generator.components.minio.metrics import USER as METRICS
 from generator.components.minio.settings import policy, settings
+from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
 from generator.model.storage import Bucket, Lock, Objects, ObjectUser
 
 
-def test_buckets_and_users_as_the_script_reads_them() -> None:
+def test_buckets_and_users_as_the_script_reads_them(ml50: Cluster) -> None:
     buckets = (
         Bucket(name="locked", lock=Lock(days=30), versioning=False, quota=Quantity.parse("300T")),
         Bucket(name="open"),
         Bucket(name="flat", versioning=False, expire_versions=9),
     )
     users = tuple(ObjectUser(name=name, buckets=("open",)) for name in ("copier", "reader"))
-    found = settings(Objects(pool="nas", buckets=buckets, users=users))["data"]
+    found = settings(ml50, Objects(pool="nas", buckets=buckets, users=users))["data"]
     assert found["buckets"] == "locked 30 on 300000000000000\nopen - on -\nflat - off -\n"
-    assert found["users"] == "copier\nreader\n"
+    assert found["users"] == f"copier\nreader\n{METRICS}\n"
     (rule,) = json.loads(found["lifecycle-flat.json"])["Rules"]
     assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": 9}
 

@@ -1,6 +1,7 @@
 """The script that mounts disks, with programs that keep disks as files: a file's first line is what the disk holds."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -239,6 +240,68 @@ def test_a_filesystem_that_nobody_mounts_is_to_be_looked_into(node: Node) -> Non
     assert f"mount -o ro {node.dev}/by-id/nvme-MODEL_A1 /mnt" in done.stderr
     assert "wipefs" not in done.stderr
     assert node.made == []
+
+
+BROKEN = [
+    ("wipefs", "echo probing initialization failed >&2; exit 1"),
+    ("lsblk", "exit 32"),
+    # What wipefs fails to read is nothing found, with 0: reading itself has to say so.
+    ("head", "echo Input/output error >&2; exit 1"),
+]
+
+
+def breaks(node: Node, serial: str, program: str, body: str) -> None:
+    """Have a program fail on one disk."""
+    file = node.place / "bin" / program
+    only = f'case "$*" in *{serial}*) {body} ;; esac\n'
+    real = "#!/bin/sh\n" + f'exec {shutil.which(program)} "$@"\n'
+    file.write_text((file.read_text() if file.exists() else real).replace("#!/bin/sh\n", f"#!/bin/sh\n{only}"))
+    file.chmod(0o755)
+
+
+@pytest.mark.parametrize(("program", "body"), BROKEN)
+def test_a_disk_that_cannot_be_looked_into_is_never_taken_for_empty(node: Node, program: str, body: str) -> None:
+    """The empty one beside it is not taken either: B2 may be the one that has the label."""
+    node.disk("A1")
+    node.disk("B2", "xfs uuid-B2 x-0\n")
+    node.want("model MODEL")
+    breaks(node, "B2", program, body)
+    for arguments in ((), ("--yes",)):
+        done = node.run(*arguments)
+        assert (done.returncode, node.made) == (1, [])
+        said = "x-0: nobody can tell what these disks hold, and it may be data: "
+        assert f"{said}{node.dev}/by-id/nvme-MODEL_B2 (" in done.stderr
+        assert done.stderr.endswith(f"left out: {node.place}/x-0\n")
+        assert "x-0" not in node.fstab.read_text()
+
+
+@pytest.mark.parametrize(("program", "body"), BROKEN)
+def test_a_disk_that_cannot_be_looked_into_holds_up_no_other_mount(node: Node, program: str, body: str) -> None:
+    """As after a new system: A1 has its label, C3 is named, and what B2 held stays without a disk."""
+    node.disk("A1", "xfs uuid-A1 x-0\n")
+    node.disk("B2", "xfs uuid-B2 x-1\n")
+    other = node.dev / "by-id/nvme-OTHER_C3"
+    node.disk("C3")
+    other.symlink_to(node.place / "C3")
+    (node.dev / "by-id/nvme-MODEL_C3").unlink()
+    node.want("model MODEL", "model MODEL", "id nvme-OTHER_C3")
+    breaks(node, "B2", program, body)
+    done = node.run("--yes")
+    assert done.returncode == 1
+    assert node.made == ["nvme-OTHER_C3"]
+    assert f"{node.place}/x-0: mounted" in done.stdout
+    assert f"{node.place}/x-2: mounted" in done.stdout
+    assert done.stderr.endswith(f"left out: {node.place}/x-1\n")
+    assert "x-1" not in node.fstab.read_text()
+
+
+def test_nobody_but_root_is_told_what_would_be_formatted(node: Node) -> None:
+    node.disk("A1")
+    node.want("model MODEL")
+    (node.place / "bin/id").write_text("#!/bin/sh\necho 1000\n")
+    done = node.run()
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "must run as root" in done.stderr
 
 
 def test_a_missing_disk_is_named(node: Node) -> None:

@@ -1,5 +1,6 @@
 """All that the scheduling components write is valid for the versions it is written for."""
 
+import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import yaml
 from msgspec import structs
 
-from generator.components import JOBS
+from generator.components import CATALOGUE, JOBS
 from generator.components.component import Component, Manifest
 from generator.components.kueue import kueue
 from generator.components.queues import queues
@@ -21,9 +22,11 @@ from generator.model.cluster import Cluster
 from generator.model.teams import Department
 
 UPSTREAM = Path(__file__).parents[3] / "shared" / "upstream"
+VERSIONS = {"v0.18.3": "v1.14.1", "v0.19.2": "v1.15.1"}
+"""All versions of Kueue that the catalogue knows, each beside one of Volcano."""
 CRDS = (
     *(
-        f"kueue/v0.18.3/crds/kueue.x-k8s.io_{kinds}.yaml"
+        f"kueue/{{kueue}}/crds/kueue.x-k8s.io_{kinds}.yaml"
         for kinds in (
             "clusterqueues",
             "cohorts",
@@ -50,9 +53,17 @@ def objects(cluster: Cluster) -> list[Manifest]:
     return [item for component in components(cluster) for item in (*component.base, *component.objects)]
 
 
+def moved(cluster: Cluster, version: str) -> Cluster:
+    """Return the cluster with a version of Kueue, and the one of Volcano beside it."""
+    named = {"kueue": version, "volcano": VERSIONS[version]}
+    settings = {name: structs.replace(cluster.settings(name), version=one) for name, one in named.items()}
+    return structs.replace(cluster, components={**cluster.components, **settings})
+
+
 @cache
-def schemas() -> dict[tuple[str, str], Manifest]:
-    crds = [yaml.load((UPSTREAM / file).read_bytes(), yaml.CSafeLoader) for file in CRDS]
+def schemas(version: str = "v0.18.3") -> dict[tuple[str, str], Manifest]:
+    files = [UPSTREAM / file.format(kueue=version) for file in CRDS]
+    crds = [yaml.load(file.read_bytes(), yaml.CSafeLoader) for file in files]
     return {
         (f"{crd['spec']['group']}/{version['name']}", crd["spec"]["names"]["kind"]): closed(
             version["schema"]["openAPIV3Schema"], root=True
@@ -90,10 +101,11 @@ def fair(ml50: Cluster) -> Cluster:
     return structs.replace(ml50, scheduling=scheduling, teams=teams)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["ml50", "a30", "fair"])
-def test_every_object_is_valid(name: str, request: pytest.FixtureRequest) -> None:
-    for item in objects(request.getfixturevalue(name)):
-        schema = schemas().get((item["apiVersion"], item["kind"]))
+def test_every_object_is_valid(name: str, version: str, request: pytest.FixtureRequest) -> None:
+    for item in objects(moved(request.getfixturevalue(name), version)):
+        schema = schemas(version).get((item["apiVersion"], item["kind"]))
         if schema:
             assert problems(item, schema) == []
         else:
@@ -121,12 +133,25 @@ def test_base_is_the_same_on_every_cluster(ml50: Cluster, a30: Cluster) -> None:
         assert one.base == other.base
 
 
-@pytest.mark.parametrize(("number", "folder"), [(0, "volcano/v1.14.1"), (1, "kueue/v0.18.3")])
+def test_every_version_is_judged() -> None:
+    """Each entry of the catalogue, against the custom resources and values of just that version."""
+    known = [{one.version: one.schemas for one in CATALOGUE[name].known} for name in ("kueue", "volcano")]
+    assert known == [
+        {one: (f"kueue/{one}",) for one in VERSIONS},
+        {one: (f"volcano/{one}",) for one in VERSIONS.values()},
+    ]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["ml50", "a30"])
-def test_every_value_exists_in_the_chart(number: int, folder: str, name: str, request: pytest.FixtureRequest) -> None:
-    component = components(request.getfixturevalue(name))[number]
-    known = yaml.safe_load((UPSTREAM / folder / "values.yaml").read_text())
-    for release in component.releases:
+def test_every_value_exists_in_the_chart(version: str, name: str, request: pytest.FixtureRequest) -> None:
+    made = {one.name: one for one in components(moved(request.getfixturevalue(name), version))}
+    for component, wanted in (("kueue", version), ("volcano", VERSIONS[version])):
+        known = yaml.safe_load((UPSTREAM / component / wanted / "values.yaml").read_text())
+        (release,) = made[component].releases
+        assert made[component].version == wanted
+        assert release.chart.version == (wanted.removeprefix("v"))
+        assert wanted in json.dumps(release.values)
         assert [path for path in paths(release.values) if not exists(known, path)] == []
 
 

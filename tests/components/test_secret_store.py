@@ -1,5 +1,7 @@
 """Secrets from the site's store: the same ones that people would make, by one convention of paths."""
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from msgspec import structs
 from generator.components import compose
 from generator.components.component import Component, Manifest, Secret, Tier
 from generator.components.kubeadm.steps import steps
+from generator.components.minio.metrics import token
 from generator.components.secret_store import from_store
 from generator.layout.tree import lay_out
 from generator.model.cluster import Cluster
@@ -61,6 +64,19 @@ def test_a_key_is_a_property_of_its_secret_s_entry(cluster: Cluster) -> None:
 def test_without_a_prefix_entries_begin_with_the_cluster(ml50: Cluster) -> None:
     bare = stored(ml50, SecretStore(by="external-secrets", store="vault"))
     assert declared(bare, "external")["zabbix", "zabbix-admin"].entry == "ml50/zabbix/zabbix-admin"
+
+
+def test_the_steps_say_how_a_computed_value_of_an_entry_is_made(cluster: Cluster, tmp_path: Path) -> None:
+    text = str(steps(cluster, [secret for component in compose(cluster) for secret in component.secrets]))
+    row = "| `clusters/ml50/minio/minio-metrics` | accessKey, secretKey, token |"
+    (line,) = (line for line in text.splitlines() if line.startswith(row))
+    assert line.endswith("; token: `minio_token accessKey secretKey`, below |")
+    functions = text.partition("A shell function in the table")[2].partition("```sh\n")[2].partition("```")[0]
+    for key in ("accessKey", "secretKey"):
+        (tmp_path / key).write_text(key)
+    words = ["sh", "-c", f"{functions}minio_token accessKey secretKey"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=True)
+    assert done.stdout == token(b"accessKey", b"secretKey")
 
 
 def test_a_copy_is_the_entry_of_what_it_is_a_copy_of(cluster: Cluster) -> None:

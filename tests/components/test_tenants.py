@@ -91,6 +91,12 @@ def test_quotas_of_objects_are_never_tighter_than_kueue(ml50: Cluster) -> None:
     assert not counted & set(hard)
 
 
+def test_nobody_outside_reaches_a_teams_services(ml50: Cluster) -> None:
+    for team in ml50.teams:
+        hard = of_team(ml50, team.name, "ResourceQuota")["team"]["spec"]["hard"]
+        assert (hard["services.nodeports"], hard["services.loadbalancers"]) == ("0", "0")
+
+
 def test_no_quota_of_storage_where_the_file_gives_none(a30: Cluster) -> None:
     assert "requests.storage" not in of_team(a30, "mlperf", "ResourceQuota")["team"]["spec"]["hard"]
 
@@ -176,7 +182,9 @@ def test_everything_is_closed_first(ml50: Cluster) -> None:
 
 
 def test_other_teams_stay_outside(ml50: Cluster) -> None:
-    assert peers(policy(ml50), "ingress") == [{"podSelector": {}}]  # no Prometheus here
+    own, operator = peers(policy(ml50), "ingress")  # no Prometheus here
+    assert own == {"podSelector": {}}
+    assert operator["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "kuberay-system"}
     assert not {team.name for team in ml50.teams} & set(opened(ml50))
 
 

@@ -20,6 +20,7 @@ from generator.components.zabbix.export import identity
 from generator.components.zabbix.hosts import hosts
 from generator.components.zabbix.settings import document, escalation, overview, prefixes
 from generator.components.zabbix.templates import templates
+from generator.components.zabbix.templates.storage import minio
 from generator.model.cluster import Cluster
 
 SCRIPT = read_text("zabbix/configure.py.txt")
@@ -163,10 +164,32 @@ def test_settings_follow_the_cluster_file(ml50: Cluster) -> None:
     quiet = structs.replace(settings, alerts=(), host=None)
     found = document(ml50, quiet)
     assert found["media"] == {}
-    assert found["secrets"] == {"{$KUBE.TOKEN}": "kubernetes"}
+    assert found["secrets"] == {"{$KUBE.TOKEN}": "kubernetes", "{$MINIO.TOKEN}": "minio"}
+    without = structs.replace(ml50, storage=structs.replace(ml50.storage, objects=None))
+    assert document(without, quiet)["secrets"] == {"{$KUBE.TOKEN}": "kubernetes"}
     assert found["macros"]["{$ZABBIX.URL}"].startswith("http://zabbix-web.")
     unknown = document(ml50, structs.replace(settings, mattermost=None))
     assert unknown["media"]["Mattermost"] == {"bot_token": "{$MATTERMOST.TOKEN}"}
+
+
+def test_the_proxy_shows_minio_the_token_that_nobody_can_read() -> None:
+    (made,) = (one for one in minio()["items"] if one["key"] == "minio.metrics")
+    assert made["headers"] == [{"name": "Authorization", "value": "Bearer {$MINIO.TOKEN}"}]
+    assert "{$MINIO.TOKEN}" not in {one["macro"] for one in minio()["macros"]}
+
+
+def test_only_a_token_that_may_be_missing_is_left_out(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without that of the API server the cluster is not seen at all: the Job fails."""
+    monkeypatch.setattr(script, "SECRETS", tmp_path)
+    secrets = {"{$KUBE.TOKEN}": "kubernetes", "{$MINIO.TOKEN}": "minio"}
+    settings: dict[str, Any] = {"secrets": secrets, "media": {}, "macros": {}, "heartbeat": False}
+    told = script.leave_out(settings)
+    assert settings["secrets"] == {"{$KUBE.TOKEN}": "kubernetes"}
+    assert told == ["minio-metrics has no Secret with the token: MinIO is not watched but with a former one"]
+    (tmp_path / "minio").touch()
+    assert script.leave_out({**settings, "secrets": secrets}) == []
 
 
 def test_the_overview_holds_only_what_is_there(ml50: Cluster, a30: Cluster) -> None:
@@ -175,10 +198,10 @@ def test_the_overview_holds_only_what_is_there(ml50: Cluster, a30: Cluster) -> N
     assert "InfiniBand sent" in names[0]
     assert "GPU utilization" in names[1]
     assert not {name for name in names[1] if name.startswith(("Ceph", "InfiniBand"))}
-    assert names[0] >= {"Pods pending and failed", "Jobs that wait", "Jobs that run"}
+    assert names[0] >= {"Pods pending and failed", "Jobs that wait", "Jobs that run", "Gangs without a place"}
     without = structs.replace(a30, machines=tuple(with_hardware(one, gpu=None) for one in a30.machines), teams=())
     assert {one["name"] for one in overview(without)["pages"][0]["widgets"]} == {
-        "Problems", "Pods pending and failed", "CPU utilization", "Memory available",
+        "Problems", "Pods pending and failed", "Pods that restart", "CPU utilization", "Memory available",
     }  # fmt: skip
 
 

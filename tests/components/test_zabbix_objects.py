@@ -301,7 +301,7 @@ def test_the_password_waits_for_no_other_secret_and_nothing_for_a_token(ml50: Cl
     optional = {one["secret"]["name"]: one["secret"].get("optional", False) for one in sources}
     assert optional == {
         "zabbix-admin": False, "zabbix-reader-token": False, "zabbix-mattermost": True, "zabbix-slack": True,
-        "zabbix-heartbeat": True,
+        "minio-metrics": True, "zabbix-heartbeat": True,
     }  # fmt: skip
 
 
@@ -320,8 +320,9 @@ def test_a_missing_token_fails_a_job_that_no_agent_waits_for(ml50: Cluster) -> N
     spec = pods(ml50)["zabbix-complete"]
     assert spec["containers"][0]["command"][-1] == "complete"
     sources = {one["secret"]["name"]: one["secret"]["optional"] for one in spec["volumes"][-1]["projected"]["sources"]}
-    assert sources == {"zabbix-mattermost": True, "zabbix-slack": True, "zabbix-heartbeat": True}
-    assert not of_kind(with_zabbix(ml50, alerts=(), heartbeat=None), "Job", "zabbix-complete")
+    assert sources == dict.fromkeys(("zabbix-mattermost", "zabbix-slack", "minio-metrics", "zabbix-heartbeat"), True)
+    without = structs.replace(ml50, storage=structs.replace(ml50.storage, objects=None))
+    assert not of_kind(with_zabbix(without, alerts=(), heartbeat=None), "Job", "zabbix-complete")
 
 
 def test_the_jobs_are_made_again_at_every_sync(ml50: Cluster) -> None:

@@ -27,7 +27,7 @@ SHARED = Path(__file__).parents[3] / "shared" / "upstream"
 Identity = tuple[str, tuple[str, ...]]
 """A user's name and groups."""
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 """Seconds to wait for a program or a kind; they take two on an idle machine."""
 IDLE = 20
 """Seconds after which a connection is not trusted to be open still."""

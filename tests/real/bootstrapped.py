@@ -35,7 +35,6 @@ from generator.rehearsal.twin.plane import ADMIN
 Object = dict[str, Any]
 SMALL = Path(__file__).parent / "argocd" / "cluster.yaml"
 LOGIN = {"GEN_REPOSITORY_USERNAME": "ann", "GEN_REPOSITORY_PASSWORD": "a word of ann's"}
-NAME = "small"
 
 
 Prepare: TypeAlias = Callable[["Bare"], None]
@@ -44,24 +43,20 @@ Prepare: TypeAlias = Callable[["Bare"], None]
 class Bare:
     """A cluster as kubeadm leaves it, a repository in Git with a remote, and a person who runs `gen` there."""
 
-    def __init__(
-        self, folder: Path, port: int, shop: chartshop.Shop, prepare: Prepare, without: tuple[str, ...]
-    ) -> None:
+    def __init__(self, folder: Path, port: int, shop: chartshop.Shop, prepare: Prepare, spec: Object) -> None:
         self.folder, self.tree, self.bare = folder, folder / "tree", folder / "git" / "clusters.git"
-        self.file = self.tree / "clusters" / NAME / "cluster.yaml"
+        self.name = spec["metadata"]["name"]
+        self.file = self.tree / "clusters" / self.name / "cluster.yaml"
         self.file.parent.mkdir(parents=True)
-        spec = yaml.safe_load(SMALL.read_text())
         spec["spec"]["repository"]["url"] = f"http://127.0.0.1:{port}/clusters.git"
         self.escrow, self.identity = folder / "escrow.age", x25519.Identity.generate()
         spec["spec"]["site"] |= {
             "manifests": f"{shop.url}/m",
             "charts": shop.url,
-            "issuer": {"kind": "ca", "secret": "site-ca"},
             "escrow": {"recipients": [str(self.identity.to_public())]},
         }
         self.given("cert-manager/site-ca/tls.crt", "a certificate\nin two lines\n")
         self.given("cert-manager/site-ca/tls.key", "its key")
-        spec["spec"]["components"] |= {name: {"managed": False} for name in without}
         self.file.write_text(yaml.safe_dump(spec, sort_keys=False))
         self.git("init", "--quiet", "--bare", "--initial-branch=main", str(self.bare))
         self.git("init", "--quiet", "--initial-branch=main")
@@ -73,6 +68,11 @@ class Bare:
         self.publish()
 
     api: Plane
+
+    @property
+    def components(self) -> list[str]:
+        """The names of what is installed."""
+        return sorted(folder.name for folder in (self.tree / "overlays" / self.name).iterdir())
 
     def given(self, place: str, value: str) -> None:
         """Put a value of a Secret where it is read from."""
@@ -154,27 +154,34 @@ class Bare:
         return False
 
 
+def small() -> Object:
+    """Return the small cluster's file, with a site's own CA."""
+    spec: Object = yaml.safe_load(SMALL.read_bytes())
+    spec["spec"]["site"]["issuer"] = {"kind": "ca", "secret": "site-ca"}
+    return spec
+
+
 def shop() -> chartshop.Shop:
     """Return a shop with what the cache has."""
     made = chartshop.Shop()
     (argocd,) = programs("argocd")
-    for address in _default("argo-cd").manifests:
+    for address in default("argo-cd").manifests:
         file = next(name for end, name in INSTALLS.items() if address.endswith(end))
         made.files[f"/m/{address.removeprefix('https://')}"] = Path(argocd).resolve().with_name(file).read_bytes()
     for component, program in CHARTS.items():
         (path,) = programs(program)
-        for chart in _default(component).charts:
-            made.put(chart.name, chart.version, _packed(Path(path).resolve().parent / "chart", chart))
+        for chart in default(component).charts:
+            made.put(chart.name, chart.version, packed(Path(path).resolve().parent / "chart", chart))
     return made
 
 
-def _default(component: str) -> Version:
+def default(component: str) -> Version:
     versions = CATALOGUE[component].versions
     assert versions
     return versions.known[0]
 
 
-def _packed(folder: Path, chart: Chart) -> bytes:
+def packed(folder: Path, chart: Chart) -> bytes:
     """Return a chart's archive, of the version that is asked for: the cache may have a neighbour of it."""
     about = yaml.safe_load((folder / "Chart.yaml").read_bytes()) | {"version": chart.version}
     out, own = io.BytesIO(), f"{chart.name}/Chart.yaml"
@@ -188,18 +195,26 @@ def _packed(folder: Path, chart: Chart) -> bytes:
 
 
 @contextlib.contextmanager
-def bare(prepare: Prepare = lambda _: None, without: tuple[str, ...] = ()) -> Iterator[Bare]:
-    """Have a cluster that `kubeadm` just made; `prepare` puts into its repository what is a user's own, and components
-    `without` which it does are installed by somebody else.
+def bare(
+    prepare: Prepare = lambda _: None,
+    without: tuple[str, ...] = (),
+    spec: Object | None = None,
+    sold: chartshop.Shop | None = None,
+) -> Iterator[Bare]:
+    """Have a cluster that `kubeadm` just made, of a cluster file `spec`, the small one if none is given. `prepare` puts
+    into its repository what is a user's own, and components `without` which it does are installed by somebody else.
+    Charts and manifests come from `sold`.
     """
+    spec = spec or small()
+    spec["spec"]["components"] |= {name: {"managed": False} for name in without}
     with tempfile.TemporaryDirectory(prefix="bare-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)
         (folder / "git").mkdir()
         port = stack.enter_context(serving(folder / "git"))
-        sold = shop()
+        sold = sold or shop()
         with chartshop.serving(sold):
-            made = Bare(folder, port, sold, prepare, without)
+            made = Bare(folder, port, sold, prepare, spec)
         made.api = stack.enter_context(plane(folder))
-        for one in nodes(made.tree, NAME):
+        for one in nodes(made.tree, made.name):
             assert made.api.create(one, dry=False) == (201, "")
         yield made

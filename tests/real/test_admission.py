@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from documented import blocks, of_teams
+from reference import ROOT
 
 from generator.components import JOBS as JOB_KINDS
 from generator.components.common import OIDC_PREFIX
@@ -679,6 +681,8 @@ RIGHTS = [
     ("POST", f"/apis/scheduling.volcano.sh/v1beta1/namespaces/{TEAM}/podgroups", "make a gang by hand"),
     ("PATCH", f"{NAMESPACED}/resourcequotas/team", "have more volumes"),
     ("POST", f"/apis/networking.k8s.io/v1/namespaces/{TEAM}/networkpolicies", "open the network"),
+    ("POST", f"/apis/networking.k8s.io/v1/namespaces/{TEAM}/ingresses", "be reached from outside"),
+    ("POST", f"/apis/gateway.networking.k8s.io/v1/namespaces/{TEAM}/httproutes", "be reached through a gateway"),
     ("POST", f"/apis/discovery.k8s.io/v1/namespaces/{TEAM}/endpointslices", "send others' traffic elsewhere"),
     ("POST", "/apis/node.k8s.io/v1/runtimeclasses", "make a runtime class"),
     ("POST", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", "write rules"),
@@ -749,6 +753,38 @@ def test_what_teams_are_told_to_write_is_taken(team: "ApiServer", name: str) -> 
     manifest = of_teams()[name]
     manifest["metadata"]["namespace"] = TEAM
     assert team.create(manifest, by=ALICE) == (201, "")
+
+
+BROUGHT = {
+    "gang-missing": "put the annotation scheduling.volcano.sh/group-min-member on the Job",
+    "gpu-request-unlike-limit": "must be equal to nvidia.com/gpu limit",
+    "gpu-request-without-limit": "Limit must be set for non overcommitable resources",
+    "gpu-without-its-domain": "must be a standard resource for containers",
+    "pod-with-gpus": "a pod with GPUs starts through Kueue",
+    "queue-in-an-annotation": "put the label kueue.x-k8s.io/queue-name: default on it",
+    "queue-missing": "put the label kueue.x-k8s.io/queue-name: default on it",
+    "requests-missing": "give every container requests for cpu and memory",
+    "scheduler-of-its-own": "schedulerName may be volcano or left out",
+    "scheduler-of-its-own-without-gpus": "schedulerName may be volcano or left out",
+}
+"""What `gen check PATH` tells of these files, in the server's own words."""
+
+
+def brought(name: str) -> Object:
+    manifest: Object = next(yaml.safe_load_all((ROOT / f"tests/wrong/brought/{name}.yaml").read_text()))
+    manifest["metadata"]["namespace"] = TEAM
+    return manifest
+
+
+@pytest.mark.parametrize("name", BROUGHT)
+def test_what_is_told_of_what_teams_bring_is_refused(team: "ApiServer", name: str) -> None:
+    status, message = team.create(brought(name), by=ALICE)
+    assert (status, BROUGHT[name] in message) == (422, True), message
+
+
+@pytest.mark.parametrize("name", ["right/job", "right/service", "right/claim"])
+def test_what_is_told_to_be_right_is_taken(team: "ApiServer", name: str) -> None:
+    assert team.create(brought(name), by=ALICE) == (201, "")
 
 
 LISTED = {"batch/v1": ("cronjobs", "jobs"), "apps/v1": ("deployments", "statefulsets")}

@@ -167,6 +167,13 @@ def recovered(argo: "Argo") -> None:
     names = [name for name in argo.applications() if name != "late"]
     argo.settled(*names, revision=revision)
     argo.until("the late Application is gone", lambda: "late" not in argo.applications())
+    gone(argo, "/api/v1/namespaces/vision/configmaps/late")
+
+
+def gone(argo: "Argo", path: str) -> None:
+    """Take out what stays behind on purpose: other tests have the same cluster."""
+    argo.api.request("DELETE", path)
+    argo.until(f"{path} is gone", lambda: argo.api.get(path) is None)
 
 
 def test_a_team_that_leaves_takes_its_rights_and_queue_along(argo: "Argo") -> None:
@@ -210,6 +217,75 @@ def test_a_component_goes_after_confirmation_and_its_definitions_stay(argo: "Arg
     assert argo.api.get("/api/v1/namespaces/volcano-system")
     argo.repository.write(file)
     argo.settled("volcano", "root", revision=argo.push())
+
+
+@pytest.mark.parametrize("way", ["installed", "entry"])
+def test_a_component_of_ones_own_comes_and_goes_with_all_it_brought(argo: "Argo", way: str) -> None:
+    """Whether it is said not to be installed first, or its entry goes at once: its project is the last that leaves. Of
+    what is in no namespace Argo CD writes, and deletes, only what the project allows, whatever its tier may have.
+    """
+    from argocd.argo import phase
+
+    house = "/api/v1/namespaces/house/configmaps/house"
+    ingress = "/apis/networking.k8s.io/v1/ingressclasses/house"
+    role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/house"
+    file = argo.repository.spec
+    more = yaml.safe_load(yaml.safe_dump(file))
+    own: Object = {"namespace": "house", "folder": "apps/house", "kinds": ["networking.k8s.io/IngressClass"]}
+    more["spec"]["extras"] = {"house": own}
+    folder = argo.repository.tree / "apps/house"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "kustomization.yaml").write_text("resources: [all.yaml]\n")
+    (folder / "all.yaml").write_text(f"{HOUSE}---\n{OF_ITS_TIER}")
+    argo.repository.write(more)
+    argo.settled("root", "namespaces", revision=argo.push())
+    argo.until("it is refused", lambda: "ClusterRole is not permitted in project extra-house" in refusals(argo))
+    assert argo.api.get(role) is None
+    (folder / "all.yaml").write_text(HOUSE)
+    argo.settled("house", revision=argo.push())
+    assert argo.api.get(house)
+    assert argo.api.get(ingress)
+    own["installed"] = False
+    argo.repository.write(more if way == "installed" else file)
+    argo.push()
+    argo.until("root waits", lambda: "pruning confirmation" in phase(argo.application("root"))[1])
+    assert argo.api.get(PROJECT)
+    argo.annotate("root", deletion_approved=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    argo.until("it is gone", lambda: "house" not in argo.applications())
+    argo.settled("root")
+    assert argo.api.get(house) is None
+    assert argo.api.get(ingress) is None
+    argo.repository.write(file)
+    argo.settled("root", "namespaces", revision=argo.push())
+    argo.until("its project is gone", lambda: argo.api.get(PROJECT) is None)
+    gone(argo, "/api/v1/namespaces/house")
+
+
+PROJECT = "/apis/argoproj.io/v1alpha1/namespaces/argocd/appprojects/extra-house"
+OF_ITS_TIER = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: house}
+rules: []
+"""
+
+
+def refusals(argo: "Argo") -> str:
+    """Return what Argo CD refuses of the component."""
+    status = argo.application("house").get("status", {})
+    return f"{status.get('operationState')} {status.get('conditions')}"
+
+
+HOUSE = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: house, namespace: house}
+---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: house}
+spec: {controller: example.org/house}
+"""
 
 
 def there(argo: "Argo", resource: Object) -> bool:

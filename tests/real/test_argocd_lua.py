@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[2]
 Status = dict[str, Any] | None
 SOURCE = {"repoURL": "https://git.example.org/a.git", "path": "overlays/a", "targetRevision": "refs/heads/main"}
 SYNCED = {"status": "Synced", "comparedTo": {"source": SOURCE}}
+DIFFERS = {"status": "OutOfSync", "revision": "b", "comparedTo": {"source": SOURCE}}
+EARLIER, CHANGED, LATER = "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z", "2022-01-01T00:00:00Z"
 DONE = {"phase": "Succeeded"}
 
 
@@ -30,8 +32,9 @@ def ceph(health: str, state: str = "Created") -> Status:
     return {"state": state, "phase": "Ready", "ceph": {"health": health, "details": details}}
 
 
-def application(phase: str, health: str, sync: dict[str, Any]) -> Status:
-    return {"sync": sync, "health": {"status": health}, "operationState": {"phase": phase, "message": "said"}}
+def application(phase: str, health: str, sync: dict[str, Any], **operation: Any) -> Status:
+    state = {"phase": phase, "message": "said", **operation}
+    return {"sync": sync, "health": {"status": health}, "operationState": state}
 
 
 ROOK: list[tuple[Status, str]] = [
@@ -48,7 +51,11 @@ EXAMPLES: dict[str, list[tuple[Status, str]]] = {
     "argoproj.io_Application": [
         (application("Succeeded", "Healthy", SYNCED), "Healthy"),
         (application("Running", "Healthy", SYNCED), "Progressing"),
-        (application("Succeeded", "Healthy", {"status": "OutOfSync", "comparedTo": {"source": SOURCE}}), "Progressing"),
+        (application("Succeeded", "Healthy", DIFFERS), "Progressing"),
+        (application("Succeeded", "Healthy", DIFFERS, operation={"sync": {"autoHealAttemptsCount": 5}}), "Degraded"),
+        (application("Succeeded", "Healthy", DIFFERS, finishedAt=LATER, syncResult={"revision": "b"}), "Degraded"),
+        (application("Succeeded", "Healthy", DIFFERS, finishedAt=LATER, syncResult={"revision": "a"}), "Progressing"),
+        (application("Succeeded", "Healthy", DIFFERS, finishedAt=EARLIER, syncResult={"revision": "a"}), "Degraded"),
         (application("Failed", "Healthy", SYNCED), "Degraded"),
     ],
     "ceph.rook.io_CephBlockPool": ROOK,
@@ -108,7 +115,11 @@ def test_argo_cd_takes_an_object_for(kind: str, status: Status, expected: str, t
     made = {
         "apiVersion": f"{group}/{VERSIONS.get(group, 'v1')}",
         "kind": name,
-        "metadata": {"name": "one", "creationTimestamp": "2999-01-01T00:00:00Z"},
+        "metadata": {
+            "name": "one",
+            "creationTimestamp": "2999-01-01T00:00:00Z",
+            "managedFields": [{"manager": "argocd-controller", "operation": "Apply", "time": CHANGED}],
+        },
         "spec": {"source": SOURCE},
         **({} if status is None else {"status": status}),
     }

@@ -15,7 +15,8 @@ from generator.errors import UsageError
 from generator.live.api import Answer, ApiConnection, Request, of_kubeconfig, of_started
 from generator.live.apiserver import Started, start, throw_away
 from generator.live.dry_run.definitions import PLACE, install
-from generator.live.dry_run.dry_run import dry_run, server
+from generator.live.dry_run.dry_run import dry_run
+from generator.live.server import server
 from generator.rules.judging import Answers
 
 if TYPE_CHECKING:
@@ -280,12 +281,12 @@ class Dying(ApiConnection):
         self.__dict__ = own.__dict__
         self.stack, self.left, self.lock = stack, 500, threading.Lock()
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request, *, busy: bool = False) -> Answer:
         with self.lock:
             self.left -= 1
             if self.left == 0:
                 self.stack.close()
-        return super().ask(request)
+        return super().ask(request, busy=busy)
 
 
 def test_a_server_that_ends_midway_is_said_once(tmp_path: Path) -> None:

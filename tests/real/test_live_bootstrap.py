@@ -43,6 +43,9 @@ STEPS = (
     "cert-manager/site-ca: encrypted copy",
     "cert-manager/site-ca: made",
     "secrets        done",
+    "applied CustomResourceDefinition topologies.kueue.x-k8s.io",
+    "applied CustomResourceDefinition jobs.batch.volcano.sh",
+    "definitions    done",
     "applied CustomResourceDefinition applicationsets.argoproj.io",
     "applied Deployment argocd/argocd-redis",
     "argo-cd        done",
@@ -74,6 +77,7 @@ def test_without_apply_nothing_is_changed_and_all_is_told(bare: "Bare") -> None:
     assert told.returncode == 1
     assert "would do       identity" in told.stdout
     assert "cert-manager/site-ca: made, of what is given, with a copy" in told.stdout
+    assert "definitions   22 kinds that the cluster does not know" in told.stdout
     assert "argo-cd       59 objects that the cluster does not have" in told.stdout
     assert seen(bare) == before
     assert bare.api.get(RECORD) is None
@@ -271,7 +275,8 @@ def test_killed_at_every_step_and_run_again_it_ends_as_if_never_killed(done: "Ba
 
     with bare() as killed:
         for index, step in enumerate(STEPS):
-            assert killed.killed(step), step
+            # Who was to be killed at the copy may have made the Secret before the end came.
+            assert killed.killed(step) or step == "cert-manager/site-ca: made", step
             if index:  # once its end is waited for
                 killed.api.request("DELETE", LEASE)
         told = killed.bootstrap("--apply", "--no-wait")

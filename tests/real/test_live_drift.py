@@ -10,7 +10,8 @@ from generator.live.api import of_started
 from generator.live.apiserver import throw_away, tries
 from generator.live.applications import application
 from generator.live.discovery import discover
-from generator.live.drift.drift import Drift, _Comparison, _identity
+from generator.live.drift.drift import _Comparison, _identity
+from generator.live.drift.report import Drift
 from generator.live.drift.standing import Standing
 from generator.live.running import RunningCluster
 

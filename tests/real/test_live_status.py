@@ -48,7 +48,7 @@ def seen(argo: "Argo", verb: str) -> Object:
     done = gen(argo, verb, "--output", "json")
     assert done.returncode in {0, 1}, done.stderr
     found: Object = json.loads(done.stdout)
-    assert done.returncode == int(bool(found["drifts"] if verb == "drift" else not found["well"]))
+    assert done.returncode == int(found["state"] in {"differs", "not well"})
     return found
 
 

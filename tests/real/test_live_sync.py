@@ -331,3 +331,26 @@ def test_a_rollback_restores_what_was(operator: Operator) -> None:
     operator.repository.publish()
     assert operator.gen("sync").code == 0
     assert members() == before
+
+
+def test_a_control_plane_that_is_restarted_ends_no_sync(operator: Operator) -> None:
+    """The last one, as the API server that it starts ends with it. It is away for longer than a Lease lasts."""
+    from restarting import restarted
+
+    argo = operator.argo
+    with argo.beside("queues", config("kueue-system")), argo.beside("tenants", config("vision")):
+        commit = operator.push()
+        process = operator.begin("sync")
+        argo.until("queues are synced", lambda: argo.application("queues").get("operation"))
+        address, ready = argo.api.address, argo.api.real.cluster.ready
+        with restarted(address.folder, address.port, ready, away=30.0):
+            done = ended(process)
+            assert done.code == 0, done.err
+            assert "looking again until it answers" in done.err
+            assert "answers again, after" in done.err
+            assert "Traceback" not in done.err
+            for name in ("queues", "tenants"):
+                assert operator.at(name) == commit
+                history = argo.application(name)["status"]["history"]
+                assert [one["revision"] for one in history].count(commit) == 1
+            assert not argo.api.get("/apis/coordination.k8s.io/v1/namespaces/argocd/leases/gen-sync")

@@ -224,33 +224,38 @@ class Store(NamedTuple):
             for drive in range(DRIVES)
         ]
 
+    def command(self, number: int, **more: str) -> list[str]:
+        """Return what runs a server, with the parity of the component and `more` in its environment."""
+        parity, port = f"EC:{SERVERS * DRIVES // 2}", self.ports[number]
+        env = {
+            **ROOT,
+            # The drives lie on the machine's own disk.
+            "MINIO_CI_CD": "1",
+            "MINIO_STORAGE_CLASS_STANDARD": parity,
+            "MINIO_STORAGE_CLASS_RRS": parity,
+            # In a container MinIO takes no loopback address for its own, unless it is told.
+            "_MINIO_SERVER_LOCAL": f"127.0.0.1:{port}",
+            **more,
+        }
+        words = [f"{key}={value}" for key, value in env.items()]
+        return ["/usr/bin/env", *words, self.server, "server", f"--address=127.0.0.1:{port}", "--json", *self.drives()]
+
+    def own(self, number: int) -> Path:
+        """Return a server's own folder."""
+        own = self.folder / f"server-{number}"
+        own.mkdir(exist_ok=True)
+        return own
+
     @contextlib.contextmanager
-    def running(self) -> Iterator[list["Program"]]:
-        """Run all servers, with the parity of the component."""
+    def running(self, **more: str) -> Iterator[list["Program"]]:
+        """Run all servers."""
         from generator.process import background
 
-        parity = f"EC:{SERVERS * DRIVES // 2}"
-        # The drives lie on the machine's own disk.
-        env = {**ROOT, "MINIO_CI_CD": "1", "MINIO_STORAGE_CLASS_STANDARD": parity, "MINIO_STORAGE_CLASS_RRS": parity}
-        words = [f"{key}={value}" for key, value in env.items()]
         with ExitStack() as stack:
-            processes = []
-            for number, port in enumerate(self.ports):
-                own = self.folder / f"server-{number}"
-                own.mkdir(exist_ok=True)
-                # In a container MinIO takes no loopback address for its own, unless it is told.
-                local = f"_MINIO_SERVER_LOCAL=127.0.0.1:{port}"
-                command = [
-                    "/usr/bin/env",
-                    *words,
-                    local,
-                    self.server,
-                    "server",
-                    f"--address=127.0.0.1:{port}",
-                    "--json",
-                ]
-                processes.append(stack.enter_context(background(own, [*command, *self.drives()])))
-            yield processes
+            yield [
+                stack.enter_context(background(self.own(number), self.command(number, **more)))
+                for number in range(SERVERS)
+            ]
 
     def client(self, *words: str, through: int = 0, text: str = "") -> subprocess.CompletedProcess[str]:
         login = ":".join(ROOT.values())

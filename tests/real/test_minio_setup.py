@@ -3,8 +3,10 @@
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 from msgspec import structs
 
 from generator.components.minio import minio
+from generator.components.minio.metrics import USER, token
 from generator.components.static import read_text
 from generator.model.cluster import Cluster
 from generator.model.quantity import Quantity
@@ -85,17 +88,25 @@ class Store(NamedTuple):
         (settings,) = (one for one in component.objects if one["metadata"]["name"] == "minio-setup" and "data" in one)
         files = {f"settings/{name}": text for name, text in settings["data"].items()}
         files |= {f"secrets/root/{name}": text for name, text in ROOT.items()}
-        for user in objects.users:
-            files |= {f"secrets/{user.name}/accessKey": access_key(user.name, keys)}
-            files |= {f"secrets/{user.name}/secretKey": f"secret{user.name}"}
+        for user in (*(user.name for user in objects.users), USER):
+            files |= {f"secrets/{user}/accessKey": access_key(user, keys), f"secrets/{user}/secretKey": f"secret{user}"}
         for name, text in {**files, "secrets/ca.crt": self.ca.read_text()}.items():
             file = self.folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
 
 
+AUTHENTICATION = "MINIO_PROMETHEUS_AUTH_TYPE"
+
+
+def rendered_environment(cluster: Cluster) -> dict[str, str]:
+    (server,) = (one for one in minio(cluster).objects if one["kind"] == "StatefulSet")
+    (container,) = server["spec"]["template"]["spec"]["containers"]
+    return {one["name"]: one.get("value", "") for one in container["env"]}
+
+
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def running(tmp_path_factory: pytest.TempPathFactory, ml50: Cluster) -> Iterator[Store]:
     from apiserver import programs
 
     from generator.live.apiserver import free_ports
@@ -107,6 +118,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     (port,) = free_ports(1)
     # The drives lie on the machine's own disk.
     os.environ |= {"MINIO_CI_CD": "1", "MINIO_ROOT_USER": ROOT["rootUser"], "MINIO_ROOT_PASSWORD": ROOT["rootPassword"]}
+    os.environ[AUTHENTICATION] = rendered_environment(ml50)[AUTHENTICATION]
     drives = [str(folder / f"drive-{number}") for number in range(4)]
     process = start(
         folder,
@@ -117,7 +129,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield Store(f"127.0.0.1:{port}", folder / "public.crt", client, folder)
     finally:
         stop(process)
-        for name in ("MINIO_CI_CD", "MINIO_ROOT_USER", "MINIO_ROOT_PASSWORD"):
+        for name in ("MINIO_CI_CD", "MINIO_ROOT_USER", "MINIO_ROOT_PASSWORD", AUTHENTICATION):
             del os.environ[name]
 
 
@@ -225,6 +237,39 @@ def test_a_replaced_key_and_a_removed_user_are_shut_out(store: Store, ml50: Clus
     assert store.client("ls", "s/locked", key=login("copier")).returncode == 0
 
 
+METRICS = ("cluster", "node", "bucket", "resource")
+
+
+@pytest.mark.parametrize("part", METRICS)
+def test_metrics_are_told_to_the_token_alone(part: str, store: Store) -> None:
+    """`of_nobody` is signed with another key, `of_a_user` with one of a user that may not read metrics."""
+    ours = token(access_key(USER).encode(), f"secret{USER}".encode())
+    of_nobody = token(access_key(USER).encode(), b"another")
+    of_a_user = token(access_key("author").encode(), b"secretauthor")
+    assert scrape(store, part, ours) == 200
+    for wrong in (None, of_nobody, of_a_user, ours[:-2]):
+        assert scrape(store, part, wrong) == 403, wrong
+
+
+def test_the_user_that_reads_metrics_does_nothing_else(store: Store) -> None:
+    key = login(USER)
+    assert store.client("pipe", "s/plain/seen", text="data").returncode == 0
+    for words in (("ls", "s/plain"), ("cat", "s/plain/seen"), ("admin", "user", "list", "s"), ("admin", "info", "s")):
+        assert store.client(*words).returncode == 0, words
+        assert store.client(*words, key=key).returncode != 0, words
+
+
+def scrape(store: Store, part: str, bearer: bytes | None) -> int:
+    """Ask for metrics, with a token where there is one, and return the status."""
+    headers = {"Authorization": f"Bearer {bearer.decode()}"} if bearer else {}
+    asked = urllib.request.Request(f"https://{store.endpoint}/minio/v2/metrics/{part}", headers=headers)
+    try:
+        with urllib.request.urlopen(asked, timeout=30, context=create_default_context(cafile=str(store.ca))) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as refused:
+        return refused.code
+
+
 def test_a_bucket_without_lock_cannot_get_one(store: Store, ml50: Cluster) -> None:
     assert store.client("mb", "s/older").returncode == 0
     done = store.setup(ml50, structs.replace(OBJECTS, buckets=(Bucket(name="older", lock=Lock(days=1)),), users=()))
@@ -245,6 +290,21 @@ def test_a_missing_key_is_a_failure(store: Store, ml50: Cluster) -> None:
     done = store.run()
     assert done.returncode != 0
     assert "done" not in done.stdout
+
+
+def test_without_the_secret_of_the_metrics_all_else_is_set_up_and_their_key_is_shut_out(
+    store: Store, ml50: Cluster
+) -> None:
+    store.write(ml50, OBJECTS, "third")
+    shutil.rmtree(store.folder / "secrets" / USER)
+    done = store.run()
+    assert done.returncode == 0, done.stderr
+    assert f"user {USER}: not made, since its Secret is not there: run `gen bootstrap`" in done.stdout
+    assert store.client("ls", "s/locked", key=login("copier", "third")).returncode == 0
+    former = token(access_key(USER).encode(), f"secret{USER}".encode())
+    assert scrape(store, "cluster", former) == 403
+    assert store.setup(ml50).returncode == 0
+    assert scrape(store, "cluster", former) == 200
 
 
 def restoring() -> list[list[str]]:

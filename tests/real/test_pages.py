@@ -7,6 +7,7 @@ import pytest
 from browser import draw
 from msgspec import structs
 from reference import load
+from rehearsed import eventful
 from reviewed import WHEN, cluster, made, unbuilt, whole
 
 from generator.components import compose
@@ -14,6 +15,7 @@ from generator.model.cluster import Cluster
 from generator.model.finding import Finding
 from generator.model.nodes import Switch
 from generator.model.text import Port
+from generator.rehearsal.html import rehearsed
 from generator.review.html_diff import diff_page
 from generator.review.html_report import report_page
 from generator.review.state import State, UsedImage
@@ -106,6 +108,18 @@ def test_a_change_can_be_read(many: int, width: int, tmp_path: Path) -> None:
     assert [one.text for one in drawn.texts if one.leaves_its_picture or one.box[2] > width] == []
     assert drawn.scale == 1
     assert len(drawn.texts) > many
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("text", ["short", LONG * 3])
+def test_a_rehearsal_can_be_read(text: str, width: int, tmp_path: Path) -> None:
+    one = cluster(*sides(3), name="lab", application=LONG)
+    drawn = draw(diff_page(whole(one), WHEN, [rehearsed(eventful(text, many=4))]), width, tmp_path)
+    assert drawn.overlapping() == []
+    assert drawn.wide <= drawn.width == width
+    assert [one.text for one in drawn.texts if one.box[2] > width or one.box[0] < 0] == []
+    assert min(one.size for one in drawn.texts) >= 11
+    assert sum(one.text == "job stopped" for one in drawn.texts) == 4
 
 
 def test_what_overlaps_is_seen(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,10 @@ import pytest
 import yaml
 from apiserver import programs
 from reference import ROOT
+
+from generator.errors import UsageError
+from generator.process import cache_home
+from generator.rehearsal.twin.plane import services
 
 pytestmark = pytest.mark.twin
 
@@ -29,6 +34,7 @@ class Repository:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.cache = cache_of_its_own(root / ".cache")
         self.file = root / "clusters/small/cluster.yaml"
         self.file.parent.mkdir(parents=True)
         spec = yaml.safe_load(SMALL.read_bytes())
@@ -50,7 +56,7 @@ class Repository:
         self.git("commit", "--quiet", "--message=what stands")
 
     def gen(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(self.cache.parent)}
         command = [sys.executable, "-P", "-m", "generator", *words]
         return subprocess.run(command, cwd=self.root, env=env, capture_output=True, text=True, check=False)
 
@@ -68,6 +74,14 @@ class Repository:
         content = yaml.safe_load(file.read_bytes())
         resources = [*content.get("resources", []), "own.yaml"] if objects else content.get("resources", [])
         file.write_text(yaml.safe_dump(content | {"resources": [*dict.fromkeys(resources)]} | more))
+
+
+def cache_of_its_own(home: Path) -> Path:
+    """Return gen's folder in a cache with the programs of the user's, and without its snapshots."""
+    (home / "gen").mkdir(parents=True)
+    (home / ".gitignore").write_text("*")
+    (home / "gen" / "bin").symlink_to(cache_home() / "bin")
+    return home / "gen"
 
 
 def team(name: str, gpus: int) -> Object:
@@ -116,6 +130,37 @@ DEFINITION = {
         ],
     },
 }
+CERTIFICATES = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "certificates.cert-manager.io"},
+    "spec": {
+        "group": "cert-manager.io",
+        "scope": "Namespaced",
+        "names": {
+            "kind": "Certificate",
+            "plural": "certificates",
+            "singular": "certificate",
+            "listKind": "CertificateList",
+        },
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+CERTIFICATE = {
+    "apiVersion": "cert-manager.io/v1",
+    "kind": "Certificate",
+    "metadata": {"name": "web", "namespace": NAMESPACE},
+    "spec": {"secretName": "web-tls"},
+}
+OPERATED = (CERTIFICATES, CERTIFICATE)
 WIDGET = {"apiVersion": "example.org/v1", "kind": "Widget", "metadata": {"name": "early"}}
 NOBODY = [{"op": "replace", "path": "/spec/namespaceSelector", "value": {"matchLabels": {"no": "team"}}}]
 
@@ -127,22 +172,32 @@ def refuse_without_programs() -> None:
 
 
 @pytest.fixture(scope="module")
-def faults(tmp_path_factory: pytest.TempPathFactory) -> Object:
-    """What is said of one change with five faults, and of what is well."""
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """A repository with a change of five faults, and of what is well."""
     refuse_without_programs()
     repository = Repository(tmp_path_factory.mktemp("faults"))
-    repository.custom("volcano", deployment("web", "web"), deployment("fixed", "fixed"), deployment("left", "left"))
+    repository.custom(
+        "volcano", deployment("web", "web"), deployment("fixed", "fixed"), deployment("left", "left"), *OPERATED
+    )
     repository.commit()
     repository.quotas(red=4, blue=8)
-    repository.custom("volcano", deployment("web", "web", "two"), deployment("fixed", "other"), BUDGET)
+    repository.custom("volcano", deployment("web", "web", "two"), deployment("fixed", "other"), BUDGET, *OPERATED)
     patch = {"target": {"kind": "ClusterQueue", "name": "green"}, "patch": yaml.safe_dump(NOBODY)}
     repository.custom("queues", WIDGET, patches=[patch])
     repository.custom("tenants", DEFINITION)
-    done = repository.gen("rehearse", "HEAD", "--output", "json")
+    return repository
+
+
+@pytest.fixture(scope="module", params=["brought anew", "as an earlier rehearsal left it"])
+def faults(request: pytest.FixtureRequest, faulty: Repository) -> Object:
+    """What is said of the faults, on a twin that was brought to what stands, and on one that was kept."""
+    if request.param == "brought anew":
+        shutil.rmtree(faulty.cache / "twins", ignore_errors=True)
+    done = faulty.gen("rehearse", "HEAD", "--output", "json")
     assert done.returncode == 1, done.stdout + done.stderr
-    found: list[Object] = json.loads(done.stdout)["clusters"]
-    assert len(found) == 1
-    return found[0]
+    (found,) = json.loads(done.stdout)["clusters"]
+    assert found["kept"] == (request.param != "brought anew")
+    return dict(found)
 
 
 def happened(found: Object, event: str) -> dict[str, Object]:
@@ -186,6 +241,13 @@ def test_pods_that_are_replaced_and_what_is_deleted_are_told(faults: Object) -> 
     assert list(happened(faults, "deleted")) == [f"Deployment {NAMESPACE}/left"]
 
 
+def test_what_an_operator_would_bring_is_played_and_told(faults: Object) -> None:
+    told = faults["not_proven"]
+    assert "played: the status of each Certificate, for cert-manager" in told
+    assert f"played: Secret {NAMESPACE}/web-tls, for cert-manager" in told
+    assert [one for one in told if one.startswith("taken for ready") and "cert-manager.io/Certificate" in one] == []
+
+
 def test_nothing_else_is_said(faults: Object) -> None:
     events = [one["event"] for one in faults["happened"]]
     assert sorted(set(events)) == [
@@ -203,15 +265,33 @@ def test_a_comment_is_nothing(tmp_path: Path) -> None:
 
 
 def test_a_harmless_change_is_played_and_nothing_is_said(tmp_path: Path) -> None:
-    """The control: a label of a ConfigMap, with full queues."""
+    """The control: a ConfigMap, with full queues; on a twin that was kept as well, and again where that was damaged."""
     refuse_without_programs()
     repository = Repository(tmp_path)
     note = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "note", "namespace": NAMESPACE}}
     repository.custom("volcano", note | {"data": {"said": "one"}})
     repository.commit()
     repository.custom("volcano", note | {"data": {"said": "two"}})
+    assert_nothing_happens(repository, kept=False)
+    assert_nothing_happens(repository, kept=True)
+    (data,) = repository.cache.glob("twins/*/etcd/data/member/snap/db")
+    data.write_bytes(b"no database")
+    assert_nothing_happens(repository, kept=False)
+    assert_nothing_happens(repository, kept=True)
+
+
+def test_addresses_that_another_twin_has_are_not_shared() -> None:
+    """A twin that was kept needs its own: while they are taken, another one is brought to what stands."""
+    refuse_without_programs()
+    with services() as taken, pytest.raises(UsageError, match="are free"), services(taken):
+        pass
+    with services(taken) as again:
+        assert again == taken
+
+
+def assert_nothing_happens(repository: Repository, *, kept: bool) -> None:
     done = repository.gen("rehearse", "HEAD", "--output", "json")
     (found,) = json.loads(done.stdout)["clusters"]
     assert (done.returncode, found["happened"], found["disagreements"]) == (0, [], []), done.stderr
-    assert found["objects"][1] == 1
+    assert (found["objects"][1], found["kept"]) == (1, kept)
     assert found["jobs"] >= 3

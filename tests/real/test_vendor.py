@@ -94,8 +94,11 @@ def test_a_digest_that_changed_is_refused_until_it_is_accepted_by_name(world: Wo
     assert world.tree() == before
     world.gen("vendor", "--update", expect=0)
     assert world.tree() == before
-    assert "~ ConfigMap toy/toy: data.text" in world.gen("vendor", "--update", "toy")
+    said = world.gen("vendor", "--update", "toy")
+    assert "~ ConfigMap toy/toy: data.text" in said
+    assert f"note: {shop.url}/toy:1.0.0: another digest is accepted: {old} -> {new}\n" in said
     assert world.lock()["charts"] == {f"{shop.url}/toy:1.0.0": new}
+    assert "digest" not in world.gen("vendor", "--update", "toy")
 
 
 def test_offline_names_what_is_missing(world: World, shop: Shop) -> None:
@@ -261,7 +264,10 @@ def test_update_moves_an_older_version_in_the_cluster_file(
     world.put(file, (world.root / file).read_text() + '  components:\n    csi-nfs: {version: "1.0.0"}   # why\n')
     world.gen("vendor")
     world.commit()
-    assert "one/csi-nfs: 1.0.0 -> 2.0.0" in world.gen("vendor", "--update", "--dry-run")
+    tried = world.gen("vendor", "--update", "--dry-run")
+    assert "one/csi-nfs: 1.0.0 -> 2.0.0" in tried
+    assert "next: the same without --dry-run" in tried
+    assert "gen vendor\n" not in tried
     assert '"1.0.0"}   # why' in (world.root / file).read_text()
     said = world.gen("vendor", "--update", "csi-nfs")
     assert 'csi-nfs: {version: "2.0.0"}   # why' in (world.root / file).read_text()
@@ -354,6 +360,29 @@ def test_a_new_version_changes_only_what_it_changes(world: World, shop: Shop) ->
     ]  # fmt: skip
 
 
+def test_when_one_of_two_clusters_moves_only_the_schema_that_changed_is_told(two: World, shop: Shop) -> None:
+    """Both versions' CRDs stand whole, for each cluster applies its own. Git knows the equal ones, and `gen diff` tells
+    what differs in the others.
+    """
+    other = DEFINITION.replace("toys", "kites").replace("Toy", "Kite").replace("toy", "kite")
+    changed = other.replace("type: object", "type: object, required: [spec]", 1)
+    for version, kite in (("1.0.0", other), ("2.0.0", changed)):
+        shop.add(version=version, files={"crds/toy.yaml": DEFINITION, "crds/kite.yaml": kite})
+    two.installs(component(release(shop.url)), on=("one", "two"))
+    two.gen("vendor")
+    two.commit()
+    two.installs(component(release(shop.url, version="2.0.0"), version="2.0.0"), on=("two",))
+    two.gen("vendor")
+    two.git("add", "-A")
+    told = two.git("diff", "--cached", "--find-copies-harder", "--numstat", "--", "base")
+    lines = {line.rpartition("-")[2]: line.split("\t")[:2] for line in told.splitlines()}
+    assert lines["toys.example.org.yaml"] == ["0", "0"]
+    assert lines["kites.example.org.yaml"] == ["2", "0"]
+    said = two.gen("diff")
+    assert 'spec.versions[v1].schema.openAPIV3Schema.required: nothing -> ["spec"]' in said
+    assert "toys.example.org" not in said
+
+
 def test_values_that_the_chart_does_not_know_are_told_by_a_check(world: World, shop: Shop) -> None:
     """A key that is read and not listed, one below an open map, and one that is listed do something, or may."""
     hidden = f"{CONFIG_MAP}  hidden: {{{{ .Values.hidden | default 1 }}}}\n"
@@ -363,8 +392,11 @@ def test_values_that_the_chart_does_not_know_are_told_by_a_check(world: World, s
     world.installs(component(release(shop.url), name="toy-0"))
     # Whether that module was imported before or after the catalogue was another one.
     world.patch.setattr("generator.checks.versions.COMPONENTS", frozenset({"toy-0"}))
+    unproven = "note: one: values of toy-0 are unproven until `gen vendor`: its chart is not vendored"
+    assert world.gen("check").splitlines().count(unproven) == 1
     assert "note: one/toy-0: chart toy 1.0.0 has no value sub.knwon: it does nothing" in world.gen("vendor")
     said = world.gen("check")
+    assert "unproven" not in said
     told = [line.partition("GEN-VEND-003: ")[2] for line in said.splitlines() if "GEN-VEND-003" in line]
     assert told == [f"the chart of toy-0 has no value {key}: it does nothing" for key in ("txet", "sub.knwon")]
     world.edit("clusters/one/cluster.yaml", "txet: a, ", "")
@@ -372,3 +404,28 @@ def test_values_that_the_chart_does_not_know_are_told_by_a_check(world: World, s
     world.edit("clusters/one/cluster.yaml", "knwon", "known")
     world.gen("vendor")
     assert "GEN-VEND" not in world.gen("check")
+
+
+BINDING = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: NAME, namespace: toy}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects: [{kind: ServiceAccount, name: nobody, namespace: toy}]
+"""
+
+
+def test_what_a_chart_means_and_nobody_makes_is_counted(world: World, shop: Shop) -> None:
+    """Nobody here can mend it; what is one's own is a warning. The errors are of Argo CD, which is not there."""
+    shop.add(files={"templates/binding.yaml": BINDING.replace("NAME", "of-the-chart")})
+    world.installs(component(release(shop.url)))
+    world.gen("vendor")
+    said = world.gen("check", "--rendered", expect=1)
+    assert "GEN-REF-005" not in said
+    assert "not judged: 1 subject or Service that vendored objects name and nothing makes" in said
+    custom = world.root / "overlays/one/toy/custom"
+    (custom / "mine.yaml").write_text(BINDING.replace("NAME", "mine"))
+    world.edit("overlays/one/toy/custom/kustomization.yaml", "resources: []", "resources: [mine.yaml]")
+    said = world.gen("check", "--rendered", expect=1)
+    assert said.count("GEN-REF-005") == 1
+    assert "overlays/one/toy/custom/mine.yaml" in said

@@ -14,6 +14,7 @@ from vendoring import DEFINITION
 pytestmark = pytest.mark.real
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: 'x.example.org/a:1'}]}\n"
 FILE = "overlays/one/toy/upstream/configmap-toy.yaml"
 
 
@@ -98,6 +99,25 @@ def test_a_damaged_folder_is_done_anew_unasked(standing: World, path: str, damag
     assert "next: gen vendor toy" in standing.gen("vendor", "--check", expect=1)
     assert "one/toy: 1 object, cached" in standing.gen("vendor")
     assert standing.tree() == before
+
+
+@pytest.mark.parametrize("damage", ["gone", "conflict"])
+def test_what_was_found_is_read_from_the_objects_where_its_file_is_damaged(
+    world: World, shop: Shop, damage: str
+) -> None:
+    """No image is told as new that stands there: a new one among them would be overlooked."""
+    shop.add(files={"templates/a.yaml": POD})
+    world.installs(component(release(shop.url)))
+    world.gen("vendor")
+    file = world.root / "overlays/one/toy/upstream/found.json"
+    if damage == "gone":
+        file.unlink()
+    else:
+        file.write_text(f"<<<<<<< HEAD\n{file.read_text()}=======\n>>>>>>> other\n")
+    world.commit()
+    said = world.gen("vendor")
+    assert "one/toy: 1 object, cached" in said
+    assert "image x.example.org" not in said
 
 
 def test_a_value_that_a_person_changed_is_asked_about_although_inputs_are_the_same(standing: World) -> None:

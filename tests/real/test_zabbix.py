@@ -24,6 +24,7 @@ from zabbixsite import DEFAULT_PASSWORD, Site, site_in, wait
 
 from generator.components.static import read_text
 from generator.components.zabbix import zabbix
+from generator.components.zabbix.templates.queues import UNPLACED
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Alert
 
@@ -35,7 +36,7 @@ pytestmark = pytest.mark.real
 
 SECRETS = {
     "password": "first-Password", "heartbeat": "second-Password", "kubernetes": "token-k", "slack": "token-s",
-    "mattermost": "token-m",
+    "mattermost": "token-m", "minio": "token-o",
 }  # fmt: skip
 
 
@@ -488,6 +489,16 @@ def node(name: str, ready: str) -> dict[str, Any]:
     return {"metadata": {"name": name}, "spec": {}, "status": {"conditions": conditions}}
 
 
+def pods_table(status: str) -> str:
+    """Return two pods as the API server tells of them in a table: one restarted just now."""
+    columns = [{"name": name} for name in ("Name", "Ready", "Status", "Restarts", "Age")]
+    rows = [
+        {"cells": [name, "1/1", status, restarts, "3d"], "object": {"metadata": {"name": name, "namespace": "a"}}}
+        for name, restarts in (("a", "0"), ("b", "7 (4m20s ago)"))
+    ]
+    return json.dumps({"kind": "Table", "columnDefinitions": columns, "rows": rows})
+
+
 class Answers(BaseHTTPRequestHandler):
     """Answers like the cluster's services; the API server only to who brings the token."""
 
@@ -512,9 +523,8 @@ class Answers(BaseHTTPRequestHandler):
             "/api/v1/pods?fieldSelector=status.phase%3DPending": json.dumps({"items": [{}, {}, {}]}),
             "/api/v1/pods?fieldSelector=status.phase%3DFailed": json.dumps({"items": []}),
             "/apis/kueue.x-k8s.io/v1beta2/clusterqueues": json.dumps({"items": [QUEUE]}),
-            "/apis/scheduling.volcano.sh/v1beta1/podgroups": json.dumps(
-                {"items": [{"status": {"phase": "Pending"}}, {}]}
-            ),
+            "/api/v1/pods?fieldSelector=spec.restartPolicy%3DAlways&includeObject=None": pods_table("Running"),
+            UNPLACED: pods_table("Pending"),
         }
         return pages[self.path]
 
@@ -567,7 +577,7 @@ def test_the_server_measures_and_sees_faults(site: Zabbix, services: str) -> Non
     macros = [{"macro": f"{{${name}.URL}}", "value": services + path} for name, path in addresses.items()]
     site.do("host.update", {"hostid": hosts["ml50-cluster"], "macros": macros})
     masters = site.get("item", hostids=hosts["ml50-cluster"], filter={"type": 19})
-    assert len(masters) == 9
+    assert len(masters) == 10
     masters += site.get("item", hostids=hosts["ml50-cluster"], filter={"type": 15})
     with site.site.server() as port:
         for number in range(12):
@@ -678,7 +688,8 @@ EXPECTED = [
     partial(measured, "ml50-cluster", "backup.last[datasets]", "1000"),
     partial(measured, "ml50-cluster", "kube.queue.pending[vision]", "4"),
     partial(measured, "ml50-cluster", "kube.queue.admitted[vision]", "0"),
-    partial(measured, "ml50-cluster", "kube.gangs.pending", "1"),
+    partial(measured, "ml50-cluster", "kube.gangs.pending", "2"),
+    partial(measured, "ml50-cluster", "kube.pods.restarting", "1"),
     partial(measured, "gpu-01", "gpu.count", "7"),
     partial(measured, "gpu-01", "gpu.utilization[6]", "56"),
     partial(measured, "gpu-01", "gpu.memory.used[0]", "1073741824"),

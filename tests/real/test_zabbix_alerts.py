@@ -73,6 +73,8 @@ class Health(NamedTuple):
     inodes: int
     waiting: int
     running: int
+    restarting: int
+    gangs: int
     seen: int
     """Seconds since the proxy came."""
     backup: int
@@ -84,12 +86,14 @@ class Health(NamedTuple):
 QUIET = Health(
     health=0, up=1, quorum=1, degraded=0, used=85, stored=85, online=10, offline=0, pending=50, ready="True", api="ok",
     pressure="False", temperature=85, gpus=2, xid=0, rows=0, failure=0, errors=10, downed=0, state=4, rate=400,
-    cpu=95, memory=6, uptime=601, disk=85, inodes=6, waiting=3, running=1, seen=200, backup=AGE - 600, silent=0,
+    cpu=95, memory=6, uptime=601, disk=85, inodes=6, waiting=3, running=1, restarting=0, gangs=0,
+    seen=200, backup=AGE - 600, silent=0,
 )  # fmt: skip
 LOUD = Health(
     health=2, up=0, quorum=0, degraded=1, used=96, stored=86, online=8, offline=1, pending=51, ready="False", api="no",
     pressure="True", temperature=91, gpus=2, xid=79, rows=1, failure=1, errors=11, downed=1, state=1, rate=200,
-    cpu=96, memory=4, uptime=30, disk=96, inodes=4, waiting=1, running=0, seen=400, backup=AGE + 60, silent=1,
+    cpu=96, memory=4, uptime=30, disk=96, inodes=4, waiting=1, running=0, restarting=2, gangs=1,
+    seen=400, backup=AGE + 60, silent=1,
 )  # fmt: skip
 # What cannot be together with the former: a warning, the last drive that may be lost, parts that are not there at all.
 # The proxy never came, a program's error was there from the beginning, and its queue has stood still for an hour only.
@@ -174,6 +178,20 @@ def queues(told: Health) -> str:
     return json.dumps({"items": [{"metadata": {"name": "vision"}, "status": status}]})
 
 
+def pods(status: str, count: int) -> str:
+    """Return a table of pods as the API server writes it: so many that restarted just now, and one that did not."""
+    columns = [{"name": name} for name in ("Name", "Ready", "Status", "Restarts", "Age")]
+    restarts = [*["7 (4m20s ago)"] * count, "7 (35m ago)"]
+    rows = [
+        {
+            "cells": [f"p-{number}", "1/1", status if number < count else "SchedulingGated", text, "3d"],
+            "object": {"metadata": {"name": f"p-{number}", "namespace": "a"}},
+        }
+        for number, text in enumerate(restarts)
+    ]
+    return json.dumps({"kind": "Table", "columnDefinitions": columns, "rows": rows})
+
+
 def samples(told: Health, now: int) -> dict[str, str]:
     """Return what arrives under each key that is sent."""
     return {
@@ -187,7 +205,8 @@ def samples(told: Health, now: int) -> dict[str, str]:
         "kube.pods.pending": json.dumps({"items": [{}] * told.pending}),
         "kube.pods.failed": json.dumps({"items": []}),
         "kube.queues": queues(told),
-        "kube.gangs": json.dumps({"items": []}),
+        "kube.pods.restarting": pods("Running", told.restarting),
+        "kube.gangs": pods("Pending", told.gangs),
         "agent.ping": "1",
         "system.uptime": str(told.uptime),
         "system.cpu.util": str(told.cpu),
@@ -310,6 +329,12 @@ def begin(alerts: Alerts, place: int) -> None:
             if name != "worse" or hours == 1:
                 ago = int(time.time() - 3600 * hours)
                 assert "failed: 0" in send(place, name, {"kube.queues": queues(told)}, ago)
+    # `quiet` did so as well until half an hour ago.
+    for minutes in range(59, 0, -1):
+        for name, told in HOSTS.items():
+            busy = LOUD if name == "quiet" and minutes > 30 else told
+            pods_told = {key: samples(busy, 0)[key] for key in ("kube.pods.restarting", "kube.gangs")}
+            assert "failed: 0" in send(place, name, pods_told, int(time.time()) - 60 * minutes)
     # What was found takes values a moment later.
     for _ in range(2):
         tell(place, {name: first(told) for name, told in HOSTS.items()})

@@ -69,6 +69,23 @@ def test_a_link_to_a_file_of_the_repository_is_read(place: Path) -> None:
     assert one.document.value == {"a": 1}
 
 
+@pytest.mark.parametrize("step", ["clusters", "clusters/x"])
+def test_a_folder_that_is_a_link_out_of_the_repository_is_refused(place: Path, step: str) -> None:
+    (place / FILE).write_text("a: 1\n")
+    outside = place.parent / f"{place.name}-outside"
+    (place / step).rename(outside)
+    (place / step).symlink_to(outside)
+    with pytest.raises(UsageError, match=rf"{FILE}: a link leads outside the repository, to {outside}"):
+        load(place)
+
+
+def test_a_repository_that_is_reached_by_a_link_is_read(place: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (place / FILE).write_text("a: 1\n")
+    link = tmp_path_factory.mktemp("links") / "here"
+    link.symlink_to(place)
+    assert load(link)[0].document.value == {"a": 1}
+
+
 def test_a_file_without_end_is_read_no_further_than_the_limit(place: Path) -> None:
     with (place / FILE).open("wb") as file:
         # No disk holds it: a file of holes.

@@ -4,6 +4,7 @@ import pytest
 from toyworld import CLUSTER, CUSTOM, NODES, TOTAL, World, render_at
 
 from generator.layout.lock import Writer
+from generator.repository import own_code
 from generator.repository.hand_edits import HandEdit, hand_edits, refusal
 
 
@@ -147,6 +148,44 @@ def test_what_another_version_wrote_is_overwritten_with_a_note(world: World) -> 
     assert not verdict.edits
     assert any(NODES in note and "another gen wrote" in note for note in verdict.notes)
     assert "gpus: 8" in world.text(NODES)
+
+
+@pytest.fixture
+def source(world: World, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Let gen run from source in the very repository that it writes, as its own reference clusters have it."""
+    monkeypatch.setattr(own_code, "SOURCE", world.root.resolve() / "generator")
+    world.put("generator/model/x.py", "1")
+    world.commit("the program")
+    return "generator/model/x.py"
+
+
+@pytest.mark.parametrize("file", ["generator/model/x.py", "generator/model/new.py"])
+def test_what_the_source_beside_it_wrote_before_it_changed_is_overwritten_with_a_note(
+    world: World, source: str, file: str
+) -> None:
+    world.edit(NODES, "gpus: 8", "gpus: 4")
+    world.commit("by hand, or by the program as it was")
+    assert source
+    world.put(file, "2")
+    verdict = world.render()
+    assert not verdict.edits
+    assert any(NODES in note and "another gen wrote" in note for note in verdict.notes)
+    assert "gpus: 8" in world.text(NODES)
+
+
+def test_beside_the_source_that_wrote_it_an_edit_stays_one(world: World, source: str) -> None:
+    world.put(source, "2")
+    world.put("generator/cli/y.py", "2")
+    world.commit("another program")
+    world.edit(NODES, "gpus: 8", "gpus: 4")
+    world.commit("by hand")
+    world.put("generator/cli/y.py", "3")
+    assert refused(world) == [(NODES, "committed")]
+    world.git("reset", "-q", "--hard", "HEAD~1")
+    world.forget()
+    world.edit(NODES, "gpus: 8", "gpus: 4")
+    world.put(source, "3")
+    assert refused(world) == [(NODES, "uncommitted")]
 
 
 def test_a_commit_that_cannot_be_rendered_is_noted(world: World) -> None:

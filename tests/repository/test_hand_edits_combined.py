@@ -138,6 +138,31 @@ def test_an_edit_beside_markers_that_a_stash_left_is_found(world: World) -> None
     assert "first: z" in world.text(NODES)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("=======\n", "mine: 1\n=======\n"),
+        ("=======\n", "=======\nmine: 1\n"),
+        (">>>>>>> ", "mine: 1\n>>>>>>> "),
+        ("=======\n", "mine: 1\n"),
+        (">>>>>>> ", "mine: 1\n<<<<<<< x\n=======\n>>>>>>> "),
+    ],
+)
+def test_an_edit_within_markers_that_a_stash_left_is_found(world: World, old: str, new: str) -> None:
+    world.nodes("a", "m", "n", "t")
+    world.render()
+    world.git("stash", "-q")
+    world.nodes("a", "m", "o", "t")
+    world.render()
+    world.commit("o")
+    world.git("stash", "pop", check=False)
+    world.edit(NODES, old, new)
+    world.nodes("a", "m", "n", "o", "t")
+    (edit,) = world.render().edits
+    assert (edit.path, edit.kind) == (NODES, "uncommitted")
+    assert "mine: 1" in world.text(NODES)
+
+
 def test_an_edit_beside_committed_conflict_markers_is_found(world: World) -> None:
     conflict(world, "merge")
     world.edit(NODES, "first: a", "first: z")

@@ -56,6 +56,34 @@ def test_names_are_taken_literally(world: World) -> None:
         assert history.author(head) == "Ann"
 
 
+def test_a_name_with_a_line_end_is_read_and_does_not_disturb_the_next(world: World) -> None:
+    world.put("a\nb", "1\n")
+    head = world.commit("odd")
+    with History(place_of(world)) as history:
+        assert history.read(head, "a\nb") == b"1\n"
+        assert history.read(head, "c\nd") is None
+        assert history.read(head, CLUSTER) == world.text(CLUSTER).encode()
+
+
+def test_nothing_is_taken_from_a_git_that_ends_within_an_object(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = 'if [ "$1" = cat-file ]; then read name; echo "$name blob 9"; printf short; echo died >&2; else exit 1; fi'
+    world.put("bin/git", f"#!/bin/sh\n{script}\n")
+    (world.root / "bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{world.root}/bin:{os.environ['PATH']}")
+    with History(place_of(world)) as history, pytest.raises(UsageError, match=r"Git cannot read .*: died$"):
+        history.content("0" * 40)
+
+
+def test_commits_are_compared_without_reading_the_index(world: World) -> None:
+    before = world.git("rev-parse", "HEAD")
+    world.put("a", "1\n")
+    (world.root / CLUSTER).chmod(0o755)
+    after = world.commit("more")
+    (world.root / ".git/index").write_bytes(b"no index")
+    with History(place_of(world)) as history:
+        assert history.differing(before, after) == {"a", CLUSTER}
+
+
 def test_a_merge_touches_only_what_it_combined(world: World) -> None:
     world.git("checkout", "-q", "-b", "side")
     world.put(TOTAL, "side\n")

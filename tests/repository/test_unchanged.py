@@ -451,6 +451,19 @@ def test_a_waiver_may_end_any_day(repository: Path) -> None:
     assert apart(repository) == ["three", "two"]
 
 
+def test_a_folder_of_ones_own_is_looked_at_each_time(repository: Path) -> None:
+    file = repository / "clusters/one/cluster.yaml"
+    file.write_text(f"{file.read_text().rstrip()}\n  extras: {{tools: {{namespace: tools, folder: apps}}}}\n")
+    (repository / "apps").mkdir()
+    (repository / "apps/kustomization.yaml").write_text("resources: []\n")
+    for _ in range(3):
+        assert run(["render", "-C", str(repository)]) == 0
+        settle()
+    assert apart(repository) == ["three", "two"]
+    (repository / "apps/kustomization.yaml").unlink()
+    assert run(["render", "-C", str(repository)]) == 1
+
+
 def test_two_at_once_leave_what_is_right(repository: Path) -> None:
     file = repository / "clusters/two/cluster.yaml"
     for days in range(31, 34):
@@ -496,3 +509,39 @@ def test_each_render_counts_the_same_files(template: Path, tmp_path: Path, capsy
         counts.append(len(told["changes"]) + told["unchanged"])
     assert whole(root)
     assert set(counts) == {len([path for path in root.glob("**/*") if path.is_file() and ".git" not in path.parts]) - 3}
+
+
+def next_of(root: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the last line of `gen check`."""
+    capsys.readouterr()
+    assert run(["check", "-C", str(root)]) == 0
+    return capsys.readouterr().out.splitlines()[-1]
+
+
+def test_a_check_tells_what_comes_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nothing, render_it = "nothing to render: all is as the last render left it", "next: gen render"
+    assert next_of(repository, capsys) == nothing
+    change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 33d")
+    assert next_of(repository, capsys) == render_it
+    assert run(["render", "-C", str(repository)]) == 0
+    assert next_of(repository, capsys) == nothing
+    git(repository, "add", "--all")
+    git(repository, "commit", "-qm", "rendered again")
+    assert next_of(repository, capsys) == nothing
+    file = repository / "overlays/two/kueue/kustomization.yaml"
+    text = file.read_text()
+    file.write_text(f"{text}# mine\n")
+    assert next_of(repository, capsys) == render_it
+    assert run(["render", "-C", str(repository)]) == 1
+    assert next_of(repository, capsys) == "next: what the last render refused; `gen render` tells it again"
+    file.write_text(text)
+    assert next_of(repository, capsys) == render_it
+
+
+def test_what_changes_while_it_is_rendered_is_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    look = Look.at(repository)
+    assert look
+    outcome = render(repository, load(repository), dry_run=True, waiting=print)
+    change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 32d")
+    look.remember(outcome, [])
+    assert next_of(repository, capsys) == "next: gen render"

@@ -66,6 +66,17 @@ def test_of_long_values_what_differs_is_shown() -> None:
     assert max(len(before), len(after)) < 70
 
 
+def test_of_long_lists_the_entries_that_differ_are_shown() -> None:
+    blocks = [f"10.{number}.0.0/16" for number in range(20)]
+    field = FieldChange(("except",), [*blocks, "a"], [*blocks[:5], "b", *blocks[5:]])
+    assert both(change(), field) == ('[..., "a"]', '[..., "b"]')
+    assert both(change(), FieldChange(("except",), blocks, [*blocks, "b"])) == ("[...]", '[..., "b"]')
+    turned = both(change(), FieldChange(("except",), blocks, blocks[::-1]))
+    assert turned[0].startswith('["10.0.0.0/16"')
+    assert turned[1].startswith('["10.19.0.0/16"')
+    assert both(change(), FieldChange(("except",), [1, 2], [1])) == ("[1, 2]", "[1]")
+
+
 def test_of_files_the_lines_that_differ_are_shown() -> None:
     old = "".join(f"line {number}\n" for number in range(50))
     assert both(change(), FieldChange(("data", "a"), old, old.replace("line 9\n", "line nine\n"))) == (

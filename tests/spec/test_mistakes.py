@@ -1,5 +1,6 @@
 """Files that YAML can read and that are no cluster files: every mistake, where it stands and what to write instead."""
 
+import json
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -232,6 +233,28 @@ def test_every_code_has_a_wrong_file() -> None:
 )  # fmt: skip
 def test_a_finding_is_plain(old: str, new: str, message: str, fix: str) -> None:
     assert told(old, new) == (message, fix)
+
+
+@pytest.mark.parametrize(
+    ("given", "offered"),
+    [
+        ("GPU_2", ["gpu-2"]),
+        (" gpu 2", ["gpu-2"]),
+        ("gpu-\u200b2", ["gpu-2"]),
+        ("g\N{CYRILLIC SMALL LETTER ER}u-2", []),
+        ("\N{KELVIN SIGN}2", []),
+        ("gpu/2", []),
+        ("a/../../x", []),
+        ("gpu-2\n[Link]", []),
+        ("https://u@gpu-2", []),
+    ],
+)
+def test_no_other_name_is_offered_than_what_was_meant(given: str, offered: list[str]) -> None:
+    whole = examine(MINIMAL.replace("cpu-1", json.dumps(given)).encode(), "f", "lab")
+    findings = [each for each in whole.findings if each.code == "GEN-SCHEMA-006"]
+    assert len(findings) == 1
+    assert [edit.value for edit in findings[0].edits] == offered
+    assert findings[0].fix.startswith(f"write {offered[0]}" if offered else "write a DNS label")
 
 
 def test_a_number_too_large_for_any_reader_is_told_once() -> None:

@@ -124,6 +124,17 @@ def test_what_is_wrong_as_yaml_is_told_together_with_mistakes_of_what_can_be_rea
     ]
 
 
+@pytest.mark.parametrize("tab", ["\t", "  \t", "\t  "])
+@pytest.mark.parametrize("number", range(4, len(MINIMAL.splitlines())))
+def test_a_tab_before_a_line_brings_nothing_but_itself(number: int, tab: str) -> None:
+    """What is below the line is not taken for part of what is above it."""
+    lines = MINIMAL.splitlines(keepends=True)
+    lines[number] = tab + lines[number].lstrip()
+    (one,) = found("".join(lines))
+    assert one.split()[0].partition(":")[0] == str(number + 1)
+    assert one.split()[1] == "GEN-YAML-014"
+
+
 ML50 = (ROOT / "clusters/ml50/cluster.yaml").read_text()
 TYPO = ML50.replace("        gpu-inference: {gpus: 24", "        gpu-infrence: {gpus: 24")
 ZONE = "    timezone: "
@@ -150,6 +161,14 @@ def test_what_may_come_of_a_mistake_waits_and_is_counted() -> None:
     """The storage network is not missing: it is there under another name, with a mistake."""
     told, held = codes(ML50.replace("    storage: {cidr:", "    qqzzy: {cidr:"))
     assert told == ["GEN-SCHEMA-001"]  # and not that nodes have addresses in a network that is not there
+    assert held > 0
+
+
+def test_what_would_be_mended_inside_a_mistake_waits() -> None:
+    """Its fix could not be made: there is no section to write it into."""
+    teams = "  teams:\n    - {name: vision, department: research, quotas: {cpu: {cpus: 1, memory: 1Gi}}}\n"
+    told, held = codes(f"{MINIMAL}  scheduling: {{departments: ml}}\n{teams}")
+    assert told == ["GEN-SCHEMA-003"]
     assert held > 0
 
 

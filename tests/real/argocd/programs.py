@@ -23,8 +23,10 @@ NOT_HERE = {"redis.server", "server.insecure"}
 
 
 @contextlib.contextmanager
-def argo_cd(api: Plane) -> Iterator[None]:
-    """Run Redis, the repository server and the application controller."""
+def argo_cd(api: Plane, resync: int = 30) -> Iterator[None]:
+    """Run Redis, the repository server and the application controller, which compares each Application again after
+    `resync` seconds even if nothing happened.
+    """
     (redis,) = programs("redis-server")
     store, server, measured, ours = free_ports(4)
     folder = api.address.folder
@@ -51,7 +53,7 @@ def argo_cd(api: Plane) -> Iterator[None]:
             "--repo-server-plaintext",
             "--repo-server-timeout-seconds=180",
             f"--metrics-port={ours}",
-            "--app-resync=30",
+            f"--app-resync={resync}",
             "--app-resync-jitter=2",
             f"--kubeconfig={account}",
             *_flags(api),

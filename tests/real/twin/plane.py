@@ -44,12 +44,12 @@ class Plane(ApiServer):
 
 
 @contextlib.contextmanager
-def plane(folder: Path) -> Iterator[Plane]:
-    """Run a control plane with KWOK, for nodes that are made later; skips the test without the right to."""
+def plane(folder: Path, *, simulated: bool = True) -> Iterator[Plane]:
+    """Run a control plane, with KWOK for nodes that are made later; skips the test without the right to."""
     programs(*PROGRAMS)
     with contextlib.ExitStack() as stack:
         try:
-            started = stack.enter_context(real.plane(folder))
+            started = stack.enter_context(real.plane(folder) if simulated else real.control_plane(folder))
         except UsageError as error:
             tell = pytest.skip if str(error) == NEEDS_443 and not os.environ.get("CI") else pytest.fail
             tell(str(error))

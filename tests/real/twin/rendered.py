@@ -23,8 +23,9 @@ class Rendered:
     """Components of a cluster in a copy of a rendered repository. All are built at once, beside what else is done."""
 
     def __init__(self, repository: Path, cluster: str, folder: Path, components: tuple[str, ...]) -> None:
-        for name in ("base", f"overlays/{cluster}"):
-            shutil.copytree(repository / name, folder / name)
+        for name in ("base", "workflows", f"overlays/{cluster}"):
+            if (repository / name).exists():  # a cluster without operations has no workflows
+                shutil.copytree(repository / name, folder / name)
         self.builds = {name: Build(folder / "overlays" / cluster / name) for name in components}
 
     def objects(self, component: str) -> list[Object]:

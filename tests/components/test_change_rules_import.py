@@ -1,0 +1,11 @@
+"""Rules on changes are a third of the components' modules: only who compares pays for them."""
+
+import subprocess
+import sys
+
+
+def test_the_catalogue_imports_no_module_of_rules_on_changes() -> None:
+    named = "[name for name in sys.modules if name.endswith(('changes', 'openings'))]"
+    program = f"import sys, generator.checks; print({named})"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"

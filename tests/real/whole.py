@@ -1,0 +1,148 @@
+"""A reference cluster from bare nodes to where Argo CD has installed all of it: `gen render`, `gen vendor`,
+`gen bootstrap --apply`, then Argo CD's own programs.
+"""
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import yaml
+from argocd.argo import APPLICATIONS, described, sync, wave
+from argocd.fixtures import Installation, patch
+from argocd.programs import argo_cd
+from bootstrapped import Bare, bare
+from reference import ROOT
+from standins import StandIns
+from wholeshop import OPERATORS, operators_definitions, whole_shop
+
+from generator.components import compose
+from generator.live.running import ARGO_CD
+from generator.model.cluster import Cluster
+from generator.spec.decode import decode
+from generator.spec.reader import read
+
+Object = dict[str, Any]
+PATIENCE = 1500.0
+"""Seconds for a whole installation, which takes some six minutes on two cores that others use as well."""
+RESYNC = 600
+"""Seconds between comparisons that nothing asks for: with so many Applications they would never end."""
+REFRESH = "argocd.argoproj.io/refresh"
+HARD = {"metadata": {"annotations": {REFRESH: "hard"}}}
+
+
+class Whole:
+    """A cluster that Argo CD installs, and what was seen of it since."""
+
+    def __init__(self, bare: Bare, standins: StandIns) -> None:
+        self.bare, self.standins = bare, standins
+        self.seen: set[str] = set()
+        self.too_early: list[str] = []
+        self.said, self.code = "", -1
+
+    def install(self) -> None:
+        """Let `gen bootstrap --apply` watch the waves to their end."""
+        with self.bare.started("--apply") as process:
+            end = time.monotonic() + PATIENCE
+            while not self._heard(process):
+                self.look()
+                if time.monotonic() > end:
+                    process.terminate()
+        self.code = process.returncode
+
+    def _heard(self, process: "subprocess.Popen[str]") -> bool:
+        """Tell whether a program has ended; until then its words are taken, so that it never waits for that."""
+        try:
+            self.said = "".join(process.communicate(timeout=0.1))
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def look(self) -> dict[str, Object]:
+        """Take down which Applications come before those are well that they wait for; return all."""
+        self.standins.round()
+        found = self.applications()
+        for name in found.keys() - self.seen - {"root"}:
+            self.too_early += [f"{name} before {other}" for other in Installation.unwell(found, wave(found[name]))]
+            self.seen.add(name)
+        time.sleep(0.5)
+        return found
+
+    def applications(self) -> dict[str, Object]:
+        """Return all Applications by name."""
+        return {one["metadata"]["name"]: one for one in self.bare.api.items(APPLICATIONS)}
+
+    def refresh(self) -> None:
+        """Let Argo CD build and compare everything anew, and wait until it has; root at the end: it compares the
+        Applications themselves, which a refresh changes for a moment.
+        """
+        for names in (self.applications().keys() - {"root"}, {"root"}):
+            for name in names:
+                status, _ = self.bare.api.request("PATCH", f"{APPLICATIONS}/{name}", HARD, patch="merge-patch+json")
+                assert status == 200
+            self.until(lambda found: not any(map(_asked, found.values())))
+
+    def until(self, check: Callable[[dict[str, Object]], bool]) -> None:
+        """Wait until something holds of all Applications; raises AssertionError with their state."""
+        end = time.monotonic() + PATIENCE
+        while not check(self.look()):
+            assert time.monotonic() < end, self.told()
+
+    def unsynced(self) -> list[str]:
+        """Return the Applications that are not as Git has them."""
+        return [f"{name}: {described(one)}" for name, one in self.applications().items() if sync(one) != "Synced"]
+
+    def told(self) -> str:
+        """Return the state of all Applications in words."""
+        return "\n".join(f"{name}: {described(one)}" for name, one in self.applications().items())
+
+
+def _asked(application: Object) -> bool:
+    return REFRESH in application["metadata"].get("annotations", {})
+
+
+@contextlib.contextmanager
+def whole(cluster: str) -> Iterator[Whole]:
+    """Have a reference cluster with Argo CD at work on it."""
+    file = ROOT / "clusters" / cluster / "cluster.yaml"
+    spec = yaml.safe_load(file.read_bytes())
+    spec["spec"].setdefault("components", {})
+    with bare(often, spec=spec, sold=whole_shop()) as made, contextlib.ExitStack() as stack:
+        give(made)
+        begun = made.bootstrap("--apply", "--no-wait")
+        assert begun.returncode == 0, begun.stdout + begun.stderr
+        define(made)
+        stack.enter_context(argo_cd(made.api, RESYNC))
+        teams = frozenset(one["name"] for one in spec["spec"]["teams"])
+        yield Whole(made, StandIns(made.api, teams, stack))
+
+
+def often(bare: Bare) -> None:
+    """Have syncs tried again soon."""
+    backoff = {"duration": "2s", "factor": 1, "maxDuration": "2s"}
+    change = [{"op": "replace", "path": "/spec/syncPolicy/retry/backoff", "value": backoff}]
+    patch(bare.file.parent / "argocd", {"target": {"kind": "Application"}, "patch": yaml.safe_dump(change)})
+
+
+def give(bare: Bare) -> None:
+    """Put a value of each Secret that a person gives where `gen bootstrap` reads it."""
+    cluster = decode(read(bare.file.read_bytes(), f"clusters/{bare.name}/cluster.yaml"))
+    assert isinstance(cluster, Cluster)
+    for component in compose(cluster):
+        for secret in component.secrets:
+            for key in secret.keys if secret.source == "given" else ():
+                bare.given(f"{secret.namespace}/{secret.name}/{key}", f"the {key} of {secret.name}\n")
+
+
+def define(bare: Bare) -> None:
+    """Have the definitions that operators make before Argo CD starts: here nobody makes them. All others come from
+    `gen bootstrap`.
+    """
+    wanted = [one for component in OPERATORS.keys() & set(bare.components) for one in operators_definitions(component)]
+    for one in wanted:
+        path = f"{bare.api.path(one, named=True)}?fieldManager={ARGO_CD}&force=true"
+        assert bare.api.request("PATCH", path, one)[0] in {200, 201}, one["metadata"]["name"]
+    for one in wanted:
+        bare.api.wait(one["metadata"]["name"], partial(bare.api.established, one))
