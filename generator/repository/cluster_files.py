@@ -19,6 +19,7 @@ from generator.repository.parallel import spread
 from generator.repository.places import misnamed, names
 from generator.spec.decode import decode, decode_rest
 from generator.spec.document import Document, from_the_top
+from generator.spec.near import suggest
 from generator.spec.reader import SIZE, read
 from generator.spec.value_codes import MISSING_KEY
 
@@ -64,6 +65,12 @@ class Loaded(Struct, frozen=True):
         return structs.replace(self, findings=_ordered(self.document, [*self.findings, *own])) if own else self
 
 
+def no_such_cluster(name: str, known: Sequence[str]) -> str:
+    """Return the sentence for a name that none of the clusters has."""
+    listed = f"clusters here: {', '.join(known) or 'none'}"
+    return f"{cluster_file(name)}: there is no such file; {suggest(name, known, listed)}"
+
+
 def load(root: Path, wanted: Sequence[str] = (), instead: Mapping[str, bytes] = {}) -> list[Loaded]:
     """Read, decode and check the clusters named, or all of them; `instead` holds what some of their files would say, by
     path.
@@ -74,10 +81,7 @@ def load(root: Path, wanted: Sequence[str] = (), instead: Mapping[str, bytes] = 
     known = names(root)
     for name in wanted:
         if name not in known:
-            listed = ", ".join(known) or "none"
-            raise UsageError(
-                misnamed(root).get(name) or f"{cluster_file(name)}: there is no such file; clusters here: {listed}"
-            )
+            raise UsageError(misnamed(root).get(name) or no_such_cluster(name, known))
     if not known and (wrong := misnamed(root)):
         raise UsageError("; ".join(wrong.values()))
     if not known:

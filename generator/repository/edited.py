@@ -11,9 +11,9 @@ from generator.checks import check_together
 from generator.checks.places import endpoint_address
 from generator.edits.source import Source
 from generator.errors import UsageError
-from generator.model.cluster import Cluster, cluster_file
+from generator.model.cluster import Cluster
 from generator.model.finding import Finding, Severity
-from generator.repository.cluster_files import Loaded, examine, load
+from generator.repository.cluster_files import Loaded, examine, load, no_such_cluster
 from generator.repository.named_elsewhere import named_elsewhere
 from generator.repository.plan import Owned, plan
 from generator.repository.write_lock import WriteLock
@@ -72,8 +72,7 @@ def _chosen(loaded: Sequence[Loaded], cluster: str | None, holds: str) -> Loaded
     if cluster is not None:
         found = [one for one in loaded if one.name == cluster]
         if not found:
-            listed = ", ".join(one.name for one in loaded)
-            raise UsageError(f"{cluster_file(cluster)}: there is no such file; clusters here: {listed}")
+            raise UsageError(no_such_cluster(cluster, [one.name for one in loaded]))
         return found[0]
     chosen = [one for one in loaded if holds in _names(one)] if len(loaded) > 1 else loaded
     if len(chosen) == 1:

@@ -81,7 +81,10 @@ def test_what_is_wrong_already_is_no_reason(place: Path, capsys: pytest.CaptureF
         (("node", "add", "gpu-[16", "--like", "gpu-15"), "`gpu-[16` is no set of nodes such as gpu-[01-15]"),
         (("node", "add", "gpu-16", "--like", "gpu-51"), "no cluster here has a node or pool gpu-51; did you mean gpu-"),
         (("node", "add", "gpu-16", "--like", "gpu-15", "--address", "x"), "`x` is no address such as 10.10.0.116"),
-        (("node", "add", "a", "--like", "gpu-15", "--cluster", "ml5"), "clusters here: a30-bench, ml50"),
+        (
+            ("node", "add", "a", "--like", "gpu-15", "--cluster", "ml5"),
+            "clusters/ml5/cluster.yaml: there is no such file; did you mean",
+        ),
         (("node", "remove", "gpu-1"), "did you mean gpu-"),
         (
             ("node", "replace", "gpu-01"),

@@ -35,7 +35,7 @@ def test_the_cluster_is_the_one_that_has_the_team(capsys: pytest.CaptureFixture[
     assert run([*NEW, "jax", *BERT, "--team", "visoin"]) == 2
     assert "no cluster has a team visoin; did you mean vision?" in capsys.readouterr().err
     assert run([*NEW, "jax", *BERT, "--team", "vision", "--cluster", "ml05"]) == 2
-    assert "there is no cluster ml05; did you mean ml50?" in capsys.readouterr().err
+    assert "clusters/ml05/cluster.yaml: there is no such file; did you mean ml50?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("size", "told"), [("5 TB", "--checkpoints: `5 TB` is not an amount"), ("0", "more than 0")])
