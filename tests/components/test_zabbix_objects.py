@@ -13,7 +13,9 @@ from generator.components.gpu_operator import NAMESPACE as GPU_NAMESPACE
 from generator.components.rook_ceph import METRICS_PORT
 from generator.components.zabbix import DEFINITION as ZABBIX
 from generator.components.zabbix import zabbix
+from generator.components.zabbix.hosts import services
 from generator.components.zabbix.names import AGENTS, NAMESPACE
+from generator.components.zabbix.templates.kubernetes import LEFT_OUT, LONGEST_MACRO, without
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Zabbix
 
@@ -355,3 +357,14 @@ def test_images_carry_a_version(ml50: Cluster) -> None:
 def test_objects_survive_yaml(ml50: Cluster) -> None:
     for one in everything(ml50):
         assert yaml.safe_load(yaml.safe_dump(one)) == one
+
+
+def test_restarts_of_teams_pods_are_no_matter_of_the_clusters(ml50: Cluster) -> None:
+    macros = {one["macro"]: one["value"] for one in services(ml50)["macros"]}
+    assert macros[LEFT_OUT].split(",metadata.namespace!=")[1:] == [team.name for team in ml50.teams]
+
+
+def test_a_macro_is_never_longer_than_zabbix_takes() -> None:
+    value = without(f"a-team-with-a-long-name-{number:03}" for number in range(200))
+    assert LONGEST_MACRO - 60 < len(value) <= LONGEST_MACRO
+    assert value.endswith(f"!=a-team-with-a-long-name-{value.count('!=') - 1:03}")

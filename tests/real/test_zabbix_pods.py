@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from generator.components.zabbix.templates import templates
+from generator.components.zabbix.templates.kubernetes import LEFT_OUT, without
 
 if TYPE_CHECKING:
     from apiserver import ApiServer
@@ -23,12 +24,14 @@ pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.real
 
 SPACE = "watched"
+TEAM = "team-that-crashes"
 GROUP = "scheduling.k8s.io/group-name"
 
 
 @pytest.fixture(scope="module")
 def told(api: "ApiServer") -> "ApiServer":
     api.namespace(SPACE)
+    api.namespace(TEAM)
     now = datetime.now(UTC)
     for name, count, ago in (
         ("well", 0, None),
@@ -38,14 +41,20 @@ def told(api: "ApiServer") -> "ApiServer":
         ("yesterday", 12, timedelta(hours=30)),
     ):
         add(api, name, status=running(count, now - ago if ago else None))
+    add(api, "crashes", status=running(7, now - timedelta(minutes=4)), namespace=TEAM)
     # The Job tells of it.
     add(api, "job", {"restartPolicy": "OnFailure"}, status=running(7, now - timedelta(minutes=4)))
     volcano = {"schedulerName": "volcano"}
     for name, group in (("gang-0", "podgroup-a"), ("gang-1", "podgroup-a"), ("other-0", "podgroup-b")):
-        add(api, name, volcano, group)
-    add(api, "for-quota", {**volcano, "schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}, "podgroup-c")
-    add(api, "has-a-node", {**volcano, "nodeName": "n"}, "podgroup-d")
-    add(api, "of-another-scheduler", {}, "podgroup-e")
+        add(api, name, volcano, annotations={GROUP: group})
+    add(
+        api,
+        "for-quota",
+        {**volcano, "schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]},
+        annotations={GROUP: "podgroup-c"},
+    )
+    add(api, "has-a-node", {**volcano, "nodeName": "n"}, annotations={GROUP: "podgroup-d"})
+    add(api, "of-another-scheduler", {}, annotations={GROUP: "podgroup-e"})
     return api
 
 
@@ -53,10 +62,10 @@ def add(
     api: "ApiServer",
     name: str,
     spec: dict[str, Any] | None = None,
-    group: str = "",
     status: dict[str, Any] | None = None,
+    **more: Any,
 ) -> None:
-    metadata = {"name": name, "namespace": SPACE, "annotations": {GROUP: group} if group else {}}
+    metadata = {"name": name, "namespace": SPACE, **more}
     containers = [{"name": "main", "image": "x.example.org/y:1"}]
     pod = {
         "apiVersion": "v1",
@@ -93,7 +102,8 @@ def answered(api: "ApiServer", asked: dict[str, Any]) -> str:
     tls = ssl.create_default_context(cafile=str(api.certificate))
     connection = http.client.HTTPSConnection(api.url.removeprefix("https://"), timeout=30, context=tls)
     headers = {one["name"]: one["value"].replace("{$KUBE.TOKEN}", api.token) for one in asked["headers"]}
-    connection.request("GET", asked["url"].replace("{$KUBE.URL}", ""), headers=headers)
+    url = asked["url"].replace("{$KUBE.URL}", "").replace(LEFT_OUT, without([TEAM, "away"]))
+    connection.request("GET", url, headers=headers)
     answer = connection.getresponse()
     text = answer.read().decode()
     connection.close()

@@ -9,7 +9,7 @@ from generator.components.rook_ceph import METRICS_PORT as CEPH_PORT
 from generator.components.rook_ceph import METRICS_SERVICE as CEPH_SERVICE
 from generator.components.zabbix.export import document, identity
 from generator.components.zabbix.templates.devices import GPU, INFINIBAND
-from generator.components.zabbix.templates.kubernetes import BACKUPS, KUBERNETES, backup
+from generator.components.zabbix.templates.kubernetes import BACKUPS, KUBERNETES, LEFT_OUT, backup, without
 from generator.components.zabbix.templates.monitoring import MONITORING
 from generator.components.zabbix.templates.node import NODE
 from generator.components.zabbix.templates.queues import QUEUES
@@ -73,6 +73,7 @@ def services(cluster: Cluster) -> Manifest:
     linked, macros = [KUBERNETES], {"{$KUBE.URL}": f"https://kubernetes.default.svc.{domain}"}
     if cluster.teams:
         linked.append(QUEUES)
+        macros[LEFT_OUT] = without(team.name for team in cluster.teams)
     if cluster.storage.ceph:
         linked.append(CEPH)
         macros["{$CEPH.URL}"] = f"http://{CEPH_SERVICE}.{domain}:{CEPH_PORT}/metrics"

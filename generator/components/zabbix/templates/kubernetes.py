@@ -1,5 +1,8 @@
 """What the proxy reads of Kubernetes itself, and of the backups that run in it."""
 
+from collections.abc import Iterable
+from itertools import accumulate
+
 from generator.components.component import Manifest
 from generator.components.workflows.backup import NEWEST
 from generator.components.zabbix.export import (
@@ -18,6 +21,10 @@ from generator.components.zabbix.export import (
 KUBERNETES = "gen Kubernetes"
 BACKUPS = "gen backups"
 BACKUP_METRICS = "backup.metrics"
+LEFT_OUT = "{$KUBE.RESTARTING.WITHOUT}"
+"""The macro that says in whose namespaces restarts are no matter of the cluster's, as the end of a field selector."""
+LONGEST_MACRO = 2048
+"""As many characters has a macro's value at most (Zabbix: manual, user macros)."""
 
 # Names and labels only: the pods of a whole cluster are many megabytes otherwise.
 LEAN = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
@@ -45,6 +52,7 @@ def kubernetes() -> Manifest:
             "{$KUBE.URL}": "https://kubernetes.default.svc",
             "{$KUBE.PENDING.MAX}": "50",
             "{$KUBE.RESTARTING.MAX}": "0",
+            LEFT_OUT: "",
         },
         items=[ready(), asked("kube.nodes", "Nodes", "/api/v1/nodes"), *pods(), restarting()],
         discovery_rules=[nodes()],
@@ -81,12 +89,20 @@ def phase(name: str) -> Manifest:
     return {**integer(kept), "preprocessing": [step("JSONPATH", "$.items.length()")]}
 
 
+def without(namespaces: Iterable[str]) -> str:
+    """Return the value of LEFT_OUT for some namespaces: of those that find no room the pods are counted, too."""
+    parts = [f",metadata.namespace!={name}" for name in namespaces]
+    ends = accumulate(len(part) for part in parts)
+    return "".join(part for part, end in zip(parts, ends, strict=True) if end <= LONGEST_MACRO)
+
+
 def restarting() -> Manifest:
     """Count the pods of which a container has restarted within half an hour. They are Running between two crashes; the
-    longest pause before the next try is 5 minutes. Jobs' pods are left out: each Job tells of its own failure. After a
-    reboot all pods of the node are counted, for half an hour.
+    longest pause before the next try is 5 minutes. Jobs' pods are left out: each Job tells of its own failure; so are
+    those of teams: one service of theirs that crashes must not hide that Ceph's daemons do. After a reboot all pods of
+    the node are counted, for half an hour.
     """
-    path = "/api/v1/pods?fieldSelector=spec.restartPolicy%3DAlways&includeObject=None"
+    path = f"/api/v1/pods?fieldSelector=spec.restartPolicy=Always{LEFT_OUT}&includeObject=None"
     often = 'count(/@/kube.pods.restarting,1h,"gt","{$KUBE.RESTARTING.MAX}")>=45'
     made = asked("kube.pods.restarting", "Pods that restart", path, TABLE)
     kept = {key: value for key, value in made.items() if key not in {"history", "trends"}}
