@@ -53,7 +53,7 @@ def _reach(cluster: Cluster | None, space: str, pools: list[str], resource: str)
     """Return how many of a resource the team of a namespace can use on these pools, None where it is no team's."""
     for team in cluster.teams if cluster else ():
         if cluster and team.name == space:
-            return sum(reach(cluster, team, pool).get(resource, 0) for pool in pools)
+            return sum(reach(cluster, team, pool).devices.get(resource, 0) for pool in pools)
     return None
 
 

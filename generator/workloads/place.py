@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from generator.components.queues import nominal
+from generator.components.queues.reach import reach
 from generator.components.rdma import offers
 from generator.errors import UsageError
 from generator.model.capacity import Share, allocatable
@@ -11,7 +12,6 @@ from generator.model.gpus import devices, weight
 from generator.model.nodes import Machine
 from generator.model.teams import Team
 from generator.spec.near import suggest
-from generator.workloads.room import most
 from generator.workloads.wanted import Wanted
 
 # Of a node's share: what a machine reports is less than what was bought, and a launcher needs a little.
@@ -71,7 +71,7 @@ def place(cluster: Cluster, wanted: Wanted) -> Place:
     pool = _pool(cluster, team, wanted.pool)
     device = _device(cluster, pool, wanted.device)
     machines = tuple(one for one in cluster.in_pools(pool) if device in devices(cluster.gpus, one.hardware.gpu))
-    room = most(cluster, team, pool)
+    room = reach(cluster, team, pool)
     _fits(team, pool, device, wanted.gpus, room)
     each = _each(cluster, machines, device, wanted.gpus, room.devices[device])
     pods = wanted.gpus // each

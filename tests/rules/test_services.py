@@ -95,12 +95,12 @@ def test_others_are_not_judged() -> None:
 )
 def test_a_team_reaches_what_it_owns_and_what_others_lend(team: str, pool: str, most: int | None) -> None:
     (mine,) = (one for one in ml50().teams if one.name == team)
-    assert reach(ml50(), mine, pool) == ({} if most is None else {GPU: most})
+    assert reach(ml50(), mine, pool).devices == ({} if most is None else {GPU: most})
 
 
 def test_of_a_pool_without_quotas_nobody_reaches_anything() -> None:
     teams = tuple(structs.replace(one, quotas={"a100": Quota(gpus=8)}) for one in CLUSTER.teams)
-    assert reach(structs.replace(CLUSTER, teams=teams), teams[0], "t4") == {}
+    assert reach(structs.replace(CLUSTER, teams=teams), teams[0], "t4").devices == {}
 
 
 CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}

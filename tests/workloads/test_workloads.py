@@ -10,13 +10,13 @@ from generator.components.component import Tier
 from generator.components.definition import Definition
 from generator.components.jobs import JobKind
 from generator.components.queues import cluster_queue, flavors
+from generator.components.queues.reach import reach
 from generator.errors import UsageError
 from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster
 from generator.model.nodes import Mig
 from generator.model.quantity import Quantity
 from generator.workloads import KINDS, Workload, workload
-from generator.workloads.room import most
 from generator.workloads.wanted import Wanted
 
 Object = dict[str, Any]
@@ -121,7 +121,7 @@ def test_pods_ask_for_no_more_than_a_node_and_the_quota_have(ml50: Cluster) -> N
     """All that a team may use: 56 GPUs are seven pods, which must fit into its CPU and memory as well."""
     one = made(ml50, gpus=56)
     limits = container(one)["resources"]["limits"]
-    room = most(ml50, one.place.team, "gpu-training")
+    room = reach(ml50, one.place.team, "gpu-training")
     node = min((allocatable(each, ml50) for each in one.place.machines), key=lambda share: share.memory)
     assert one.place.pods == 7
     assert 7 * Quantity.parse(limits["cpu"]).milli <= room.milli_cpu
@@ -359,9 +359,9 @@ def test_what_a_team_can_have_at_most_is_what_its_queue_says(ml50: Cluster) -> N
         for entry in cluster_queue(ml50, team, flavors(ml50))["spec"]["resourceGroups"][0]["flavors"]:
             (gpus,) = (each for each in entry["resources"] if each["name"] == GPU)
             bound = int(gpus["nominalQuota"]) + int(gpus.get("borrowingLimit", 10**6))
-            assert most(ml50, team, entry["name"]).devices.get(GPU, 0) <= bound
+            assert reach(ml50, team, entry["name"]).devices.get(GPU, 0) <= bound
     vision, language, recommender, serving = ml50.teams
-    found = [most(ml50, team, "gpu-training").devices[GPU] for team in (vision, language, recommender)]
+    found = [reach(ml50, team, "gpu-training").devices[GPU] for team in (vision, language, recommender)]
     assert found == [56, 72, 96]
-    assert most(ml50, serving, "gpu-inference").devices[GPU] == 24
-    assert most(ml50, vision, "gpu-inference").devices[GPU] == 8, "what serving lends"
+    assert reach(ml50, serving, "gpu-inference").devices[GPU] == 24
+    assert reach(ml50, vision, "gpu-inference").devices[GPU] == 8, "what serving lends"

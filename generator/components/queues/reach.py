@@ -1,27 +1,34 @@
-"""What a team can use of a pool at most: what it owns, and all that it may borrow when others use nothing."""
+"""What a team can use of a pool at most, whatever others leave idle: Kueue's own sum."""
 
-from generator.components.queues import flavors, limit, nominal, remainder, smaller
-from generator.model.capacity import Share, flavor_capacity
+from generator.components.queues import NOTHING, flavors, limit, nominal, remainder, smaller
+from generator.model.capacity import Share
 from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
 
-def reach(cluster: Cluster, team: Team, pool: str) -> dict[str, int]:
-    """Return the GPUs and instances of a pool that a team can use at most, by extended resource: none of a pool on
-    which nobody has a quota. Departments bound nothing (facts: scheduling 2.3, `potential`).
+def reach(cluster: Cluster, team: Team, pool: str) -> Share:
+    """Return what a team may use of a pool when nobody else does: its own, what no team owns and what the others lend,
+    bounded by what it may borrow; nothing of a pool on which nobody has a quota. A job that asks for more waits for
+    ever (facts: scheduling 2.3, `potential`). Departments own nothing and bound nothing.
     """
     if pool not in flavors(cluster):
-        return {}
-    own, borrow = nominal(cluster, team, pool).devices, limit(cluster, team, pool, "borrow")
-    others = [lendable(cluster, other, pool) for other in cluster.teams if other.name != team.name]
-    found = {}
-    for name in flavor_capacity(cluster, pool).devices:
-        lent = sum(share.devices.get(name, 0) for share in (remainder(cluster, pool), *others))
-        found[name] = own.get(name, 0) + (lent if borrow is None else min(lent, borrow.devices.get(name, 0)))
-    return found
+        return NOTHING
+    own, borrowed = nominal(cluster, team, pool), limit(cluster, team, pool, "borrow")
+    others = [_lent(cluster, each, pool) for each in cluster.teams if each.name != team.name]
+    there = _sum(own, remainder(cluster, pool), *others)
+    return there if borrowed is None else smaller(there, _sum(own, borrowed))
 
 
-def lendable(cluster: Cluster, team: Team, pool: str) -> Share:
-    """Return what others may use of what a team owns: all of it, or as much as it lends."""
+def _lent(cluster: Cluster, team: Team, pool: str) -> Share:
     own, lent = nominal(cluster, team, pool), limit(cluster, team, pool, "lend")
-    return smaller(lent, own) if lent else own
+    return own if lent is None else smaller(own, lent)
+
+
+def _sum(*shares: Share) -> Share:
+    names = dict.fromkeys(name for share in shares for name in share.devices)
+    return Share(
+        devices={name: sum(share.devices.get(name, 0) for share in shares) for name in names},
+        milli_cpu=sum(share.milli_cpu for share in shares),
+        memory=sum(share.memory for share in shares),
+        pods=sum(share.pods for share in shares),
+    )
