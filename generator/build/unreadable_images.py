@@ -7,7 +7,7 @@ Argo workflow gives itself are followed. A text that the mirror begins is from t
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from msgspec import Struct
@@ -60,10 +60,11 @@ def unreadable_images(manifest: Manifest) -> Iterator[UnreadableImage]:
     """Yield every field for an image whose text is no reference and cannot be made one."""
     # In their fields Kubernetes' own kinds have no templates.
     built_in = str(manifest.get("apiVersion")).rpartition("/")[0] in _BUILT_IN
-    for path, text in _no_references(manifest):
+    no_references, to_be_filled_in = _unread(manifest)
+    for path, text in no_references:
         if not _references(manifest, path, text):
             yield UnreadableImage(path, text, built_in or (_is_container(path) and not re.search(_TEMPLATE, text)))
-    for path, text in _to_be_filled_in(manifest):
+    for path, text in to_be_filled_in:
         if not _references(manifest, path, text):
             yield UnreadableImage(path, text, wrong=False)
 
@@ -74,38 +75,43 @@ def named_images(manifest: Manifest) -> Iterator[ImageField]:
     for field in image_fields(manifest):
         found.add(field.image)
         yield field
-    for path, text in (*_no_references(manifest), *_to_be_filled_in(manifest)):
+    for path, text in chain(*_unread(manifest)):
         for reference in _references(manifest, path, text):
             if (image := normalised(reference)) not in found:
                 yield ImageField(path, text, text, image)
 
 
-def _no_references(manifest: Manifest) -> Iterator[tuple[Path, str]]:
-    """Yield the texts in fields for an image that are no reference, but for parts that an operator does not start."""
-    if manifest.get("kind") in _FILES:
-        return
-    for path, part in _parts(manifest):
-        if isinstance(part, dict) and part.get("enabled") is not False:
-            for key, text in part.items():
-                if isinstance(text, str) and text and _is_field(part, path, key) and not is_reference(text):
-                    yield (*path, key), text
-
-
-def _parts(manifest: Manifest) -> Iterator[tuple[Path, Any]]:
-    if manifest.get("kind") != "CustomResourceDefinition":
-        yield from walk({key: value for key, value in manifest.items() if key not in {"metadata", "status"}})
-
-
-def _to_be_filled_in(manifest: Manifest) -> Iterator[tuple[Path, str]]:
-    """Yield what stands for an image in arguments, variables and files of ConfigMaps, and is to be filled in."""
+def _unread(manifest: Manifest) -> tuple[list[tuple[Path, str]], list[tuple[Path, str]]]:
+    """Return the texts in fields for an image that are no reference; and what stands for an image in arguments,
+    variables and files of ConfigMaps, and is to be filled in.
+    """
+    no_references: list[tuple[Path, str]] = []
+    to_be_filled_in: list[tuple[Path, str]] = []
+    if manifest.get("kind") == "CustomResourceDefinition":
+        return no_references, to_be_filled_in
     file = manifest.get("kind") in _FILES
-    for path, text in _parts(manifest):
-        if isinstance(text, str) and re.search(_TEMPLATE, text):
-            if is_image_key(_key(manifest, path)):
-                yield path, text
-            elif file or path[-2:-1] in {("args",), ("command",)}:
-                behind = (match["text"] for match in re.finditer(_BEHIND, text))
-                yield from ((path, one) for one in behind if re.search(_TEMPLATE, one))
+    for path, part in walk({key: value for key, value in manifest.items() if key not in {"metadata", "status"}}):
+        if isinstance(part, dict) and not file:
+            no_references += (((*path, key), text) for key, text in _no_references(part, path))
+        elif isinstance(part, str) and ("{{" in part or "$" in part) and re.search(_TEMPLATE, part):
+            to_be_filled_in += _to_be_filled_in(manifest, path, part)
+    return no_references, to_be_filled_in
+
+
+def _no_references(part: dict[str, Any], path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the texts in fields for an image that are no reference, but for parts that an operator does not start."""
+    for key, text in part.items() if part.get("enabled") is not False else ():
+        if isinstance(text, str) and text and _is_field(part, path, key) and not is_reference(text):
+            yield key, text
+
+
+def _to_be_filled_in(manifest: Manifest, path: Path, text: str) -> Iterator[tuple[Path, str]]:
+    """Yield what in a text with a template stands for an image."""
+    if is_image_key(_key(manifest, path)):
+        yield path, text
+    elif manifest.get("kind") in _FILES or path[-2:-1] in {("args",), ("command",)}:
+        behind = (match["text"] for match in re.finditer(_BEHIND, text))
+        yield from ((path, one) for one in behind if re.search(_TEMPLATE, one))
 
 
 def _key(manifest: Manifest, path: Path) -> str:

@@ -101,6 +101,8 @@ def _parts(value: Manifest) -> tuple[str, ...]:
     """Return the fields of which an image is put together: {repository, image, version}, {registry, repository, tag}
     and the like; nothing where it is not.
     """
+    if "repository" not in value and "registry" not in value:
+        return ()
     texts = [key for key in ("registry", "repository", "image", *_VERSIONS) if isinstance(value.get(key), str)]
     names = [key for key in texts if key not in _VERSIONS and value[key]]
     at = [key for key in texts if key in _VERSIONS and value[key]]

@@ -50,8 +50,9 @@ def may_be_image(text: str) -> bool:
 def images_in(text: str) -> list[str]:
     """Return the images that stand somewhere in a text, each once, as they are spelt."""
     found: dict[str, None] = {}
-    if ":" in text or "@" in text:
+    if "/" in text and (":" in text or "@" in text):
         found |= dict.fromkeys(match[0] for match in re.finditer(_TOKEN, text) if _is_image(match))
+    if "mage" in text and ":" in text:
         found |= dict.fromkeys(match["image"] for match in re.finditer(_KEYED, text))
     if "mage" in text or "MAGE" in text:
         found |= dict.fromkeys(_untagged(text))

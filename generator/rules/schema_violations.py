@@ -61,7 +61,7 @@ class Judge:
         """
         yielded: set[SchemaViolation] = set()
         try:
-            for error in () if self._accepts(value) else self._in_words.iter_errors(value):
+            for error in () if self.accepts(value) else self._in_words.iter_errors(value):
                 # The library names a map once for each field that is missing in it.
                 found = [one for one in _of_error(error) if one not in yielded]
                 yielded.update(found)
@@ -69,7 +69,7 @@ class Judge:
         except Exception as error:  # noqa: BLE001 - the library raises whatever a wrong schema makes it stumble over
             yield SchemaViolation((), f"the schema of its CRD cannot be used: {_short(error)}", "mend the CRD")
 
-    def _accepts(self, value: Any) -> bool:
+    def accepts(self, value: Any) -> bool:
         """Tell whether a value is right; false also for what compiled code cannot read, in schema or value."""
         try:
             return self._compiled is not None and bool(self._compiled.is_valid(value))

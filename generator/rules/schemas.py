@@ -4,11 +4,15 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache, partial
-from importlib.resources import files
+from functools import cache
+from importlib.metadata import version as release
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from generator.build.cache import remembered
 from generator.build.kinds import CRD, Kinds, served_by
 from generator.build.objects import Built, Object
 from generator.components import CATALOGUE
@@ -45,13 +49,17 @@ def fitting(built: Built) -> Iterator[Finding]:
         spec:
           ports: [{port: 80}]
     """
-    judge_for = cache(partial(judge_of, Kinds.of(built)))
+    known = Kinds.of(built)
+    of_kind: dict[tuple[str, str], list[Object]] = {}
     for one in built.objects:
-        judge = judge_for(one.version, one.kind)
-        for found in judge.violations(bare(one.manifest)) if judge else ():
-            if found.missing and one.unfinished:
-                continue
-            yield one.finding(found.message, *found.at, fix=found.fix)
+        of_kind.setdefault((one.version, one.kind), []).append(one)
+    for (version, kind), objects in of_kind.items():
+        manifests = [bare(one.manifest) for one in objects]
+        for index in unfit(known, version, kind, manifests):
+            judge, one = judge_of(known, version, kind), objects[index]
+            for found in judge.violations(manifests[index]) if judge else ():
+                if not (found.missing and one.unfinished):
+                    yield one.finding(found.message, *found.at, fix=found.fix)
 
 
 @rule("GEN-API-002", "the target Kubernetes serves the version")
@@ -166,6 +174,30 @@ def placed(built: Built) -> Iterator[Finding]:
             yield one.finding(message, "metadata", "namespace", fix="remove metadata.namespace")
 
 
+def unfit(known: Kinds, version: str, kind: str, manifests: list[Manifest]) -> list[int]:
+    """Return which objects of a kind its schema does not accept. What was judged before, by the same schema, is
+    remembered: reading Kubernetes' types and preparing a schema takes longer than judging.
+    """
+
+    def judged() -> list[int]:
+        judge = judge_of(known, version, kind)
+        return [index for index, one in enumerate(manifests) if not judge.accepts(one)] if judge else []
+
+    definition = known.custom.get((version.rpartition("/")[0], kind))
+    try:
+        content = msgspec.json.encode([known.minor, version, kind, definition, manifests])
+    except (TypeError, ValueError, OverflowError):
+        return judged()
+    return remembered((_judge(), content), judged, list[int])
+
+
+@cache
+def _judge() -> bytes:
+    """Return what tells one judge from another: the code here, and the releases of what it judges with."""
+    code = [Path(__file__).with_name(name).read_bytes() for name in ("schemas.py", "schema_violations.py", "values.py")]
+    return b"".join((*code, *(release(name).encode() for name in ("jsonschema-rs", "kubernetes-validate"))))
+
+
 def judge_of(known: Kinds, version: str, kind: str) -> Judge | None:
     """Return what judges a kind, None where nothing does."""
     schemas = schemas_of(known.minor)
@@ -184,7 +216,9 @@ def judge_of(known: Kinds, version: str, kind: str) -> Judge | None:
 @cache
 def schemas_of(minor: int) -> Path:
     """Return the folder with the schemas of a minor, or of the nearest one below it that is there."""
-    folder = Path(str(files("kubernetes_validate"))) / "kubernetes-json-schema"
+    # Importing the package would load a validator in Python, which nobody asks.
+    (place,) = getattr(find_spec("kubernetes_validate"), "submodule_search_locations", None) or [""]
+    folder = Path(place) / "kubernetes-json-schema"
     found = {int(path.name.split(".")[1]): path for path in folder.glob("v1.*-local-strict")}
     return found[max((one for one in found if one <= minor), default=min(found))]
 

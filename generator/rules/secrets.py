@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from msgspec import structs
@@ -28,6 +29,11 @@ KEYS_AND_TOKENS = {
     "an NVIDIA key": r"\bnvapi-[\w-]{40,}",
 }
 LEAK = re.compile("|".join(f"(?P<g{index}>{pattern})" for index, pattern in enumerate(KEYS_AND_TOKENS.values())))
+MARKS = (
+    *("PRIVATE KEY", "AGE-SECRET-KEY-1", "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    *("glpat-", "xox", "hooks.slack.com", ".eyJ", "hf_", "nvapi-"),
+)
+"""A text without one of these holds no key and no token: looking for words takes a tenth of the time."""
 KUBECONFIG = re.compile(r"\bclient-key-data[\"']?\s*:\s*[\"']?[A-Za-z0-9+/=]{20}")
 
 
@@ -62,7 +68,7 @@ def no_leaks(built: Built) -> Iterator[Finding]:
         volumes: [{name: key, secret: {secretName: tls}}]
     """
     for one, at, text in texts(built):
-        for found in LEAK.finditer(text):
+        for found in LEAK.finditer(text) if any(mark in text for mark in MARKS) else ():
             name = list(KEYS_AND_TOKENS)[int(str(found.lastgroup)[1:])]
             yield unseen(one.finding(f"here is {name}", *at, fix=f"replace it; {KEPT_OUT}"))
             break
@@ -115,7 +121,7 @@ def no_kubeconfigs(built: Built) -> Iterator[Finding]:
         volumes: [{name: kubeconfig, secret: {secretName: kubeconfig}}]
     """
     for one, at, text in texts(built):
-        if KUBECONFIG.search(text):
+        if "client-key-data" in text and KUBECONFIG.search(text):
             yield unseen(one.finding("here is a kubeconfig with its client key", *at, fix=KEPT_OUT))
 
 
@@ -124,13 +130,16 @@ def unseen(finding: Finding) -> Finding:
     return structs.replace(finding, secret=True)
 
 
-def texts(built: Built) -> Iterator[tuple[Object, Path, str]]:
-    """Yield every text of every object, less the descriptions in CRDs."""
-    for one in built.objects:
-        if one.kind != "CustomResourceDefinition":
-            for at, part in walk(one.manifest):
-                if isinstance(part, str) and len(part) >= 16:
-                    yield one, at, part
+@lru_cache(maxsize=1)
+def texts(built: Built) -> list[tuple[Object, Path, str]]:
+    """Return every text of every object that is long enough, less the descriptions in CRDs."""
+    return [
+        (one, at, part)
+        for one in built.objects
+        if one.kind != "CustomResourceDefinition"
+        for at, part in walk(one.manifest)
+        if isinstance(part, str) and len(part) >= 16
+    ]
 
 
 def secret(value: str) -> bool:

@@ -166,3 +166,43 @@ def test_a_folder_needs_no_repository(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith("a.yaml:4:16 error GEN-API-001: Service x: ")
+
+
+DEFINITION = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: racks.example.org}
+spec:
+  group: example.org
+  names: {kind: Rack, plural: racks}
+  scope: Cluster
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties: {spec: {type: object, properties: {units: {type: integer}}}}
+"""
+
+
+def test_what_was_judged_before_is_judged_anew_when_its_schema_or_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "objects"
+    folder.mkdir()
+
+    def wrong(*, definition: str, units: str) -> list[str]:
+        (folder / "crd.yaml").write_text(definition)
+        rack = "apiVersion: example.org/v1\nkind: Rack\nmetadata: {name: r1}\nspec: {units: %s}\n"
+        (folder / "rack.yaml").write_text(rack % units)
+        return [one.code for one in examine(read_manifests(folder)) if one.code == "GEN-API-001"]
+
+    in_words = DEFINITION.replace("integer", "string")
+    assert wrong(definition=DEFINITION, units="42") == wrong(definition=DEFINITION, units="42") == []
+    assert wrong(definition=in_words, units="42") == ["GEN-API-001"]
+    assert wrong(definition=in_words, units="42") == ["GEN-API-001"], "remembered, and told in words again"
+    assert wrong(definition=in_words, units="many") == []
+    assert wrong(definition=DEFINITION, units="many") == ["GEN-API-001"]

@@ -3,13 +3,16 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from generator.build.objects import Object
-from generator.live.api import Answer
 from generator.live.dry_run.field_paths import path_of
 from generator.model.fields import dig, sequence
 from generator.model.finding import Finding, Path
 from generator.model.rule import Explained
+
+if TYPE_CHECKING:
+    from generator.live.api import Answer
 
 UNSERVED = Explained(
     code="GEN-SRV-001",
@@ -181,7 +184,7 @@ _MISFIT = re.compile(r"^ *\.(?P<place>.*?): (?P<why>.*)$", re.MULTILINE)
 _LONG = 1500
 
 
-def namespace_absent(answer: Answer) -> bool:
+def namespace_absent(answer: "Answer") -> bool:
     """Tell whether an object was refused because its namespace is not there."""
     return answer.status == 404 and dig(answer.body, "details", "kind") == "namespaces"
 
@@ -195,7 +198,7 @@ def unserved(one: Object, known: Sequence[str]) -> Finding:
     return UNSERVED.complete(one.finding(message, "apiVersion", fix=fix))
 
 
-def findings(one: Object, answer: Answer) -> Iterator[Finding]:
+def findings(one: Object, answer: "Answer") -> Iterator[Finding]:
     """Yield what a refused object is refused for, in the server's words; nothing for one that is accepted."""
     if answer.good:
         return
@@ -205,7 +208,7 @@ def findings(one: Object, answer: Answer) -> Iterator[Finding]:
     yield from _typed(one, answer) or _fields(one, answer) or _causes(one, answer) or [_whole(one, answer)]
 
 
-def _typed(one: Object, answer: Answer) -> list[Finding]:
+def _typed(one: Object, answer: "Answer") -> list[Finding]:
     """Read `failed to create typed patch object (default/a; /v1, Kind=Pod): .spec.x: field not declared in schema`, or
     `errors:` with a line for each.
     """
@@ -222,13 +225,13 @@ def _misfit(one: Object, place: str, why: str) -> Finding:
     return _finding(one, _code(why), f"{place}: {why}", place)
 
 
-def _fields(one: Object, answer: Answer) -> list[Finding]:
+def _fields(one: Object, answer: "Answer") -> list[Finding]:
     """Read `strict decoding error: unknown field "spec.a", unknown field "spec.b"`."""
     names = dict.fromkeys(_FIELD.findall(answer.message)) if "strict decoding" in answer.message else ()
     return [_finding(one, UNKNOWN, f"{name}: unknown or duplicate field", name) for name in names]
 
 
-def _causes(one: Object, answer: Answer) -> list[Finding]:
+def _causes(one: Object, answer: "Answer") -> list[Finding]:
     found = [cause for cause in sequence(dig(answer.body, "details", "causes")) if dig(cause, "field")]
     return [_cause(one, str(cause["field"]), " ".join(str(dig(cause, "message")).split())) for cause in found]
 
@@ -239,7 +242,7 @@ def _cause(one: Object, place: str, words: str) -> Finding:
     return _finding(one, INVALID if code == OTHER else code, message, place)
 
 
-def _whole(one: Object, answer: Answer) -> Finding:
+def _whole(one: Object, answer: "Answer") -> Finding:
     return _finding(one, _code(answer.message), answer.message, "")
 
 
