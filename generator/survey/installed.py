@@ -1,8 +1,8 @@
 """Which components of the catalogue a running cluster has: each definition says what shows it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -12,6 +12,7 @@ from generator.components.definition import Definition
 from generator.live.identity import LABEL
 from generator.model.cluster import Cluster
 from generator.model.fields import dig, mapping
+from generator.model.frameworks import Framework
 from generator.model.versions import numbers
 from generator.spec.scalars import inline
 from generator.survey.notes import Notes
@@ -85,6 +86,15 @@ def _chart_version(one: Definition, manifest: Manifest) -> str:
     return next(
         (label.removeprefix(f"{name}-") for name in charts if re.match(rf"{re.escape(name)}-v?[0-9]", label)), ""
     )
+
+
+def frameworks(found: Mapping[str, Installed], teams: Sequence[Plain], notes: Notes) -> list[str]:
+    """Return the operators of jobs that are there: gen's policies for teams then know their jobs."""
+    there = [name for name in get_args(Framework) if name in found]
+    if there and not teams:
+        notes.found(("frameworks",), f"{', '.join(there)}: there, and no team that has jobs; name them with the teams")
+        return []
+    return there
 
 
 def components(cluster: Cluster, found: Mapping[str, Installed], seen: Seen, notes: Notes) -> Plain:

@@ -11,7 +11,7 @@ from generator.model.finding import Finding, Path, Position, Severity
 from generator.repository.cluster_files import Loaded, examine
 from generator.survey.control_plane import kubernetes
 from generator.survey.gpus import gpus
-from generator.survey.installed import Installed, components, installed
+from generator.survey.installed import Installed, components, frameworks, installed
 from generator.survey.machines import seen_nodes
 from generator.survey.networks import networks
 from generator.survey.notes import Notes
@@ -60,7 +60,7 @@ def survey(running: RunningCluster, name: str) -> Surveyed:
     )
 
 
-OPTIONAL = ("teams", "scheduling", "storage", "gitops", "gpus")
+OPTIONAL = ("frameworks", "teams", "scheduling", "storage", "gitops", "gpus")
 
 
 def _decodable(spec: Plain, name: str, notes: Notes) -> Loaded:
@@ -97,6 +97,7 @@ def _spec(seen: Seen, name: str, found: dict[str, Installed], notes: Notes) -> P
         "storage": storage(seen, notes),
         "scheduling": scheduling(seen, owners, notes),
         "teams": owners,
+        "frameworks": frameworks(found, owners, notes),
         "gitops": gitops(seen),
     }
     return {key: value for key, value in spec.items() if value or key in {"pools", "nodes"}}

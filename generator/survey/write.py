@@ -22,6 +22,7 @@ SECTIONS = {
     "storage": "",
     "scheduling": "",
     "teams": "",
+    "frameworks": "",
     "gitops": "",
     "components": "What somebody else installed stays his, until gen takes it over.",
 }

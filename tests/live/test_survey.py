@@ -347,3 +347,32 @@ def test_whatever_stands_in_objects_a_file_comes_of_it(seed: int) -> None:
 
 def _has(part: Any, key: Any) -> bool:
     return key in part if isinstance(part, dict) else isinstance(key, int) and key < len(part)
+
+
+def operator(name: str, image: str) -> dict[str, Any]:
+    """Return an operator as somebody installed it."""
+    pod = {"containers": [{"image": image}]}
+    return {"metadata": {"name": name, "namespace": name}, "spec": {"template": {"spec": pod}}}
+
+
+def test_operators_of_jobs_are_frameworks_of_the_file_and_stay_whose_they_are() -> None:
+    objects = full()
+    objects["/apis/apps/v1/deployments"] += [
+        operator("mpi-operator", "docker.io/mpioperator/mpi-operator:0.7.0"),
+        operator("kuberay-operator", "quay.io/kuberay/operator:v1.6.2"),
+    ]
+    cluster, found = begun(objects)
+    assert cluster.teams
+    assert cluster.frameworks == ("mpi-operator", "kuberay")
+    assert {cluster.components[name].managed for name in cluster.frameworks} == {False}
+    assert unlisted(found) == []
+
+
+def test_operators_of_jobs_where_nobody_is_known_to_have_any_are_told() -> None:
+    objects = small() | {
+        "/apis/apps/v1/deployments": [operator("mpi-operator", "docker.io/mpioperator/mpi-operator:0.7.0")]
+    }
+    cluster, found = begun(objects)
+    assert cluster.frameworks == ()
+    assert "mpi-operator: there, and no team that has jobs; name them with the teams" in found.text
+    assert unlisted(found) == []
