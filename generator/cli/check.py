@@ -1,6 +1,7 @@
 """`gen check`."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from generator.repository.places import without_file
 from generator.repository.unchanged import Look
 
 RENDER = "next: gen render"
+NOTHING = "nothing to render: all is as the last render left it"
 _FOLDER = click.Path(path_type=Path, allow_dash=True)
 
 
@@ -124,6 +126,7 @@ def _check_files(  # noqa: PLR0913 - the verb's options
 ) -> int:
     """Check cluster files, and nothing that is rendered of them. Of what is `committed` HEAD says the same."""
     root = None if paths else root_of(directory)
+    look = Look.at(root) if root and output == "text" else None
     read = _of_repository(root, clusters) if root else _given(paths)
     accepted, waived = zip(*map(_accepted, read), strict=True)
     loaded = _foreseen(root, accepted, whole=not clusters) if root and not committed else accepted
@@ -134,7 +137,7 @@ def _check_files(  # noqa: PLR0913 - the verb's options
     if output == "text":
         _end(loaded, waived)
         if root and not failed:
-            say(_next(root) if not clusters and not committed else RENDER)
+            say(_next(root, loaded, look, whole=not clusters))
     return int(failed)
 
 
@@ -191,11 +194,36 @@ def _end(loaded: Sequence[Loaded], waived: Iterable[Sequence[tuple[Waiver, int]]
     say(summary(loaded))
 
 
-def _next(root: Path) -> str:
-    """Return what comes next, without rendering only for that: one look at every file."""
-    look = Look.at(root)
-    if look and look.answer == "nothing":
-        return "nothing to render: all is as the last render left it"
-    if look and look.answer == "refused":
+def _next(root: Path, loaded: Sequence[Loaded], look: Look | None, *, whole: bool) -> str:
+    """Return what comes next: what the last render left tells it; where others have rendered since, as after `git
+    pull`, what a render would change. Nothing is rendered only for that while somebody edits a cluster file.
+    """
+    answer = look.answer if look else "unknown"
+    if answer == "refused":
         return "next: what the last render refused; `gen render` tells it again"
-    return RENDER
+    if answer == "nothing":
+        return NOTHING
+    if _begun(root, loaded, look) or not _stand(root, loaded):
+        return RENDER
+    if look and whole:
+        look.keep()
+    return NOTHING
+
+
+def _begun(root: Path, loaded: Sequence[Loaded], look: Look | None) -> bool:
+    """Tell whether somebody is at work on a cluster file: never rendered, or edited since its commit and its render."""
+    edited = {*differing_from_head(root)}
+    return any(
+        not (root / "overlays" / one.name).is_dir()
+        or (one.document.file in edited and look is not None and look.edited_last(one.name))
+        for one in loaded
+    )
+
+
+def _stand(root: Path, loaded: Sequence[Loaded]) -> bool:
+    """Tell whether what clusters are rendered as stands already. Where nobody can tell `gen render` says why."""
+    from generator.repository.render import changes  # noqa: PLC0415 - only where others have rendered
+
+    with suppress(UsageError):
+        return not changes(root, loaded)
+    return False

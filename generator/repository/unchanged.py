@@ -87,6 +87,12 @@ class Look:
             return "unknown"
         return "refused" if self._before.refused else "nothing"
 
+    def edited_last(self, name: str) -> bool:
+        """Whether a cluster's file was changed after all other files of the cluster."""
+        files = {path: one for path, one in self._now.seen.get(name, {}).items() if stat.S_ISREG(one[1])}
+        edited = files.pop(f"clusters/{name}/cluster.yaml", None)
+        return edited is not None and all(one[-1] < edited[-1] for one in files.values())
+
     def unchanged(self, names: Iterable[str]) -> dict[str, Rendered]:
         """Return those of the clusters of which nothing changed, with what they were rendered as."""
         known = self._before.clusters if self._same_program else {}
@@ -98,6 +104,11 @@ class Look:
         """
         with suppress(OSError):
             _save(self._file, structs.replace(self._made(outcome, wrong), left=self._left(), refused=outcome.refused))
+
+    def keep(self) -> None:
+        """Keep that a render of what was seen changes nothing: somebody has looked."""
+        with suppress(OSError):
+            _save(self._file, structs.replace(self._before, left=self._left(), refused=False))
 
     def _left(self) -> str:
         """Return the digest of what stands there now; none where a cluster file was changed meanwhile."""

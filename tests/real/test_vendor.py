@@ -12,6 +12,7 @@ from chartshop import CONFIG_MAP, Shop
 from chartworld import World, component, release
 from vendoring import DEFINITION, SECRET, built
 
+from generator.cli.check import NOTHING, RENDER
 from generator.components.component import Component, Patch, Tier
 from generator.components.definition import Definition, Version, Versions
 from generator.model.cluster import Cluster
@@ -276,6 +277,7 @@ def test_update_moves_an_older_version_in_the_cluster_file(
     assert "~ ConfigMap toy/toy: data.version" in said
     assert "+ image x.example.org/a:2.0.0" in said
     assert "- image x.example.org/a:1.0.0" in said
+    assert world.gen("check").endswith(f"{NOTHING}\n")
     assert "nothing to change" in world.gen("vendor")
 
 
@@ -429,3 +431,11 @@ def test_what_a_chart_means_and_nobody_makes_is_counted(world: World, shop: Shop
     said = world.gen("check", "--rendered", expect=1)
     assert said.count("GEN-REF-005") == 1
     assert "overlays/one/toy/custom/mine.yaml" in said
+
+
+def test_what_was_vendored_is_not_to_be_rendered_next(world: World, shop: Shop) -> None:
+    shop.add()
+    world.installs(component(release(shop.url)))
+    assert world.gen("check").endswith(f"{RENDER}\n")
+    world.gen("vendor")
+    assert world.gen("check").endswith(f"{NOTHING}\n")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from generator.cli import rendering as verb
 from generator.cli import run
+from generator.cli.check import NOTHING, RENDER
 from generator.repository import unchanged
 from generator.repository.cluster_files import load
 from generator.repository.render import render
@@ -511,31 +512,30 @@ def test_each_render_counts_the_same_files(template: Path, tmp_path: Path, capsy
     assert set(counts) == {len([path for path in root.glob("**/*") if path.is_file() and ".git" not in path.parts]) - 3}
 
 
-def next_of(root: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def next_of(root: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
     """Return the last line of `gen check`."""
     capsys.readouterr()
-    assert run(["check", "-C", str(root)]) == 0
+    assert run(["check", "-C", str(root), *more]) == 0
     return capsys.readouterr().out.splitlines()[-1]
 
 
 def test_a_check_tells_what_comes_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    nothing, render_it = "nothing to render: all is as the last render left it", "next: gen render"
-    assert next_of(repository, capsys) == nothing
+    assert next_of(repository, capsys) == NOTHING
     change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 33d")
-    assert next_of(repository, capsys) == render_it
+    assert next_of(repository, capsys) == RENDER
     assert run(["render", "-C", str(repository)]) == 0
-    assert next_of(repository, capsys) == nothing
+    assert next_of(repository, capsys) == NOTHING
     git(repository, "add", "--all")
     git(repository, "commit", "-qm", "rendered again")
-    assert next_of(repository, capsys) == nothing
+    assert next_of(repository, capsys) == NOTHING
     file = repository / "overlays/two/kueue/kustomization.yaml"
     text = file.read_text()
     file.write_text(f"{text}# mine\n")
-    assert next_of(repository, capsys) == render_it
+    assert next_of(repository, capsys) == RENDER
     assert run(["render", "-C", str(repository)]) == 1
     assert next_of(repository, capsys) == "next: what the last render refused; `gen render` tells it again"
     file.write_text(text)
-    assert next_of(repository, capsys) == render_it
+    assert next_of(repository, capsys) == NOTHING
 
 
 def test_what_changes_while_it_is_rendered_is_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -544,4 +544,62 @@ def test_what_changes_while_it_is_rendered_is_next(repository: Path, capsys: pyt
     outcome = render(repository, load(repository), dry_run=True, waiting=print)
     change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 32d")
     look.remember(outcome, [])
-    assert next_of(repository, capsys) == "next: gen render"
+    assert next_of(repository, capsys) == RENDER
+
+
+def pulled(repository: Path, *branch: str) -> None:
+    """Take what somebody else has rendered, into a repository whose last render knew nothing of it."""
+    settle()
+    git(repository, "checkout", "-q", *branch)
+
+
+def test_what_somebody_else_has_rendered_is_not_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert next_of(repository, capsys) == NOTHING
+    pulled(repository, "other")
+    assert next_of(repository, capsys) == NOTHING
+    record(repository).unlink()
+    assert next_of(repository, capsys, "--cluster", "two") == NOTHING
+    assert not record(repository).exists(), "of the other clusters it was not looked at"
+    git(repository, "checkout", "-q", "main", "--", "clusters")
+    git(repository, "commit", "-qm", "not rendered")
+    assert next_of(repository, capsys) == RENDER
+    assert next_of(repository, capsys, "--cluster", "two") == RENDER
+    assert next_of(repository, capsys, "--cluster", "one") == NOTHING
+
+
+def test_a_pull_is_looked_at_once(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pulled(repository, "other")
+    assert next_of(repository, capsys) == NOTHING
+    monkeypatch.setattr("generator.repository.render.changes", None)
+    assert next_of(repository, capsys) == NOTHING
+
+
+def test_nothing_is_rendered_for_that_while_a_cluster_is_edited(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("generator.repository.render.changes", None)
+    change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 33d")
+    assert next_of(repository, capsys) == RENDER
+
+
+def test_an_edit_that_was_rendered_alone_is_not_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The verbs that edit a cluster file name its cluster in what comes next."""
+    change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 33d")
+    settle()
+    assert run(["render", "-C", str(repository), "--cluster", "two"]) == 0
+    assert next_of(repository, capsys) == NOTHING
+
+
+def test_outside_of_git_what_stands_tells_what_comes_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(repository / ".git")
+    assert next_of(repository, capsys) == NOTHING
+    change(repository / "clusters/two/cluster.yaml", "retention: 30d", "retention: 33d")
+    assert next_of(repository, capsys) == RENDER
+
+
+def test_what_cannot_be_rendered_is_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`gen render` says what is in its way."""
+    (repository / "gen.lock").write_text("<<<<<<< HEAD\n")
+    assert next_of(repository, capsys) == RENDER
