@@ -146,8 +146,7 @@ def _besides(root: Path, loaded: Sequence[Loaded]) -> Iterator[str]:
     for text in without_file(root):
         yield f"warning: {text}"
     for one in loaded:
-        for name in unproven(root, one):
-            yield f"note: {one.name}: values of {name} are unproven until `gen vendor`: its chart is not vendored"
+        yield from (f"note: {one.name}: {text}" for text in unproven(root, one))
 
 
 def _foreseen(root: Path, loaded: Sequence[Loaded], *, whole: bool) -> Sequence[Loaded]:

@@ -10,6 +10,7 @@ from generator.model.fields import dig
 from generator.model.finding import Finding, Severity
 from generator.model.rule import Explained
 from generator.repository.cluster_files import Loaded
+from generator.spec.reader import read
 
 IDLE_VALUE = Explained(
     code="GEN-VEND-003",
@@ -18,7 +19,7 @@ IDLE_VALUE = Explained(
     text="""
     Helm passes over a key that no template reads: a mistyped one changes nothing, in silence. `gen vendor` looks for
     keys that the chart's own values do not name, and inflates the chart without them; where the same comes out, they
-    do nothing. What is not vendored nobody has looked at.
+    do nothing. At what is not vendored, or was before a key was written, nobody has looked: a note says so.
 
     Wrong:
         components:
@@ -38,16 +39,36 @@ def with_idle_values(root: Path, one: Loaded) -> Loaded:
     return one.adding(_found(root, one, given)) if given else one
 
 
-def unproven(root: Path, one: Loaded) -> list[str]:
-    """Return the components whose values nobody has looked at: their charts are not vendored. Raises as
+def unproven(root: Path, one: Loaded) -> Iterator[str]:
+    """Say which values nobody has looked at: their charts are not vendored, or were without them. Raises as
     `with_idle_values`.
     """
     given = _given(one)
     if not given:
-        return []
-    from generator.repository.vendored import vendored_names  # noqa: PLC0415 - it imports what lays out
+        return
+    from generator.repository.vendored import on_disk, vendored  # noqa: PLC0415 - it imports what lays out
 
-    return sorted(given.keys() - {*vendored_names(root, one.name)})
+    known = vendored(on_disk(root), one.name, given)
+    for name, values in sorted(given.items()):
+        if name not in known:
+            yield f"values of {name} are unproven until `gen vendor`: its chart is not vendored"
+        elif keys := [".".join(steps) for steps in _absent(values, _looked_at(known[name].inputs))]:
+            yield f"new values of {name} are unproven until `gen vendor`: {', '.join(keys)}"
+
+
+def _looked_at(inputs: bytes) -> Any:
+    """Return the values with which a chart was vendored; those of a cluster file are the first release's."""
+    return dig(read(inputs, "inputs.yaml").value, "releases", 0, "values")
+
+
+def _absent(given: Mapping[str, Any], known: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the topmost keys that are not among the known ones."""
+    for key, value in given.items():
+        steps = (*above, key)
+        if not isinstance(known, dict) or key not in known:
+            yield steps
+        elif isinstance(value, dict):
+            yield from _absent(value, known[key], steps)
 
 
 def _given(one: Loaded) -> dict[str, Mapping[str, Any]]:

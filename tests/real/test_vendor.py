@@ -408,6 +408,25 @@ def test_values_that_the_chart_does_not_know_are_told_by_a_check(world: World, s
     assert "GEN-VEND" not in world.gen("check")
 
 
+def test_values_that_came_after_vendoring_are_unproven(world: World, shop: Shop) -> None:
+    shop.add(values="text: plain\nsub: {known: 1}\n")
+    given = "{text: new, sub: {known: 3}, gone: null}"
+    world.edit("clusters/one/cluster.yaml", "spec:\n", f"spec:\n  components:\n    toy-0: {{values: {given}}}\n")
+    world.installs(component(release(shop.url), name="toy-0"))
+    world.patch.setattr("generator.checks.versions.COMPONENTS", frozenset({"toy-0"}))
+    world.gen("vendor")
+    assert "unproven" not in world.gen("check")
+    world.edit("clusters/one/cluster.yaml", "text: new, sub: {known: 3}", "text: {new: 1}, txet: a, sub: {knwon: 3}")
+    unproven = "note: one: new values of toy-0 are unproven until `gen vendor`: text.new, txet, sub.knwon"
+    assert unproven in world.gen("check").splitlines()
+    world.edit("clusters/one/cluster.yaml", "text: {new: 1}", "text: new")
+    world.gen("vendor")
+    said = world.gen("check")
+    assert "unproven" not in said
+    idle = [line.partition("has no value ")[2] for line in said.splitlines() if "GEN-VEND-003" in line]
+    assert idle == [f"{key}: it does nothing" for key in ("txet", "sub.knwon", "gone")]
+
+
 BINDING = """\
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
