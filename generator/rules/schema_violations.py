@@ -61,7 +61,7 @@ class Judge:
         """
         yielded: set[SchemaViolation] = set()
         try:
-            for error in () if self.accepts(value) else self._in_words.iter_errors(value):
+            for error in () if self.accepts(value) else _telling([*self._in_words.iter_errors(value)]):
                 # The library names a map once for each field that is missing in it.
                 found = [one for one in _of_error(error) if one not in yielded]
                 yielded.update(found)
@@ -92,8 +92,23 @@ class Judge:
         return Draft202012Validator(self.schema, registry=self.types.in_words)
 
 
+def _telling(errors: list[Any]) -> Iterator[Any]:
+    """Yield errors without those that say less of the same value: one of another type breaks bounds and patterns, too;
+    where values are listed, the list says its type as well.
+    """
+    places = {kind: {_place(one) for one in errors if one.validator == kind} for kind in ("type", "enum")}
+    for one in errors:
+        best = "enum" if _place(one) in places["enum"] else "type"
+        if _place(one) not in places["type"] or one.validator == best:
+            yield one
+
+
+def _place(error: Any) -> Path:
+    return tuple(error.absolute_path)
+
+
 def _of_error(error: Any) -> Iterator[SchemaViolation]:
-    at: Path = tuple(error.absolute_path)
+    at = _place(error)
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         known = error.schema.get("properties", {})
         for key in error.instance:

@@ -63,6 +63,19 @@ def test_null_is_to_be_removed() -> None:
     assert told({"a": None, "b": "x", "c": None}) == [("a: null is not string", "remove it, or give it a value")]
 
 
+@pytest.mark.parametrize(
+    ("schema", "value", "messages"),
+    [
+        ({"type": "string", "enum": ["TCP", "UDP"]}, 5, ["5 is not one of 'TCP', 'UDP'"]),
+        ({"enum": [1, 2], "type": "integer"}, "1", ["'1' is not one of 1, 2"]),
+        ({"type": "integer", "anyOf": [{"const": 1}, {"const": 2}]}, "1", ["'1' is not integer"]),
+        ({"type": "string", "minLength": 3, "pattern": "^a"}, "b", ["'b' is too short", "'b' does not match '^a'"]),
+    ],
+)
+def test_a_value_of_another_type_is_told_once(schema: Any, value: Any, messages: list[str]) -> None:
+    assert told({"x": value}, {"properties": {"x": schema}}) == [(f"x: {message}", "") for message in messages]
+
+
 def test_what_is_no_schema_is_told_as_one() -> None:
     ((message, fix),) = told({}, {"type": 5})
     assert (message.startswith("the schema of its CRD cannot be used"), fix) == (True, "mend the CRD")
