@@ -282,6 +282,44 @@ def test_what_a_team_may_submit_is_always_a_gang(member: "Members") -> None:
     assert (status, "group-min-member" in message) == (422, True)
 
 
+def test_a_job_that_names_no_queue_goes_through_the_teams(member: "Members") -> None:
+    """Kueue writes the name of the queue into it before the API server's rules look: LocalQueueDefaulting."""
+    vision = member("vision")
+    assert vision.submit(queueless("small", 2)) == (201, "")
+    vision.runs("small", 2)
+    assert vision.queue("small") == "default"
+    assert vision.has("small", "Admitted")
+
+
+def test_a_job_that_names_no_queue_gets_no_pod_beyond_what_the_team_may_have(member: "Members") -> None:
+    """There are 12 nodes for training; the control is the test above."""
+    from twin.team import most
+
+    vision = member("vision")
+    assert vision.submit(queueless("large", 13)) == (201, "")
+    assert most(lambda: len(vision.pods("large")), NEVER) == 0
+    assert vision.queue("large") == "default"
+    assert not vision.has("large", "Admitted")
+
+
+def test_while_kueue_is_down_a_job_that_names_no_queue_is_refused(twin: "Twin", member: "Members") -> None:
+    """Nobody would write the queue into it: the webhook is asked, and fails closed."""
+    twin.kueue.stop()
+    try:
+        status, message = member("vision").submit(queueless("early", 2))
+    finally:
+        twin.kueue.start()
+    assert (status, "failed calling webhook" in message) == (500, True)
+
+
+def queueless(name: str, pods: int) -> dict[str, Any]:
+    from twin.team import QUEUE, job
+
+    made = job(name, pods)
+    del made["metadata"]["labels"][QUEUE]
+    return made
+
+
 def test_what_fits_the_sums_but_no_node_is_not_let_in(twin: "Twin", member: "Members") -> None:
     from twin.team import most
 

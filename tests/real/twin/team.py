@@ -89,6 +89,11 @@ class Member:
         if answer != (201, ""):
             pytest.fail(f"{self.team}/{name}: {answer}")
 
+    def queue(self, name: str) -> str:
+        """Return the queue that a job names, whoever wrote it there."""
+        found = self.api.get(f"/apis/batch/v1/namespaces/{self.team}/jobs/{name}")
+        return str(found["metadata"].get("labels", {}).get(QUEUE, ""))
+
     def delete(self, name: str) -> None:
         """Take a job back."""
         path = f"/apis/batch/v1/namespaces/{self.team}/jobs/{name}?propagationPolicy=Background"
