@@ -20,6 +20,7 @@ SOURCE = {"repoURL": "https://git.example.org/a.git", "path": "overlays/a", "tar
 SYNCED = {"status": "Synced", "comparedTo": {"source": SOURCE}}
 DIFFERS = {"status": "OutOfSync", "revision": "b", "comparedTo": {"source": SOURCE}}
 EARLIER, CHANGED, LATER = "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z", "2022-01-01T00:00:00Z"
+NEVER = "2999-01-01T00:00:00Z"
 DONE = {"phase": "Succeeded"}
 
 
@@ -35,6 +36,12 @@ def ceph(health: str, state: str = "Created") -> Status:
 def application(phase: str, health: str, sync: dict[str, Any], **operation: Any) -> Status:
     state = {"phase": phase, "message": "said", **operation}
     return {"sync": sync, "health": {"status": health}, "operationState": state}
+
+
+def unready(since: str) -> Status:
+    """Return what an Application with a DaemonSet says of which one node is down."""
+    health = {"status": "Progressing", "message": "said", "lastTransitionTime": since}
+    return application("Succeeded", "Progressing", SYNCED) | {"health": health}
 
 
 ROOK: list[tuple[Status, str]] = [
@@ -57,6 +64,12 @@ EXAMPLES: dict[str, list[tuple[Status, str]]] = {
         (application("Succeeded", "Healthy", DIFFERS, finishedAt=LATER, syncResult={"revision": "a"}), "Progressing"),
         (application("Succeeded", "Healthy", DIFFERS, finishedAt=EARLIER, syncResult={"revision": "a"}), "Degraded"),
         (application("Failed", "Healthy", SYNCED), "Degraded"),
+        # Nothing holds a wave for ever, and with it the commit that would mend it: half an hour, or five attempts.
+        (unready(EARLIER), "Degraded"),
+        (unready(NEVER), "Progressing"),
+        (application("Running", "Healthy", SYNCED, startedAt=EARLIER), "Degraded"),
+        (application("Running", "Healthy", SYNCED, startedAt=NEVER), "Progressing"),
+        (application("Running", "Healthy", SYNCED, startedAt=NEVER, retryCount=5), "Degraded"),
     ],
     "ceph.rook.io_CephBlockPool": ROOK,
     "ceph.rook.io_CephCluster": [
@@ -117,7 +130,7 @@ def test_argo_cd_takes_an_object_for(kind: str, status: Status, expected: str, t
         "kind": name,
         "metadata": {
             "name": "one",
-            "creationTimestamp": "2999-01-01T00:00:00Z",
+            "creationTimestamp": NEVER,
             "managedFields": [{"manager": "argocd-controller", "operation": "Apply", "time": CHANGED}],
         },
         "spec": {"source": SOURCE},
