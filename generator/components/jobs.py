@@ -10,6 +10,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from generator.model.change import CHART, ChangeRule, Effect
+
 PODSET = "kueue.x-k8s.io/podset"
 """A label that Kueue writes on the pods of what it has let in."""
 GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
@@ -34,6 +36,22 @@ def plain(template: str) -> str:
     """Return the CEL expression that a template of pods, or of Jobs, says nothing that is Kueue's or Volcano's."""
     keys = f"({template}.?metadata.?annotations.orValue({{}}).exists(key, key in {list(GROUP_NAMES)})"
     return f"!{keys} || {template}.?metadata.?labels[?'{PODSET}'].hasValue())"
+
+
+def operator_leaves(code: str, component: str, kinds: str) -> ChangeRule:
+    """Return the rule of what an operator's leaving means for jobs of these kinds, as `kubectl get` knows them. Who
+    tells Kueue that such a job ended is its operator, by the job's status.
+    """
+    return ChangeRule(
+        code=code,
+        kinds=(CHART, "apps/Deployment"),
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="nobody looks after the teams' jobs of these kinds any more: pods that run go on, none is started or "
+        "cleaned up, and no job is told to have ended, so that each keeps its quota",
+        instead=f"let the jobs end, or be deleted, before: `kubectl get {kinds} -A`",
+        when=lambda change, _field: change.application == component,
+    )
 
 
 class JobKind(Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, fullname, release_of, replicas
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
-from generator.components.jobs import OPERATORS_OWN, JobKind, plain
+from generator.components.jobs import OPERATORS_OWN, JobKind, operator_leaves, plain
 from generator.components.operated import Api
 from generator.components.parts import apart, injected_ca, resources
 from generator.components.volcano import GANG
@@ -113,6 +113,7 @@ DEFINITION = Definition(
     chart_kinds=(CRD, *WEBHOOKS, *CLUSTER_ROLES),
     apis=(Api(group="jobset.x-k8s.io"),),
     jobs=(JobKind(group="jobset.x-k8s.io", kind="JobSet", framework="jobset.x-k8s.io/jobset", demands=DEMANDS),),
+    changes=lambda: (operator_leaves("GEN-CHG-630", "jobset", "jobsets"),),
     shown_by=Evidence(images=("/jobset/jobset",)),
     notes="Comes with Kubeflow Trainer, whose jobs are JobSets. Pods of one JobSet are a gang where its one group of "
     "jobs has one Job, with the annotation of the gang in that group's template: teams make no PodGroups, which could "

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from generator.components.common import CLUSTER_ROLES, CRD, prometheus_crds, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import Definition, Evidence, Version, Versions
-from generator.components.jobs import OPERATORS_OWN, JobKind, plain
+from generator.components.jobs import OPERATORS_OWN, JobKind, operator_leaves, plain
 from generator.components.operated import OWN, Api, Made, MadePods, OperatedKind, name_of
 from generator.components.parts import apart, resources
 from generator.components.volcano import SCHEDULER
@@ -170,6 +170,7 @@ DEFINITION = Definition(
             counted="spec.?rayClusterConfig",  # what it serves may change as it runs
         ),
     ),
+    changes=lambda: (operator_leaves("GEN-CHG-632", "kuberay", "rayjobs,rayclusters,rayservices"),),
     shown_by=Evidence(images=("/kuberay/operator",)),
     notes="The operator makes a PodGroup for each Ray cluster and names Volcano as the scheduler of its pods. It asks "
     "the head of each how its jobs are: the teams' network policies let it. A RayJob says "

@@ -3,7 +3,7 @@
 from generator.components.common import CLUSTER_ROLES, CRD
 from generator.components.component import Component, Namespace, Patch, Tier
 from generator.components.definition import Definition, Evidence, Pair, Version, Versions
-from generator.components.jobs import OPERATORS_OWN, RUN_POLICY, JobKind, plain
+from generator.components.jobs import OPERATORS_OWN, RUN_POLICY, JobKind, operator_leaves, plain
 from generator.components.operated import Api
 from generator.components.parts import UNPRIVILEGED, deployment, pod_security, resources
 from generator.components.volcano import SCHEDULER
@@ -77,6 +77,7 @@ DEFINITION = Definition(
     chart_kinds=(CRD, *CLUSTER_ROLES),
     apis=(Api(group=GROUP, kinds=("MPIJob",), title="kubeflow.org of MPI"),),
     jobs=(JobKind(group=GROUP, kind="MPIJob", framework="kubeflow.org/mpijob", places_itself=True, demands=DEMANDS),),
+    changes=lambda: (operator_leaves("GEN-CHG-633", "mpi-operator", "mpijobs"),),
     shown_by=Evidence(images=("/mpi-operator",)),
     notes="From upstream's manifest at a tag. The older training operator brings an MPIJob of its own under the same "
     "name: of the two definitions one would overwrite the other.",

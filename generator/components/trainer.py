@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from generator.components.common import CLUSTER_ROLES, CRD, WEBHOOKS, fullname, replicas
 from generator.components.component import Chart, Component, Ignore, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import Definition, Evidence, Pair, Version, Versions
-from generator.components.jobs import JobKind
+from generator.components.jobs import JobKind, operator_leaves
 from generator.components.operated import OWN, Api, Named, OperatedKind
 from generator.components.parts import apart, injected_ca, resources
 from generator.model.cluster import Cluster
@@ -126,6 +126,7 @@ DEFINITION = Definition(
             demands=DEMANDS,
         ),
     ),
+    changes=lambda: (operator_leaves("GEN-CHG-631", "trainer", "trainjobs"),),
     shown_by=Evidence(images=("/trainer-controller-manager",)),
     notes="In the version whose TrainJobs the cluster's Kueue knows: Trainer 2.2 with Kueue before 0.20, 2.3 from "
     "there on. Upstream's runtimes are not installed: `training-runtimes` has those of this cluster's pools.",
