@@ -14,6 +14,7 @@ from generator.components.kube_prometheus_stack.alerts import backups_missed
 from generator.components.operated import MadePods, OperatedKind, name_of
 from generator.components.parts import injected_ca, resources
 from generator.components.static import read_objects
+from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.finding import Path
 from generator.model.monitoring import Prometheus
@@ -264,6 +265,13 @@ def operated_pods(manifest: Manifest) -> Iterator[MadePods]:
     yield MadePods({"app.kubernetes.io/name": kind, kind: name, "operator.prometheus.io/name": name})
 
 
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.kube_prometheus_stack.changes import CHANGES  # noqa: PLC0415 - for those who compare
+
+    return CHANGES
+
+
 DEFINITION = Definition(
     name="kube-prometheus-stack",
     tier=Tier.MONITORING,
@@ -275,6 +283,7 @@ DEFINITION = Definition(
     reach=("kube-system",),
     chart_kinds=(*WEBHOOKS, *CLUSTER_ROLES),
     hosts=hosts,
+    changes=change_rules,
     kinds=tuple(OperatedKind(kind=kind, pods=operated_pods) for kind in ("Alertmanager", "Prometheus")),
     daemons_on=ALL_NODES,
     shown_by=Evidence(images=("/prometheus-operator",)),
