@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from generator.build.objects import ROOT
 from generator.build.offline import CUSTOM
-from generator.components import CATALOGUE
+from generator.components import CATALOGUE, secret_store
 from generator.components.kubeadm import changes, node_changes, openings, secret_changes, version_changes
 from generator.kinds import RULES
 from generator.layout.files import KUSTOMIZATION_NAMES
@@ -31,6 +31,7 @@ from generator.review.values import masked
 from generator.spec.decode import decode
 from generator.spec.reader import read
 
+STORE = secret_store.CHANGES
 BOOTSTRAP = (*changes.RULES, *openings.RULES, *node_changes.RULES, *secret_changes.RULES, *version_changes.RULES)
 
 
@@ -76,7 +77,7 @@ class Report(Struct, frozen=True, kw_only=True):
 def rules() -> tuple[ChangeRule, ...]:
     """Return every rule there is: of Kubernetes' kinds, of bootstrap, and of components."""
     own = ((one.name, rule) for one in CATALOGUE.values() for rule in (*one.changes(), *one.jumps()))
-    return (*RULES, *GENERAL, *BOOTSTRAP, *(structs.replace(rule, by=name) for name, rule in own))
+    return (*RULES, *GENERAL, *BOOTSTRAP, *STORE, *(structs.replace(rule, by=name) for name, rule in own))
 
 
 def report(sides: Sides, allowed: Iterable[str]) -> Report:
