@@ -3,6 +3,7 @@
 from generator.components.common import CLUSTER_ROLES, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Tier
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
+from generator.model.change import CHART, ChangeRule, Effect, named
 from generator.model.cluster import Cluster
 from generator.model.storage import Nfs
 
@@ -92,6 +93,28 @@ def storage_class(nfs: Nfs) -> Manifest:
     }
 
 
+CHANGES = (
+    ChangeRule(
+        code="GEN-CHG-635",
+        kinds=(CHART,),
+        paths=("version", "values.controller"),
+        effect=Effect.ROLLING,
+        reason="the driver's pods are replaced: what is mounted is the kernel's and goes on, and for a moment no "
+        "volume is made, mounted or unmounted",
+        when=named("csi-driver-nfs"),
+    ),
+    ChangeRule(
+        code="GEN-CHG-636",
+        kinds=(CHART,),
+        paths=("values.driver.name", "values.kubeletDir"),
+        effect=Effect.OUTAGE,
+        reason="the driver no longer answers where volumes and the kubelet look for it: pods with a volume of NFS do "
+        "not start any more, and those that end do not let go of theirs",
+        instead="leave it as it is for as long as there is a volume",
+        when=named("csi-driver-nfs"),
+    ),
+)
+
 DEFINITION = Definition(
     name="csi-nfs",
     tier=Tier.STORAGE,
@@ -103,5 +126,6 @@ DEFINITION = Definition(
     chart_kinds=(*CLUSTER_ROLES, "storage.k8s.io/CSIDriver"),
     own_kinds=("storage.k8s.io/StorageClass",),
     daemons_on=ALL_NODES,
+    changes=lambda: CHANGES,
     shown_by=Evidence(images=("sig-storage/nfsplugin",)),
 )
