@@ -45,7 +45,6 @@ ABOUT_ONE = {
     "workloads/indexed.py": {"volcano"},
     "workloads/place.py": {"queues", "rdma"},
     "workloads/pods.py": {"kueue", "queues", "rdma", "volcano"},
-    "workloads/room.py": {"queues"},
     "workloads/storage.py": {"ceph_cluster"},
 }
 
