@@ -3,139 +3,17 @@
 import hashlib
 import json
 import os
-import shutil
 import signal
 import socket
-import subprocess
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates, program
-
-from generator.components.static import read_text
+from bucketpair import READ, WRITE, Pair, await_ready
+from minioserver import Server, certificates, program
 
 pytestmark = pytest.mark.real
-
-# All that the client image holds (ubi-micro: bash and coreutils) and the script may use.
-TOOLS = ["bash", "cut", "date", "join", "mkdir", "sha256sum", "shuf", "sort", "tail", "timeout"]
-WRITE = ["s3:PutObject", "s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation", "s3:AbortMultipartUpload"]
-READ = ["s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation"]
-
-
-class Pair:
-    """A source and a target, their buckets, and the script between them."""
-
-    def __init__(self, source: Server, target: Server, folder: Path, name: str) -> None:
-        self.source, self.target, self.folder, self.name = source, target, folder, name
-        self.copy = f"{name}-backup"
-        self.bin = folder / "bin"
-        self.bin.mkdir(parents=True)
-        for tool in [*TOOLS, "mc"]:
-            (self.bin / tool).symlink_to(program(tool))
-        ca = folder / "mc/certs/CAs/ca.crt"
-        ca.parent.mkdir(parents=True)
-        assert target.certificates
-        shutil.copy(target.certificates / "CAs/ca.crt", ca)
-        self.keys = {"SOURCE": (ROOT_USER, ROOT_PASSWORD), "TARGET": (ROOT_USER, ROOT_PASSWORD)}
-        self.more: dict[str, str] = {}
-        self.mc("mb", f"source/{name}")
-        self.mc("mb", "--with-lock", f"target/{self.copy}")
-        self.since = int(time.time())
-
-    def mc(self, *arguments: str, text: str | None = None) -> str:
-        """Run mc as the administrator of both."""
-        hosts = {
-            f"MC_HOST_{alias}": server.url.replace("://", f"://{ROOT_USER}:{ROOT_PASSWORD}@")
-            for alias, server in (("source", self.source), ("target", self.target))
-        }
-        return subprocess.run(
-            [str(self.bin / "mc"), *arguments],
-            env={**hosts, "MC_CONFIG_DIR": str(self.folder / "mc"), "HOME": str(self.folder), "TZ": "UTC"},
-            input=text,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-
-    def put(self, key: str, text: str, where: str = "source") -> None:
-        bucket = self.name if where == "source" else self.copy
-        self.mc("pipe", f"{where}/{bucket}/{key}", text=text)
-
-    def user(self, alias: str, *actions: str) -> None:
-        """Use a new user of one side who has only these rights on its bucket."""
-        bucket = {"source": self.name, "target": self.copy}[alias]
-        name, password = f"{alias}-{self.name}", 'it"s\\a:pass/word@1'
-        arn = f"arn:aws:s3:::{bucket}"
-        statement = {"Effect": "Allow", "Action": actions, "Resource": [arn, f"{arn}/*"]}
-        policy = self.folder / f"{alias}.json"
-        policy.write_text(json.dumps({"Version": "2012-10-17", "Statement": [statement]}))
-        self.mc("admin", "user", "add", alias, name, password)
-        self.mc("admin", "policy", "create", alias, name, str(policy))
-        self.mc("admin", "policy", "attach", alias, name, "--user", name)
-        self.keys[alias.upper()] = (name, password)
-
-    def environment(self) -> dict[str, str]:
-        values = {
-            "PATH": str(self.bin),
-            "HOME": str(self.folder),
-            "MC_CONFIG_DIR": str(self.folder / "mc"),
-            "WORK": str(self.folder / "work"),
-            "NAME": self.name,
-            "SINCE": str(self.since),
-            "READY_SECONDS": "20",
-            "SHRINK_PERCENT": "20",
-            "SAMPLE": "50",
-            "SAMPLE_BYTES": "1000000",
-        }
-        for side, server, bucket in (
-            ("SOURCE", self.source, self.name),
-            ("TARGET", self.target, self.copy),
-        ):
-            access, secret = self.keys[side]
-            values |= {f"{side}_URL": server.url, f"{side}_BUCKET": bucket}
-            values |= {f"{side}_ACCESS_KEY": access, f"{side}_SECRET_KEY": secret}
-        return values | self.more
-
-    def start(self, phase: str) -> "subprocess.Popen[str]":
-        script = self.folder / "backup.sh"
-        script.write_text(read_text("workflows/backup.sh"))
-        return subprocess.Popen(
-            [str(self.bin / "bash"), str(script), phase],
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def run(self, phase: str) -> tuple[int, str]:
-        process = self.start(phase)
-        said, _ = process.communicate(timeout=120)
-        return process.returncode, said
-
-    def backup(self) -> None:
-        """A whole run, as the workflow does it; all that was written before it counts as settled."""
-        time.sleep(1.1)  # times are compared in whole seconds
-        self.since = int(time.time())
-        for phase in ("precheck", "mirror", "verify"):
-            code, said = self.run(phase)
-            assert code == 0, said
-        work = self.folder / "work"
-        self.more = {name.upper(): (work / name).read_text() for name in ("objects", "bytes", "moving", "sampled")}
-        code, said = self.run("record")
-        assert code == 0, said
-
-    def settle(self) -> None:
-        time.sleep(1.1)
-        self.since = int(time.time())
-
-    def records(self) -> list[dict[str, Any]]:
-        prefix = f"target/{self.copy}/_gen/backups/{self.name}/"
-        keys = [json.loads(line)["key"] for line in self.mc("--json", "ls", prefix).splitlines()]
-        return [json.loads(self.mc("cat", prefix + key)) for key in keys]
 
 
 @pytest.fixture(scope="module")
@@ -156,17 +34,6 @@ def pair(servers: tuple[Server, Server], tmp_path: Path, request: pytest.Fixture
     for key in ("a/one", "a/two", "three", 'odd "<&>" k\\y é'):
         pair.put(key, f"content of {key}\n")
     return pair
-
-
-def await_ready(server: Server) -> None:
-    for _ in range(100):
-        try:
-            urllib.request.urlopen(f"{server.url}/minio/health/cluster").close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    pytest.fail("MinIO does not start")
 
 
 def test_a_backup_is_whole_recorded_and_repeatable(pair: Pair) -> None:

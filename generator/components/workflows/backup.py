@@ -37,10 +37,10 @@ def _whole(step: Manifest) -> Manifest:
 
 
 def scripts() -> Manifest:
-    """Return the ConfigMap with the script."""
+    """Return the ConfigMap with the script, and what it shares with others."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": "backup-scripts", "namespace": NAMESPACE, "labels": LABELS},
-        "data": {"backup.sh": read_text("workflows/backup.sh")},
+        "data": {name: read_text(f"workflows/{name}") for name in ("backup.sh", "buckets.sh")},
     }

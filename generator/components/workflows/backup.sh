@@ -4,62 +4,12 @@
 # Needs only what the client image holds: bash, coreutils and mc (no awk, grep, sed or jq).
 # Exit code 1: trouble that may pass, try again. Exit code 2: a verdict, trying again does not help.
 set -euo pipefail
-export LC_ALL=C TZ=UTC MC_QUIET=1 MC_DISABLE_PAGER=1 MC_NO_COLOR=1
+# shellcheck source=SCRIPTDIR/buckets.sh
+source "${BASH_SOURCE[0]%/*}/buckets.sh"
 
 source="source/$SOURCE_BUCKET"
 target="target/$TARGET_BUCKET"
 records="_gen/backups/$NAME"
-tab=$'\t'
-
-say() { printf '%s %s\n' "$(date +%FT%TZ)" "$*"; }
-trouble() { say "error: $*" >&2; exit 1; }
-verdict() { say "FAILED: $*" >&2; exit 2; }
-
-quoted() {
-  local text=${1//\\/\\\\}
-  printf '"%s"' "${text//\"/\\\"}"
-}
-
-alias_of() {  # url access secret: keys may hold any character, and stand in no command line
-  printf '{"url":%s,"accessKey":%s,"secretKey":%s,"api":"S3v4","path":"auto"}' \
-    "$(quoted "$1")" "$(quoted "$2")" "$(quoted "$3")"
-}
-
-configure() {
-  umask 077
-  mkdir -p "$WORK"
-  printf '{"version":"10","aliases":{"source":%s,"target":%s}}\n' \
-    "$(alias_of "$SOURCE_URL" "$SOURCE_ACCESS_KEY" "$SOURCE_SECRET_KEY")" \
-    "$(alias_of "$TARGET_URL" "$TARGET_ACCESS_KEY" "$TARGET_SECRET_KEY")" >"$MC_CONFIG_DIR/config.json"
-}
-
-# What `mc --json ls` prints, as lines of key (in JSON's spelling), size and time; anything unexpected ends it.
-rows() {
-  local line rest key time
-  while IFS= read -r line; do
-    case $line in
-      '{"status":"success","type":"file",'*) ;;
-      '{"status":"success","type":"folder",'*) continue ;;
-      *) trouble "cannot list: $line" ;;
-    esac
-    time=${line#*'"lastModified":"'}
-    rest=${line#*'"size":'}
-    key=${rest#*',"key":"'}
-    printf '%s\t%s\t%s\n' "${key%%'","'*}" "${rest%%,*}" "${time:0:19}"
-  done
-}
-
-list() {  # bucket file
-  mc --json ls --recursive "$1" | rows | sort -t "$tab" -k 1,1 -T "$WORK" >"$2" || trouble "the listing of $1 is not whole"
-}
-
-totals() {  # file: sets objects and bytes
-  local size
-  objects=0 bytes=0
-  while IFS=$tab read -r _ size _; do
-    objects=$((objects + 1)) bytes=$((bytes + size))
-  done <"$1"
-}
 
 # The newest record's counts: empty when there is none, which is not the same as one that cannot be read.
 last_record() {
@@ -91,21 +41,6 @@ precheck() {
   fi
 }
 
-# Every line must report one copied object, or the summary. mc exits 0 after some errors, and prints errors over
-# several lines.
-judge() {
-  local line bad=0 copied=0
-  while IFS= read -r line; do
-    case $line in
-      '{"status":"success","source":'*) copied=$((copied + 1)) ;;
-      '{"status":"success",'*) ;;
-      *) bad=$((bad + 1)); ((bad > 20)) || say "mc: $line" >&2 ;;
-    esac
-  done
-  say "copied $copied objects"
-  ((bad == 0)) || trouble "mc reported errors in $bad lines"
-}
-
 mirror() {
   mc --json mirror --overwrite --retry --skip-errors --checksum CRC32C "$source" "$target" | judge \
     || trouble "the copy is not whole"
@@ -126,20 +61,12 @@ compare() {
   done 3>"$WORK/whole"
 }
 
-report() {
-  bad=$((bad + 1))
-  ((bad > 20)) || say "$*" >&2
-}
-
-digest() { mc cat "$1" | sha256sum | cut -c 1-64; }
-
 # Read objects on both sides: equal sizes and times do not prove equal content.
 sample() {
   local key name ours theirs
   sampled=0
   while IFS= read -r key; do
-    # shellcheck disable=SC2059  # as a format, because %b leaves \" as it is
-    printf -v name -- "${key//%/%%}"
+    name_of "$key"
     ours=$(digest "$source/$name") || trouble "cannot read $source/$name"
     theirs=$(digest "$target/$name") || trouble "cannot read $target/$name"
     [[ $ours == "$theirs" ]] || report "differs in content: $key"
@@ -172,7 +99,8 @@ record() {
   say "wrote $target/$records/$stamp.json: $text"
 }
 
-configure
+configure source "$SOURCE_URL" "$SOURCE_ACCESS_KEY" "$SOURCE_SECRET_KEY" \
+  target "$TARGET_URL" "$TARGET_ACCESS_KEY" "$TARGET_SECRET_KEY"
 case ${1-} in
   precheck | mirror | verify | record) "$1" ;;
   *) verdict "usage: backup.sh precheck|mirror|verify|record" ;;

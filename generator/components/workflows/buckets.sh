@@ -1,0 +1,95 @@
+#!/bin/bash
+# What scripts share that copy and compare buckets; they read it, nobody runs it.
+#
+# Needs only what the client image holds: bash, coreutils and mc (no awk, grep, sed or jq).
+# Exit code 1: trouble that may pass, try again. Exit code 2: a verdict, trying again does not help.
+set -euo pipefail
+export LC_ALL=C TZ=UTC MC_QUIET=1 MC_DISABLE_PAGER=1 MC_NO_COLOR=1
+tab=$'\t'
+
+say() { printf '%s %s\n' "$(date +%FT%TZ)" "$*"; }
+trouble() { say "error: $*" >&2; exit 1; }
+verdict() { say "FAILED: $*" >&2; exit 2; }
+
+quoted() {
+  local text=${1//\\/\\\\}
+  printf '"%s"' "${text//\"/\\\"}"
+}
+
+alias_of() {  # url access secret: keys may hold any character, and stand in no command line
+  printf '{"url":%s,"accessKey":%s,"secretKey":%s,"api":"S3v4","path":"auto"}' \
+    "$(quoted "$1")" "$(quoted "$2")" "$(quoted "$3")"
+}
+
+configure() {  # alias url access secret, for each side
+  local text=
+  umask 077
+  mkdir -p "$WORK"
+  while (($#)); do
+    text+="${text:+,}$(quoted "$1"):$(alias_of "$2" "$3" "$4")"
+    shift 4
+  done
+  printf '{"version":"10","aliases":{%s}}\n' "$text" >"$MC_CONFIG_DIR/config.json"
+}
+
+# What `mc --json ls` prints, as lines of key (in JSON's spelling), size, time, checksum (ETag) and version, `-` where
+# there is none; anything unexpected ends it.
+rows() {
+  local line rest key time sum version
+  while IFS= read -r line; do
+    case $line in
+      '{"status":"success","type":"file",'*) ;;
+      '{"status":"success","type":"folder",'*) continue ;;
+      *) trouble "cannot list: $line" ;;
+    esac
+    time=${line#*'"lastModified":"'}
+    rest=${line#*'"size":'}
+    key=${rest#*',"key":"'}
+    sum=${key#*'","etag":"'} sum=${sum%%'"'*}
+    version=-
+    [[ $key != *'","versionId":"'* ]] || { version=${key#*'","versionId":"'}; version=${version%%'"'*}; }
+    printf '%s\t%s\t%s\t%s\t%s\n' "${key%%'","'*}" "${rest%%,*}" "${time:0:19}" "${sum:--}" "${version:--}"
+  done
+}
+
+list() {  # bucket file [option of mc]...
+  mc --json ls --recursive "${@:3}" "$1" | rows | sort -t "$tab" -k 1,1 -T "$WORK" >"$2" \
+    || trouble "the listing of $1 is not whole"
+}
+
+totals() {  # file: sets objects and bytes
+  local size
+  objects=0 bytes=0
+  while IFS=$tab read -r _ size _; do
+    objects=$((objects + 1)) bytes=$((bytes + size))
+  done <"$1"
+}
+
+# Every line must report one copied object, or the summary. mc exits 0 after some errors, and prints errors over
+# several lines. With `leave=1` what is there already is left as it is, and is no error.
+judge() {
+  local line more bad=0 copied=0
+  while IFS= read -r line; do
+    if [[ ${leave-} && $line == '{' ]]; then
+      while [[ $line != *$'\n}' ]] && IFS= read -r more; do line+=$'\n'$more; done
+    fi
+    case $line in
+      *'Overwrite not allowed'*) [[ ${leave-} ]] || bad=$((bad + 1)) ;;
+      '{"status":"success","source":'*) copied=$((copied + 1)) ;;
+      '{"status":"success",'*) ;;
+      *) bad=$((bad + 1)); ((bad > 20)) || say "mc: $line" >&2 ;;
+    esac
+  done
+  say "copied $copied objects"
+  ((bad == 0)) || trouble "mc reported errors in $bad lines"
+}
+
+report() {
+  bad=$((bad + 1))
+  ((bad > 20)) || say "$*" >&2
+}
+
+# shellcheck disable=SC2034,SC2059  # as a format, because %b leaves \" as it is; who reads this file uses the name
+name_of() { printf -v name -- "${1//%/%%}"; }  # key in JSON's spelling: sets name
+
+digest() { mc cat "${@:2}" "$1" | sha256sum | cut -c 1-64; }  # object [option of mc]...
