@@ -39,6 +39,7 @@ VERBS = {
     "rehearse": "Try a change on a twin of the cluster, with real queues, before it is merged.",
     "render": "Write the repository that Argo CD syncs from the cluster files.",
     "report": "Show a cluster as it is: racks, switches, storage, quotas, waves, images.",
+    "restore": "Bring a bucket back from its backup: into a new bucket, proven, then switched.",
     "rollback": "Take a commit back by a new one, and tell first what that does.",
     "schema": "Print the JSON Schema of the cluster file.",
     "status": "Tell how a running cluster does, and why something is stuck.",

@@ -96,7 +96,7 @@ def listing(place: Place, output: str) -> int:
 
         say_json({"operations": to_builtins(known), "runs": [one.data() for one in found]})
         return 0
-    _print(listed(known, found, _now()))
+    _print(listed(known, found, moment_now()))
     return 0
 
 
@@ -111,7 +111,7 @@ def show(place: Place, name: str, output: str) -> int:
     from generator.live.workflows.text import operation, tree  # noqa: PLC0415 - heavy
 
     if found := find_run(*place, name):
-        say_json(found.data()) if output == "json" else _print(tree(found, _now()))
+        say_json(found.data()) if output == "json" else _print(tree(found, moment_now()))
         return 0
     meant = chosen(operations(*place), name)
     if output == "json":
@@ -153,7 +153,7 @@ def submit(place: Place, name: str, parameters: tuple[str, ...], dry_run: bool, 
 @placed
 def watch_run(place: Place, name: str, timeout: int) -> int:
     """Wait until RUN ended, and tell each step as it begins and ends. Ctrl-C ends the waiting, not the run."""
-    return _watch(place, name, timeout * 60)
+    return follow(place, name, timeout * 60)
 
 
 @command.command("logs", short_help="Print what the steps of a run print.")
@@ -229,12 +229,13 @@ def _look(place: Place, name: str) -> "Run":
 def _begun(place: Place, begun: "Run", *, watch: bool) -> int:
     if watch:
         say(f"{begun.name} begins")
-        return _watch(place, begun.name, 24 * 60 * 60)
+        return follow(place, begun.name, 24 * 60 * 60)
     say(f"{begun.name} begins; next: gen workflow watch {begun.name}")
     return 0
 
 
-def _watch(place: Place, name: str, patience: float) -> int:
+def follow(place: Place, name: str, patience: float) -> int:
+    """Tell each step of a run until it ended, for no more than so many seconds; return the exit code."""
     from generator.live.workflows.text import changes, headline  # noqa: PLC0415 - heavy
 
     end, before = time.monotonic() + patience, None
@@ -242,10 +243,10 @@ def _watch(place: Place, name: str, patience: float) -> int:
         found = _look(place, name)
         _print(changes(before, found))
         if found.ended:
-            say(headline(found, _now()))
+            say(headline(found, moment_now()))
             return CODES[found.phase]
         if time.monotonic() > end:
-            say(f"{headline(found, _now())}: it goes on; next: gen workflow watch {name}")
+            say(f"{headline(found, moment_now())}: it goes on; next: gen workflow watch {name}")
             return 2
         before = found
         time.sleep(PAUSE)
@@ -266,5 +267,6 @@ def _print(lines: Iterator[str]) -> None:
         say(line)
 
 
-def _now() -> datetime:
+def moment_now() -> datetime:
+    """Return the time now."""
     return datetime.now(UTC)

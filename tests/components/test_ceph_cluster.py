@@ -258,8 +258,10 @@ def test_names_and_policies_of_classes_come_from_the_cluster_file(ml50: Cluster)
 
 
 def test_backups_can_read_what_they_copy_and_write_nothing(ml50: Cluster) -> None:
-    (user,) = of_kind(ml50, "CephObjectStoreUser")
+    user, restoring = of_kind(ml50, "CephObjectStoreUser")
     assert user["spec"]["opMask"] == ["read"]
+    # It writes to buckets alone that it made: no claim's policy names it, and it deletes nothing.
+    assert restoring["spec"]["opMask"] == ["read", "write"]
     for claim in of_kind(ml50, "ObjectBucketClaim"):
         (statement,) = json.loads(claim["spec"]["additionalConfig"]["bucketPolicy"])["Statement"]
         assert statement["Principal"]["AWS"] == [f"arn:aws:iam:::user/{user['metadata']['name']}"]

@@ -23,6 +23,18 @@ def installed(cluster: Cluster) -> Component:
     return workflows(cluster)
 
 
+def of_kind(cluster: Cluster, kind: str) -> list[dict[str, Any]]:
+    return [one for one in installed(cluster).objects if one["kind"] == kind]
+
+
+def schedules(cluster: Cluster) -> list[dict[str, Any]]:
+    return of_kind(cluster, "CronWorkflow")
+
+
+def restores(cluster: Cluster) -> list[dict[str, Any]]:
+    return of_kind(cluster, "WorkflowTemplate")
+
+
 def arguments(schedule: dict[str, Any]) -> dict[str, str]:
     return {one["name"]: one["value"] for one in schedule["spec"]["workflowSpec"]["arguments"]["parameters"]}
 
@@ -45,7 +57,7 @@ def test_a_cluster_without_backups_has_no_schedules(a30: Cluster) -> None:
 
 
 def test_each_backup_has_a_schedule_of_its_own(ml50: Cluster) -> None:
-    made = {item["metadata"]["name"]: item["spec"] for item in installed(ml50).objects}
+    made = {item["metadata"]["name"]: item["spec"] for item in schedules(ml50)}
     assert made.keys() == {f"backup-{item.name}" for item in ml50.backups}
     for item in ml50.backups:
         spec = made[f"backup-{item.name}"]
@@ -56,13 +68,13 @@ def test_each_backup_has_a_schedule_of_its_own(ml50: Cluster) -> None:
 
 def test_a_suspended_backup_is_suspended(ml50: Cluster) -> None:
     backups = tuple(structs.replace(item, suspended=True) for item in ml50.backups)
-    assert all(item["spec"]["suspend"] for item in installed(structs.replace(ml50, backups=backups)).objects)
+    assert all(item["spec"]["suspend"] for item in schedules(structs.replace(ml50, backups=backups)))
 
 
 def test_a_schedule_gives_just_what_the_template_lacks(ml50: Cluster) -> None:
     template = workflow_template()
     without = {one["name"] for one in template["spec"]["arguments"]["parameters"] if "value" not in one}
-    for schedule in installed(ml50).objects:
+    for schedule in schedules(ml50):
         assert arguments(schedule).keys() == without
         assert schedule["spec"]["workflowSpec"]["workflowTemplateRef"]["name"] == template["metadata"]["name"]
         # Argo refuses more in its strict mode.
@@ -70,7 +82,7 @@ def test_a_schedule_gives_just_what_the_template_lacks(ml50: Cluster) -> None:
 
 
 def test_it_copies_from_the_store_to_the_bucket_that_the_file_names(ml50: Cluster) -> None:
-    for item, schedule in zip(ml50.backups, installed(ml50).objects, strict=True):
+    for item, schedule in zip(ml50.backups, schedules(ml50), strict=True):
         given = arguments(schedule)
         assert given["source-url"] == f"https://rook-ceph-rgw-{item.source.store}.rook-ceph.svc:8443"
         assert (given["source-bucket"], given["target-bucket"]) == (item.source.bucket, item.target.bucket)
@@ -88,7 +100,7 @@ def test_every_secret_that_pods_read_is_declared_where_they_run(ml50: Cluster) -
     components = [installed(ml50), ceph_cluster(ml50)]
     declared = {(s.namespace, s.name): s for component in components for s in component.secrets}
     template = workflow_template()
-    for schedule in installed(ml50).objects:
+    for schedule in schedules(ml50):
         given = arguments(schedule)
         for container in (one["container"] for one in template["spec"]["templates"] if "container" in one):
             for variable in container["env"]:
@@ -101,14 +113,12 @@ def test_every_secret_that_pods_read_is_declared_where_they_run(ml50: Cluster) -
 def test_the_writer_is_a_user_of_minio_that_cannot_delete(ml50: Cluster) -> None:
     servers = minio(ml50)
     theirs = {secret.name: secret.keys for secret in servers.secrets}
-    for schedule in installed(ml50).objects:
+    for schedule in schedules(ml50):
         name = arguments(schedule)["target-secret"]
         (ours,) = [secret for secret in installed(ml50).secrets if secret.name == name]
         assert theirs[name] == ours.keys
         assert "minio" in ours.rotate
-    assert {arguments(schedule)["target-secret"] for schedule in installed(ml50).objects} == {
-        "minio-user-backup-writer"
-    }
+    assert {arguments(schedule)["target-secret"] for schedule in schedules(ml50)} == {"minio-user-backup-writer"}
 
 
 def test_a_secret_is_declared_once(ml50: Cluster) -> None:
@@ -140,7 +150,7 @@ def test_a_client_of_the_clusters_own_is_used_in_every_step(ml50: Cluster) -> No
 
 
 def test_pods_may_report_results_and_nothing_else(ml50: Cluster) -> None:
-    account, role, binding, policy, certificate = installed(ml50).base
+    account, role, binding, policy, *_, certificate = installed(ml50).base
     assert role["rules"] == [
         {"apiGroups": ["argoproj.io"], "resources": ["workflowtaskresults"], "verbs": ["create", "patch"]},
     ]
@@ -152,6 +162,59 @@ def test_pods_may_report_results_and_nothing_else(ml50: Cluster) -> None:
     assert policy["spec"]["ingress"] == []
     (ca,) = [volume for volume in template["spec"]["volumes"] if volume["name"] == "ca"]
     assert ca["secret"]["secretName"] == certificate["spec"]["secretName"]
+
+
+def test_each_backup_has_a_way_back(ml50: Cluster) -> None:
+    for item, template in zip(ml50.backups, restores(ml50), strict=True):
+        given = {one["name"]: one.get("value") for one in template["spec"]["arguments"]["parameters"]}
+        assert template["metadata"]["name"] == f"restore-{item.name}"
+        assert (given["backup-bucket"], given["live-bucket"]) == (item.target.bucket, item.source.bucket)
+        assert given["ceph-url"] == f"https://rook-ceph-rgw-{item.source.store}.rook-ceph.svc:8443"
+        assert (given["into"], given["at"], given["switch"]) == (None, "", "none")
+        assert given["backup-secret"] == "minio-user-restore-reader"
+
+
+def test_who_may_write_a_backup_brings_it_back_where_nobody_may_only_read_it(ml50: Cluster) -> None:
+    (template, *_) = restores(with_users(ml50, access="backup"))
+    given = {one["name"]: one.get("value") for one in template["spec"]["arguments"]["parameters"]}
+    assert given["backup-secret"] == "minio-user-backup-writer"
+
+
+def test_every_secret_of_a_restore_is_declared_or_its_claims(ml50: Cluster) -> None:
+    components = [installed(ml50), ceph_cluster(ml50)]
+    declared = {(s.namespace, s.name): s.keys for component in components for s in component.secrets}
+    claims = {one["metadata"]["name"] for one in ceph_cluster(ml50).objects if one["kind"] == "ObjectBucketClaim"}
+    for template in restores(ml50):
+        given = {one["name"]: one.get("value") for one in template["spec"]["arguments"]["parameters"]}
+        for step in (one for one in template["spec"]["templates"] if "container" in one):
+            for variable in step["container"]["env"]:
+                if reference := variable.get("valueFrom", {}).get("secretKeyRef"):
+                    name = given[reference["name"].removeprefix("{{workflow.parameters.").removesuffix("}}")]
+                    if reference["key"].startswith("AWS_"):
+                        assert (step["name"], name in claims) == ("switch", True)
+                    else:
+                        assert reference["key"] in declared[NAMESPACE, name]
+
+
+def test_a_restore_has_an_identity_of_its_own_with_the_least_rights(ml50: Cluster) -> None:
+    account, role, binding, policy = [one for one in installed(ml50).base if one["metadata"]["name"] == "restore"]
+    assert role["rules"] == [
+        {"apiGroups": ["argoproj.io"], "resources": ["workflowtaskresults"], "verbs": ["create", "patch"]},
+    ]
+    for template in restores(ml50):
+        assert template["spec"]["serviceAccountName"] == account["metadata"]["name"]
+        selected = policy["spec"]["podSelector"]["matchLabels"].items()
+        assert selected <= template["spec"]["podMetadata"]["labels"].items()
+    assert binding["subjects"][0]["name"] == account["metadata"]["name"]
+
+
+def test_a_restore_is_of_the_clusters_own_client(ml50: Cluster) -> None:
+    assert ml50.storage.objects
+    objects = structs.replace(ml50.storage.objects, client_image="registry/mc:1@sha256:0")
+    cluster = structs.replace(ml50, storage=structs.replace(ml50.storage, objects=objects))
+    for template in restores(cluster):
+        steps = [one["container"] for one in template["spec"]["templates"] if "container" in one]
+        assert {one["image"] for one in steps} == {"registry/mc:1@sha256:0"}
 
 
 def test_objects_are_accepted_and_hold_no_key(ml50: Cluster) -> None:

@@ -1,27 +1,24 @@
 """Operations as rendered, run by the real workflow controller in real pods, and driven by `gen workflow`."""
 
-import base64
 import contextlib
 import json
 import re
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
-from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates, program
+from minioserver import ROOT_PASSWORD, ROOT_USER, certificates
+from onenode.site import Site, ready, run_of, serving, shown
 from reference import ROOT, load
 
+from generator.components.minio.settings import policy, user_secret
 from generator.components.rook_ceph import NAMESPACE
 from generator.live.apiserver import tries
 from generator.live.identity import record
-
-if TYPE_CHECKING:
-    from twin.plane import Object, Plane
+from generator.model.cluster import Cluster
 
 pytest_plugins = ["apiserver"]
 pytestmark = pytest.mark.twin
@@ -29,42 +26,10 @@ pytestmark = pytest.mark.twin
 NOT_HERE = {"Certificate"}
 """Kinds that nobody defines here."""
 READER, WRITER = "rook-ceph-object-user-datasets-datasets-backup-reader", "minio-user-backup-writer"
-
-
-class Site:
-    """A cluster with the operations of ml50, and MinIO at both ends of its backups."""
-
-    def __init__(self, api: "Plane", source: Server, target: Server, folder: Path) -> None:
-        self.api, self.source, self.target, self.folder = api, source, target, folder
-
-    def gen(self, verb: str, *words: str) -> "subprocess.CompletedProcess[str]":
-        """Run `gen workflow`."""
-        config = str(self.api.address.kubeconfig("admin"))
-        command = [sys.executable, "-P", "-m", "generator", "workflow", verb, *words, "--kubeconfig", config]
-        return subprocess.run(
-            [*command, "--cluster", "ml50"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=400
-        )
-
-    def backup(self, *words: str, watch: bool = True) -> "subprocess.CompletedProcess[str]":
-        """Submit the backup of `datasets`, whose ends are here."""
-        ends = [f"source-url={self.source.url}", f"target-url={self.target.url}"]
-        given = [word for end in ends for word in ("-p", end)]
-        return self.gen("submit", "backup-datasets", *given, *words, *(["--watch"] if watch else []))
-
-    def mc(self, *words: str, text: str | None = None) -> str:
-        """Run MinIO's client as the root user of both ends."""
-        hosts = {
-            f"MC_HOST_{name}": server.url.replace("://", f"://{ROOT_USER}:{ROOT_PASSWORD}@")
-            for name, server in (("source", self.source), ("target", self.target))
-        }
-        env = {**hosts, "MC_CONFIG_DIR": str(self.folder / "mc"), "HOME": str(self.folder)}
-        command = [program("mc"), "--insecure", *words]
-        return subprocess.run(command, env=env, input=text, capture_output=True, text=True, check=True).stdout
-
-    def secret(self, name: str, **values: str) -> None:
-        data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
-        metadata = {"name": name, "namespace": NAMESPACE}
-        self.api.apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
+RESTORER, RESTORE_READER = "rook-ceph-object-user-datasets-datasets-restore", "minio-user-restore-reader"
+READS = "only-to-read-backups"
+OWNER = "datasets"
+"""The Secret of the bucket's claim."""
 
 
 @pytest.fixture(scope="module")
@@ -90,55 +55,29 @@ def site() -> Iterator[Site]:
                 api.apply(one)
             for one in rendered.objects("workflows"):
                 if one["kind"] not in NOT_HERE:
-                    api.apply(lighter(one))
+                    api.apply(made.at_its_ends(one))
             made.secret("backup-client", **{"ca.crt": (signed / "CAs/ca.crt").read_text()})
             made.secret(READER, AccessKey=ROOT_USER, SecretKey=ROOT_PASSWORD)
             made.secret(WRITER, accessKey=ROOT_USER, secretKey=ROOT_PASSWORD)
+            made.secret(RESTORER, AccessKey=ROOT_USER, SecretKey=ROOT_PASSWORD)
+            made.secret(OWNER, AWS_ACCESS_KEY_ID=ROOT_USER, AWS_SECRET_ACCESS_KEY=ROOT_PASSWORD)
             ready(made)
             made.mc("mb", "source/datasets")
             made.mc("mb", "--with-lock", "target/datasets-backup")
+            a_reader(made, cluster)
             yield made
 
 
-def lighter(one: "Object") -> "Object":
-    """Ask for less of the machine, which has two processors."""
-    for template in one["spec"]["templates"] if one["kind"] == "WorkflowTemplate" else ():
-        if "container" in template:
-            template["container"]["resources"]["requests"] = {"cpu": "50m", "memory": "64Mi"}
-    return one
-
-
-@contextlib.contextmanager
-def serving(folder: Path, signed: Path) -> Iterator[Server]:
-    server = Server(folder, certificates=signed)
-    try:
-        yield server
-    finally:
-        server.stop()
-
-
-def ready(site: Site) -> None:
-    for name in ("source", "target"):
-        assert any(served(site, name) for _ in tries(20)), f"MinIO {name} is not ready"
-
-
-def served(site: Site, name: str) -> bool:
-    try:
-        site.mc("ls", name)
-    except subprocess.CalledProcessError:
-        return False
-    return True
-
-
-def run_of(done: "subprocess.CompletedProcess[str]") -> str:
-    """Return the name of the run that began."""
-    (name,) = re.findall(r"^(\S+) begins", done.stdout, re.MULTILINE)
-    return str(name)
-
-
-def shown(site: Site, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(site.gen("show", name, "--output", "json").stdout)
-    return found
+def a_reader(site: Site, cluster: Cluster) -> None:
+    """Make who brings backups back, with the rights that MinIO's setup gives it."""
+    assert cluster.storage.objects
+    (user,) = [one for one in cluster.storage.objects.users if user_secret(one.name) == RESTORE_READER]
+    rights = site.folder / "policy.json"
+    rights.write_text(json.dumps(policy(user)))
+    site.mc("admin", "user", "add", "target", "reads-backups", READS)
+    site.mc("admin", "policy", "create", "target", "reads-backups", str(rights))
+    site.mc("admin", "policy", "attach", "target", "reads-backups", "--user", "reads-backups")
+    site.secret(RESTORE_READER, accessKey="reads-backups", secretKey=READS)
 
 
 def test_a_backup_is_submitted_watched_and_read(site: Site) -> None:
@@ -224,3 +163,58 @@ def test_a_step_uses_no_right_that_its_account_has_not(site: Site) -> None:
     path = f"/api/v1/namespaces/{NAMESPACE}/secrets"
     status, _ = site.api.request("GET", path, by=(account, ("system:serviceaccounts",)))
     assert status == 403
+
+
+def test_a_bucket_is_brought_back_as_it_was(site: Site) -> None:
+    for number in range(9):
+        site.mc("pipe", f"source/datasets/was/{number} <한글> 100%.txt", text=f"object {number}")
+    time.sleep(1.1)
+    assert site.backup("-p", "shrink-percent=100").returncode == 0
+    at = settled()
+    site.mc("rm", "source/datasets/was/3 <한글> 100%.txt")
+    for number, text in ((5, "changed since"), (7, "objecT 7")):
+        site.mc("pipe", f"source/datasets/was/{number} <한글> 100%.txt", text=text)
+    assert site.backup("-p", "shrink-percent=100").returncode == 0
+    words = ("restore", "datasets", "--at", at, "--into", "datasets-then", "--yes")
+    done = site.run(*words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "✔ verify Succeeded" in done.stdout
+    assert "proven by checksum" in done.stdout, done.stdout
+    for number in range(9):
+        assert site.mc("cat", f"source/datasets-then/was/{number} <한글> 100%.txt") == f"object {number}"
+    assert site.mc("cat", "source/datasets/was/5 <한글> 100%.txt") == "changed since"
+    switched = site.run(*words, "--switch", "all")
+    assert switched.returncode == 0, switched.stdout + switched.stderr
+    assert "datasets: 1 missing objects are back" in switched.stdout, switched.stdout
+    for number in range(9):
+        assert site.mc("cat", f"source/datasets/was/{number} <한글> 100%.txt") == f"object {number}"
+
+
+def test_why_nothing_is_brought_back_is_told(site: Site) -> None:
+    early = site.run("restore", "datasets", "--at", "2020-01-01", "--into", "datasets-early", "--yes")
+    assert early.returncode == 1, early.stdout
+    assert "FAILED: 2020-01-01T00:00:00Z is before the first good backup" in early.stdout
+    site.secret(RESTORE_READER, accessKey="reads-backups", secretKey="another-key")
+    refused = site.run("restore", "datasets", "--into", "datasets-refused", "--yes")
+    site.secret(RESTORE_READER, accessKey="reads-backups", secretKey=READS)
+    assert refused.returncode == 1, refused.stdout
+    assert "FAILED: the keys of the backup's reader are not accepted" in refused.stdout
+    assert "another-key" not in refused.stdout
+
+
+def test_a_restore_that_was_stopped_is_gone_on_with(site: Site) -> None:
+    begun = site.gen("submit", "restore-datasets", "-p", "into=datasets-stopped")
+    name = run_of(begun)
+    for _ in tries(60):
+        if [one for one in shown(site, name)["steps"] if one["name"] == "copy" and one["started"]]:
+            break
+    assert site.gen("stop", name, "--now").returncode == 0
+    assert site.gen("watch", name).returncode == 1
+    done = site.run("restore", "datasets", "--into", "datasets-stopped", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def settled() -> str:
+    """Let the seconds pass by which versions are told apart; return the time."""
+    time.sleep(2.1)
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -2,7 +2,14 @@
 
 from collections.abc import Iterator
 
-from generator.components.ceph_cluster.buckets import backup_reader, bucket_claims, certificates, readers
+from generator.components.ceph_cluster.buckets import (
+    backup_reader,
+    backup_users,
+    bucket_claims,
+    certificates,
+    restorer,
+    store_secret,
+)
 from generator.components.ceph_cluster.classes import snapshot_classes, storage_classes
 from generator.components.ceph_cluster.daemons import ceph_cluster_object, toolbox
 from generator.components.ceph_cluster.pools import block_pools, filesystems, mgr_pool, object_stores, rgw_secret
@@ -60,7 +67,7 @@ def objects(cluster: Cluster, ceph: Ceph) -> tuple[Manifest, ...]:
         *storage_classes(ceph),
         *snapshot_classes(ceph),
         *bucket_claims(cluster, ceph),
-        *readers(cluster, ceph),
+        *backup_users(cluster, ceph),
         *((toolbox(cluster),) if ceph.toolbox else ()),
     )
 
@@ -102,9 +109,12 @@ def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
             rotate = "cert-manager renews it a year before its end; then restart the Deployments rook-ceph-rgw-*"
             yield made(rgw_secret(store), certificate, rotate, "rook-ceph-rgw", by="cert-manager")
         if store.name in backed_up:
-            name = f"rook-ceph-object-user-{store.name}-{backup_reader(store)}"
-            reader = ("AccessKey", "Endpoint", "SecretKey")
-            yield made(name, reader, "delete the CephObjectStoreUser: Argo CD makes it again", "workflows")
+            keys, rotate = (
+                ("AccessKey", "Endpoint", "SecretKey"),
+                "delete the CephObjectStoreUser: Argo CD makes it again",
+            )
+            for user in (backup_reader(store), restorer(store)):
+                yield made(store_secret(store, user), keys, rotate, "workflows")
 
 
 def made(name: str, keys: tuple[str, ...], rotate: str, reader: str, *, by: str = "ceph-cluster") -> Secret:

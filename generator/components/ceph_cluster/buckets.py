@@ -34,21 +34,32 @@ def bucket_claims(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
 
 
 def backup_reader(store: CephObjectStore) -> str:
-    """Return the name of the user that backups read a store with. Its Secret is
-    `rook-ceph-object-user-<store>-<user>` with AccessKey, SecretKey and Endpoint.
-    """
+    """Return the name of the user that backups read a store with."""
     return f"{store.name}-backup-reader"
 
 
-def readers(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
-    """Yield the read-only user of each store that is backed up. The mask alone lets it see nothing: buckets belong
-    to the users of their claims, so each claim's policy names it as well (facts: storage 2.3).
+def restorer(store: CephObjectStore) -> str:
+    """Return the name of the user that makes the buckets into which backups are brought back, and owns them."""
+    return f"{store.name}-restore"
+
+
+def store_secret(store: CephObjectStore, user: str) -> str:
+    """Return the name of the Secret that Rook makes for a user of a store: AccessKey, SecretKey and Endpoint."""
+    return f"rook-ceph-object-user-{store.name}-{user}"
+
+
+def backup_users(cluster: Cluster, ceph: Ceph) -> Iterator[Manifest]:
+    """Yield the users of each store that is backed up. The reader's mask alone lets it see nothing: buckets belong
+    to the users of their claims, so each claim's policy names it as well (facts: storage 2.3). Who restores sees the
+    buckets alone that it made, and deletes nothing there.
     """
     stores = {backup.source.store for backup in cluster.backups}
     for store in ceph.object_stores:
         if store.name in stores:
             spec = {"store": store.name, "displayName": "Backups, read only", "opMask": ["read"]}
             yield rook_object("CephObjectStoreUser", backup_reader(store), spec)
+            spec = {"store": store.name, "displayName": "Restored buckets", "opMask": ["read", "write"]}
+            yield rook_object("CephObjectStoreUser", restorer(store), spec)
 
 
 def _policy(store: CephObjectStore, bucket: str) -> str:

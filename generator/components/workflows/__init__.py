@@ -1,8 +1,8 @@
-"""The schedules of the day-2 operations, and what their pods may do."""
+"""The day-2 operations of a cluster, their schedules, and what their pods may do."""
 
 from collections.abc import Iterator
 
-from generator.components.ceph_cluster.buckets import backup_reader
+from generator.components.ceph_cluster.buckets import backup_reader, restorer, store_secret
 from generator.components.ceph_cluster.pools import rgw_port, rgw_service
 from generator.components.common import OWN_LABELS
 from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
@@ -12,24 +12,24 @@ from generator.components.minio.settings import copied_keys, user_secret
 from generator.components.minio.versions import VERSIONS as MINIO_VERSIONS
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
-from generator.components.workflows import backup
+from generator.components.workflows import backup, restore
 from generator.model.backup import Backup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
-from generator.model.storage import ObjectUser
+from generator.model.storage import CephObjectStore, ObjectUser
 
 
 def workflows(cluster: Cluster) -> Component:
-    """Return the schedules of the cluster's backups. Backups run where the readers' Secrets are, in Rook's
-    namespace, with a ServiceAccount that may only report its own results.
+    """Return the schedules of the cluster's backups, and their ways back. They run where the readers' Secrets are, in
+    Rook's namespace, with ServiceAccounts that may only report their own results.
     """
     return Component(
         name="workflows",
         tier=DEFINITION.tier,
-        summary="Scheduled operations: backups",
+        summary="Operations: backups on a schedule, and their way back",
         version="v1",
         base=read_objects("workflows/base.yaml"),
-        objects=tuple(schedules(cluster)),
+        objects=(*schedules(cluster), *restores(cluster)),
         patches=own_image(cluster),
         operations=(Operation(name="backup", templates=(backup.workflow_template(), backup.scripts())),),
         needs=("argo-workflows", "ceph-cluster", "issuers", "minio"),
@@ -39,8 +39,7 @@ def workflows(cluster: Cluster) -> Component:
 
 def own_image(cluster: Cluster) -> tuple[Patch, ...]:
     """Return the patch of the shared template for a cluster whose MinIO client is not the catalogue's first."""
-    objects = cluster.storage.objects
-    image = (objects and objects.client_image) or MINIO_VERSIONS.of(cluster).images["client"]
+    image = client_image(cluster)
     if image == backup.CLIENT_IMAGE:
         return ()
     target = {"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": "backup"}
@@ -49,32 +48,78 @@ def own_image(cluster: Cluster) -> tuple[Patch, ...]:
     return (Patch(target=target, operations=tuple({"op": "replace", "path": path, "value": image} for path in paths)),)
 
 
+def client_image(cluster: Cluster) -> str:
+    """Return the image of MinIO's client, of which all steps are."""
+    objects = cluster.storage.objects
+    return (objects and objects.client_image) or MINIO_VERSIONS.of(cluster).images["client"]
+
+
 def writer(cluster: Cluster, item: Backup) -> ObjectUser | None:
     """Return the MinIO user that writes this backup: the first who may write and not delete in its bucket; None
     where the file has none, which a rule reports.
     """
+    return _user(cluster, item, "backup")
+
+
+def reader(cluster: Cluster, item: Backup) -> ObjectUser | None:
+    """Return the MinIO user that a backup is brought back with: the first who may only read its bucket; else the
+    writer, who may read it as well.
+    """
+    return _user(cluster, item, "read") or writer(cluster, item)
+
+
+def _user(cluster: Cluster, item: Backup, access: str) -> ObjectUser | None:
     users = cluster.storage.objects.users if cluster.storage.objects else ()
-    return next((user for user in users if user.access == "backup" and item.target.bucket in user.buckets), None)
+    return next((user for user in users if user.access == access and item.target.bucket in user.buckets), None)
 
 
-def schedules(cluster: Cluster) -> Iterator[Manifest]:
-    """Yield the CronWorkflow of each backup that has both ends; a rule reports the others."""
+def whole(cluster: Cluster) -> Iterator[tuple[Backup, CephObjectStore, ObjectUser]]:
+    """Yield each backup that has both ends, with its store and its writer; a rule reports the others."""
     ceph = cluster.storage.ceph
     stores = {store.name: store for store in ceph.object_stores} if ceph else {}
     for item in cluster.backups:
         store, user = stores.get(item.source.store), writer(cluster, item)
-        if ceph and store and user:
-            port = rgw_port(ceph, store)
-            url = f"https://{{}}:{port['securePort']}" if "securePort" in port else f"http://{{}}:{port['port']}"
-            arguments = {
-                "name": item.name,
-                "source-url": url.format(f"{rgw_service(store)}.{NAMESPACE}.svc"),
-                "source-bucket": item.source.bucket,
-                "source-secret": f"rook-ceph-object-user-{store.name}-{backup_reader(store)}",
-                "target-bucket": item.target.bucket,
-                "target-secret": user_secret(user.name),
-            }
-            yield schedule(item, arguments)
+        if store and user:
+            yield item, store, user
+
+
+def gateway(cluster: Cluster, store: CephObjectStore) -> str:
+    """Return the URL of a store."""
+    assert cluster.storage.ceph
+    port = rgw_port(cluster.storage.ceph, store)
+    url = f"https://{{}}:{port['securePort']}" if "securePort" in port else f"http://{{}}:{port['port']}"
+    return url.format(f"{rgw_service(store)}.{NAMESPACE}.svc")
+
+
+def schedules(cluster: Cluster) -> Iterator[Manifest]:
+    """Yield the CronWorkflow of each backup that has both ends."""
+    for item, store, user in whole(cluster):
+        arguments = {
+            "name": item.name,
+            "source-url": gateway(cluster, store),
+            "source-bucket": item.source.bucket,
+            "source-secret": store_secret(store, backup_reader(store)),
+            "target-bucket": item.target.bucket,
+            "target-secret": user_secret(user.name),
+        }
+        yield schedule(item, arguments)
+
+
+def restores(cluster: Cluster) -> Iterator[Manifest]:
+    """Yield the WorkflowTemplate that brings back each backup that has both ends."""
+    for item, store, user in whole(cluster):
+        given = {
+            "name": item.name,
+            "backup-url": backup.TARGET_URL,
+            "backup-bucket": item.target.bucket,
+            "backup-secret": user_secret((reader(cluster, item) or user).name),
+            "ceph-url": gateway(cluster, store),
+            "live-bucket": item.source.bucket,
+            # The claim's: see `bucket_claims`.
+            "live-secret": item.source.bucket,
+            "restore-secret": store_secret(store, restorer(store)),
+        }
+        yield restore.workflow_template(item.name, client_image(cluster), given)
 
 
 def schedule(item: Backup, arguments: dict[str, str]) -> Manifest:
@@ -104,7 +149,8 @@ def schedule(item: Backup, arguments: dict[str, str]) -> Manifest:
 
 def secrets(cluster: Cluster) -> tuple[Secret, ...]:
     """Return what the pods read beside the readers' keys, which `ceph-cluster` declares."""
-    users = {user.name: user for item in cluster.backups if (user := writer(cluster, item))}
+    found = (user(cluster, item) for user in (writer, reader) for item in cluster.backups)
+    users = {user.name: user for user in found if user}
     return (
         *(copied_keys(user, NAMESPACE, "workflows") for user in users.values()),
         signed("backup-client", NAMESPACE, "workflows"),

@@ -11,6 +11,8 @@ LABELS = {"app.kubernetes.io/name": "backup", "app.kubernetes.io/part-of": "work
 NEWEST = "argo_workflows_backup_last_success_seconds"
 """The metric of `backup.yaml`, with Argo Workflows' prefix: when the newest good run of the label `backup` began."""
 CLIENT_IMAGE = MINIO.known[0].images["client"]
+TARGET_URL = "https://minio.minio.svc:9000"
+"""Where MinIO answers: the default of `backup.yaml`."""
 
 
 @cache
@@ -37,10 +39,10 @@ def _whole(step: Manifest) -> Manifest:
 
 
 def scripts() -> Manifest:
-    """Return the ConfigMap with the script, and what it shares with others."""
+    """Return the ConfigMap with the scripts of the backup and of the restore, and what both read."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": "backup-scripts", "namespace": NAMESPACE, "labels": LABELS},
-        "data": {name: read_text(f"workflows/{name}") for name in ("backup.sh", "buckets.sh")},
+        "data": {name: read_text(f"workflows/{name}") for name in ("backup.sh", "buckets.sh", "restore.sh")},
     }

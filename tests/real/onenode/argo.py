@@ -22,7 +22,10 @@ EXECUTOR = "localhost/argoexec:v4.0.2"
 CLIENT = "localhost/mc:1"
 HEALTH = 6060
 """Its port is fixed in the program."""
-COREUTILS = ("bash", "cut", "date", "join", "mkdir", "sha256sum", "shuf", "sleep", "sort", "tail", "timeout")
+COREUTILS = (
+    "bash", "cat", "cut", "date", "join", "mkdir", "sha256sum", "shuf", "sleep", "sort", "split", "tail", "timeout",
+    "wc",
+)  # fmt: skip
 """All that scripts in MinIO's client image may use beside `mc`."""
 
 

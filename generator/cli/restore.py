@@ -1,0 +1,99 @@
+"""`gen restore`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from generator.cli.live_options import CLUSTER, CONTEXT, KUBECONFIG, only, running, usable
+from generator.cli.options import ROOT, root_of
+from generator.cli.terminal import say
+from generator.cli.workflow import Place, follow, moment_now
+from generator.errors import UsageError
+
+if TYPE_CHECKING:
+    from generator.live.workflows.restoring import Restore, Switch
+
+A_WEEK = 7 * 24 * 60 * 60
+"""How long a run may take, in seconds: as its deadline."""
+
+
+@click.command("restore")
+@click.argument("bucket")
+@click.option("--at", metavar="TIME", help="As it was then (2026-11-20T00:00:00Z). Default: the newest good backup.")
+@click.option("--into", metavar="NAME", help="The new bucket. Default: BUCKET-restored- and the date.")
+@click.option(
+    "--switch", type=click.Choice(["none", "missing", "all"]), default="none", show_default=True,
+    help="What is then written to the live bucket: nothing, what is missing or damaged, or every object.",
+)  # fmt: skip
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@CLUSTER
+@KUBECONFIG
+@CONTEXT
+@ROOT
+def command(  # noqa: PLR0913, PLR0917 - the options of the verb
+    bucket: str,
+    at: str | None,
+    into: str | None,
+    switch: "Switch",
+    yes: bool,  # noqa: FBT001 - an option of the verb
+    names: tuple[str, ...],
+    kubeconfig: Path | None,
+    context: str | None,
+    directory: Path,
+) -> int:
+    """Bring a bucket of Ceph back from its backup.
+
+    BUCKET is the bucket, or the name of its backup. All of it is copied into a new bucket and compared there with the
+    backup, object by object; the live bucket stays as it is. Once you have looked, --switch writes to the live bucket
+    what is missing or damaged in it, or all. Nothing is deleted anywhere. A run that was stopped is gone on with by the
+    same command. Exit codes: 0 it is there and proven, 1 it failed, 2 that is unknown.
+    """
+    from generator.live.identity import confirm  # noqa: PLC0415 - heavy
+    from generator.live.workflows.operations import chosen, namespaces, operations, run_of  # noqa: PLC0415 - heavy
+    from generator.live.workflows.restoring import plan, restore  # noqa: PLC0415 - heavy
+    from generator.live.workflows.submitting import begin  # noqa: PLC0415 - heavy
+
+    cluster, now = usable(only(root_of(directory), names)), moment_now()
+    asked = restore(cluster, bucket, now, at=at, into=into, switch=switch)
+    place = Place(running(kubeconfig, context), namespaces(cluster))
+    confirm(place.running, cluster)
+    workflow = run_of(chosen(operations(*place), asked.operation), asked.parameters)
+    for line in plan(cluster, asked, now):
+        say(line)
+    if not yes:
+        _ask()
+    begun = begin(place.running, workflow)
+    say(f"{begun.name} begins; Ctrl-C ends the waiting, not the run")
+    code = follow(place, begun.name, A_WEEK)
+    _tell(place, begun.name, code)
+    say(f"next: {_next(asked, cluster.name, begun.name, code)}")
+    return code
+
+
+def _ask() -> None:
+    if not sys.stdin.isatty():
+        raise UsageError("nobody is there to be asked: say --yes")
+    click.confirm("go on?", abort=True)
+
+
+def _tell(place: Place, name: str, code: int) -> None:
+    from generator.live.messages import printed  # noqa: PLC0415 - heavy
+    from generator.live.workflows.logs import Logs  # noqa: PLC0415 - heavy
+    from generator.live.workflows.restoring import verdict  # noqa: PLC0415 - heavy
+    from generator.live.workflows.submitting import the_run  # noqa: PLC0415 - heavy
+
+    found = the_run(*place, name)
+    for line in verdict(list(Logs(place.running, found.namespace, name).new(found)), good=code == 0):
+        say(printed(line))
+
+
+def _next(asked: "Restore", cluster: str, name: str, code: int) -> str:
+    if code == 1:
+        return f"gen workflow logs {name} --cluster {cluster}; once it is mended, the same command again"
+    if code == 2:
+        return f"gen workflow watch {name} --cluster {cluster}"
+    if asked.switch == "none":
+        return f"look at {asked.into}; then {asked.again(cluster, 'missing')}"
+    return f"look at {asked.backup.source.bucket}; {asked.into} stays until somebody removes it"

@@ -1,0 +1,57 @@
+"""The way back of a bucket from its backup: looked at, copied into a new bucket, proven, switched where asked."""
+
+from collections.abc import Iterator
+
+from generator.components.component import Manifest
+from generator.components.static import read_objects
+from generator.components.workflows import backup
+
+LABELS = {"app.kubernetes.io/name": "restore", "app.kubernetes.io/part-of": "workflows"}
+WHEN = "when"
+"""What the first step tells the others: when the backup had ended that is brought back."""
+
+
+def operation(name: str) -> str:
+    """Return the name of the WorkflowTemplate that brings a backup back."""
+    return f"restore-{name}"
+
+
+def workflow_template(name: str, image: str, given: dict[str, str]) -> Manifest:
+    """Return the WorkflowTemplate of a backup, of which `given` says where both ends and their keys are."""
+    (made,), shared = read_objects("workflows/restore.yaml"), backup.workflow_template()["spec"]
+    order, *steps = made["spec"]["templates"]
+    asked = {"at": "", "switch": "none", "sample": "32"}
+    parameters = [{"name": "into"}, *({"name": key, "value": value} for key, value in (given | asked).items())]
+    spec = {
+        **made["spec"],
+        "arguments": {"parameters": parameters},
+        "securityContext": shared["securityContext"],
+        "volumes": shared["volumes"],
+        "templates": [order, *(_whole(step, image) for step in steps)],
+    }
+    return {**made, "metadata": {**made["metadata"], "name": operation(name)}, "spec": spec}
+
+
+def _whole(step: Manifest, image: str) -> Manifest:
+    (common,), (of_backup,) = read_objects("workflows/restore-step.yaml"), read_objects("workflows/backup-step.yaml")
+    own, shared = step["container"], common["container"]
+    container = {
+        "image": image,
+        "command": shared["command"],
+        "args": own["args"],
+        "env": [*shared["env"], *own.get("env", []), *_told(step)],
+        "resources": own["resources"],
+        "securityContext": of_backup["container"]["securityContext"],
+        "volumeMounts": of_backup["container"]["volumeMounts"],
+    }
+    inputs = {} if _chooses(step) else {"inputs": {"parameters": [{"name": WHEN}]}}
+    return {"name": step["name"], "retryStrategy": common["retryStrategy"], **step, "container": container, **inputs}
+
+
+def _chooses(step: Manifest) -> bool:
+    return any(one["name"] == WHEN for one in step.get("outputs", {}).get("parameters", ()))
+
+
+def _told(step: Manifest) -> Iterator[Manifest]:
+    if not _chooses(step):
+        yield {"name": "WHEN", "value": f"{{{{inputs.parameters.{WHEN}}}}}"}

@@ -1,0 +1,132 @@
+"""A bucket brought back from its backup: what is asked for, held against the cluster file, and what came of it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from msgspec import Struct
+
+from generator.components.workflows.restore import operation
+from generator.errors import UsageError
+from generator.live.times import moment
+from generator.live.workflows.logs import Printed
+from generator.model.backup import Backup
+from generator.model.cluster import Cluster
+from generator.model.plural import plural
+from generator.spec.near import suggest
+
+BUCKET = r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]"
+"""As `BucketName` of the model."""
+Switch = Literal["none", "missing", "all"]
+VERDICTS = ("FAILED: ", "error: ")
+"""How scripts of operations begin what they tell of a failure: a verdict, and trouble that may pass."""
+
+
+class Restore(Struct, frozen=True, kw_only=True):
+    """A backup that is brought back as it was at a time, into a bucket of its store."""
+
+    backup: Backup
+    at: datetime
+    into: str
+    switch: Switch
+
+    @property
+    def operation(self) -> str:
+        """What is run for it."""
+        return operation(self.backup.name)
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What the run is told."""
+        return {"into": self.into, "at": stamp(self.at), "switch": self.switch}
+
+    def again(self, cluster: str, switch: Switch) -> str:
+        """Return the command that brings the same back, with another switch."""
+        return (
+            f"gen restore {self.backup.name} --cluster {cluster} --at {stamp(self.at)} --into {self.into}"
+            f" --switch {switch}"
+        )
+
+
+def stamp(time: datetime) -> str:
+    """Return a time as the scripts read it."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def meant(cluster: Cluster, bucket: str) -> Backup:
+    """Return the backup of a name, or of a bucket. Raises UsageError where there is none, or several."""
+    known = cluster.backups
+    found = [one for one in known if one.name == bucket] or [one for one in known if one.source.bucket == bucket]
+    if not found:
+        names = [one.name for one in known] + [one.source.bucket for one in known]
+        others = f"there are backups of {', '.join(one.source.bucket for one in known)}"
+        raise UsageError(f"{cluster.name} has no backup of {bucket}; {suggest(bucket, names, others)}")
+    if len(found) > 1:
+        raise UsageError(f"{bucket} has several backups: name one of {', '.join(one.name for one in found)}")
+    return found[0]
+
+
+def restore(  # noqa: PLR0913 - the options of the verb
+    cluster: Cluster, bucket: str, now: datetime, *, at: str | None, into: str | None, switch: Switch
+) -> Restore:
+    """Return what is asked for. Raises UsageError for what cannot be."""
+    backup, time = meant(cluster, bucket), _time(at, now)
+    target = into if into is not None else f"{backup.source.bucket}-restored-{time.astimezone(UTC):%Y%m%d}"
+    if not re.fullmatch(BUCKET, target):
+        raise UsageError(f"`{target}` cannot be the name of a bucket: name another one with --into")
+    if target == backup.source.bucket:
+        raise UsageError(f"--into {target}: that is the live bucket; restore into a new one, and then --switch")
+    return Restore(backup=backup, at=time, into=target, switch=switch)
+
+
+def _time(at: str | None, now: datetime) -> datetime:
+    if at is None:
+        return now
+    found = moment(at)
+    if found is None:
+        raise UsageError(f"--at {at}: say a time as 2026-11-20T00:00:00Z")
+    if found > now:
+        raise UsageError(f"--at {at}: that time has not come yet")
+    return found
+
+
+def plan(cluster: Cluster, one: Restore, now: datetime) -> Iterator[str]:
+    """Yield what will be done, for who is asked."""
+    source, target = one.backup.source, one.backup.target
+    yield f"brings {source.bucket} of {cluster.name} back"
+    yield f"  from  {target.bucket}, as the last good backup that had ended by {stamp(one.at)} left it"
+    yield f"  into  {one.into} of store {source.store}: a new bucket, or what a stopped run left of it"
+    yield f"  then  {_effect(one)}"
+    objects = cluster.storage.objects
+    days = next((each.expire_versions for each in objects.buckets if each.name == target.bucket), 0) if objects else 0
+    if now - one.at > timedelta(days=days):
+        kept = f"{target.bucket} keeps what was overwritten for {plural(days, 'day')}"
+        yield f"note: {kept}: of that time it may hold less, and the run fails where it proves to"
+
+
+def _effect(one: Restore) -> str:
+    live = one.backup.source.bucket
+    if one.switch == "none":
+        return f"compares both; {live} stays as it is"
+    if one.switch == "missing":
+        return f"writes to {live} what is missing there, and what differs though it was not written since its backup"
+    return f"writes every object over {live}: what was written to them since is lost; nothing is deleted"
+
+
+def verdict(lines: Sequence[Printed], *, good: bool) -> Iterator[str]:
+    """Yield what the steps found: their results where all went well, else why they failed."""
+    if good:
+        for step in ("verify", "switch"):
+            said = [one.line for one in lines if one.step.startswith(step)]
+            yield from (_without_time(line) for line in said[-1:])
+        return
+    for mark in VERDICTS:
+        if found := [one for one in lines if mark in one.line]:
+            last = [one for one in found if one.step == found[-1].step]
+            yield from (f"{one.step}: {_without_time(one.line)}" for one in last)
+            return
+
+
+def _without_time(line: str) -> str:
+    return line.partition(" ")[2]

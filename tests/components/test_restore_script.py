@@ -1,0 +1,297 @@
+"""The restore script against two real MinIO servers: what it brings back, and that nothing wrong passes."""
+
+import hashlib
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from bucketpair import Pair, await_ready
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server, certificates
+
+from generator.components.minio.settings import READ, READ_BUCKET
+
+if TYPE_CHECKING:
+    import subprocess
+
+pytestmark = pytest.mark.real
+
+ODD = 'odd "<&>" 100% k\\y é'
+KEYS = ("a/one", "a/two", "three", ODD)
+MAKE = [
+    "s3:CreateBucket",
+    "s3:ListAllMyBuckets",
+    "s3:PutObject",
+    "s3:GetObject",
+    "s3:ListBucket",
+    "s3:GetBucketLocation",
+]
+
+
+class Site(Pair):
+    """A backed-up bucket, its backup, and the script that brings it back. The first server is the live side."""
+
+    def __init__(self, source: Server, target: Server, folder: Path, name: str) -> None:
+        super().__init__(source, target, folder, name)
+        self.into, self.switch, self.at, self.when = f"{name}-restored", "none", "", ""
+        self.keys |= {"RESTORE": self.keys["SOURCE"], "LIVE": self.keys["SOURCE"]}
+        for key in KEYS:
+            self.put(key, f"content of {key}\n")
+
+    def begin(self, phase: str, **more: str) -> "subprocess.Popen[str]":
+        """Begin one phase of the restore."""
+        env = self.environment() | {
+            "BACKUP_URL": self.target.url,
+            "BACKUP_BUCKET": self.copy,
+            "CEPH_URL": self.source.url,
+            "LIVE_BUCKET": self.name,
+            "INTO": self.into,
+            "AT": self.at,
+            "WHEN": self.when,
+            "SWITCH": self.switch,
+            "PARALLEL": "3",
+        }
+        for side, of in (("BACKUP", "TARGET"), ("RESTORE", "RESTORE"), ("LIVE", "LIVE")):
+            env[f"{side}_ACCESS_KEY"], env[f"{side}_SECRET_KEY"] = self.keys[of]
+        return self.script("restore.sh", phase, env | more)
+
+    def phase(self, phase: str, **more: str) -> tuple[int, str]:
+        """Run one phase of the restore; its result with all that it said."""
+        process = self.begin(phase, **more)
+        said, _ = process.communicate(timeout=120)
+        if phase == "precheck" and process.returncode == 0:
+            self.when = (self.folder / "work/when").read_text()
+        return process.returncode, said
+
+    def restore(self) -> str:
+        """A whole restore, as the workflow does it; returns what it said."""
+        phases = ["precheck", "copy", "verify", *(["switch"] if self.switch != "none" else [])]
+        said = ""
+        for phase in phases:
+            code, words = self.phase(phase)
+            assert code == 0, words
+            said += words
+        return said
+
+    def read(self, bucket: str, key: str) -> str:
+        return self.mc("cat", f"source/{bucket}/{key}")
+
+    def names(self, bucket: str) -> list[str]:
+        return sorted(self.mc("ls", "--recursive", f"source/{bucket}").splitlines())
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def later() -> str:
+    """Let a second pass: records and versions are told apart by seconds."""
+    time.sleep(2.1)
+    return now()
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Server]]:
+    folder = tmp_path_factory.mktemp("minio")
+    source = Server(folder / "source")
+    target = Server(folder / "target", certificates=certificates(folder / "certs"))
+    yield source, target
+    source.stop()
+    target.stop()
+
+
+@pytest.fixture
+def site(servers: tuple[Server, Server], tmp_path: Path, request: pytest.FixtureRequest) -> Site:
+    name = f"r{hashlib.sha256(request.node.name.encode()).hexdigest()[:12]}"
+    await_ready(servers[0])
+    made = Site(*servers, tmp_path, name)
+    made.backup()
+    return made
+
+
+def test_all_of_it_comes_into_a_new_bucket_and_the_live_one_stays(site: Site) -> None:
+    site.mc("rm", f"source/{site.name}/a/one")
+    site.put("three", "damaged\n")
+    live = site.names(site.name)
+    said = site.restore()
+    assert "4 objects, " in said
+    assert "4 proven by checksum" in said
+    for key in KEYS:
+        assert site.read(site.into, key) == f"content of {key}\n"
+    assert len(site.names(site.into)) == len(KEYS)
+    assert site.names(site.name) == live
+
+
+def test_a_point_in_time_is_the_backup_that_had_ended_by_then(site: Site) -> None:
+    site.at = later()
+    site.put("three", "CONTENT of three\n")
+    site.put("five", "new since\n")
+    site.backup()
+    said = site.restore()
+    assert "copied 1 older versions" in said
+    assert site.read(site.into, "three") == "content of three\n"
+    assert len(site.names(site.into)) == len(KEYS)
+    site.at, site.into = "", f"{site.into}-now"
+    site.restore()
+    assert site.read(site.into, "three") == "CONTENT of three\n"
+    assert len(site.names(site.into)) == len(KEYS) + 1
+
+
+def test_a_backup_under_way_is_not_mixed_in(site: Site) -> None:
+    later()
+    site.put("three", "half of the next backup\n", "target")
+    site.restore()
+    assert site.read(site.into, "three") == "content of three\n"
+
+
+def test_a_switch_brings_back_what_is_missing_and_leaves_what_is_newer(site: Site) -> None:
+    site.mc("rm", f"source/{site.name}/{ODD}")
+    site.put("a/two", "written since\n")
+    site.switch = "missing"
+    assert "1 missing objects are back, 0 were replaced, 1 written since" in site.restore()
+    assert site.read(site.name, ODD) == f"content of {ODD}\n"
+    assert site.read(site.name, "a/two") == "written since\n"
+
+
+def test_a_switch_of_all_takes_back_what_was_written_since(site: Site) -> None:
+    site.mc("rm", f"source/{site.name}/a/one")
+    site.put("a/two", "written since\n")
+    site.put("five", "only here\n")
+    site.switch = "all"
+    assert "1 missing objects are back, 3 were replaced, 0 written since" in site.restore()
+    for key in KEYS:
+        assert site.read(site.name, key) == f"content of {key}\n"
+    assert site.read(site.name, "five") == "only here\n"
+
+
+@pytest.mark.parametrize("damage", ["content OF three\n", "cut"])
+def test_an_object_that_is_damaged_is_replaced(site: Site, damage: str) -> None:
+    site.put("three", damage)
+    later()
+    site.put("three", "content of three\n", "target")  # its copy is younger than the damage
+    later()
+    site.run("record")
+    site.switch = "missing"
+    assert "0 missing objects are back, 1 were replaced, 0 written since" in site.restore()
+    assert site.read(site.name, "three") == "content of three\n"
+
+
+def test_a_restore_that_was_killed_is_done_once_more(site: Site) -> None:
+    site.put("five", "first\n")
+    site.put("big", "x" * 8_000_000)
+    site.backup()
+    site.at = later()
+    site.put("five", "second\n")
+    site.backup()
+    site.phase("precheck")
+    site.more["MC_LIMIT_UPLOAD"] = "1MiB"
+    process = site.begin("copy")
+    time.sleep(2.5)
+    assert process.poll() is None
+    process.kill()
+    process.communicate(timeout=60)
+    del site.more["MC_LIMIT_UPLOAD"]
+    assert site.phase("verify")[0] == 2
+    site.restore()
+    site.restore()
+    assert site.read(site.into, "five") == "first\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "expected"),
+    [
+        ("three", None, "missing: three"),
+        ("three", "short", "differs in size: three"),
+        ("three", "content OF three\n", "differs in content: three"),
+        (ODD, f"content OF {ODD}\n", "differs in content: odd"),
+    ],
+)
+def test_an_object_that_is_not_as_in_the_backup_is_red(site: Site, key: str, text: str | None, expected: str) -> None:
+    site.restore()
+    if text is None:
+        site.mc("rm", f"source/{site.into}/{key}")
+    else:
+        site.mc("pipe", f"source/{site.into}/{key}", text=text)
+    code, said = site.phase("verify")
+    assert code == 2, said
+    assert expected in said
+
+
+def test_a_copy_that_rotted_on_the_disk_is_not_taken_for_good(site: Site) -> None:
+    (part,) = (site.target.folder / site.copy).glob("three/xl.meta")
+    data = part.read_bytes()
+    assert data.count(b"content of three") == 1
+    part.write_bytes(data.replace(b"content of three", b"content OF three"))
+    site.phase("precheck")
+    code, said = site.phase("copy")
+    assert code == 1, said
+    assert "the copy is not whole" in said
+
+
+def test_versions_that_went_are_missed(site: Site) -> None:
+    site.at = later()
+    site.put("three", "CONTENT of three\n")
+    site.backup()
+    site.mc("rm", "--versions", "--force", f"target/{site.copy}/three")
+    site.put("three", "CONTENT of three\n", "target")
+    code, said = site.phase("precheck")
+    assert code == 2, said
+    assert "of 4 objects that were proven at" in said
+    assert "the backup still holds 3" in said
+
+
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        ("2020-01-01T00:00:00Z", "is before the first good backup, which ended at 20"),
+        ("yesterday or so", "is no time"),
+    ],
+)
+def test_a_time_without_a_backup_is_a_verdict(site: Site, at: str, said: str) -> None:
+    site.at = at
+    code, words = site.phase("precheck")
+    assert (code, said in words) == (2, True), words
+
+
+def test_a_bucket_that_holds_something_else_is_refused(site: Site) -> None:
+    site.mc("mb", f"source/{site.into}")
+    site.mc("pipe", f"source/{site.into}/foreign", text="not of this backup")
+    code, said = site.phase("precheck")
+    assert code == 2, said
+    assert "name another bucket" in said
+
+
+def test_the_live_bucket_is_never_restored_into(site: Site) -> None:
+    site.into = site.name
+    code, said = site.phase("precheck")
+    assert code == 2, said
+    assert "is the live bucket" in said
+
+
+def test_no_backup_is_a_verdict(site: Site) -> None:
+    code, said = site.phase("precheck", NAME="another")
+    assert code == 2, said
+    assert "there is no good backup" in said
+
+
+@pytest.mark.parametrize("side", ["TARGET", "RESTORE"])
+@pytest.mark.parametrize("keys", [(ROOT_USER, "wrong-password"), ("nobody-knows-it", ROOT_PASSWORD)])
+def test_wrong_keys_are_a_verdict_at_once(site: Site, side: str, keys: tuple[str, str]) -> None:
+    site.keys[side] = keys
+    code, said = site.phase("precheck")
+    assert code == 2, said
+    assert "are not accepted" in said
+    assert keys[1] not in said
+
+
+def test_rights_to_read_the_backup_and_to_make_buckets_are_enough(site: Site) -> None:
+    site.at = later()
+    site.put("three", "CONTENT of three\n")
+    site.backup()
+    site.user("target", *READ_BUCKET, *READ)
+    site.user("source", *MAKE, of=f"{site.name}*")
+    site.keys |= {"RESTORE": site.keys["SOURCE"]}
+    site.restore()
+    assert site.read(site.into, "three") == "content of three\n"

@@ -1,0 +1,56 @@
+"""What is asked of a restore, and what is told of what came of it."""
+
+from datetime import UTC, datetime
+
+import pytest
+from msgspec import structs
+
+from generator.errors import UsageError
+from generator.live.workflows.logs import Printed
+from generator.live.workflows.restoring import meant, restore, verdict
+from generator.model.cluster import Cluster
+
+NOW = datetime(2026, 11, 23, 4, 0, tzinfo=UTC)
+
+
+def test_a_backup_is_meant_by_its_name_or_its_bucket(ml50: Cluster) -> None:
+    (first, second) = ml50.backups
+    named = structs.replace(ml50, backups=(structs.replace(first, name="nightly"), second))
+    assert meant(named, "nightly").source.bucket == meant(named, "datasets").source.bucket == "datasets"
+
+
+def test_a_bucket_with_several_backups_must_be_named_by_one(ml50: Cluster) -> None:
+    first = ml50.backups[0]
+    several = tuple(structs.replace(first, name=name) for name in ("daily", "weekly"))
+    with pytest.raises(UsageError, match="datasets has several backups: name one of daily, weekly"):
+        meant(structs.replace(ml50, backups=several), "datasets")
+
+
+def test_a_time_is_read_in_its_zone(ml50: Cluster) -> None:
+    one = restore(ml50, "datasets", NOW, at="2026-11-20T08:00:00+09:00", into=None, switch="none")
+    assert (one.parameters["at"], one.into) == ("2026-11-19T23:00:00Z", "datasets-restored-20261119")
+
+
+@pytest.mark.parametrize(
+    ("lines", "good", "told"),
+    [
+        (
+            [("verify(0)", "T0 3 objects"), ("verify(0)", "T1 4 objects"), ("switch(0)", "T2 1 is back")],
+            True,
+            ["4 objects", "1 is back"],
+        ),
+        (
+            [("verify(0)", "T0 missing: a"), ("verify(0)", "T1 FAILED: 1 objects are not there")],
+            False,
+            ["verify(0): FAILED: 1 objects are not there"],
+        ),
+        (
+            [("copy(0)", "T0 error: cannot copy a"), ("copy(1)", "T1 error: cannot copy b")],
+            False,
+            ["copy(1): error: cannot copy b"],
+        ),
+        ([], False, []),
+    ],
+)
+def test_the_verdict_is_what_the_steps_said_last(lines: list[tuple[str, str]], *, good: bool, told: list[str]) -> None:
+    assert list(verdict([Printed(*one) for one in lines], good=good)) == told

@@ -1,0 +1,110 @@
+"""A cluster with the operations of ml50 on one real node, and MinIO at both ends of its backups."""
+
+import base64
+import contextlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from minioserver import ROOT_PASSWORD, ROOT_USER, Server, program
+from reference import ROOT
+
+from generator.components.rook_ceph import NAMESPACE
+from generator.live.apiserver import tries
+
+if TYPE_CHECKING:
+    from twin.plane import Object, Plane
+
+
+class Site:
+    """The cluster, the servers, and a folder for the client."""
+
+    def __init__(self, api: "Plane", source: Server, target: Server, folder: Path) -> None:
+        self.api, self.source, self.target, self.folder = api, source, target, folder
+
+    def gen(self, verb: str, *words: str) -> "subprocess.CompletedProcess[str]":
+        """Run `gen workflow`."""
+        return self.run("workflow", verb, *words)
+
+    def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        """Run `gen`."""
+        config = str(self.api.address.kubeconfig("admin"))
+        command = [sys.executable, "-P", "-m", "generator", *words, "--kubeconfig", config]
+        return subprocess.run(
+            [*command, "--cluster", "ml50"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=400
+        )
+
+    def backup(self, *words: str, watch: bool = True) -> "subprocess.CompletedProcess[str]":
+        """Submit the backup of `datasets`, whose ends are here."""
+        ends = [f"source-url={self.source.url}", f"target-url={self.target.url}"]
+        given = [word for end in ends for word in ("-p", end)]
+        return self.gen("submit", "backup-datasets", *given, *words, *(["--watch"] if watch else []))
+
+    def mc(self, *words: str, text: str | None = None) -> str:
+        """Run MinIO's client as the root user of both ends."""
+        hosts = {
+            f"MC_HOST_{name}": server.url.replace("://", f"://{ROOT_USER}:{ROOT_PASSWORD}@")
+            for name, server in (("source", self.source), ("target", self.target))
+        }
+        env = {**hosts, "MC_CONFIG_DIR": str(self.folder / "mc"), "HOME": str(self.folder)}
+        command = [program("mc"), "--insecure", *words]
+        return subprocess.run(command, env=env, input=text, capture_output=True, text=True, check=True).stdout
+
+    def at_its_ends(self, one: "Object") -> "Object":
+        """Let what is rendered find both servers, and ask for less of the machine, which has two processors."""
+        if one["kind"] == "WorkflowTemplate":
+            here = {"backup-url": self.target.url, "ceph-url": self.source.url}
+            for parameter in one["spec"]["arguments"]["parameters"]:
+                if parameter["name"] in here:
+                    parameter["value"] = here[parameter["name"]]
+        return lighter(one)
+
+    def secret(self, name: str, **values: str) -> None:
+        data = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
+        metadata = {"name": name, "namespace": NAMESPACE}
+        self.api.apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data})
+
+
+def lighter(one: "Object") -> "Object":
+    """Ask for less of the machine, which has two processors."""
+    for template in one["spec"]["templates"] if one["kind"] == "WorkflowTemplate" else ():
+        if "container" in template:
+            template["container"]["resources"]["requests"] = {"cpu": "50m", "memory": "64Mi"}
+    return one
+
+
+@contextlib.contextmanager
+def serving(folder: Path, signed: Path) -> Iterator[Server]:
+    server = Server(folder, certificates=signed)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def ready(site: Site) -> None:
+    for name in ("source", "target"):
+        assert any(served(site, name) for _ in tries(20)), f"MinIO {name} is not ready"
+
+
+def served(site: Site, name: str) -> bool:
+    try:
+        site.mc("ls", name)
+    except subprocess.CalledProcessError:
+        return False
+    return True
+
+
+def run_of(done: "subprocess.CompletedProcess[str]") -> str:
+    """Return the name of the run that began."""
+    (name,) = re.findall(r"^(\S+) begins", done.stdout, re.MULTILINE)
+    return str(name)
+
+
+def shown(site: Site, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(site.gen("show", name, "--output", "json").stdout)
+    return found
