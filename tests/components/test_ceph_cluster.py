@@ -262,6 +262,8 @@ def test_backups_can_read_what_they_copy_and_write_nothing(ml50: Cluster) -> Non
     assert user["spec"]["opMask"] == ["read"]
     # It writes to buckets alone that it made: no claim's policy names it, and it deletes nothing.
     assert restoring["spec"]["opMask"] == ["read", "write"]
+    (keys,) = [one for one in made(ml50).secrets if one.name.endswith(f"-{restoring['metadata']['name']}")]
+    assert keys.rotate.startswith("remove the buckets that were restored, then")
     for claim in of_kind(ml50, "ObjectBucketClaim"):
         (statement,) = json.loads(claim["spec"]["additionalConfig"]["bucketPolicy"])["Statement"]
         assert statement["Principal"]["AWS"] == [f"arn:aws:iam:::user/{user['metadata']['name']}"]

@@ -33,6 +33,7 @@ ABOUT_ONE = {
     "layout/argocd.py": {"argo_cd"},
     "live/bootstrap/argo_cd.py": {"argo_cd"},
     "live/bootstrap/overlays.py": {"argo_cd"},
+    "live/workflows/restoring.py": {"workflows"},
     "layout/projects.py": {"argo_cd"},
     "survey/networks.py": {"calico"},
     "survey/storage.py": {"minio"},

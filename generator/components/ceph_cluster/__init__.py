@@ -109,12 +109,12 @@ def secrets(cluster: Cluster, ceph: Ceph) -> Iterator[Secret]:
             rotate = "cert-manager renews it a year before its end; then restart the Deployments rook-ceph-rgw-*"
             yield made(rgw_secret(store), certificate, rotate, "rook-ceph-rgw", by="cert-manager")
         if store.name in backed_up:
-            keys, rotate = (
-                ("AccessKey", "Endpoint", "SecretKey"),
-                "delete the CephObjectStoreUser: Argo CD makes it again",
-            )
-            for user in (backup_reader(store), restorer(store)):
-                yield made(store_secret(store, user), keys, rotate, "workflows")
+            keys = ("AccessKey", "Endpoint", "SecretKey")
+            rotate = "delete the CephObjectStoreUser: Argo CD makes it again"
+            yield made(store_secret(store, backup_reader(store)), keys, rotate, "workflows")
+            # Rook deletes no user that has buckets.
+            rotate = f"remove the buckets that were restored, then {rotate}"
+            yield made(store_secret(store, restorer(store)), keys, rotate, "workflows")
 
 
 def made(name: str, keys: tuple[str, ...], rotate: str, reader: str, *, by: str = "ceph-cluster") -> Secret:
