@@ -124,13 +124,14 @@ _REPLACE = r"^(?:replace)?\s*(\S+) => (\S.*?)\s*$"
 
 
 def _replacement(program: Program, old: str, new: str) -> str:
-    if not new.startswith("./"):
+    if not new.startswith(("./", "../")):
         return new
     named = dict(one.split("@") for one in program.beside)
     return f"{old} {named.get(old) or program.version.replace('v1.', 'v0.')}"
 
 
 ETCD, KUBERNETES = "go.etcd.io/etcd/server/v3", "k8s.io/kubernetes"
+ETCDCTL, ETCDUTL, AGE = "go.etcd.io/etcd/etcdctl/v3", "go.etcd.io/etcd/etcdutl/v3", "filippo.io/age"
 MINIO, MC = "github.com/minio/minio", "github.com/minio/mc"
 HELM, REGISTRY = "helm.sh/helm/v3", "github.com/distribution/distribution/v3"
 KWOK, KUEUE, VOLCANO = "sigs.k8s.io/kwok", "sigs.k8s.io/kueue", "volcano.sh/volcano"
@@ -163,6 +164,9 @@ PROGRAMS = (
     Program("registry", REGISTRY, "v3.0.0", f"{REGISTRY}/cmd/registry", go_install),
     Program("mc", MC, "v0.0.0-20250313080218-cf909e1063a9", MC, go_install),
     Program("etcd", ETCD, "v3.7.3", ETCD, wrapped),
+    Program("etcdctl", ETCDCTL, "v3.7.3", ETCDCTL, wrapped),
+    Program("etcdutl", ETCDUTL, "v3.7.3", ETCDUTL, wrapped),
+    Program("age", AGE, "v1.3.1", f"{AGE}/cmd/age", go_install),
     Program("minio", MINIO, "v0.0.0-20260212201848-7aac2a2c5b7c", MINIO, go_install),
     Program("kube-apiserver", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kube-apiserver", wrapped),
     Program("kube-controller-manager", KUBERNETES, "v1.35.3", f"{KUBERNETES}/cmd/kube-controller-manager", wrapped),
