@@ -15,7 +15,7 @@ from generator.components.static import read_text
 
 # All that the client image holds (ubi-micro: bash and coreutils) and the script may use.
 TOOLS = ["bash", "cat", "cut", "date", "join", "mkdir", "sha256sum", "shuf", "sort", "split", "tail", "timeout", "wc"]
-SCRIPTS = ("backup.sh", "buckets.sh", "restore.sh")
+SCRIPTS = ("backup.sh", "buckets.sh", "client.sh", "restore.sh")
 WRITE = ["s3:PutObject", "s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation", "s3:AbortMultipartUpload"]
 READ = ["s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation"]
 

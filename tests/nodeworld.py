@@ -69,7 +69,7 @@ class PreparedNode:
             (self.root / folder).mkdir(parents=True)
         (self.root / "etc/fstab").write_text("UUID=root / ext4 defaults 0 1\n/swapfile none swap sw 0 0\n")
         (place / "bin").mkdir()
-        for name in ("modprobe", "sysctl", "swapoff", "systemctl", "rdma", "update-ca-certificates"):
+        for name in ("modprobe", "sysctl", "swapoff", "systemctl", "rdma", "update-ca-certificates", "age"):
             self.program(name, f'echo "{name} $*" >>{place}/calls')
         self.program("id", "echo 0")
         self.containerd(DUMP)

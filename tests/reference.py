@@ -21,6 +21,12 @@ def load(name: str) -> Cluster:
     return cluster
 
 
+def without_backups(cluster: Cluster) -> Cluster:
+    """Return the cluster with nothing that is backed up, buckets or etcd."""
+    etcd = structs.replace(cluster.kubernetes.etcd, backup=None)
+    return structs.replace(cluster, backups=(), kubernetes=structs.replace(cluster.kubernetes, etcd=etcd))
+
+
 def with_hardware(machine: Machine, **changed: Any) -> Machine:
     """Return a node with other hardware."""
     return structs.replace(machine, hardware=structs.replace(machine.hardware, **changed))

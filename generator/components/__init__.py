@@ -17,6 +17,7 @@ from generator.components.common import DEFAULT_CLASS
 from generator.components.component import Component, Manifest, Tier
 from generator.components.csi_nfs import DEFINITION as CSI_NFS
 from generator.components.definition import Definition
+from generator.components.etcd_backup import DEFINITION as ETCD_BACKUP
 from generator.components.extras import definitions
 from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
 from generator.components.issuers import DEFINITION as ISSUERS
@@ -83,6 +84,7 @@ CATALOGUE: dict[str, Definition] = {
         KUBE_PROMETHEUS_STACK,
         ARGO_WORKFLOWS,
         WORKFLOWS,
+        ETCD_BACKUP,
         ZABBIX,
         ARGO_CD,
     )

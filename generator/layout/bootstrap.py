@@ -7,6 +7,7 @@ from generator.components.component import Manifest, Secret
 from generator.components.kubeadm.delivery import ansible_files, user_data
 from generator.components.kubeadm.disks import disk_scripts
 from generator.components.kubeadm.endpoint import endpoint_files
+from generator.components.kubeadm.etcd_snapshots import restore_files
 from generator.components.kubeadm.init import init_documents, join_document, upgrade_document
 from generator.components.kubeadm.interfaces import interface_files
 from generator.components.kubeadm.labels import label_files
@@ -39,6 +40,7 @@ def bootstrap(
         **{path: _pinned(content, rewriting) for path, content in endpoint_files(cluster).items()},
         **node_files(cluster),
         **disk_scripts(cluster),
+        **restore_files(cluster),
         **interface_files(cluster),
         **label_files(cluster),
         **ansible_files(cluster),

@@ -9,6 +9,8 @@ from generator.model.cron import parse
 from generator.model.quantity import Quantity
 from generator.model.storage import BucketName
 
+ETCD = "etcd"
+"""The name of the backup of etcd, beside those of buckets."""
 Cron = Annotated[str, Meta(pattern=ONE_LINE, description="five fields of cron, in UTC, quoted")]
 
 
@@ -46,3 +48,30 @@ class Backup(Section, frozen=True, kw_only=True):
     def too_old(self) -> int:
         """From what age on the newest good copy is too old, in seconds: two of the schedule's longest intervals."""
         return 2 * parse(self.schedule).longest_gap
+
+
+class EtcdBackup(Section, frozen=True, kw_only=True):
+    """Snapshots of etcd: each control-plane node takes one every so many hours (UTC), proves it and encrypts it to
+    `site.escrow.recipients`; the newest goes to a bucket of MinIO. A snapshot holds every Secret of the cluster.
+    """
+
+    target: BackupTarget = field(name="to")
+    every_hours: Literal[1, 2, 3, 4, 6, 8, 12, 24] = 6
+    keep_days: Annotated[int, Meta(ge=1, le=3650)] = 14
+    suspended: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called among backups."""
+        return ETCD
+
+    @property
+    def schedule(self) -> Cron:
+        """When the newest snapshot is uploaded: half an hour after the nodes take theirs."""
+        hours = "*" if self.every_hours == 1 else "0" if self.every_hours == 24 else f"*/{self.every_hours}"
+        return f"40 {hours} * * *"
+
+    @property
+    def too_old(self) -> int:
+        """From what age on the newest good copy is too old, in seconds: two intervals."""
+        return 2 * 3600 * self.every_hours

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
-from generator.model.backup import Backup
+from generator.model.backup import Backup, EtcdBackup
 from generator.model.base import DNS_LABEL, Folder, Host, Label, Line, Name, Section, Url
 from generator.model.extras import Extra
 from generator.model.frameworks import Framework
@@ -134,10 +134,11 @@ class Endpoint(Section, frozen=True, kw_only=True):
 
 
 class Etcd(Section, frozen=True, kw_only=True):
-    """etcd on the control-plane nodes; `quota` bounds its database."""
+    """etcd on the control-plane nodes; `quota` bounds its database, `backup` takes snapshots of it."""
 
     quota: Quantity = field(default_factory=lambda: Quantity.parse("8Gi"))
     data_dir: Folder = "/var/lib/etcd"
+    backup: EtcdBackup | None = None
 
 
 class Reserved(Section, frozen=True, kw_only=True):
@@ -274,6 +275,12 @@ class Cluster(Spec, frozen=True, kw_only=True, dict=True):
         """The nodes that Ceph's monitors may run on."""
         ceph = self.storage.ceph
         return self.in_pools(*ceph.monitor_pools) if ceph and ceph.monitor_pools else self.ceph_hosts
+
+    @cached_property
+    def all_backups(self) -> tuple[Backup | EtcdBackup, ...]:
+        """Every backup that runs on a schedule: of buckets, then of etcd."""
+        etcd = self.kubernetes.etcd.backup
+        return (*self.backups, etcd) if etcd else self.backups
 
     def in_pools(self, *pools: str) -> tuple[Machine, ...]:
         """Return the nodes of these pools."""

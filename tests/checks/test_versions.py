@@ -1,4 +1,5 @@
 from msgspec import structs
+from reference import without_backups
 
 from generator.checks.versions import COMPONENTS, supported_version
 from generator.components import absent, compose
@@ -16,6 +17,7 @@ def variants(*clusters: Cluster) -> list[Cluster]:
     for cluster in clusters:
         made += [
             structs.replace(cluster, backups=()),
+            without_backups(cluster),
             structs.replace(cluster, backups=(), teams=()),
             structs.replace(cluster, backups=(), storage=Storage()),
             structs.replace(cluster, fabric=None),

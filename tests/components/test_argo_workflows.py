@@ -6,6 +6,7 @@ from typing import Any
 from gitops_schemas import problems, schema
 from jsonschema import Draft202012Validator
 from msgspec import structs
+from reference import without_backups
 
 from generator.components.argo_workflows import CONTROLLER, METRICS_SERVICE, argo_workflows
 from generator.components.argo_workflows import DEFINITION as ARGO_WORKFLOWS
@@ -26,7 +27,8 @@ def configuration(cluster: Cluster) -> dict[str, Any]:
 
 def test_a_cluster_without_operations_has_none(a30: Cluster, ml50: Cluster) -> None:
     assert not ARGO_WORKFLOWS.wanted(a30)
-    assert not ARGO_WORKFLOWS.wanted(structs.replace(ml50, backups=()))
+    assert ARGO_WORKFLOWS.wanted(structs.replace(ml50, backups=()))
+    assert not ARGO_WORKFLOWS.wanted(without_backups(ml50))
 
 
 def test_only_reviewed_templates_run(ml50: Cluster) -> None:

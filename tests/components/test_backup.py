@@ -8,7 +8,7 @@ import pytest
 from generator.components.workflows.backup import scripts, workflow_template
 
 TEMPLATE, SCRIPTS = workflow_template(), scripts()
-SCRIPT = SCRIPTS["data"]["backup.sh"] + SCRIPTS["data"]["buckets.sh"]
+SCRIPT = "".join(SCRIPTS["data"][f"{name}.sh"] for name in ("backup", "buckets", "client"))
 PHASES = ("precheck", "mirror", "verify", "record")
 SPEC: dict[str, Any] = TEMPLATE["spec"]
 STEPS = {one["name"]: one for one in SPEC["templates"]}

@@ -1,5 +1,6 @@
 """The script that prepares a node, in a folder that stands for the node's root, with programs that only tell."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,25 @@ def test_another_pool_gets_nothing_of_it(node: Node) -> None:
     assert node.prepare("system").returncode == 0
     assert not (node.root / "etc/kubernetes/patches/kubeletconfiguration0+merge.yaml").exists()
     assert "modprobe ib_ipoib" not in node.calls
+
+
+def test_control_plane_nodes_take_snapshots_of_etcd(node: Node) -> None:
+    assert node.prepare("cpu").returncode == 0
+    assert not [call for call in node.calls if "etcd" in call]
+    assert node.prepare("system").returncode == 0
+    assert "systemctl enable --now etcd-snapshot.timer" in node.calls
+    assert node.calls.index("systemctl daemon-reload") < node.calls.index("systemctl enable --now etcd-snapshot.timer")
+    for file in ("usr/local/sbin/etcd-snapshot.sh", "etc/etcd-snapshot/recipients"):
+        assert (node.root / file).exists()
+
+
+@pytest.mark.skipif(shutil.which("age") is not None, reason="age is installed here")
+def test_snapshots_that_nothing_could_encrypt_are_not_begun(node: Node) -> None:
+    (node.place / "bin/age").unlink()
+    done = node.prepare("system")
+    assert done.returncode == 1
+    assert "install the package `age`" in done.stderr
+    assert "systemctl enable --now etcd-snapshot.timer" not in node.calls
 
 
 def test_the_first_fstab_is_kept_by_a_second_run(node: Node) -> None:

@@ -227,7 +227,7 @@ def secrets(cluster: Cluster, settings: Prometheus) -> tuple[Secret, ...]:
 def monitors(cluster: Cluster) -> Iterator[Manifest]:
     """Watch Argo CD, and Argo Workflows with the backups' own metric of their last success."""
     yield monitor("argo-cd", ARGO_CD, OF_ARGO_CD)
-    if cluster.backups:
+    if cluster.all_backups:
         yield monitor("argo-workflows", ARGO, CONTROLLER)
 
 

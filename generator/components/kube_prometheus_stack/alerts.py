@@ -9,7 +9,7 @@ from generator.model.cluster import Cluster
 
 def backups_missed(cluster: Cluster, namespace: str) -> Manifest | None:
     """Return the rules on the backups that run; None where there are none."""
-    rules = [rule for one in cluster.backups if not one.suspended for rule in _missed(one.name, one.too_old)]
+    rules = [rule for one in cluster.all_backups if not one.suspended for rule in _missed(one.name, one.too_old)]
     if not rules:
         return None
     return {

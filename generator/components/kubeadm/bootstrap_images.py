@@ -58,6 +58,11 @@ def _tags(cluster: Cluster) -> tuple[str, str, str]:
     return _TAGS[max((known for known in _TAGS if known <= minor), default=min(_TAGS))]
 
 
+def etcd_tag(cluster: Cluster) -> str:
+    """Return the tag of etcd's image, which holds etcdctl and etcdutl as well."""
+    return _tags(cluster)[1]
+
+
 def mirrored(cluster: Cluster) -> tuple[Manifest, Manifest]:
     """Return what ClusterConfiguration says of the mirror, and what its `etcd.local` does; nothing without a mirror.
     kubeadm drops the folder of CoreDNS below any registry but its own, and only the tags given here are in the mirror.

@@ -8,6 +8,7 @@ with one fails for containers that are not root, and NCCL falls back to TCP in s
 from generator.components.common import SITE_CA, proxy_variables
 from generator.components.component import Manifest
 from generator.components.kubeadm.bootstrap_images import sandbox
+from generator.components.kubeadm.etcd_snapshots import snapshot_files
 from generator.components.node_text import (
     Pem,
     Place,
@@ -44,6 +45,7 @@ def node_files(cluster: Cluster) -> Files:
         **_mirrors(cluster),
         **_proxy(cluster),
         **_authority(cluster),
+        **snapshot_files(cluster),
     }
     for pool in cluster.pools:
         for folder in _folders(cluster, pool):

@@ -77,6 +77,7 @@ def _packages(cluster: Cluster) -> Text:
     ceph, storage = cluster.storage.ceph, cluster.storage
     wanted = {
         Template(", on control-plane nodes keepalived and curl"): cluster.kubernetes.endpoint.by == "keepalived",
+        Template(", on control-plane nodes age"): bool(cluster.kubernetes.etcd.backup),
         Template(", on InfiniBand nodes the host's RDMA tools"): any(one.hardware.hcas for one in cluster.machines),
         Template(", on Ceph nodes lvm2"): bool(ceph and ceph.encryption.rest),
         Template(", on nodes with disks for scratch or MinIO xfsprogs"): bool(storage.scratch or storage.objects),

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from generator.components.ceph_cluster.buckets import backup_reader, restorer, store_secret
 from generator.components.ceph_cluster.pools import rgw_port, rgw_service
-from generator.components.common import OWN_LABELS
 from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
@@ -13,7 +12,8 @@ from generator.components.minio.versions import VERSIONS as MINIO_VERSIONS
 from generator.components.rook_ceph import NAMESPACE
 from generator.components.static import read_objects
 from generator.components.workflows import backup, restore
-from generator.model.backup import Backup
+from generator.components.workflows.scheduled import cron_workflow, given
+from generator.model.backup import Backup, EtcdBackup
 from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.storage import CephObjectStore, ObjectUser
@@ -54,7 +54,7 @@ def client_image(cluster: Cluster) -> str:
     return (objects and objects.client_image) or MINIO_VERSIONS.of(cluster).images["client"]
 
 
-def writer(cluster: Cluster, item: Backup) -> ObjectUser | None:
+def writer(cluster: Cluster, item: Backup | EtcdBackup) -> ObjectUser | None:
     """Return the MinIO user that writes this backup: the first who may write and not delete in its bucket; None
     where the file has none, which a rule reports.
     """
@@ -123,28 +123,9 @@ def restores(cluster: Cluster) -> Iterator[Manifest]:
 
 
 def schedule(item: Backup, arguments: dict[str, str]) -> Manifest:
-    """Return one backup's CronWorkflow. A run that could not start in time is made up for within an hour; while one
-    still copies, the next is left out.
-    """
-    return {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "CronWorkflow",
-        "metadata": {"name": f"backup-{item.name}", "namespace": NAMESPACE, "labels": backup.LABELS},
-        "spec": {
-            "schedules": [item.schedule],
-            "timezone": "Etc/UTC",
-            "suspend": item.suspended,
-            "concurrencyPolicy": "Forbid",
-            "startingDeadlineSeconds": 3600,
-            "successfulJobsHistoryLimit": 7,
-            "failedJobsHistoryLimit": 7,
-            "workflowMetadata": {"labels": {**backup.LABELS, f"{OWN_LABELS}/backup": item.name}},
-            "workflowSpec": {
-                "workflowTemplateRef": {"name": "backup"},
-                "arguments": {"parameters": [{"name": name, "value": value} for name, value in arguments.items()]},
-            },
-        },
-    }
+    """Return one backup's CronWorkflow."""
+    spec = {"workflowTemplateRef": {"name": "backup"}, **given(arguments)}
+    return cron_workflow(item, NAMESPACE, backup.LABELS, spec)
 
 
 def secrets(cluster: Cluster) -> tuple[Secret, ...]:

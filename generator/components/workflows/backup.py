@@ -44,5 +44,5 @@ def scripts() -> Manifest:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": "backup-scripts", "namespace": NAMESPACE, "labels": LABELS},
-        "data": {name: read_text(f"workflows/{name}") for name in ("backup.sh", "buckets.sh", "restore.sh")},
+        "data": {f"{name}.sh": read_text(f"workflows/{name}.sh") for name in ("backup", "buckets", "client", "restore")},
     }

@@ -2,24 +2,12 @@
 # What scripts share that copy and compare buckets; they read it, nobody runs it.
 #
 # Needs only what the client image holds: bash, coreutils and mc (no awk, grep, sed or jq).
-# Exit code 1: trouble that may pass, try again. Exit code 2: a verdict, trying again does not help.
 set -euo pipefail
 export LC_ALL=C TZ=UTC MC_QUIET=1 MC_DISABLE_PAGER=1 MC_NO_COLOR=1
 tab=$'\t'
 
-say() { printf '%s %s\n' "$(date +%FT%TZ)" "$*"; }
-trouble() { say "error: $*" >&2; exit 1; }
-verdict() { say "FAILED: $*" >&2; exit 2; }
-
-quoted() {
-  local text=${1//\\/\\\\}
-  printf '"%s"' "${text//\"/\\\"}"
-}
-
-alias_of() {  # url access secret: keys may hold any character, and stand in no command line
-  printf '{"url":%s,"accessKey":%s,"secretKey":%s,"api":"S3v4","path":"auto"}' \
-    "$(quoted "$1")" "$(quoted "$2")" "$(quoted "$3")"
-}
+# shellcheck source=SCRIPTDIR/client.sh
+source "${BASH_SOURCE[0]%/*}/client.sh"
 
 configure() {  # alias url access secret, for each side
   local text=

@@ -80,10 +80,10 @@ def services(cluster: Cluster) -> Manifest:
     if cluster.storage.objects:
         linked.append(MINIO)
         macros["{$MINIO.URL}"] = f"https://{MINIO_SERVICE}.{domain}:{MINIO_PORT}/minio/v2/metrics/cluster"
-    if cluster.backups:
+    if cluster.all_backups:
         linked.append(BACKUPS)
         macros["{$ARGO.URL}"] = f"http://{ARGO_SERVICE}.{domain}:{ARGO_PORT}/metrics"
-    items = [backup(whole(cluster), one.name, one.too_old) for one in cluster.backups if not one.suspended]
+    items = [backup(whole(cluster), one.name, one.too_old) for one in cluster.all_backups if not one.suspended]
     return host(cluster, whole(cluster), linked, macros, **({"items": items} if items else {}))
 
 

@@ -10,7 +10,7 @@ from generator.components.component import Manifest
 from generator.live.messages import shortened
 from generator.live.status.causes import Cause
 from generator.live.times import moment
-from generator.model.backup import Backup
+from generator.model.backup import Backup, EtcdBackup
 from generator.model.cluster import Cluster
 from generator.model.fields import dig
 
@@ -33,7 +33,7 @@ class LastBackup(Struct, frozen=True, kw_only=True):
 
 def last_backups(cluster: Cluster, workflows: Sequence[Manifest], now: datetime) -> Iterator[LastBackup]:
     """Yield the backups of the cluster file, in its order."""
-    for backup in cluster.backups:
+    for backup in cluster.all_backups:
         mine = [one for one in workflows if dig(one, "metadata", "labels", LABEL) == backup.name]
         runs = sorted(mine, key=_began, reverse=True)
         good = next((_began(one) for one in runs if _phase(one) == "Succeeded"), "")
@@ -50,7 +50,9 @@ def _began(one: Manifest) -> str:
     return str(dig(one, "metadata", "creationTimestamp") or "")
 
 
-def _causes(cluster: str, backup: Backup, runs: Sequence[Manifest], good: str, now: datetime) -> Iterator[Cause]:
+def _causes(
+    cluster: str, backup: Backup | EtcdBackup, runs: Sequence[Manifest], good: str, now: datetime
+) -> Iterator[Cause]:
     named = (f"backup {backup.name}",)
     schedule = f"gen workflow list --cluster {cluster}"
     if runs and _phase(runs[0]) in {"Failed", "Error"}:

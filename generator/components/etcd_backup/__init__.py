@@ -1,0 +1,111 @@
+"""Snapshots of etcd on their way to MinIO. The control-plane nodes take them, prove them and encrypt them by themselves
+(`kubeadm/etcd_snapshots.py`): no pod has a key of etcd, and none sees a snapshot in plain.
+"""
+
+from generator.components.component import Component, Manifest, Namespace, Operation, Patch, Secret, Tier
+from generator.components.definition import Definition, Evidence, Shown
+from generator.components.etcd_backup.names import LABELS, NAMESPACE
+from generator.components.issuers import signed
+from generator.components.minio.settings import copied_keys, user_secret
+from generator.components.parts import tolerations
+from generator.components.static import read_objects, read_text
+from generator.components.workflows import client_image, writer
+from generator.components.workflows.backup import CLIENT_IMAGE
+from generator.components.workflows.scheduled import cron_workflow, given
+from generator.model.change import ChangeRule
+from generator.model.cluster import Cluster
+
+
+def etcd_backup(cluster: Cluster) -> Component:
+    """Return the schedule that brings the newest snapshot to MinIO. Its namespace is privileged for one volume: the
+    folder of encrypted snapshots on the node, read-only.
+    """
+    return Component(
+        name=DEFINITION.name,
+        tier=DEFINITION.tier,
+        summary="Encrypted snapshots of etcd, brought to MinIO",
+        version="v1",
+        namespaces=(Namespace(NAMESPACE, security="privileged"),),
+        base=read_objects("etcd_backup/base.yaml"),
+        objects=tuple(schedule(cluster)),
+        patches=own_template(cluster),
+        operations=(Operation(name="etcd-backup", templates=(workflow_template(), scripts())),),
+        needs=("argo-workflows", "issuers", "minio"),
+        secrets=secrets(cluster),
+    )
+
+
+def workflow_template() -> Manifest:
+    """Return the WorkflowTemplate, with the catalogue's image."""
+    (made,) = read_objects("etcd_backup/template.yaml")
+    (step,) = made["spec"]["templates"]
+    container = {"image": CLIENT_IMAGE, **step["container"]}
+    return {**made, "spec": {**made["spec"], "templates": [{**step, "container": container}]}}
+
+
+def scripts() -> Manifest:
+    """Return the ConfigMap with the script."""
+    files = {"upload.sh": "etcd_backup/upload.sh", "client.sh": "workflows/client.sh"}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "etcd-backup-scripts", "namespace": NAMESPACE, "labels": LABELS},
+        "data": {name: read_text(path) for name, path in files.items()},
+    }
+
+
+def schedule(cluster: Cluster) -> list[Manifest]:
+    """Return the CronWorkflow; none where nobody may write to the bucket, which a rule reports."""
+    item = cluster.kubernetes.etcd.backup
+    user = writer(cluster, item) if item else None
+    if not item or not user:
+        return []
+    arguments = {
+        "name": item.name,
+        "target-bucket": item.target.bucket,
+        "target-secret": user_secret(user.name),
+        "max-age": str(item.too_old),
+    }
+    spec = {"workflowTemplateRef": {"name": "etcd-backup"}, **given(arguments)}
+    return [cron_workflow(item, NAMESPACE, LABELS, spec | {"tolerations": tolerations(cluster.control_plane)})]
+
+
+def own_template(cluster: Cluster) -> tuple[Patch, ...]:
+    """Return the patch of the shared template: another image of the client, no other node to try on."""
+    at = "/spec/templates/0"
+    operations: list[Manifest] = []
+    if (image := client_image(cluster)) != CLIENT_IMAGE:
+        operations.append({"op": "replace", "path": f"{at}/container/image", "value": image})
+    if len(cluster.control_plane) == 1:
+        operations.append({"op": "remove", "path": f"{at}/retryStrategy/affinity"})
+    target = {"group": "argoproj.io", "version": "v1alpha1", "kind": "WorkflowTemplate", "name": "etcd-backup"}
+    return (Patch(target=target, operations=tuple(operations)),) if operations else ()
+
+
+def secrets(cluster: Cluster) -> tuple[Secret, ...]:
+    """Return what the pod reads."""
+    item = cluster.kubernetes.etcd.backup
+    user = writer(cluster, item) if item else None
+    keys = (copied_keys(user, NAMESPACE, DEFINITION.name),) if user else ()
+    return (*keys, signed("etcd-backup-client", NAMESPACE, DEFINITION.name))
+
+
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects mean."""
+    from generator.components.etcd_backup.changes import CHANGES  # noqa: PLC0415 - for those who compare
+
+    return CHANGES
+
+
+DEFINITION = Definition(
+    name="etcd-backup",
+    tier=Tier.STORAGE,
+    make=etcd_backup,
+    wanted=lambda cluster: cluster.kubernetes.etcd.backup and cluster.storage.objects,
+    absence="no snapshots of etcd go to MinIO",
+    namespaces=(NAMESPACE,),
+    changes=change_rules,
+    shown_by=Evidence(objects=(Shown("argoproj.io", "workflowtemplates", "app.kubernetes.io/part-of=etcd-backup"),)),
+    notes="Brings what the control-plane nodes took, proved and encrypted to a bucket: the way back is in "
+    "`bootstrap/etcd/README.md` of each cluster.",
+)

@@ -1,0 +1,64 @@
+"""Snapshots of etcd on the control-plane nodes, and the way back: a script, and a page for this very cluster."""
+
+from generator.components.kubeadm.bootstrap_images import etcd_tag
+from generator.components.node_text import Escaped, NodeSet, Place, Template, Text, Word, joined, static, static_folder
+from generator.components.node_text import template as words
+from generator.model.cluster import Cluster
+from generator.model.node_sets import node_set
+
+PEER_PORT = 2380
+SNAPSHOTS = "/var/lib/etcd-snapshots/out"
+"""Where a node's encrypted snapshots lie, with a file about each."""
+GROUP = 8737
+"""The group of the pods that read them; `etcd-snapshot.sh` has the same."""
+DAY = 24
+MEMBER = Template("{name} {address}\n")
+RECIPIENT = Template("{key}\n")
+# The end of a sentence about what a snapshot is read with.
+ENCRYPTED = Template(
+    ", and `/etc/kubernetes/enc/encryption.yaml` of that time: with another key no Secret can\nbe read"
+)
+COPY = Template("scp -r etcd etcd.db root@{address}:/root/\n")
+
+
+def snapshot_files(cluster: Cluster) -> dict[Place, Text]:
+    """Return what the control-plane nodes take snapshots with; nothing where the file asks for none."""
+    backup = cluster.kubernetes.etcd.backup
+    if not backup:
+        return {}
+    recipients = joined(Text(RECIPIENT, key=Word(one)) for one in cluster.site.escrow.recipients)
+    # systemd takes no step of a whole day.
+    hours = Word("00" if backup.every_hours == DAY else f"00/{backup.every_hours}")
+    timer = Text(words("kubeadm/etcd-snapshot.timer"), hours=hours)
+    found: dict[Place, Text] = {}
+    for pool in sorted({machine.pool for machine in cluster.control_plane}):
+        above = ("node", "pools", pool)
+        found |= static_folder("kubeadm/nodes/etcd-snapshots", *above)
+        found[Place(*above, "etc", "etcd-snapshot", "recipients")] = recipients
+        found[Place(*above, "etc", "systemd", "system", "etcd-snapshot.timer")] = timer
+    return found
+
+
+def restore_files(cluster: Cluster) -> dict[Place, Text]:
+    """Return the script that puts a snapshot in etcd's place, what it reads, and the page that says in which order."""
+    backup, machines = cluster.kubernetes.etcd.backup, cluster.control_plane
+    if not backup:
+        return {}
+    values: dict[str, Escaped | Text] = {
+        "cluster": Word(cluster.name),
+        "nodes": NodeSet(node_set(machine.name for machine in machines)),
+        "count": Word(len(machines)),
+        "majority": Word(len(machines) // 2 + 1),
+        "first": Word(machines[0].name),
+        "address": Word(machines[0].address),
+        "bucket": Word(backup.target.bucket),
+        "image": Word(f"etcd:{etcd_tag(cluster)}"),
+        "copy": joined(Text(COPY, address=Word(machine.address)) for machine in machines),
+        "enc": joined(()) if cluster.kubernetes.encryption == "none" else Text(ENCRYPTED),
+    }
+    members = (Text(MEMBER, name=Word(machine.name), address=Word(machine.address)) for machine in machines)
+    return {
+        Place("etcd", "README.md"): Text(words("kubeadm/etcd_restore/README.md"), **values),
+        Place("etcd", "restore.sh"): static("kubeadm/etcd_restore/restore.sh"),
+        Place("etcd", "members"): joined(members),
+    }

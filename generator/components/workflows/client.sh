@@ -1,0 +1,17 @@
+#!/bin/bash
+# What the scripts of backups share. Exit code 1: trouble that may pass, try again. Exit code 2: a verdict, trying again
+# does not help.
+
+say() { printf '%s %s\n' "$(date +%FT%TZ)" "$*"; }
+trouble() { say "error: $*" >&2; exit 1; }
+verdict() { say "FAILED: $*" >&2; exit 2; }
+
+quoted() {
+  local text=${1//\\/\\\\}
+  printf '"%s"' "${text//\"/\\\"}"
+}
+
+alias_of() {  # url access secret: keys may hold any character, and stand in no command line
+  printf '{"url":%s,"accessKey":%s,"secretKey":%s,"api":"S3v4","path":"auto"}' \
+    "$(quoted "$1")" "$(quoted "$2")" "$(quoted "$3")"
+}

@@ -1,0 +1,169 @@
+"""The backup of etcd: what nodes take, what the pod may see, and that whoever counts backups counts it."""
+
+import re
+import subprocess
+from datetime import UTC, datetime
+from shutil import which
+from typing import Any, Literal, get_args
+
+import pytest
+import yaml
+from gitops_schemas import problems
+from msgspec import structs
+
+from generator.components.etcd_backup import DEFINITION, etcd_backup, scripts, workflow_template
+from generator.components.etcd_backup.names import NAMESPACE
+from generator.components.kube_prometheus_stack.alerts import backups_missed
+from generator.components.kubeadm.etcd_snapshots import GROUP, SNAPSHOTS, restore_files, snapshot_files
+from generator.components.workflows.backup import workflow_template as of_buckets
+from generator.components.zabbix.hosts import services
+from generator.layout.bootstrap import bootstrap
+from generator.live.status.last_backups import LABEL, last_backups
+from generator.model.backup import EtcdBackup
+from generator.model.cluster import Cluster
+from generator.model.cron import parse
+
+TEMPLATE = workflow_template()
+SPEC: dict[str, Any] = TEMPLATE["spec"]
+(STEP,) = SPEC["templates"]
+Hours = Literal[1, 2, 3, 4, 6, 8, 12, 24]
+TIMER = "node/pools/system/etc/systemd/system/etcd-snapshot.timer"
+
+
+def every(cluster: Cluster, hours: Hours) -> Cluster:
+    assert cluster.kubernetes.etcd.backup
+    backup = structs.replace(cluster.kubernetes.etcd.backup, every_hours=hours)
+    return with_backup(cluster, backup)
+
+
+def with_backup(cluster: Cluster, backup: EtcdBackup | None) -> Cluster:
+    etcd = structs.replace(cluster.kubernetes.etcd, backup=backup)
+    return structs.replace(cluster, kubernetes=structs.replace(cluster.kubernetes, etcd=etcd))
+
+
+def alone(cluster: Cluster) -> Cluster:
+    """Return the cluster with one control-plane node."""
+    others = cluster.control_plane[1:]
+    return structs.replace(cluster, machines=tuple(one for one in cluster.machines if one not in others))
+
+
+def test_without_it_nodes_get_nothing_and_nothing_is_installed(ml50: Cluster) -> None:
+    plain = with_backup(ml50, None)
+    assert not DEFINITION.wanted(plain)
+    assert not snapshot_files(plain)
+    assert not restore_files(plain)
+    assert not [path for path in bootstrap(plain) if "etcd" in path]
+
+
+def test_objects_are_accepted(ml50: Cluster) -> None:
+    made = etcd_backup(ml50)
+    assert [problem for one in (*made.base, *made.objects, TEMPLATE, scripts()) for problem in problems(one)] == []
+    assert problems({**TEMPLATE, "spec": {**SPEC, "entrypont": "upload"}})
+
+
+def test_the_pod_sees_encrypted_snapshots_and_nothing_else_of_the_node() -> None:
+    (volume,) = [one for one in SPEC["volumes"] if "hostPath" in one]
+    assert volume["hostPath"] == {"path": SNAPSHOTS, "type": "Directory"}
+    mounts = {one["name"]: one for one in STEP["container"]["volumeMounts"]}
+    assert mounts["snapshots"]["readOnly"] is True
+    assert not [one for one in ("hostNetwork", "hostPID", "hostIPC") if SPEC.get(one)]
+    assert SPEC["securityContext"]["runAsNonRoot"] is True
+    assert STEP["container"]["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert "pki" not in yaml.safe_dump(TEMPLATE)
+
+
+def test_the_script_on_the_nodes_lets_this_pod_in(ml50: Cluster) -> None:
+    script = snapshot_files(ml50)["node/pools/system/usr/local/sbin/etcd-snapshot.sh"]  # type: ignore[index]
+    assert f"\ngroup={GROUP}\n" in script
+    assert "/".join(SNAPSHOTS.split("/")[:-1]) in script
+    assert SPEC["securityContext"]["runAsGroup"] == GROUP
+
+
+def test_the_script_of_the_pod_gets_every_variable_it_reads() -> None:
+    text = "".join(scripts()["data"].values())
+    read = set(re.findall(r"\$\{?([A-Z][A-Z_]+)", text)) - {"BASH_REMATCH", "BASH_SOURCE"}
+    given = {one["name"] for one in STEP["container"]["env"]} - {"HOME"}
+    assert read <= given
+    # In sums names stand alone.
+    assert not [name for name in given if not re.search(rf"\b{name}\b", text)]
+
+
+def test_its_account_may_report_results_and_nothing_else(ml50: Cluster) -> None:
+    (role,) = [one for one in etcd_backup(ml50).base if one["kind"] == "Role"]
+    assert role["rules"] == [
+        {"apiGroups": ["argoproj.io"], "resources": ["workflowtaskresults"], "verbs": ["create", "patch"]}
+    ]
+    assert {one["metadata"]["namespace"] for one in (*etcd_backup(ml50).base, TEMPLATE, scripts())} == {NAMESPACE}
+
+
+def test_it_runs_on_tainted_control_plane_nodes_after_they_took_theirs(ml50: Cluster) -> None:
+    (made,) = etcd_backup(ml50).objects
+    spec = made["spec"]
+    assert spec["schedules"] == ["40 */6 * * *"]
+    taints = {taint.key for machine in ml50.control_plane for taint in machine.taints}
+    assert taints
+    assert {one["key"] for one in spec["workflowSpec"]["tolerations"]} == taints
+    assert SPEC["nodeSelector"] == {"node-role.kubernetes.io/control-plane": ""}
+
+
+def test_trouble_on_one_node_is_tried_on_another_where_there_is_one(ml50: Cluster) -> None:
+    assert STEP["retryStrategy"]["affinity"] == {"nodeAntiAffinity": {}}
+    assert not etcd_backup(ml50).patches
+    (patch,) = etcd_backup(alone(ml50)).patches
+    assert patch.operations == ({"op": "remove", "path": "/spec/templates/0/retryStrategy/affinity"},)
+
+
+@pytest.mark.parametrize("hours", get_args(Hours))
+def test_the_timer_and_the_schedule_are_of_the_same_hours(ml50: Cluster, hours: Hours) -> None:
+    cluster = every(ml50, hours)
+    assert cluster.kubernetes.etcd.backup
+    assert parse(cluster.kubernetes.etcd.backup.schedule).longest_gap == hours * 3600
+    timer = bootstrap(cluster)[f"clusters/ml50/bootstrap/{TIMER}"].decode()
+    (calendar,) = re.findall("^OnCalendar=(.*)$", timer, re.MULTILINE)
+    if not which("systemd-analyze"):
+        pytest.skip("systemd-analyze is not here")
+    command = ["systemd-analyze", "calendar", "--base-time=2026-11-23 00:00:00 UTC", "--iterations=3", calendar]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={"TZ": "UTC"})
+    times = re.findall(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC$", done.stdout, re.MULTILINE)
+    first, second, third = (datetime.fromisoformat(f"{time}+00:00") for time in dict.fromkeys(times))
+    assert (second - first).total_seconds() == (third - second).total_seconds() == hours * 3600
+
+
+def test_recipients_are_those_of_the_cluster_file(ml50: Cluster) -> None:
+    text = bootstrap(ml50)["clusters/ml50/bootstrap/node/pools/system/etc/etcd-snapshot/recipients"].decode()
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    assert lines == [*ml50.site.escrow.recipients]
+
+
+def test_the_page_is_of_this_cluster(ml50: Cluster) -> None:
+    page = {str(path): text for path, text in restore_files(ml50).items()}["etcd/README.md"]
+    for machine in ml50.control_plane:
+        assert f"scp -r etcd etcd.db root@{machine.address}:/root/" in page
+    assert "2 of 3" in page
+    assert "encryption.yaml" in page
+    kubernetes = structs.replace(ml50.kubernetes, encryption="none")
+    plain = restore_files(structs.replace(ml50, kubernetes=kubernetes))
+    assert not [text for text in plain.values() if "encryption.yaml" in text]
+
+
+def test_alerts_count_it_as_a_backup(ml50: Cluster) -> None:
+    rules = backups_missed(ml50, "monitoring")
+    assert rules
+    found = {rule["expr"] for group in rules["spec"]["groups"] for rule in group["rules"]}
+    assert [one for one in found if 'backup="etcd"' in one and "absent" in one]
+    items = services(ml50)["items"]
+    assert [one for one in items if "etcd" in one["name"]]
+    assert SPEC["metrics"] == of_buckets()["spec"]["metrics"]
+
+
+def test_status_tells_of_it(ml50: Cluster) -> None:
+    now = datetime(2026, 11, 23, 12, tzinfo=UTC)
+    run = {
+        "metadata": {"name": "etcd-1", "labels": {LABEL: "etcd"}, "creationTimestamp": "2026-11-23T06:40:00Z"},
+        "status": {"phase": "Succeeded"},
+    }
+    told = {one.name: one for one in last_backups(ml50, [run], now)}
+    assert told["etcd"].good == "2026-11-23T06:40:00Z"
+    assert not told["etcd"].causes
+    late = {one.name: one for one in last_backups(ml50, [run], now.replace(day=24))}
+    assert "29 hours ago" in late["etcd"].causes[0].why

@@ -1,0 +1,160 @@
+"""Snapshots of a real etcd, and the way back, by the scripts that control-plane nodes get."""
+
+import hashlib
+import json
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from etcdsite import Machine, Site, fill, healthy, site
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def one() -> Iterator[Site]:
+    """A control plane of one node, with data."""
+    with (
+        tempfile.TemporaryDirectory(prefix="etcd-", ignore_cleanup_errors=True) as folder,
+        site(Path(folder), 1) as made,
+    ):
+        healthy(made.machines[0])
+        fill(made.machines[0], 200)
+        yield made
+
+
+def records(machine: Machine) -> list[dict[str, object]]:
+    return [json.loads(file.read_text()) for file in sorted(machine.out.glob("*.json"))]
+
+
+def test_a_snapshot_is_taken_proved_and_encrypted(one: Site) -> None:
+    (machine,) = one.machines
+    done = machine.snapshot()
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = records(machine)[-1]
+    (file,) = machine.out.glob("*.db.age")
+    assert record["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert record["node"] == "cp-1"
+    assert int(str(record["revision"])) >= 200
+    assert b"pod 7" not in file.read_bytes()
+    assert b"pod 7" in one.decrypted(machine).read_bytes()
+    assert not list((machine.root / "var/lib/etcd-snapshots").glob("work*"))
+    assert (file.stat().st_mode & 0o777, file.stat().st_gid) == (0o640, 8737)
+
+
+def test_the_newest_are_kept_and_what_is_not_whole_goes(one: Site) -> None:
+    (machine,) = one.machines
+    (machine.out / "20200101T000000Z.db.age").write_text("of a run that was killed")
+    (machine.out / "20200101T000000Z.db.age.part").write_text("the same")
+    for _ in range(3):
+        time.sleep(1.1)
+        done = machine.snapshot(KEEP="2")
+        assert done.returncode == 0, done.stderr
+    names = sorted(file.name for file in machine.out.iterdir())
+    assert len(names) == 4
+    assert [name.split(".", 1)[1] for name in names] == ["db.age", "json"] * 2
+    assert len(records(machine)) == 2
+
+
+# Between the script and the real `ctr`: what it does once the snapshot is saved.
+AFTER_SAVING = """#!/bin/sh
+/usr/bin/ctr "$@" || exit
+case "$*" in *"snapshot save"*) {what} ;; esac
+"""
+
+
+def test_a_damaged_snapshot_is_refused_and_nothing_older_goes(one: Site) -> None:
+    (machine,) = one.machines
+    before = sorted(machine.out.iterdir())
+    file = machine.root / "var/lib/etcd-snapshots/work/new.db"
+    for what, why in (
+        (f"printf X | dd of={file} bs=1 seek=20000 conv=notrunc 2>/dev/null", "its checksum is not that"),
+        (f"truncate --size=8192 {file}", "its checksum is not that"),
+    ):
+        machine.put("ctr", AFTER_SAVING.format(what=what))
+        done = machine.snapshot(KEEP="1")
+        (machine.tools / "ctr").unlink()
+        assert done.returncode == 1
+        assert why in done.stderr
+        assert sorted(machine.out.iterdir()) == before
+        assert not file.exists()
+
+
+def test_a_snapshot_that_etcdutl_does_not_take_is_refused(one: Site) -> None:
+    """Its checksum fits: what etcd sent was damaged already."""
+    (machine,) = one.machines
+    before = sorted(machine.out.iterdir())
+    file = machine.root / "var/lib/etcd-snapshots/work/new.db"
+    damage = f"head -c 8192 /dev/zero >{file}; sha256sum {file} | cut -c 1-64 | xxd -r -p >{file}.sum; "
+    machine.put("ctr", AFTER_SAVING.format(what=f"{damage} cat {file}.sum >>{file}"))
+    done = machine.snapshot()
+    (machine.tools / "ctr").unlink()
+    assert done.returncode == 1
+    assert "etcdutl does not take the snapshot" in done.stderr
+    assert sorted(machine.out.iterdir()) == before
+
+
+def test_a_run_that_was_killed_leaves_the_next_one_whole(one: Site) -> None:
+    (machine,) = one.machines
+    plain = machine.root / "var/lib/etcd-snapshots/work"
+    machine.put("ctr", AFTER_SAVING.format(what="kill -KILL $PPID"))
+    assert machine.snapshot().returncode == -signal.SIGKILL
+    (machine.tools / "ctr").unlink()
+    assert (plain / "new.db").exists()
+    assert plain.stat().st_mode & 0o777 == 0o700
+    assert machine.snapshot().returncode == 0
+    assert not plain.exists()
+
+
+def test_two_runs_do_not_meet(one: Site) -> None:
+    (machine,) = one.machines
+    lock = machine.root / "var/lib/etcd-snapshots/lock"
+    with subprocess.Popen(["flock", "--no-fork", str(lock), "sleep", "30"]) as held:
+        time.sleep(0.3)
+        done = machine.snapshot()
+        held.terminate()
+    assert done.returncode == 1
+    assert "another run is under way" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("break_it", "why"),
+    [
+        ("recipients", "names nobody who could decrypt"),
+        ("manifest", "this is no control-plane node"),
+        ("etcd", "is not healthy"),
+        ("full", "three times that must be free"),
+    ],
+)
+def test_what_cannot_work_is_said_and_keeps_the_others(one: Site, break_it: str, why: str) -> None:
+    (machine,) = one.machines
+    before = sorted(machine.out.iterdir())
+    assert before
+    away = machine.root / "away"
+    moved = {
+        "recipients": machine.root / "etc/etcd-snapshot/recipients",
+        "manifest": machine.manifests / "etcd.yaml",
+    }.get(break_it)
+    if moved:
+        moved.rename(away)
+    if break_it == "etcd":
+        assert machine.etcd
+        machine.etcd.send_signal(signal.SIGSTOP)
+    if break_it == "full":
+        machine.put("df", "#!/bin/sh\necho Avail\necho 1000\n")
+    try:
+        done = machine.snapshot()
+    finally:
+        if moved:
+            away.rename(moved)
+        if break_it == "etcd" and machine.etcd:
+            machine.etcd.send_signal(signal.SIGCONT)
+        (machine.tools / "df").unlink(missing_ok=True)
+    assert done.returncode == 1, done.stdout
+    assert why in done.stderr
+    assert sorted(machine.out.iterdir()) == before
+    healthy(machine)
