@@ -38,11 +38,15 @@ def _whole(step: Manifest) -> Manifest:
     return {"name": step["name"], "retryStrategy": common["retryStrategy"], **step, "container": container}
 
 
+SCRIPTS = ("backup.sh", "buckets.sh", "client.sh", "restore.sh")
+"""The scripts of backup and restore, and what they share."""
+
+
 def scripts() -> Manifest:
     """Return the ConfigMap with the scripts of the backup and of the restore, and what both read."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": "backup-scripts", "namespace": NAMESPACE, "labels": LABELS},
-        "data": {f"{name}.sh": read_text(f"workflows/{name}.sh") for name in ("backup", "buckets", "client", "restore")},
+        "data": {name: read_text(f"workflows/{name}") for name in SCRIPTS},
     }
