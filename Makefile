@@ -51,6 +51,7 @@ test-real: $(DEVELOP)
 TWIN := $(BIN)/python -m pytest -q -m twin --cov --cov-append --cov-report=
 test-twin: $(DEVELOP)
 	$(BIN)/python tools/real.py >/dev/null
+	$(BIN)/python tools/job_operators.py >/dev/null
 	$(BIN)/python tools/sources.py >/dev/null
 	$(TWIN) $(SIDE_BY_SIDE) || $(TWIN) --last-failed --last-failed-no-failures=none
 

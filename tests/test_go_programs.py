@@ -22,7 +22,7 @@ runpy.run_path(f"tools/{name}.py", run_name="__main__")
 """
 
 
-@pytest.mark.parametrize(("tool", "program"), [("containerd_loader", "containerd-2.3")])
+@pytest.mark.parametrize(("tool", "program"), [("containerd_loader", "containerd-2.3"), ("job_operators", "jobset")])
 @pytest.mark.parametrize(("version", "used"), [("go1.20.1", "a newer one"), ("go1.26.0", "go")])
 def test_a_go_that_is_too_old_builds_nothing(tmp_path: Path, tool: str, program: str, version: str, used: str) -> None:
     (tmp_path / "go").write_text(f"#!/bin/sh\necho {version}\n")

@@ -40,6 +40,7 @@ SOURCES = (
     Source("cert-manager", "github.com/cert-manager/cert-manager", "v1.21.1", "deploy/charts/cert-manager"),
     Source("cilium", "github.com/cilium/cilium", "v1.20.0", "install/kubernetes/cilium"),
     Source("jobset", "sigs.k8s.io/jobset", "v0.12.0", "charts/jobset"),
+    Source("kuberay", "github.com/ray-project/kuberay/ray-operator", "v1.6.2", "config"),
     Source("metrics-server", "sigs.k8s.io/metrics-server", "v0.9.0", "charts/metrics-server"),
     Source("mpi-operator", "github.com/kubeflow/mpi-operator", "v0.8.2", "deploy/v2beta1"),
     Source(
@@ -56,7 +57,8 @@ SOURCES = (
     Source("trainer", "github.com/kubeflow/trainer/v2", "v2.2.1", "charts/kubeflow-trainer"),
 )
 """Argo Workflows' 4.0.15, which is the catalogue's, is not served as a module; 4.0.2 is. The module of metrics-server
-0.9.0 has the chart 3.13.1 of 0.8.1, whose own module is not served.
+0.9.0 has the chart 3.13.1 of 0.8.1, whose own module is not served. Neither is that of KubeRay 1.7.0, and no module of
+KubeRay's has its chart.
 """
 
 

@@ -161,6 +161,16 @@ def programs(*names: str) -> list[str]:
     return [str(cache / name) for name in names]
 
 
+def sources(name: str) -> Path:
+    """Return where a source of `tools/sources.py` lies; skips the test where it was not fetched."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gen" / "sources"
+    found = sorted(cache.glob(f"{name}-v*"))
+    if not found:
+        tell = pytest.fail if os.environ.get("CI") else pytest.skip
+        tell(f"{name} is not in {cache}: run `python tools/sources.py`")
+    return found[-1]
+
+
 @contextlib.contextmanager
 def start(folder: Path, *flags: str) -> Iterator[ApiServer]:
     """Run etcd and kube-apiserver with their data in `folder`; `flags` are added to the API server's."""

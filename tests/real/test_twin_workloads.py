@@ -1,6 +1,5 @@
 """What `gen workload new` writes, on `ml50` with its queues: let in, placed as a gang, and no more than gen says."""
 
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,14 +24,10 @@ NEVER = 5.0
 
 def manifests(cluster: Cluster, gpus: int) -> list[dict[str, Any]]:
     """Return the job with empty folders for its claims: nothing serves volumes on a twin."""
+    from twin.frameworks import on_twin
+
     made = workload(cluster, "pytorch", Wanted(name="bert", team="vision", gpus=gpus, image="example.org/x:1"))
-    found = deepcopy([one for one in made.manifests if one["kind"] != "PersistentVolumeClaim"])
-    volumes = found[-1]["spec"]["template"]["spec"]["volumes"]
-    claims = ("persistentVolumeClaim", "ephemeral")
-    volumes[:] = [
-        {"name": one["name"], "emptyDir": {}} if any(claim in one for claim in claims) else one for one in volumes
-    ]
-    return found
+    return [on_twin(one) for one in made.manifests if one["kind"] != "PersistentVolumeClaim"]
 
 
 def test_all_that_a_team_may_have_starts_and_one_node_more_never_does(

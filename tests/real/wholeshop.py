@@ -3,7 +3,6 @@ real CRDs where no module holds one.
 """
 
 import io
-import os
 import shutil
 import subprocess
 import tarfile
@@ -15,7 +14,7 @@ from typing import Any
 import chartshop
 import pytest
 import yaml
-from apiserver import SHARED
+from apiserver import SHARED, sources
 from bootstrapped import default, packed, shop
 
 from generator.components.component import Chart
@@ -53,16 +52,6 @@ metadata:
   namespace: {{ .Release.Namespace }}
 """
 """What a made chart brings beside CRDs: one without any object is refused."""
-
-
-def sources(name: str) -> Path:
-    """Return where a source of `tools/sources.py` lies; skips the test where it was not fetched."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gen" / "sources"
-    found = sorted(cache.glob(f"{name}-v*"))
-    if not found:
-        tell = pytest.fail if os.environ.get("CI") else pytest.skip
-        tell(f"{name} is not in {cache}: run `python tools/sources.py`")
-    return found[-1]
 
 
 def definitions(folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -3,9 +3,10 @@
 import contextlib
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from reference import ROOT
@@ -14,6 +15,7 @@ from generator.live.apiserver import tries
 from generator.rehearsal.twin.running import PATIENCE
 from twin.kueue import Restartable, kueue
 from twin.nodes import Object, nodes
+from twin.operators import Operator, operator
 from twin.plane import Plane, plane
 from twin.rendered import Rendered
 from twin.team import Member, eventually
@@ -76,10 +78,11 @@ class Twin:
             self.api.apply({key: stored[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": metadata})
             time.sleep(1)
 
-    def clean(self) -> None:
-        """Take away all that teams run."""
+    def clean(self, *kinds: str) -> None:
+        """Take away all that teams run; `kinds` are those of operators, such as `kubeflow.org/v1 tfjobs`."""
+        own = ("batch/v1 cronjobs", "batch/v1 jobs", "apps/v1 deployments", "apps/v1 statefulsets")
         for team in self.teams:
-            for kind in ("batch/v1 cronjobs", "batch/v1 jobs", "apps/v1 deployments", "apps/v1 statefulsets"):
+            for kind in (*kinds, *own):
                 version, plural = kind.split()
                 self._delete(f"/apis/{version}/namespaces/{team}/{plural}")
         for team in self.teams:
@@ -98,9 +101,18 @@ class Twin:
         member = self.member(team)
         return not member.pods() and not member.workloads()
 
-    def install(self, component: str) -> None:
-        """Apply a rendered component and wait until its kinds are served."""
+    def install(self, component: str, namespace: str = "") -> None:
+        """Apply a rendered component and wait until its kinds are served. Argo CD puts what names no namespace into
+        the `namespace` of its Application.
+        """
         objects = [one for one in self.rendered.objects(component) if one["kind"] not in LEFT_OUT]
+        for one in objects:
+            if namespace and one["kind"] in {"Deployment", "Service", "ServiceAccount"}:
+                one["metadata"].setdefault("namespace", namespace)
+        self.bring(objects)
+
+    def bring(self, objects: list[Object]) -> None:
+        """Apply objects and wait until their kinds are served."""
         first = ("Namespace", "CustomResourceDefinition")
         for one in sorted(objects, key=lambda one: one["kind"] not in first):
             self._apply(one)
@@ -122,9 +134,19 @@ class Twin:
 
 
 @contextlib.contextmanager
-def twin_of(repository: Path, cluster: str, folder: Path) -> Iterator[Twin]:
-    """Run a rendered cluster."""
-    rendered = Rendered(repository, cluster, folder / "rendered", (*FIRST, *LATER))
+def twin_of(
+    repository: Path,
+    cluster: str,
+    folder: Path,
+    operators: Mapping[str, Operator] = MappingProxyType({}),
+    **told: str,
+) -> Iterator[Twin]:
+    """Run a rendered cluster, with the operators of some components, which are `told` more variables. Their kinds are
+    there before Kueue starts: it looks for those that come later ever more seldom, every two minutes at last.
+    """
+    last = ("training-runtimes",) if "trainer" in operators else ()
+    charted = [name for name, one in operators.items() if not one.made]
+    rendered = Rendered(repository, cluster, folder / "rendered", (*FIRST, *charted, *LATER, *last))
     machines = nodes(repository, cluster)
     with contextlib.ExitStack() as stack:
         stack.callback(rendered.stop)
@@ -136,10 +158,17 @@ def twin_of(repository: Path, cluster: str, folder: Path) -> Iterator[Twin]:
             api.install("cilium/1.20.0/crds")
         for component in FIRST:
             made.install(component)
+        for component, each in operators.items():
+            if each.made:
+                made.bring([*each.made(repository / "overlays" / cluster / component)])
+            else:
+                made.install(component, each.namespace)
         for program in (made.kueue, made.volcano):
             stack.callback(program.stop)
             program.start()
-        for component in LATER:
+        for each in operators.values():
+            stack.enter_context(operator(api.real, each, **told))
+        for component in (*LATER, *last):
             made.install(component)
         api.wait("nodes are ready", lambda: all(map(_ready, api.items("/api/v1/nodes"))))
         api.wait("queues are active", lambda: not inactive(api))

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 import yaml
-from apiserver import programs
+from apiserver import programs, sources
 
 from tools import need_kustomize
 
 Object = dict[str, Any]
 CHARTS = {"kueue": "kueue", "volcano": "vc-scheduler"}
 """Charts, by the program beside which `tools/real.py` keeps them."""
+SOURCES = {"jobset": "jobset", "kubeflow-trainer": "trainer"}
+"""Charts, by the source of `tools/sources.py`."""
 
 
 class Rendered:
@@ -57,17 +59,41 @@ class Build:
 
 
 def place(releases: Path) -> None:
-    """Put charts where Kustomize looks before it asks the network."""
+    """Put charts and manifests where Kustomize looks before it asks the network."""
     file = releases / "kustomization.yaml"
-    wanted = yaml.safe_load(file.read_bytes()).get("helmCharts", []) if file.exists() else []
-    for chart in wanted:
+    if not file.exists():
+        return
+    said = yaml.safe_load(file.read_bytes())
+    for chart in said.get("helmCharts", []):
         target = releases / "charts" / f"{chart['name']}-{chart['version']}" / chart["name"]
         shutil.copytree(_chart(chart["name"]), target, dirs_exist_ok=True)
+        _alone(target / "Chart.yaml")
+    for number, address in enumerate(said["resources"]):
+        if address.startswith("https://"):
+            shutil.copy(_manifest(releases.parent.name, address), releases / f"{number}.yaml")
+            said["resources"][number] = f"{number}.yaml"
+    file.write_text(yaml.safe_dump(said))
 
 
 def _chart(name: str) -> Path:
+    if name in SOURCES:
+        return sources(SOURCES[name])
     (program,) = programs(CHARTS[name])
     folder = Path(program).resolve().parent / "chart"
     if not folder.exists():
         pytest.fail(f"no chart beside {program}: run `python tools/real.py {CHARTS[name]}`")
     return folder
+
+
+def _alone(about: Path) -> None:
+    """Leave out the charts below a chart, which gen turns off and no module holds: Helm would miss them."""
+    said = yaml.safe_load(about.read_bytes())
+    if said.pop("dependencies", None):
+        about.write_text(yaml.safe_dump(said))
+
+
+def _manifest(component: str, address: str) -> Path:
+    """Return the file that an address leads to, by the longest of its ends that the component's source has."""
+    parts = address.split("/")
+    ends = (sources(component).joinpath(*parts[start:]) for start in range(3, len(parts)))
+    return next(one for one in ends if one.is_file())

@@ -1,0 +1,126 @@
+"""Jobs of operators on the queues of `ml50`: each operator runs as it is rendered, beside Kueue and Volcano."""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from loopback import serving
+from reference import ROOT
+
+from generator.model.cluster import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from twin.fixtures import Twin
+    from twin.frameworks import Framed
+
+    Start = Callable[..., Framed]
+
+pytest_plugins = ["apiserver", "twin.fixtures"]
+pytestmark = pytest.mark.twin
+
+TRAINING = "gpu-training"
+NEVER = 5.0
+"""Seconds in which what must not happen would have happened: see the controls."""
+MOST = 7
+"""Nodes that vision may have at once: five of its own, and two that nobody owns."""
+KINDS = ("JobSet", "MPIJob", "TrainJob", "TFJob", "RayJob")
+PLURALS = (
+    "jobset.x-k8s.io/v1alpha2 jobsets",
+    "kubeflow.org/v2beta1 mpijobs",
+    "trainer.kubeflow.org/v1alpha1 trainjobs",
+    "kubeflow.org/v1 tfjobs",
+    "ray.io/v1 rayjobs",
+)
+
+
+@pytest.fixture(scope="module")
+def operated() -> "Iterator[Twin]":
+    """The twin of `ml50` with its operators."""
+    from twin.fixtures import twin_of
+    from twin.frameworks import dashboard
+    from twin.operators import OPERATORS
+
+    with (
+        serving(dashboard) as address,
+        tempfile.TemporaryDirectory(prefix="twin-") as folder,
+        twin_of(ROOT, "ml50", Path(folder), OPERATORS, RAY_DASHBOARD=address.removeprefix("http://")) as made,
+    ):
+        yield made
+
+
+@pytest.fixture
+def here(operated: "Twin") -> "Iterator[Twin]":
+    """The twin with nothing running on it, and cleaned afterwards."""
+    yield operated
+    operated.clean(*PLURALS)
+
+
+@pytest.fixture
+def start(here: "Twin", ml50: Cluster) -> "Start":
+    """Give a member of a team, of vision where none is named, who runs jobs of a kind."""
+    from twin.frameworks import FRAMEWORKS, Framed
+
+    return lambda kind, team="vision": Framed(here.member(team), ml50, FRAMEWORKS[kind])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_job_is_stopped_whole_comes_back_and_ends(here: "Twin", start: "Start", kind: str) -> None:
+    from twin.team import eventually
+
+    fill(here)
+    vision = start(kind)
+    vision.begin("low", MOST)
+    vision.whole("low", MOST)
+    assert vision.has("low", "Admitted")
+    assert len(vision.nodes("low") & set(here.pool(TRAINING))) == MOST
+
+    urgent = here.member("vision")
+    urgent.start("urgent", MOST, priority="urgent")
+    urgent.runs("urgent", MOST)
+    vision.gone("low")
+    assert vision.has("low", "Preempted", "InClusterQueue")
+
+    urgent.complete("urgent")
+    vision.whole("low", MOST)
+    vision.end("low")
+    eventually("Kueue knows that it is done", lambda: vision.has("low", "Finished"))
+    urgent.prepare("next", pods=MOST)
+
+
+def fill(twin: "Twin") -> None:
+    """Give all GPUs away but those that vision may have."""
+    twin.member("language").prepare("train", pods=5)
+    twin.member("serving").prepare("serve", pods=3)
+
+
+def test_gangs_start_whole_or_not_at_all(here: "Twin", start: "Start") -> None:
+    """Volcano's part: Kueue looks at sums only, for nodes may go after it has looked."""
+    from twin.kueue import BY_SUMS
+    from twin.team import eventually, most
+
+    with here.kueue.changed(BY_SUMS):
+        here.leave(TRAINING, 1)
+        teams = dict.fromkeys(KINDS, "vision") | dict.fromkeys(("JobSet", "TFJob"), "language")
+        begun = {kind.lower(): start(kind, team) for kind, team in teams.items()}
+        for name, someone in begun.items():
+            someone.begin(name, 2)
+        everyone = [here.member("vision"), here.member("language")]
+        eventually("all have pods", lambda: all(someone.pods(name) for name, someone in begun.items()))
+        assert most(lambda: sum(team.bound() for team in everyone), NEVER) == 0
+        here.cordon()
+        for name, someone in begun.items():
+            someone.whole(name, 2)
+
+
+def test_what_a_team_can_never_have_makes_no_pods(here: "Twin", start: "Start") -> None:
+    from twin.team import eventually, most
+
+    names = [kind.lower() for kind in KINDS]
+    for kind in KINDS:
+        start(kind).begin(kind.lower(), MOST + 1)
+    everyone = here.member("vision")
+    eventually("Kueue has looked at them", lambda: all("QuotaReserved" in everyone.conditions(one) for one in names))
+    assert most(lambda: len(everyone.pods()), NEVER) == 0

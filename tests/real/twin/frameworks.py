@@ -1,0 +1,145 @@
+"""Jobs of operators on a twin: what `gen workload new` writes, or what the documentation tells teams to write."""
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from loopback import Asked, Reply
+
+from generator.live.apiserver import tries
+from generator.model.cluster import Cluster
+from generator.workloads import workload
+from generator.workloads.wanted import Wanted
+from twin.team import GANG, PATIENCE, PRIORITY, QUEUE, Member, job
+
+Object = dict[str, Any]
+TRAINING = "gpu-training"
+IMAGE = "registry.example.org/train:1"
+CLAIMS = ("persistentVolumeClaim", "ephemeral")
+OF_JOBS = "batch.kubernetes.io/job-name"
+ENDED: set[str] = set()
+"""Names of jobs that a Ray head would call done."""
+
+
+def dashboard(asked: Asked) -> Reply:
+    """Answer as Ray's head does when KubeRay asks how a job is."""
+    job_name = asked.path.rpartition("/")[2].rpartition("-")[0]
+    said = {"status": "SUCCEEDED" if job_name in ENDED else "RUNNING", "start_time": 1, "end_time": 1}
+    return 200, {"Content-Type": "application/json"}, json.dumps(said).encode()
+
+
+def on_twin(value: Any) -> Any:
+    """Return a manifest with empty folders for its claims: nothing serves volumes on a twin."""
+    if isinstance(value, list):
+        return [on_twin(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if any(claim in value for claim in CLAIMS):
+        return {"name": value["name"], "emptyDir": {}}
+    return {key: on_twin(one) for key, one in value.items()}
+
+
+def template() -> Object:
+    """Return pods of a node each, as the documentation has them."""
+    made: Object = job("any")["spec"]["template"]
+    return made
+
+
+def labels(priority: str) -> Object:
+    return {QUEUE: "default", PRIORITY: priority}
+
+
+def written(kind: str) -> Callable[[Cluster, str, int, str], list[Object]]:
+    """Return what has gen write a job."""
+
+    def make(cluster: Cluster, name: str, nodes: int, priority: str) -> list[Object]:
+        wanted = Wanted(name=name, team="vision", gpus=8 * nodes, image=IMAGE, priority=priority)
+        found = workload(cluster, kind, wanted).manifests
+        return [on_twin(one) for one in found if one["kind"] != "PersistentVolumeClaim"]
+
+    return make
+
+
+def job_set(_cluster: Cluster, name: str, nodes: int, priority: str) -> list[Object]:
+    one = job(name, nodes)
+    inner = {"metadata": {"annotations": {GANG: str(nodes)}}, "spec": one["spec"]}
+    spec = {"replicatedJobs": [{"name": "workers", "replicas": 1, "template": inner}]}
+    return [made("jobset.x-k8s.io/v1alpha2", "JobSet", name, priority, spec)]
+
+
+def train_job(_cluster: Cluster, name: str, nodes: int, priority: str) -> list[Object]:
+    spec = {"runtimeRef": {"name": f"torch-{TRAINING}"}, "trainer": {"image": IMAGE, "numNodes": nodes}}
+    return [made("trainer.kubeflow.org/v1alpha1", "TrainJob", name, priority, spec)]
+
+
+def tf_job(_cluster: Cluster, name: str, nodes: int, priority: str) -> list[Object]:
+    pods = template()
+    pods["spec"]["containers"][0]["name"] = "tensorflow"
+    worker = {"replicas": nodes, "restartPolicy": "Never", "template": pods}
+    spec = {"runPolicy": {"cleanPodPolicy": "Running"}, "tfReplicaSpecs": {"Worker": worker}}
+    return [made("kubeflow.org/v1", "TFJob", name, priority, spec)]
+
+
+def made(api_version: str, kind: str, name: str, priority: str, spec: Object) -> Object:
+    metadata = {"name": name, "labels": labels(priority)}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+class Framework(NamedTuple):
+    """A kind of job: what makes one, and how many pods it has beside those with GPUs: one that starts the others, which
+    alone is a Job's, and ends the whole when it ends.
+    """
+
+    make: Callable[[Cluster, str, int, str], list[Object]]
+    beside: int = 0
+
+
+FRAMEWORKS = {
+    "JobSet": Framework(job_set),
+    "MPIJob": Framework(written("mpi"), beside=1),
+    "TrainJob": Framework(train_job),
+    "TFJob": Framework(tf_job),
+    "RayJob": Framework(written("ray"), beside=1),
+}
+
+
+class Framed(Member):
+    """A member of a team who runs jobs of one kind."""
+
+    def __init__(self, member: Member, cluster: Cluster, framework: Framework) -> None:
+        super().__init__(member.api, member.team)
+        self.cluster, self.framework = cluster, framework
+
+    def begin(self, name: str, nodes: int, priority: str = "low") -> None:
+        """Submit a job that must be taken."""
+        ENDED.discard(name)
+        for manifest in self.framework.make(self.cluster, name, nodes, priority):
+            answer = self.submit(manifest)
+            if answer != (201, ""):
+                pytest.fail(f"{self.team}/{manifest['kind']} {name}: {answer}")
+
+    def pods(self, name: str = "") -> list[Object]:
+        """Return the pods whose names begin with that of the job."""
+        found = self.api.items(f"/api/v1/namespaces/{self.team}/pods")
+        return [pod for pod in found if pod["metadata"]["name"].startswith(f"{name}-" if name else "")]
+
+    def whole(self, name: str, nodes: int) -> None:
+        """Wait until all pods of a job run."""
+        self.runs(name, nodes + self.framework.beside)
+
+    def gone(self, name: str) -> None:
+        """Wait until a job has no pods that run or may run."""
+        for _ in tries(PATIENCE):
+            if not self.pods(name):
+                return
+        pytest.fail(f"{self.team}/{name}: there are pods still\n{self.told(name)}")
+
+    def end(self, name: str) -> None:
+        """End those pods well that end the job."""
+        ENDED.add(name)
+        for pod in self.pods(name):
+            if not self.framework.beside or OF_JOBS in pod["metadata"]["labels"]:
+                metadata = {"name": pod["metadata"]["name"], "namespace": self.team}
+                metadata |= {"annotations": {"twin.test/complete": "1"}}
+                self.api.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata})
