@@ -45,6 +45,7 @@ test: $(DEVELOP)
 test-real: $(DEVELOP)
 	$(BIN)/python tools/real.py helm registry mc etcd minio kube-apiserver kubeadm external-secrets >/dev/null
 	$(BIN)/python tools/containerd_loader.py >/dev/null
+	$(BIN)/python tools/sources.py mpi-operator >/dev/null
 	$(BIN)/python -m pytest -q -m real $(SIDE_BY_SIDE) --cov --cov-append --cov-report=
 
 # What fails is tried once more, alone: these tests wait for a dozen programs that share the machine. A fault fails twice.

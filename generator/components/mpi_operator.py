@@ -44,7 +44,7 @@ def mpi_operator(cluster: Cluster) -> Component:
         version=version.version,
         namespaces=(Namespace(NAMESPACE),),
         manifests=version.manifests,
-        patches=(finished(),),
+        patches=(finished(), resuming()),
         needs=("volcano", "kueue"),
         kinds=DEFINITION.chart_kinds,
     )
@@ -64,6 +64,22 @@ def finished() -> Patch:
     )
 
 
+def resuming() -> Patch:
+    """Let the operator start a launcher again that Kueue has stopped: it empties the Job's `startTime` first, for which
+    upstream's role lacks the right (v0.8.2: `mpi_job_controller.go`).
+    """
+    rule = {"apiGroups": ["batch"], "resources": ["jobs/status"], "verbs": ["update"]}
+    return Patch(
+        target={
+            "group": "rbac.authorization.k8s.io",
+            "version": "v1",
+            "kind": "ClusterRole",
+            "name": "mpi-operator",
+        },
+        operations=({"op": "add", "path": "/rules/-", "value": rule},),
+    )
+
+
 DEFINITION = Definition(
     name="mpi-operator",
     tier=Tier.SCHEDULING,
@@ -80,5 +96,6 @@ DEFINITION = Definition(
     changes=lambda: (operator_leaves("GEN-CHG-633", "mpi-operator", "mpijobs"),),
     shown_by=Evidence(images=("/mpi-operator",)),
     notes="From upstream's manifest at a tag. The older training operator brings an MPIJob of its own under the same "
-    "name: of the two definitions one would overwrite the other.",
+    "name: of the two definitions one would overwrite the other. The operator has one right more than "
+    "upstream gives it: without it no job that was stopped starts again.",
 )

@@ -60,10 +60,17 @@ def test_volcano_s_definitions_are_there_before_who_looks_for_them_once(ml50: Cl
 def test_each_operator_makes_gangs_of_volcano(ml50: Cluster) -> None:
     components = made(ml50, "mpi-operator", "training-operator", "kuberay")
     assert components["kuberay"].releases[0].values["batchScheduler"] == {"name": "volcano"}
-    (patch,) = components["mpi-operator"].patches
+    patch, _ = components["mpi-operator"].patches
     assert "--gang-scheduling=volcano" in [one["value"] for one in patch.operations]
     args = arguments(components["training-operator"])
     assert "--gang-scheduler-name=volcano" in args
+
+
+def test_the_mpi_operator_may_start_launchers_again(ml50: Cluster) -> None:
+    _, patch = made(ml50, "mpi-operator")["mpi-operator"].patches
+    assert (patch.target["kind"], patch.target["name"]) == ("ClusterRole", "mpi-operator")
+    rules = [one["value"] for one in patch.operations]
+    assert {"apiGroups": ["batch"], "resources": ["jobs/status"], "verbs": ["update"]} in rules
 
 
 def arguments(component: Component) -> list[str]:
