@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import TypeVar
 
 from generator.model.nodes import Gpu, Gpus
@@ -134,6 +135,20 @@ def weight(resource: str) -> int:
     """Return how many slices of a GPU one of these is: CPU and memory are shared out by them."""
     match = re.match(r"([1-7])g\.", resource.removeprefix(MIG))
     return int(match[1]) if match else _SLICES
+
+
+def gpus_each(gpus: Gpus, gpu: Gpu | None) -> dict[str, Fraction]:
+    """Return how much of a GPU one of each resource of `devices` is: of a split one by slices, of a shared by turns.
+    Several sizes of instance under one name (the strategy `single`) count as their mean.
+    """
+    found = devices(gpus, gpu)
+    if gpu is None:
+        return {}
+    slices = max((weight(name) for name in profiles(gpu)), default=_SLICES) * (gpu.time_slices or 1)
+    return {
+        name: Fraction(gpu.count, count) if name == GPU else Fraction(weight(name), slices)
+        for name, count in found.items()
+    }
 
 
 def quota_devices(quota: Quota) -> dict[str, int]:

@@ -1,8 +1,11 @@
 """What pods find of GPUs that are whole, split or shared."""
 
+from fractions import Fraction
+from typing import Literal
+
 import pytest
 
-from generator.model.gpus import configurations, devices, profiles
+from generator.model.gpus import configurations, devices, gpus_each, profiles
 from generator.model.nodes import Gpu, Gpus, Mig
 from generator.model.quantity import Quantity
 
@@ -60,3 +63,19 @@ def test_nodes_offer_gpus_by_one_rule(profile: str, strategy: str, turns: int | 
 
 def test_a_node_without_gpus_offers_none() -> None:
     assert devices(Gpus(), None) == devices(Gpus(), gpu("A30", "24Gi", count=0)) == {}
+
+
+@pytest.mark.parametrize(
+    ("one", "strategy", "parts"),
+    [
+        (gpu("H100", "80Gi"), "mixed", {GPU: Fraction(1)}),
+        (gpu("T4", "16Gi", turns=4), "mixed", {GPU: Fraction(1, 4)}),
+        (gpu("A100", "80Gi", profile="all-3g.40gb"), "mixed", {"nvidia.com/mig-3g.40gb": Fraction(3, 7)}),
+        # Four slices are all of an A30.
+        (gpu("A30", "24Gi", profile="all-2g.12gb"), "mixed", {"nvidia.com/mig-2g.12gb": Fraction(1, 2)}),
+        (gpu("A100", "80Gi", profile="all-1g.10gb", turns=2), "mixed", {"nvidia.com/mig-1g.10gb": Fraction(1, 14)}),
+        (gpu("A100", "80Gi", profile="all-1g.10gb"), "single", {GPU: Fraction(1, 7)}),
+    ],
+)
+def test_a_part_of_a_gpu_counts_as_a_part(one: Gpu, strategy: Literal["single", "mixed"], parts: object) -> None:
+    assert gpus_each(Gpus(mig_strategy=strategy), one) == parts
