@@ -206,3 +206,12 @@ def test_metrics_say_whose_job_holds_a_gpu(ml50: Cluster) -> None:
     for label in ("batch.kubernetes.io/job-name", "training.kubeflow.org/job-name", "ray.io/cluster"):
         assert any(re.search(pattern, label) for pattern in patterns), label
     assert not any(re.search(pattern, "batchXkubernetes.io/job-name") for pattern in patterns)
+
+
+def test_each_pod_on_a_shared_gpu_is_measured_where_only_prometheus_reads(a30: Cluster, ml50: Cluster) -> None:
+    shared = [{"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"}]
+    turned = sharing(a30, **{machine.pool.replace("-", "_"): 4 for machine in a30.gpu_nodes})
+    assert values(turned)["dcgmExporter"]["env"] == shared
+    assert "env" not in values(a30)["dcgmExporter"]
+    beside = structs.replace(turned.monitoring, zabbix=ml50.monitoring.zabbix)
+    assert "env" not in values(structs.replace(turned, monitoring=beside))["dcgmExporter"]

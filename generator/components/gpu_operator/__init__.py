@@ -93,7 +93,7 @@ def values(cluster: Cluster) -> Manifest:
         **mig(cluster),
         **time_slicing(cluster),
         "dcgm": {"enabled": False},
-        "dcgmExporter": exporter(prometheus=cluster.monitoring.prometheus is not None),
+        "dcgmExporter": exporter(cluster),
         # With either of these, or a loaded nvidia_fs, the device plugin puts every HCA into every GPU pod.
         "gds": {"enabled": False},
         "gdrcopy": {"enabled": False},
@@ -198,16 +198,21 @@ def mig_rules(machines: tuple[Machine, ...]) -> Iterator[Manifest]:
         yield feature_rule(f"mig-{profile.lower()}", f"MIG {profile}", labels, "system.name", named)
 
 
-def exporter(*, prometheus: bool) -> Manifest:
+def exporter(cluster: Cluster) -> Manifest:
     """Measure GPUs on port 9400 of each GPU node's exporter, for Prometheus or Zabbix; nothing closes that port.
     Labels of the pod that holds a GPU are added for Prometheus, the few that say whose job it is.
     """
-    return {
+    prometheus = cluster.monitoring.prometheus is not None
+    made: Manifest = {
         "enabled": True,
         "serviceMonitor": {"enabled": prometheus},
         "enablePodLabels": prometheus,
         "podLabelAllowlistRegex": [f"^{label.replace('.', DOT)}$" for label in JOB_LABELS],
     }
+    if prometheus and cluster.monitoring.zabbix is None and time_sliced(cluster.gpu_nodes):
+        # Else a GPU that several pods share has no pod's labels, or one's. Zabbix would find such a GPU several times.
+        made["env"] = [{"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"}]
+    return made
 
 
 def offers(cluster: Cluster, machine: Machine) -> dict[str, int | None]:
