@@ -1,9 +1,9 @@
 """Monitoring in the cluster file: Zabbix, Prometheus, and who is told."""
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import field
+from msgspec import Meta, field
 
 from generator.model.base import Duration, Host, Line, Name, Positive, Section, Url
 from generator.model.quantity import Quantity
@@ -55,13 +55,25 @@ class Zabbix(Section, frozen=True, kw_only=True):
     alerts: tuple[Alert, ...] = ()
 
 
+class IdleGpus(Section, frozen=True, kw_only=True):
+    """When GPUs that a pod holds count as idle: none of them worked for more than `percent` of any minute of the last
+    hour. Of a job that holds them so for `after_hours` Prometheus alerts.
+    """
+
+    percent: Annotated[int, Meta(ge=1, le=100)] = 5
+    after_hours: Annotated[int, Meta(ge=1, le=168)] = 4
+
+
 class Prometheus(Section, frozen=True, kw_only=True):
-    """Prometheus, Alertmanager and Grafana (kube-prometheus-stack). `retention` is how long samples are kept."""
+    """Prometheus, Alertmanager and Grafana (kube-prometheus-stack). `retention` is how long samples are kept: a report
+    of a month (`gen use`) needs that month.
+    """
 
     retention: Duration = "15d"
     storage: Quantity = field(default_factory=lambda: Quantity.parse("100Gi"))
     storage_class: Name | None = None
     host: Host | None = None
+    idle_gpus: IdleGpus = field(default_factory=IdleGpus)
 
 
 class Monitoring(Section, frozen=True, kw_only=True):

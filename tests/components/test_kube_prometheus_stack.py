@@ -14,7 +14,7 @@ from generator.components.kube_prometheus_stack import kube_prometheus_stack
 from generator.components.prometheus_crds import DEFINITION as PROMETHEUS_CRDS
 from generator.components.prometheus_crds import prometheus_crds
 from generator.model.cluster import Cluster
-from generator.model.monitoring import Prometheus, Zabbix
+from generator.model.monitoring import IdleGpus, Prometheus, Zabbix
 from generator.model.quantity import Quantity
 
 # What the chart shows as a comment only, or what is a subchart's own (kube-state-metrics 8.4, node-exporter 4.56,
@@ -173,7 +173,9 @@ def test_more_nodes_get_more_memory(ml50: Cluster, a30: Cluster) -> None:
 
 
 def test_workflows_are_watched_where_there_are_any(ml50: Cluster, a30: Cluster) -> None:
-    assert [item["metadata"]["name"] for item in installed(a30).objects] == ["argo-cd"]
+    assert [item["metadata"]["name"] for item in installed(a30).objects if item["kind"] == "ServiceMonitor"] == [
+        "argo-cd",
+    ]  # fmt: skip
     objects = installed(with_prometheus(ml50)).objects
     assert [item["metadata"]["name"] for item in objects if item["kind"] == "ServiceMonitor"] == [
         "argo-cd", "argo-workflows",
@@ -187,7 +189,7 @@ def test_every_backup_that_runs_is_missed_where_nobody_else_does(ml50: Cluster) 
     resting = structs.replace(other, name="resting", suspended=True)
     cluster = structs.replace(without_backups(ml50), backups=(nightly, weekly, resting))
     alone = installed(with_prometheus(cluster)).objects
-    (rule,) = [one for one in alone if one["kind"] == "PrometheusRule"]
+    (rule,) = [one for one in alone if one["metadata"]["name"] == "backups"]
     assert problems(rule) == []
     (group,) = rule["spec"]["groups"]
     waits = {one["expr"]: one["for"] for one in group["rules"] if "for" in one}
@@ -200,4 +202,39 @@ def test_every_backup_that_runs_is_missed_where_nobody_else_does(ml50: Cluster) 
         with_prometheus(cluster, zabbix=ml50.monitoring.zabbix),
         with_prometheus(structs.replace(cluster, backups=(resting,))),
     ):
-        assert [one["kind"] for one in installed(beside).objects] == ["ServiceMonitor", "ServiceMonitor"]
+        assert "backups" not in {one["metadata"]["name"] for one in installed(beside).objects}
+
+
+def use_rules(cluster: Cluster) -> dict[str, str]:
+    """Return the expressions of the rules on the use of GPUs, by what they record or alert of."""
+    found = [one for one in installed(cluster).objects if one["metadata"]["name"] == "gpu-use"]
+    assert [problems(one) for one in found] == [[]] * len(found)
+    every = [rule for one in found for group in one["spec"]["groups"] for rule in group["rules"]]
+    return {rule.get("record") or rule["alert"]: rule["expr"] for rule in every}
+
+
+def test_a_gpu_that_is_held_idle_is_told_by_one_side(ml50: Cluster) -> None:
+    idle = IdleGpus(percent=20, after_hours=12)
+    alone = use_rules(with_prometheus(ml50, idle_gpus=idle))
+    assert "[12h]) <= 0.2)" in alone["GPUsHeldIdle"]
+    assert "[1h]) <= 0.2)" in alone["pod:gpus_idle:sum"]
+    beside = use_rules(with_prometheus(ml50, zabbix=ml50.monitoring.zabbix, idle_gpus=idle))
+    assert alone.keys() - beside.keys() == {"GPUsHeldIdle"}
+
+
+def test_no_use_is_recorded_where_there_are_no_gpus(ml50: Cluster) -> None:
+    bare = structs.replace(ml50, machines=tuple(machine for machine in ml50.machines if not machine.gpus))
+    names = {one["metadata"]["name"] for one in installed(with_prometheus(bare)).objects}
+    assert not names & {"gpu-use", "use-by-team"}
+    assert "namespace:gpus_quota:sum" not in use_rules(structs.replace(with_prometheus(ml50), teams=()))
+
+
+def test_grafana_finds_the_dashboard(ml50: Cluster) -> None:
+    (found,) = [one for one in installed(with_prometheus(ml50)).objects if one["kind"] == "ConfigMap"]
+    # The chart's values: grafana.sidecar.dashboards.label and labelValue; it looks in its own namespace.
+    assert found["metadata"]["labels"] == {"grafana_dashboard": "1"}
+    assert found["metadata"]["namespace"] == "monitoring"
+    (text,) = found["data"].values()
+    model = json.loads(text)
+    assert len({panel["id"] for panel in model["panels"]}) == len(model["panels"])
+    assert {panel["datasource"]["uid"] for panel in model["panels"]} == {"${datasource}"}

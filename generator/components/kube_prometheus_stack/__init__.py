@@ -1,5 +1,6 @@
 """Prometheus, Alertmanager and Grafana: the chart kube-prometheus-stack."""
 
+import json
 from collections.abc import Iterator
 
 from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
@@ -11,6 +12,7 @@ from generator.components.component import Chart, Component, Manifest, Namespace
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.issuers import ISSUER, signed
 from generator.components.kube_prometheus_stack.alerts import backups_missed
+from generator.components.kube_prometheus_stack.use import gpu_use
 from generator.components.operated import MadePods, OperatedKind, name_of
 from generator.components.parts import injected_ca, resources
 from generator.components.static import read_objects
@@ -63,7 +65,7 @@ def kube_prometheus_stack(cluster: Cluster) -> Component:
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security="baseline"), Namespace(EXPORTER, security="privileged")),
         base=read_objects("kube_prometheus_stack/dashboards-role.yaml"),
-        objects=(*monitors(cluster), *rules(cluster)),
+        objects=(*monitors(cluster), *rules(cluster), *dashboards(cluster)),
         releases=(Release(version.chart("kube-prometheus-stack"), RELEASE, NAMESPACE, values(cluster, settings)),),
         needs=("prometheus-crds", "issuers"),
         storage_classes=(settings.storage_class,) if has_volume(cluster, settings) else (),
@@ -232,10 +234,22 @@ def monitors(cluster: Cluster) -> Iterator[Manifest]:
 
 
 def rules(cluster: Cluster) -> Iterator[Manifest]:
-    """Alert of backups; where there is Zabbix, it does."""
+    """Record the use of GPUs, and alert of backups; where there is Zabbix, it does."""
     missed = None if cluster.monitoring.zabbix else backups_missed(cluster, NAMESPACE)
-    if missed:
-        yield missed
+    yield from (rule for rule in (missed, gpu_use(cluster, NAMESPACE)) if rule)
+
+
+def dashboards(cluster: Cluster) -> Iterator[Manifest]:
+    """Show the use of GPUs by team. The chart's sidecar takes the ConfigMaps of its namespace that have this label."""
+    if not cluster.gpu_nodes:
+        return
+    (model,) = read_objects("kube_prometheus_stack/use-by-team.yaml")
+    yield {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "use-by-team", "namespace": NAMESPACE, "labels": {"grafana_dashboard": "1"}},
+        "data": {"use-by-team.json": json.dumps(model, indent=2) + "\n"},
+    }
 
 
 def monitor(name: str, namespace: str, labels: dict[str, str]) -> Manifest:
