@@ -44,6 +44,7 @@ VERBS = {
     "schema": "Print the JSON Schema of the cluster file.",
     "status": "Tell how a running cluster does, and why something is stuck.",
     "sync": "Bring a running cluster to one commit, wave by wave, and wait for it.",
+    "use": "Tell what teams used of a cluster's GPUs in a month: hours, idle, quota, waiting.",
     "vendor": "Inflate charts and upstream manifests into the repository, with digests locked.",
     "workflow": "Run day-2 operations of a running cluster, and see how far they are.",
     "workload": "Write jobs for teams that the cluster lets in, places and connects.",
