@@ -33,6 +33,7 @@ from generator.components.mpi_operator import DEFINITION as MPI_OPERATOR
 from generator.components.network_operator import DEFINITION as NETWORK_OPERATOR
 from generator.components.node_feature_discovery import DEFINITION as NODE_FEATURE_DISCOVERY
 from generator.components.operated import OperatedKind
+from generator.components.prometheus_adapter import DEFINITION as PROMETHEUS_ADAPTER
 from generator.components.prometheus_crds import DEFINITION as PROMETHEUS_CRDS
 from generator.components.queues import DEFINITION as QUEUES
 from generator.components.rdma import DEFINITION as RDMA
@@ -82,6 +83,7 @@ CATALOGUE: dict[str, Definition] = {
         TRAINING_OPERATOR,
         KUBERAY,
         KUBE_PROMETHEUS_STACK,
+        PROMETHEUS_ADAPTER,
         ARGO_WORKFLOWS,
         WORKFLOWS,
         ETCD_BACKUP,
@@ -136,6 +138,18 @@ def offered(cluster: Cluster) -> tuple[str, ...]:
     """Return the API versions, beside Kubernetes' own, that charts may ask for."""
     apis = (api for one in CATALOGUE.values() if one.wanted(cluster) for api in one.apis)
     return tuple(f"{api.group}/{version}" for api in apis for version in api.offered)
+
+
+def metrics(cluster: Cluster) -> dict[str, tuple[str, ...] | None]:
+    """Return the names of the metrics that components serve to autoscalers, by API group; None where nobody here can
+    tell them. What somebody else installs may serve others.
+    """
+    found: dict[str, tuple[str, ...] | None] = {}
+    for one in CATALOGUE.values():
+        if one.wanted(cluster):
+            ours = cluster.settings(one.name).managed
+            found |= {group: names if ours else None for group, names in one.metrics(cluster).items()}
+    return found
 
 
 def class_owners(components: Iterable[Component]) -> dict[str | None, str]:

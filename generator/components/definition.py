@@ -180,6 +180,11 @@ def no_rules() -> tuple[ChangeRule, ...]:
     return ()
 
 
+def no_metrics(_cluster: Cluster) -> Mapping[str, tuple[str, ...] | None]:
+    """Return nothing: most components serve no metrics to autoscalers."""
+    return {}
+
+
 def no_offers(_cluster: Cluster, _machine: Machine) -> Mapping[str, int | None]:
     """Return nothing: most components offer no extended resources."""
     return {}
@@ -236,6 +241,8 @@ class Definition(Struct, frozen=True, kw_only=True, eq=False):
     """How the names of extended resources begin that it offers on nodes."""
     offers: Callable[[Cluster, Machine], Mapping[str, int | None]] = no_offers
     """How many of each extended resource pods find on a node; None, for how names begin, where nobody can tell."""
+    metrics: Callable[[Cluster], Mapping[str, tuple[str, ...] | None]] = no_metrics
+    """The names of the metrics that it serves to autoscalers, by API group; None where nobody here can tell them."""
     one_node_volumes: tuple[str, ...] = ()
     """The provisioners of its StorageClasses of whose volumes, as file systems, only one node mounts each at a time."""
     node_labels: tuple[str, ...] = ()

@@ -176,6 +176,9 @@ def test_workflows_are_watched_where_there_are_any(ml50: Cluster, a30: Cluster) 
     assert [item["metadata"]["name"] for item in installed(a30).objects if item["kind"] == "ServiceMonitor"] == [
         "argo-cd",
     ]  # fmt: skip
+    assert [item["metadata"]["name"] for item in installed(a30).objects if item["kind"] == "PodMonitor"] == [
+        "team-services",
+    ]  # fmt: skip
     objects = installed(with_prometheus(ml50)).objects
     assert [item["metadata"]["name"] for item in objects if item["kind"] == "ServiceMonitor"] == [
         "argo-cd", "argo-workflows",

@@ -7,7 +7,15 @@ from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
 from generator.components.argo_cd.access import PART as OF_ARGO_CD
 from generator.components.argo_workflows import CONTROLLER
 from generator.components.argo_workflows import NAMESPACE as ARGO
-from generator.components.common import CLUSTER_ROLES, UNWATCHED, WEBHOOKS, exposed
+from generator.components.common import (
+    CLUSTER_ROLES,
+    OWN_LABELS,
+    UNWATCHED,
+    WEBHOOKS,
+    exposed,
+    fullname,
+    release_of,
+)
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.issuers import ISSUER, signed
@@ -40,11 +48,17 @@ VERSIONS = Versions(
 )
 
 NAMESPACE = "monitoring"
+SCRAPED = {f"{OWN_LABELS}/metrics": "scraped"}
+"""Labels of a team's pod whose port named `metrics` Prometheus reads."""
+SAMPLES = 20000
+"""How many values a pod of a team's may tell at once: with more of them, none is kept."""
 SCRAPERS = {"app.kubernetes.io/name": "prometheus"}
 """Labels of Prometheus' own pods, which read metrics everywhere."""
 # node-exporter needs the host: alone in a namespace, so that the others need not be privileged.
 EXPORTER = "node-exporter"
 RELEASE = "kube-prometheus-stack"
+FULLNAME = 26
+"""Letters of the release's name that the chart keeps in names."""
 # The ClusterRole of Grafana's sidecars.
 DASHBOARDS = f"{RELEASE}-grafana-dashboards"
 # Prometheus deletes the oldest blocks before its volume is full; the rest is for its write-ahead log.
@@ -75,6 +89,13 @@ def kube_prometheus_stack(cluster: Cluster) -> Component:
         reach=DEFINITION.reach,
         kinds=DEFINITION.chart_kinds,
     )
+
+
+def prometheus_url(cluster: Cluster) -> str:
+    """Return where Prometheus answers within the cluster. The chart names its Service after the release."""
+    release, namespace = release_of(cluster, RELEASE, NAMESPACE)
+    name = fullname(release, RELEASE)[:FULLNAME].removesuffix("-")
+    return f"http://{name}-prometheus.{namespace}.svc:9090"
 
 
 def has_volume(cluster: Cluster, settings: Prometheus) -> bool:
@@ -227,10 +248,29 @@ def secrets(cluster: Cluster, settings: Prometheus) -> tuple[Secret, ...]:
 
 
 def monitors(cluster: Cluster) -> Iterator[Manifest]:
-    """Watch Argo CD, and Argo Workflows with the backups' own metric of their last success."""
+    """Watch Argo CD, Argo Workflows with the backups' own metric of their last success, and what teams serve."""
     yield monitor("argo-cd", ARGO_CD, OF_ARGO_CD)
     if cluster.all_backups:
         yield monitor("argo-workflows", ARGO, CONTROLLER)
+    if cluster.teams:
+        yield team_services(cluster)
+
+
+def team_services(cluster: Cluster) -> Manifest:
+    """Watch pods of teams that ask for it. Teams make no monitors themselves: one of theirs could have Prometheus send
+    its own token anywhere, and read other namespaces.
+    """
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PodMonitor",
+        "metadata": {"name": "team-services", "namespace": NAMESPACE},
+        "spec": {
+            "namespaceSelector": {"matchNames": [team.name for team in cluster.teams]},
+            "selector": {"matchLabels": SCRAPED},
+            "sampleLimit": SAMPLES,
+            "podMetricsEndpoints": [{"port": "metrics", "interval": "15s"}],
+        },
+    }
 
 
 def rules(cluster: Cluster) -> Iterator[Manifest]:
