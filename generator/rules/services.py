@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from generator.build.objects import Built, Object
 from generator.build.pods import Pod
+from generator.components import CATALOGUE, metrics
 from generator.components.queues.reach import reach
 from generator.model.cluster import Cluster
-from generator.model.fields import dig, sequence
+from generator.model.fields import dig, existing, sequence
 from generator.model.finding import Finding, Path
 from generator.model.gpus import VENDOR
 from generator.model.rule import warning
@@ -15,6 +16,7 @@ from generator.rules.nodes import nodes_of
 from generator.rules.placement import obstacles
 from generator.rules.queues import gpu_pods
 from generator.rules.resources import total
+from generator.spec.near import suggest
 
 SERVICES = ("Deployment", "StatefulSet")
 METRICS = {
@@ -69,23 +71,47 @@ def _too_many(pod: Pod, built: Built, told: str, there: int, most: int) -> Findi
 
 @warning("GEN-HPA-010", "somebody serves the metrics that an autoscaler asks for")
 def served_metrics(built: Built) -> Iterator[Finding]:
-    """Kubernetes itself counts CPU and memory. Any other metric comes through an API that an adapter registers, as
-    prometheus-adapter or KEDA do: where there is none the autoscaler tells `FailedGetPodsMetric`, and never scales.
+    """Kubernetes itself counts CPU and memory. Any other metric comes through an API that an adapter registers, and by
+    the name that the adapter gives it: where there is none the autoscaler tells `FailedGetPodsMetric`, and never
+    scales. With Prometheus and teams a cluster has prometheus-adapter, whose metrics docs/components.md names.
 
     Wrong:
-        metrics: [{type: Pods, pods: {metric: {name: nv_inference_queue_ms}, ...}}]
-        # and no APIService v1beta1.custom.metrics.k8s.io
+        metrics: [{type: Pods, pods: {metric: {name: nv_inference_queue_duration_us}, ...}}]
     Right:
-        metrics: [{type: Pods, pods: {metric: {name: nv_inference_queue_ms}, ...}}]
-        # and prometheus-adapter as one of `extras`
+        metrics: [{type: Pods, pods: {metric: {name: triton_queue_seconds}, ...}}]
     """
-    for one in built.of("HorizontalPodAutoscaler") if built.cluster and not _hidden(built, built.cluster) else ():
+    cluster = built.cluster
+    if cluster is None or _hidden(built, cluster):
+        return
+    known = metrics(cluster)
+    there = {str(dig(one.manifest, "spec", "group")) for one in built.of("APIService")}
+    for one in built.of("HorizontalPodAutoscaler"):
         for index, metric in enumerate(sequence(one.spec.get("metrics"))):
-            group = METRICS.get(str(dig(metric, "type")))
-            if group and not any(dig(each.manifest, "spec", "group") == group for each in built.of("APIService")):
+            kind = str(dig(metric, "type"))
+            group = METRICS.get(kind)
+            if group in known:
+                yield from _named(one, index, kind, known[group])
+            elif group and group not in there:
                 message = f"it asks {group} for a metric, which nothing here serves: it never scales"
-                fix = "bring what serves it as one of `extras`, as prometheus-adapter"
-                yield one.finding(message, "spec", "metrics", index, "type", fix=fix)
+                yield one.finding(message, "spec", "metrics", index, "type", fix=_brought(cluster, group))
+
+
+def _named(one: Object, index: int, kind: str, served: tuple[str, ...] | None) -> Iterator[Finding]:
+    """Tell of a metric whose name is none of those that are served, where these can be told."""
+    at: Path = ("spec", "metrics", index, kind.lower(), "metric", "name")
+    name = str(dig(one.manifest, *at))
+    if served is not None and name not in served:
+        hint = suggest(name, served, f"there are {', '.join(served)}")
+        message = f"nothing here serves a metric {name}: it never scales by it"
+        yield one.finding(message, *existing(one.manifest, at), fix=hint)
+
+
+def _brought(cluster: Cluster, group: str) -> str:
+    """Say what would bring a group of metrics: a component of gen's that this cluster does not have, else an extra."""
+    for one in CATALOGUE.values():
+        if not one.wanted(cluster) and group in one.metrics(cluster):
+            return f"component {one.name} serves some ({one.absence}), or bring what does as one of `extras`"
+    return "bring what serves it as one of `extras`, as KEDA does"
 
 
 def _hidden(built: Built, cluster: Cluster) -> bool:

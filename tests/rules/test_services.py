@@ -8,7 +8,7 @@ from msgspec import structs
 from reference import load
 
 from generator.components.queues.reach import reach
-from generator.model.cluster import Cluster
+from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.extras import Extra
 from generator.model.teams import Quota
 from generator.rules import services
@@ -117,16 +117,41 @@ def api(group: str) -> Any:
     }
 
 
+def by(name: str, kind: str = "Pods") -> Any:
+    return {"type": kind, kind.lower(): {"metric": {"name": name}, "target": {"type": "Value", "value": "1"}}}
+
+
 def test_a_metric_comes_from_what_serves_it() -> None:
-    asking = scaler(2, "assistant", CPU, QUEUE, OUTSIDE)
-    both = seen(METRICS, built(asking, cluster=CLUSTER))
+    asking = scaler(2, "serving", CPU, QUEUE, OUTSIDE)
+    both = seen(METRICS, built(asking, cluster=ml50()))
     assert [one.at for one in both] == [("spec", "metrics", 1, "type"), ("spec", "metrics", 2, "type")]
-    (left,) = seen(METRICS, built(asking, api("custom.metrics.k8s.io"), cluster=CLUSTER))
+    assert "there is no monitoring.prometheus" in both[0].fix
+    (left,) = seen(METRICS, built(asking, api("custom.metrics.k8s.io"), cluster=ml50()))
     assert left.at == ("spec", "metrics", 2, "type")
     assert "external.metrics.k8s.io" in left.message
     every = (api("custom.metrics.k8s.io"), api("external.metrics.k8s.io"))
-    assert seen(METRICS, built(asking, *every, cluster=CLUSTER)) == []
-    assert seen(METRICS, built(scaler(2, "assistant", CPU), cluster=CLUSTER)) == []
+    assert seen(METRICS, built(asking, *every, cluster=ml50())) == []
+    assert seen(METRICS, built(scaler(2, "serving", CPU), cluster=ml50())) == []
+
+
+def test_what_our_adapter_serves_is_asked_for_by_its_name() -> None:
+    """Whether its chart is vendored or not: the component itself says what it serves."""
+    asking = scaler(2, "assistant", by("triton_queue_seconds"), by("gpu_engine_active"), by("triton_queue_second"))
+    (wrong,) = seen(METRICS, built(asking, cluster=CLUSTER))
+    assert reached(wrong) == "triton_queue_second"
+    assert wrong.fix == "did you mean triton_queue_seconds?"
+    (other,) = seen(METRICS, built(scaler(2, "assistant", by("requests")), cluster=CLUSTER))
+    assert other.fix == "there are triton_queue_seconds, gpu_engine_active"
+    (outside,) = seen(METRICS, built(scaler(2, "assistant", by("requests", "External")), cluster=CLUSTER))
+    assert outside.at == ("spec", "metrics", 0, "type")
+
+
+@pytest.mark.parametrize(
+    "settings", [ComponentSettings(values={"rules": {"custom": []}}), ComponentSettings(managed=False)]
+)
+def test_an_adapter_that_others_set_up_may_serve_anything(settings: ComponentSettings) -> None:
+    theirs = structs.replace(CLUSTER, components={"prometheus-adapter": settings})
+    assert seen(METRICS, built(scaler(2, "assistant", by("requests")), cluster=theirs)) == []
 
 
 def test_who_may_serve_it_and_is_not_seen_is_believed() -> None:
