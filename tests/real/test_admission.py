@@ -748,6 +748,37 @@ def test_a_token_of_an_account_never_becomes_a_secret(team: "ApiServer") -> None
     assert (status, "tokens of accounts end with their pods" in message) == (422, True), message
 
 
+def budget(**spec: Any) -> Object:
+    metadata = {"name": "one", "namespace": TEAM}
+    selected = {"selector": {"matchLabels": {"app": "one"}}} | spec
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": selected}
+
+
+ALWAYS = {"unhealthyPodEvictionPolicy": "AlwaysAllow"}
+
+
+@pytest.mark.parametrize("most", [1, 12, "1%", "100%"])
+def test_a_budget_that_lets_pods_go_is_a_team_s_to_make(team: "ApiServer", most: int | str) -> None:
+    assert team.create(budget(maxUnavailable=most, **ALWAYS), by=ALICE) == (201, "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({"maxUnavailable": 0, **ALWAYS}, "say spec.maxUnavailable: 1 or more"),
+        ({"maxUnavailable": "0%", **ALWAYS}, "say spec.maxUnavailable: 1 or more"),
+        ({"maxUnavailable": "00%", **ALWAYS}, "say spec.maxUnavailable: 1 or more"),
+        ({"minAvailable": 1, **ALWAYS}, "say spec.maxUnavailable: 1 or more"),
+        (ALWAYS, "say spec.maxUnavailable: 1 or more"),
+        ({"maxUnavailable": 1}, "AlwaysAllow"),
+        ({"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "IfHealthyBudget"}, "AlwaysAllow"),
+    ],
+)
+def test_a_budget_never_stops_a_drain_for_ever(team: "ApiServer", spec: Object, told: str) -> None:
+    status, message = team.create(budget(**spec), by=ALICE)
+    assert (status, told in message) == (422, True), message
+
+
 @pytest.mark.parametrize("name", of_teams())
 def test_what_teams_are_told_to_write_is_taken(team: "ApiServer", name: str) -> None:
     manifest = of_teams()[name]

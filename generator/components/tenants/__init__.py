@@ -71,6 +71,7 @@ def quota(team: Team) -> Manifest:
         "count/configmaps": "2k",
         "count/cronjobs.batch": "200",
         "count/jobs.batch": "5k",
+        "count/poddisruptionbudgets.policy": "200",
         "count/secrets": "2k",
         "count/services": "1k",
         "persistentvolumeclaims": "1k",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from generator.components.component import Manifest
 from generator.components.jobs import JOB, SERVICES, Jobs, by_group, sorted_kinds
 from generator.components.kueue import PREFIX, PRIORITY, QUEUE
+from generator.components.tenants.beside import addresses, budgets, tokens
 from generator.components.tenants.pods import allowed, changes, gpu_variables, label, pods, templates
 from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, binding, policy, resources
 from generator.components.volcano import GANG, JOB_GROUPS
@@ -46,6 +47,7 @@ def policies(jobs: Jobs) -> tuple[Manifest, ...]:
         pod_groups(),
         addresses(),
         tokens(),
+        budgets(),
     )
     return tuple(item for policy in made for item in (policy, binding(policy)))
 
@@ -256,33 +258,4 @@ def pod_groups() -> Manifest:
         },
         variables={"controller": BY_CONTROLLER},
         conditions={"entering": ENTERING},
-    )  # fmt: skip
-
-
-def addresses() -> Manifest:
-    """Refuse Services that take an address by naming it: nodes would send others' traffic to the team's pods
-    (CVE-2020-8554).
-    """
-    return policy(
-        "gen-no-external-addresses",
-        [resources("", ["services"], "CREATE", "UPDATE")],
-        validations={
-            "object.spec.?externalIPs.orValue([]).size() == 0":
-            "leave externalIPs out: an address outside the cluster is not a team's to take",
-        },
-        conditions={"entering": ENTERING},
-    )  # fmt: skip
-
-
-def tokens() -> Manifest:
-    """Refuse Secrets that the token of a ServiceAccount is written into, which outlives the pods and those who had the
-    right to read it.
-    """
-    return policy(
-        "gen-no-token-secrets",
-        [resources("", ["secrets"], "CREATE")],
-        validations={
-            f"{BY_CONTROLLER} || object.?type.orValue('') != 'kubernetes.io/service-account-token'":
-            "let pods have the token that Kubernetes mounts: tokens of accounts end with their pods",
-        },
     )  # fmt: skip

@@ -1,0 +1,52 @@
+"""Rules on what stands beside a team's jobs: Services, Secrets and disruption budgets."""
+
+from generator.components.component import Manifest
+from generator.components.tenants.policy import BY_CONTROLLER, ENTERING, policy, resources
+
+
+def addresses() -> Manifest:
+    """Refuse Services that take an address by naming it: nodes would send others' traffic to the team's pods
+    (CVE-2020-8554).
+    """
+    return policy(
+        "gen-no-external-addresses",
+        [resources("", ["services"], "CREATE", "UPDATE")],
+        validations={
+            "object.spec.?externalIPs.orValue([]).size() == 0":
+            "leave externalIPs out: an address outside the cluster is not a team's to take",
+        },
+        conditions={"entering": ENTERING},
+    )  # fmt: skip
+
+
+def tokens() -> Manifest:
+    """Refuse Secrets that the token of a ServiceAccount is written into, which outlives the pods and those who had the
+    right to read it.
+    """
+    return policy(
+        "gen-no-token-secrets",
+        [resources("", ["secrets"], "CREATE")],
+        validations={
+            f"{BY_CONTROLLER} || object.?type.orValue('') != 'kubernetes.io/service-account-token'":
+            "let pods have the token that Kubernetes mounts: tokens of accounts end with their pods",
+        },
+    )  # fmt: skip
+
+
+def budgets() -> Manifest:
+    """Refuse budgets of teams that could stop a drain for ever: those that let no pod go, or count pods that do not run
+    at all. How many may be missing is said outright: what a minimum leaves depends on an autoscaler.
+    """
+    missing = "object.spec.?maxUnavailable"
+    some = f"{missing}.hasValue() && string({missing}.value()).matches('^[0-9]*[1-9][0-9]*%?$')"
+    return policy(
+        "gen-disruption-budgets",
+        [resources("policy", ["poddisruptionbudgets"], "CREATE", "UPDATE")],
+        validations={
+            some: "say spec.maxUnavailable: 1 or more, and no minAvailable: nodes are drained for upgrades",
+            "object.spec.?unhealthyPodEvictionPolicy.orValue('') == 'AlwaysAllow'":
+            "say spec.unhealthyPodEvictionPolicy: AlwaysAllow: a pod that does not run would keep its node from being "
+            "drained",
+        },
+        conditions={"entering": ENTERING},
+    )  # fmt: skip
