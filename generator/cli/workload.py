@@ -1,7 +1,9 @@
 """`gen workload`."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,29 +12,35 @@ from generator.cli.output import show_findings, summary
 from generator.cli.terminal import say
 from generator.errors import UsageError
 from generator.layout.emit import emit
+from generator.layout.image_references import split
 from generator.model.quantity import Quantity
 from generator.repository.cluster_files import Loaded, load
 from generator.spec.near import suggest
 from generator.workloads import KINDS, workload
-from generator.workloads.wanted import Wanted
+from generator.workloads.wanted import Serving, Wanted
 
 
 @click.group("workload")
 def command() -> None:
-    """Write jobs for teams that the cluster lets in, places and connects."""
+    """Write jobs and services for teams that the cluster lets in, places and connects."""
 
 
-@command.command("new", short_help="Write a job of a framework, for a team and a number of GPUs.")
+@command.command("new", short_help="Write a job or a service, for a team and a number of GPUs.")
 @click.argument("kind", type=click.Choice([*KINDS]))
 @click.argument("name")
 @click.option("--cluster", metavar="NAME", help="The cluster. Default: the one that has the team.")
 @click.option("--team", metavar="TEAM", required=True, help="Whose quota it uses. Must be given.")
-@click.option("--gpus", type=click.IntRange(1), required=True, help="GPUs of all pods together. Must be given.")
+@click.option(
+    "--gpus", type=click.IntRange(1), required=True, help="Of all pods together; of each replica. Must be given."
+)
 @click.option("--image", metavar="IMAGE", required=True, help="What its pods run, with the framework. Must be given.")
 @click.option("--pool", metavar="POOL", help="The nodes. Default: of those with GPUs the team's largest quota.")
 @click.option("--device", metavar="RESOURCE", help="What pods ask for where GPUs are split. Default: the only one.")
 @click.option("--priority", metavar="CLASS", help="A class that the team may use. Default: the middle one.")
 @click.option("--checkpoints", metavar="SIZE", help="The volume for them. Default: 500Gi.")
+@click.option("--models", metavar="PLACE", help="What a service loads: s3://BUCKET/PATH or pvc://CLAIM/PATH.")
+@click.option("--replicas", metavar="MIN..MAX", help="Of a service: a range that follows the load, or a number.")
+@click.option("--credentials", metavar="SECRET", help="The bucket's accessKey and secretKey. Default: the team's.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there. Default: print it.")
 @ROOT
 def new(  # noqa: PLR0913 - the verb's options
@@ -47,6 +55,9 @@ def new(  # noqa: PLR0913 - the verb's options
     device: str | None,
     priority: str | None,
     checkpoints: str | None,
+    models: str | None,
+    replicas: str | None,
+    credentials: str | None,
     output: Path | None,
     directory: Path,
 ) -> int:
@@ -54,7 +65,9 @@ def new(  # noqa: PLR0913 - the verb's options
     NCCL's way, shared memory, a volume for checkpoints, scratch. It starts an example that shows that all works; the
     program of your own takes its place. Refused is what the team's quota, its classes or the nodes can never give.
     """
-    given = {} if checkpoints is None else {"checkpoints": _size(checkpoints)}
+    given: dict[str, Any] = {} if checkpoints is None else {"checkpoints": _size(checkpoints)}
+    given["serving"] = _serving(models, replicas, credentials)
+    _tagged(image)
     wanted = Wanted(name=name, team=team, gpus=gpus, image=image, pool=pool, device=device, priority=priority, **given)
     one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
     if one.cluster is None or one.wrong:
@@ -81,6 +94,26 @@ def _size(text: str) -> Quantity:
     if not size.value:
         raise UsageError("--checkpoints: a volume has more than 0 bytes")
     return size
+
+
+def _serving(models: str | None, replicas: str | None, credentials: str | None) -> Serving | None:
+    if models is None and replicas is None and credentials is None:
+        return None
+    if models is None or replicas is None:
+        raise UsageError("--models and --replicas go together")
+    numbers = re.fullmatch(r"([1-9]\d{0,3})(?:\.\.([1-9]\d{0,3}))?", replicas)
+    least, most = (int(numbers[1]), int(numbers[2] or numbers[1])) if numbers else (1, 0)
+    if least > most:
+        raise UsageError(f"--replicas {replicas}: a range of at least 1, as 1..4, or one number")
+    return Serving(models=models, least=least, most=most, credentials=credentials)
+
+
+def _tagged(image: str) -> None:
+    _, tag, digest = split(image)
+    if tag == "latest" and not digest:
+        raise UsageError(
+            f"--image {image}: name a version or a digest: every pull of the latest may bring another program"
+        )
 
 
 def _chosen(loaded: Sequence[Loaded], team: str) -> Loaded:

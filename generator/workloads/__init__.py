@@ -1,4 +1,4 @@
-"""Jobs for teams: manifests that a cluster lets in, places and connects, for a framework and a number of GPUs."""
+"""Jobs and services for teams: manifests that a cluster lets in, places and connects, for so many GPUs."""
 
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
@@ -15,14 +15,19 @@ from generator.workloads.mpi import mpi
 from generator.workloads.place import Place, place
 from generator.workloads.ray import ray
 from generator.workloads.storage import kept
+from generator.workloads.triton import notes as triton_notes
+from generator.workloads.triton import triton
 from generator.workloads.wanted import Wanted, checked
 
 
 class Kind(Struct, frozen=True):
-    """A framework: what writes its job, and the kind of object that an operator has to know for it, if one does."""
+    """A framework: what writes its job, and the kind of object that an operator has to know for it, if one does. A
+    server runs until somebody stops it: `serves` tells what its user should know.
+    """
 
     make: Callable[[Place, Wanted], list[Manifest]]
     operated: str = ""
+    serves: Callable[[Place, Wanted], Iterator[str]] | None = None
 
 
 KINDS: dict[str, Kind] = {
@@ -31,6 +36,7 @@ KINDS: dict[str, Kind] = {
     "jax": Kind(partial(indexed, framework="jax")),
     "ray": Kind(ray, operated="RayJob"),
     "mpi": Kind(mpi, operated="MPIJob"),
+    "triton": Kind(triton, serves=triton_notes),
 }
 
 
@@ -47,12 +53,15 @@ def workload(
 ) -> Workload:
     """Write a job of one of `KINDS`. Raises UsageError where the cluster could never run it."""
     one = KINDS[kind]
+    if wanted.serving and not one.serves:
+        raise UsageError(f"{kind} is a job: leave --models, --replicas and --credentials out")
     if one.operated:
         _operator(cluster, one.operated, catalogue)
     found = place(cluster, checked(wanted))
     if one.operated and found.priority is None:
         raise UsageError(f"team {wanted.team} may use no priority class, and one has to be named on a {one.operated}")
-    return Workload(found, one.make(found, wanted), tuple(_notes(found)))
+    notes = (*_borrowed(found, wanted), *(one.serves(found, wanted) if one.serves else _unkept(found)))
+    return Workload(found, one.make(found, wanted), notes)
 
 
 def _operator(cluster: Cluster, kind: str, catalogue: Collection[Definition]) -> None:
@@ -66,12 +75,20 @@ def _operator(cluster: Cluster, kind: str, catalogue: Collection[Definition]) ->
         )
 
 
-def _notes(found: Place) -> Iterator[str]:
-    if found.borrowed:
+def _borrowed(found: Place, wanted: Wanted) -> Iterator[str]:
+    if found.borrowed and wanted.serving:
+        yield (
+            f"{found.borrowed} of {found.device} at the most are borrowed: as many replicas go when their owner wants "
+            "them, and wait until there is room again"
+        )
+    elif found.borrowed:
         yield (
             f"{found.borrowed} of {found.device} are borrowed: the job stops when their owner wants them, and goes on "
             "from its last checkpoint"
         )
+
+
+def _unkept(found: Place) -> Iterator[str]:
     if kept(found) is None:
         yield (
             f"{found.cluster.name} has no storage for checkpoints that outlives pods and that all of them reach: they "

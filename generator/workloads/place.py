@@ -22,7 +22,8 @@ SHARED_MEMORY = 64 * GIB
 
 class Place(Struct, frozen=True, kw_only=True):
     """A job's place on a cluster: `pods` with `each` of `device`, and for every pod CPU in thousandths of a core and
-    memory in bytes. `machines` are the nodes that offer the device. `owned` is how many of it are the team's.
+    memory in bytes. `machines` are the nodes that offer the device. `owned` is how many of it are the team's. A service
+    has as many `copies` of all that as it may have replicas.
     """
 
     cluster: Cluster
@@ -36,11 +37,12 @@ class Place(Struct, frozen=True, kw_only=True):
     memory: int
     priority: str | None
     owned: int
+    copies: int = 1
 
     @property
     def borrowed(self) -> int:
         """How many of the device are others', who may take them back."""
-        return max(0, self.pods * self.each - self.owned)
+        return max(0, self.copies * self.pods * self.each - self.owned)
 
     @property
     def whole_nodes(self) -> bool:
@@ -72,9 +74,10 @@ def place(cluster: Cluster, wanted: Wanted) -> Place:
     device = _device(cluster, pool, wanted.device)
     machines = tuple(one for one in cluster.in_pools(pool) if device in devices(cluster.gpus, one.hardware.gpu))
     room = reach(cluster, team, pool)
-    _fits(team, pool, device, wanted.gpus, room)
+    _fits(team, pool, device, wanted, room)
     each = _each(cluster, machines, device, wanted.gpus, room.devices[device])
     pods = wanted.gpus // each
+    of_all = pods * wanted.copies
     share = _share(cluster, machines, device, each)
     return Place(
         cluster=cluster,
@@ -84,10 +87,11 @@ def place(cluster: Cluster, wanted: Wanted) -> Place:
         device=device,
         pods=pods,
         each=each,
-        milli_cpu=_round(min(share.milli_cpu, room.milli_cpu // pods)),
-        memory=min(share.memory, room.memory // pods) // GIB * GIB,
+        milli_cpu=_round(min(share.milli_cpu, room.milli_cpu // of_all)),
+        memory=min(share.memory, room.memory // of_all) // GIB * GIB,
         priority=_priority(cluster, team, wanted.priority),
         owned=nominal(cluster, team, pool).devices.get(device, 0),
+        copies=wanted.copies,
     )
 
 
@@ -162,15 +166,19 @@ def _each(cluster: Cluster, machines: tuple[Machine, ...], device: str, gpus: in
     return min(gpus, on_one)
 
 
-def _fits(team: Team, pool: str, device: str, gpus: int, room: Share) -> None:
+def _fits(team: Team, pool: str, device: str, wanted: Wanted, room: Share) -> None:
     """Refuse what Kueue could never let in, whatever others leave idle."""
-    there = room.devices.get(device, 0)
-    if gpus > there:
-        fix = f"take {there} at most" if there else "its administrator gives quotas"
-        raise UsageError(
-            f"team {team.name} can never have {gpus} of {device} on pool {pool}: {there} are all that it owns and may "
-            f"borrow, and Kueue would let the job wait for ever; {fix}"
-        )
+    there, asked = room.devices.get(device, 0), wanted.gpus * wanted.copies
+    if asked <= there:
+        return
+    what, unit, most = "the job", "", there
+    if wanted.serving:
+        what, unit, most = "some of the replicas", " replicas", there // wanted.gpus
+    fix = f"take {most}{unit} at most" if most else "its administrator gives quotas"
+    raise UsageError(
+        f"team {team.name} can never have {asked} of {device} on pool {pool}: {there} are all that it owns and may "
+        f"borrow, and Kueue would let {what} wait for ever; {fix}"
+    )
 
 
 def _share(cluster: Cluster, machines: tuple[Machine, ...], device: str, each: int) -> Share:

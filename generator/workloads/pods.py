@@ -1,4 +1,4 @@
-"""The pods of a job: what places, connects and secures them, whatever the framework."""
+"""The pods of a job or service: what places, connects and secures them, whatever the framework."""
 
 from pathlib import Path
 
@@ -45,8 +45,7 @@ def pod(place: Place, wanted: Wanted, **container: object) -> Manifest:
     }
     return {
         **placement(place),
-        "nodeSelector": {POOL: place.pool},
-        "tolerations": tolerations(place),
+        **tolerated(place),
         "containers": [main | container],
         "volumes": [
             program_volume(wanted),
@@ -69,7 +68,7 @@ def helper(place: Place, wanted: Wanted, **container: object) -> Manifest:
         "securityContext": SECURITY,
         "volumeMounts": [program_mount()],
     }
-    where: Manifest = {"nodeSelector": {POOL: place.pool}, "tolerations": tolerations(place)}
+    where = tolerated(place)
     for pool in place.team.quotas:
         if not flavor_capacity(place.cluster, pool).devices:
             where = {"nodeSelector": {POOL: pool}}
@@ -118,9 +117,10 @@ def placement(place: Place) -> Manifest:
     }
 
 
-def tolerations(place: Place) -> list[Manifest]:
-    """Tolerate the taints of the pool: no others, so that no job strays to another pool's nodes."""
-    return [toleration(taint) for taint in common_taints(place.cluster, place.pool)]
+def tolerated(place: Place) -> Manifest:
+    """Select the nodes of the pool and tolerate its taints: no others, so that no job strays to another pool's."""
+    taints = common_taints(place.cluster, place.pool)
+    return {"nodeSelector": {POOL: place.pool}, "tolerations": [toleration(taint) for taint in taints]}
 
 
 def limits(place: Place) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What somebody asks for: a framework's job for a team, with so many GPUs."""
+"""What somebody asks for: a framework's job, or a service, for a team with so many GPUs."""
 
 import re
 
@@ -12,10 +12,26 @@ LONGEST = 40
 """Letters of a name: pods add their index, operators what each pod does, and a host's name has 63 at most."""
 
 
+class Serving(Struct, frozen=True, kw_only=True):
+    """A service: how many replicas there are at least and at most; `models` is where its models lie
+    (`s3://BUCKET/PATH`, `pvc://CLAIM/PATH`), `credentials` the Secret with the keys of the bucket, None for the team's.
+    """
+
+    models: str
+    least: int
+    most: int
+    credentials: str | None = None
+
+    @property
+    def scaled(self) -> bool:
+        """Whether an autoscaler says how many there are."""
+        return self.least < self.most
+
+
 class Wanted(Struct, frozen=True, kw_only=True):
     """A job as it is asked for. `pool` None: the one on which the team owns the most GPUs. `device` is the extended
     resource where nodes offer several kinds of instances. `priority` None: the middle one of the team's classes.
-    `checkpoints` is the size of the volume for them.
+    `checkpoints` is the size of the volume for them. Of a service, `gpus` are those of each replica.
     """
 
     name: str
@@ -26,6 +42,12 @@ class Wanted(Struct, frozen=True, kw_only=True):
     device: str | None = None
     priority: str | None = None
     checkpoints: Quantity = Quantity.parse("500Gi")
+    serving: Serving | None = None
+
+    @property
+    def copies(self) -> int:
+        """How many of it may run at once: the replicas of a service."""
+        return self.serving.most if self.serving else 1
 
 
 def checked(wanted: Wanted) -> Wanted:

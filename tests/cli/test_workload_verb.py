@@ -30,7 +30,7 @@ def test_a_file_that_is_there_stays(capsys: pytest.CaptureFixture[str], tmp_path
 
 
 def test_the_cluster_is_the_one_that_has_the_team(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*NEW, "jax", "bert", "--image", "x", "--gpus", "1", "--team", "mlperf"]) == 0
+    assert run([*NEW, "jax", "bert", "--image", "x:1", "--gpus", "1", "--team", "mlperf"]) == 0
     assert "a30-bench has no storage for checkpoints" in capsys.readouterr().err
     assert run([*NEW, "jax", *BERT, "--team", "visoin"]) == 2
     assert "no cluster has a team visoin; did you mean vision?" in capsys.readouterr().err
@@ -60,3 +60,59 @@ def test_gen_s_own_rules_find_nothing_in_it(capsys: pytest.CaptureFixture[str], 
     capsys.readouterr()
     assert run(["check", "-C", str(ROOT), "--rendered", str(tmp_path), "--cluster", "ml50"]) == 0
     assert "12 objects, 0 errors, 0 warnings" in capsys.readouterr().out
+
+
+ASR = ["triton", "asr", "--team", "search", "--cluster", "gpu-serving", "--pool", "l4", "--gpus", "1"]
+CLAIMED = ["--models", "pvc://repository/asr", "--image", "registry.example.org/search/triton:26.07"]
+
+
+def test_a_service_has_as_many_replicas_as_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    for replicas, least in (("1..4", 1), ("3..4", 3)):
+        assert run([*NEW, *ASR, *CLAIMED, "--replicas", replicas]) == 0
+        *_, scaler = yaml.safe_load_all(capsys.readouterr().out)
+        assert (scaler["spec"]["minReplicas"], scaler["spec"]["maxReplicas"]) == (least, 4)
+    assert run([*NEW, *ASR, *CLAIMED, "--replicas", "3"]) == 0
+    *_, deployment = yaml.safe_load_all(capsys.readouterr().out)
+    assert deployment["spec"]["replicas"] == 3
+
+
+@pytest.mark.parametrize("replicas", ["4..2", "0..3", "0", "x", "1..", "1...4", "99999"])
+def test_numbers_of_replicas_that_are_none_are_told(capsys: pytest.CaptureFixture[str], replicas: str) -> None:
+    assert run([*NEW, *ASR, *CLAIMED, "--replicas", replicas]) == 2
+    assert f"--replicas {replicas}: a range of at least 1" in capsys.readouterr().err
+
+
+def test_models_and_replicas_go_together(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*NEW, *ASR, *CLAIMED]) == 2
+    assert "--models and --replicas go together" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("image", ["tritonserver", "example.org/tritonserver:latest", "example.org:5000/triton"])
+def test_an_image_that_moves_is_refused(capsys: pytest.CaptureFixture[str], image: str) -> None:
+    assert run([*NEW, *ASR, "--models", "pvc://x", "--replicas", "1", "--image", image]) == 2
+    assert f"--image {image}: name a version or a digest" in capsys.readouterr().err
+    digest = f"{image}@sha256:{'0' * 64}"
+    assert run([*NEW, *ASR, "--models", "pvc://x", "--replicas", "1", "--image", digest]) == 0
+
+
+def test_gen_s_own_rules_find_in_a_service_only_that_the_claim_is_not_in_git(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "asr.yaml"
+    assert run([*NEW, *ASR, *CLAIMED, "--replicas", "1..4", "--output", str(file)]) == 0
+    check = ["check", "-C", str(ROOT), "--cluster", "gpu-serving", str(tmp_path)]
+    assert run(check) == 1
+    told = capsys.readouterr().out
+    assert "there is no PersistentVolumeClaim search/repository" in told
+    assert "4 objects, 1 error, 0 warnings" in told
+    (tmp_path / "claim.yaml").write_text(CLAIM)
+    assert run(check) == 0
+    assert "within gpu-serving: 5 objects, 0 errors, 0 warnings" in capsys.readouterr().out
+
+
+CLAIM = """\
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: repository, namespace: search}
+spec: {accessModes: [ReadWriteMany], storageClassName: shared-data, resources: {requests: {storage: 100Gi}}}
+"""

@@ -44,9 +44,11 @@ ABOUT_ONE = {
     "rules/services.py": {"queues"},
     "rules/team_pods.py": {"tenants", "volcano"},
     "workloads/indexed.py": {"volcano"},
+    "workloads/models.py": {"ceph_cluster", "minio"},
     "workloads/place.py": {"queues", "rdma"},
     "workloads/pods.py": {"kueue", "queues", "rdma", "volcano"},
     "workloads/storage.py": {"ceph_cluster"},
+    "workloads/triton.py": {"kube_prometheus_stack", "prometheus_adapter"},
 }
 
 

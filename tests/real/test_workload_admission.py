@@ -4,6 +4,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from reference import load
 
 from generator.components import JOBS
 from generator.components.component import Tier
@@ -13,7 +14,7 @@ from generator.components.queues import queues
 from generator.components.tenants import tenants
 from generator.model.cluster import Cluster
 from generator.workloads import KINDS, workload
-from generator.workloads.wanted import Wanted
+from generator.workloads.wanted import Serving, Wanted
 
 if TYPE_CHECKING:
     from apiserver import ApiServer, Identity
@@ -32,7 +33,7 @@ OPERATORS = [
 ]
 
 each = pytest.mark.parametrize(("team", "gpus"), ASKED)
-each_kind = pytest.mark.parametrize("kind", KINDS)
+each_kind = pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if not kind.serves])
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def server(api: "ApiServer", ml50: Cluster, a30: Cluster) -> "ApiServer":
     """The namespaces of both clusters' teams, with what gen puts there, and one that Pod Security restricts."""
     api.install("kueue/v0.18.3/crds", "volcano/v1.14.1/crds", "cilium/1.20.0/crds")
     api.install("kuberay/v1.7.0/crds", "mpi-operator/v0.8.2/crds")
-    for cluster in (ml50, a30):
+    for cluster in (ml50, a30, load("gpu-serving")):
         component = tenants(cluster, JOBS)
         for space in component.namespaces:
             api.namespace(space.name, space.labels | {"pod-security.kubernetes.io/enforce": space.security or ""})
@@ -106,6 +107,26 @@ def test_its_pods_are_taken_once_kueue_has_let_them_in(
         assert server.create(pod, by=JOB_CONTROLLER) == (201, "")
         pod["metadata"] = {"name": "bert-0", "namespace": STRICT}
         assert server.create(pod) == (201, ""), "Pod Security restricts, and takes it as well"
+
+
+SERVED = [
+    ("serving", {"models": "pvc://repository/asr", "least": 3, "most": 3}),
+    ("assistant", {"models": "s3://models/asr", "least": 1, "most": 8, "credentials": "keys"}),
+]
+
+
+@pytest.mark.parametrize(("serves", "asked"), SERVED)
+def test_a_service_and_its_replicas_are_taken(server: "ApiServer", serves: str, asked: Any, ml50: Cluster) -> None:
+    whole = ml50 if serves == "serving" else load("gpu-serving")
+    wanted = Wanted(name="asr", team=serves, gpus=1, image="example.org/triton:26.07", serving=Serving(**asked))
+    made = workload(whole, "triton", wanted).manifests
+    assert [one["kind"] for one in made][:3] == ["Service", "PodDisruptionBudget", "Deployment"]
+    for manifest in made:
+        assert server.create(manifest, by=member(serves)) == (201, ""), manifest["kind"]
+    server.apply(bind_job_controller())
+    labels = {"kueue.x-k8s.io/queue-name": "default", "kueue.x-k8s.io/podset": "main"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "asr-0", "namespace": serves, "labels": labels}}
+    assert server.create(pod | {"spec": made[2]["spec"]["template"]["spec"]}, by=JOB_CONTROLLER) == (201, "")
 
 
 def bind_job_controller() -> Object:

@@ -29,7 +29,10 @@ CHARTS = {
 }
 """Components, by the source of `tools/sources.py` that is their chart."""
 
-MADE = ("calico", "ceph-csi-drivers", "gpu-operator", "kube-prometheus-stack", "kuberay", "network-operator", "scratch")
+MADE = (
+    "calico", "ceph-csi-drivers", "gpu-operator", "kube-prometheus-stack", "kuberay", "network-operator",
+    "prometheus-adapter", "scratch",
+)  # fmt: skip
 """Components whose charts no Go module holds."""
 
 DEFINITIONS = {

@@ -8,7 +8,7 @@ from generator.components.ceph_cluster.daemons import on_ceph_hosts, rook_object
 from generator.components.ceph_cluster.devices import device_classes
 from generator.components.component import Manifest
 from generator.components.parts import apart, resources
-from generator.components.rook_ceph import GATEWAY_PORTS, GATEWAYS
+from generator.components.rook_ceph import GATEWAY_PORTS, GATEWAYS, NAMESPACE
 from generator.model.cluster import Cluster
 from generator.model.storage import Ceph, CephFilesystem, CephObjectStore, CephPool
 
@@ -94,6 +94,13 @@ def rgw_port(ceph: Ceph, store: CephObjectStore) -> Manifest:
     if ceph.encryption.transit:
         return {"securePort": GATEWAY_PORTS[1], "sslCertificateRef": rgw_secret(store)}
     return {"port": 80}
+
+
+def rgw_url(ceph: Ceph, store: CephObjectStore) -> str:
+    """Return where a store answers within the cluster."""
+    port = rgw_port(ceph, store)
+    scheme, number = ("https", port["securePort"]) if "securePort" in port else ("http", port["port"])
+    return f"{scheme}://{rgw_service(store)}.{NAMESPACE}.svc:{number}"
 
 
 def rgw_secret(store: CephObjectStore) -> str:

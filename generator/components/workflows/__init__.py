@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from generator.components.ceph_cluster.buckets import backup_reader, restorer, store_secret
-from generator.components.ceph_cluster.pools import rgw_port, rgw_service
+from generator.components.ceph_cluster.pools import rgw_url
 from generator.components.component import Component, Manifest, Operation, Patch, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
 from generator.components.issuers import signed
@@ -73,30 +73,22 @@ def _user(cluster: Cluster, item: Backup, access: str) -> ObjectUser | None:
     return next((user for user in users if user.access == access and item.target.bucket in user.buckets), None)
 
 
-def whole(cluster: Cluster) -> Iterator[tuple[Backup, CephObjectStore, ObjectUser]]:
-    """Yield each backup that has both ends, with its store and its writer; a rule reports the others."""
+def whole(cluster: Cluster) -> Iterator[tuple[Backup, CephObjectStore, str, ObjectUser]]:
+    """Yield each backup that has both ends, with its store, that one's URL and its writer; a rule reports the others."""
     ceph = cluster.storage.ceph
     stores = {store.name: store for store in ceph.object_stores} if ceph else {}
     for item in cluster.backups:
         store, user = stores.get(item.source.store), writer(cluster, item)
-        if store and user:
-            yield item, store, user
-
-
-def gateway(cluster: Cluster, store: CephObjectStore) -> str:
-    """Return the URL of a store."""
-    assert cluster.storage.ceph
-    port = rgw_port(cluster.storage.ceph, store)
-    url = f"https://{{}}:{port['securePort']}" if "securePort" in port else f"http://{{}}:{port['port']}"
-    return url.format(f"{rgw_service(store)}.{NAMESPACE}.svc")
+        if ceph and store and user:
+            yield item, store, rgw_url(ceph, store), user
 
 
 def schedules(cluster: Cluster) -> Iterator[Manifest]:
     """Yield the CronWorkflow of each backup that has both ends."""
-    for item, store, user in whole(cluster):
+    for item, store, url, user in whole(cluster):
         arguments = {
             "name": item.name,
-            "source-url": gateway(cluster, store),
+            "source-url": url,
             "source-bucket": item.source.bucket,
             "source-secret": store_secret(store, backup_reader(store)),
             "target-bucket": item.target.bucket,
@@ -107,13 +99,13 @@ def schedules(cluster: Cluster) -> Iterator[Manifest]:
 
 def restores(cluster: Cluster) -> Iterator[Manifest]:
     """Yield the WorkflowTemplate that brings back each backup that has both ends."""
-    for item, store, user in whole(cluster):
+    for item, store, url, user in whole(cluster):
         given = {
             "name": item.name,
             "backup-url": backup.TARGET_URL,
             "backup-bucket": item.target.bucket,
             "backup-secret": user_secret((reader(cluster, item) or user).name),
-            "ceph-url": gateway(cluster, store),
+            "ceph-url": url,
             "live-bucket": item.source.bucket,
             # The claim's: see `bucket_claims`.
             "live-secret": item.source.bucket,

@@ -1,0 +1,101 @@
+"""Where a service's models lie: a bucket of the cluster or of the site, or a claim of the team's."""
+
+import re
+
+from msgspec import Struct
+
+from generator.components.ceph_cluster.pools import rgw_url
+from generator.components.component import Manifest
+from generator.components.minio.layout import PORT, SERVICE
+from generator.components.minio.settings import user_secret
+from generator.components.parts import from_secret
+from generator.errors import UsageError
+from generator.model.cluster import Cluster
+from generator.spec.near import suggest
+from generator.workloads.place import Place
+from generator.workloads.wanted import Serving
+
+FOLDER = "/models"
+KEYS = {"AWS_ACCESS_KEY_ID": "accessKey", "AWS_SECRET_ACCESS_KEY": "secretKey"}
+"""What Triton reads (model_repository.md of its documentation), and the keys of a Secret as those of MinIO's users."""
+
+
+class Models(Struct, frozen=True, kw_only=True):
+    """A model repository as Triton is given it, with what its pod needs for it and what its user should know."""
+
+    repository: str
+    env: tuple[Manifest, ...] = ()
+    volumes: tuple[Manifest, ...] = ()
+    mounts: tuple[Manifest, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def models(place: Place, serving: Serving) -> Models:
+    """Find a service's models. Raises UsageError for what is neither a bucket nor a claim, a bucket that the cluster
+    does not have, and one whose keys nobody names.
+    """
+    scheme, _, rest = serving.models.partition("://")
+    if scheme == "pvc" and rest:
+        return _claimed(rest, place)
+    if scheme != "s3" or not rest:
+        raise UsageError(
+            f"--models {serving.models}: models lie in s3://BUCKET/PATH, a bucket of the cluster, in "
+            "s3://https://HOST:PORT/BUCKET/PATH, one elsewhere, or in pvc://CLAIM/PATH, a volume of the team's"
+        )
+    # As Triton reads it: with a port, or a scheme of its own, a host comes first.
+    if re.match(r"(https?://)?[^/]+:\d+/", rest):
+        return _bucket(place, serving, f"s3://{rest}", None)
+    name, _, path = rest.partition("/")
+    url, secret = _found(place, name)
+    return _bucket(place, serving, f"s3://{url}/{name}" + (f"/{path}" if path else ""), secret)
+
+
+def _bucket(place: Place, serving: Serving, repository: str, known: str | None) -> Models:
+    secret = serving.credentials or known
+    if secret is None:
+        keys = " and ".join(KEYS.values())
+        raise UsageError(
+            f"gen knows no keys of team {place.team.name} for {serving.models}: --credentials SECRET names those that "
+            f"its namespace has, with {keys}"
+        )
+    env = [from_secret(variable, secret, key) for variable, key in KEYS.items()]
+    env.append({"name": "AWS_DEFAULT_REGION", "value": "us-east-1"})
+    encrypted = repository.startswith("s3://https://")
+    note = (
+        f"{serving.models} is read over TLS: the image has to trust the CA that signed its certificate, as those of "
+        "NVIDIA trust public ones alone"
+    )
+    return Models(repository=repository, env=tuple(env), notes=(note,) if encrypted else ())
+
+
+def _found(place: Place, bucket: str) -> tuple[str, str | None]:
+    """Return where a bucket of the cluster is, and the Secret with the team's keys for it where there is one."""
+    storage, places = place.cluster.storage, _buckets(place.cluster)
+    if bucket not in places:
+        hint = suggest(bucket, places, f"there are {', '.join(places) or 'none'}")
+        raise UsageError(f"{place.cluster.name} has no bucket {bucket}; {hint}")
+    for user in storage.objects.users if storage.objects else ():
+        if user.team == place.team.name and bucket in user.buckets and user.access != "backup":
+            return places[bucket], user_secret(user.name)
+    return places[bucket], None
+
+
+def _buckets(cluster: Cluster) -> dict[str, str]:
+    """Return the address of each bucket's service; MinIO's where both have one of a name, as teams have keys for it."""
+    ceph, objects = cluster.storage.ceph, cluster.storage.objects
+    found = {bucket: rgw_url(ceph, store) for store in ceph.object_stores for bucket in store.buckets} if ceph else {}
+    return found | {bucket.name: f"https://{SERVICE}:{PORT}" for bucket in (objects.buckets if objects else ())}
+
+
+def _claimed(rest: str, place: Place) -> Models:
+    name, _, path = rest.partition("/")
+    note = (
+        f"every replica mounts claim {name}, read-only: replicas are on several nodes, so that its access mode is "
+        "ReadWriteMany or ReadOnlyMany"
+    )
+    return Models(
+        repository=f"{FOLDER}/{path}" if path else FOLDER,
+        volumes=({"name": "models", "persistentVolumeClaim": {"claimName": name, "readOnly": True}},),
+        mounts=({"name": "models", "mountPath": FOLDER, "readOnly": True},),
+        notes=(note,) if place.copies > 1 else (),
+    )
