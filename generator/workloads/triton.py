@@ -7,12 +7,12 @@ from generator.components.component import Manifest
 from generator.components.kube_prometheus_stack import SCRAPED
 from generator.components.parts import spread
 from generator.components.prometheus_adapter import GROUP, QUEUE_SECONDS
+from generator.components.queues.reach import reach
 from generator.errors import UsageError
 from generator.model.quantity import Quantity
 from generator.workloads.models import Models, models
 from generator.workloads.place import Place
 from generator.workloads.pods import SECURITY, labels, limits, placement, tolerated, variables
-from generator.workloads.room import most
 from generator.workloads.wanted import Serving, Wanted
 
 PORTS = {"http": 8000, "grpc": 8001, "metrics": 8002}
@@ -127,7 +127,7 @@ def rolling(place: Place) -> Manifest:
     """Put a new replica beside the old ones where the team may have one more than the most; else it would wait for a
     quota that the old ones hold, for ever, and one of those goes first.
     """
-    room, pods = most(place.cluster, place.team, place.pool), place.copies + 1
+    room, pods = reach(place.cluster, place.team, place.pool), place.copies + 1
     asked = ((place.each, room.devices[place.device]), (place.milli_cpu, room.milli_cpu), (place.memory, room.memory))
     beside = all(pods * each <= there for each, there in asked)
     return {"maxSurge": 1, "maxUnavailable": 0} if beside else {"maxSurge": 0, "maxUnavailable": 1}

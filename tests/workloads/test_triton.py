@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from generator.workloads.room import most
 from msgspec import structs
 from reference import load
 from validation.schemas import refused as against_schemas
@@ -14,7 +15,6 @@ from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.quantity import Quantity
 from generator.model.storage import ObjectUser
 from generator.workloads import Workload, workload
-from generator.workloads.room import most
 from generator.workloads.wanted import Serving, Wanted
 
 Object = dict[str, Any]
