@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from generator.components import CATALOGUE, metrics
 from generator.components.component import Manifest
 from generator.components.kube_prometheus_stack import SCRAPED
-from generator.components.parts import spread
 from generator.components.prometheus_adapter import GROUP, QUEUE_SECONDS
 from generator.components.queues.reach import reach
 from generator.errors import UsageError
@@ -36,6 +35,8 @@ def triton(place: Place, wanted: Wanted) -> list[Manifest]:
 def notes(place: Place, wanted: Wanted) -> Iterator[str]:
     """Yield what whoever starts it should know."""
     yield from models(place, _asked(wanted)).notes
+    if place.copies > 1:
+        yield "replicas may share a node, which Kueue chooses: all of one node's are away together when it fails"
     yield (
         "a replica answers once all its models are loaded: what is slow the first time is slow for users unless the "
         "model's config.pbtxt has a model_warmup"
@@ -134,13 +135,14 @@ def rolling(place: Place) -> Manifest:
 
 
 def pod(place: Place, wanted: Wanted, serving: Serving) -> Manifest:
-    """Return the spec of a replica."""
+    """Return the spec of a replica. It asks for no node other than its neighbours': Kueue chooses it when it lets a
+    replica in (`spec.topologyName` of its flavors), the fullest that has room, and reads no spread.
+    """
     found = models(place, serving)
     shm = {"medium": "Memory", "sizeLimit": str(Quantity.of(place.shared_memory, binary=True))}
     return {
         **placement(place),
         **tolerated(place),
-        "topologySpreadConstraints": spread(names(wanted)),
         "containers": [container(place, wanted, found)],
         # Models in Python hand tensors over there; the default is 64 MiB.
         "volumes": [{"name": "shm", "emptyDir": shm}, *found.volumes],

@@ -52,9 +52,8 @@ def test_everything_prometheus_holds_is_not_listed(serving: Cluster) -> None:
 def test_a_rule_asks_of_the_pods_that_the_autoscaler_asks_for(one: Any) -> None:
     """Each selector of a series has the pods' matchers, and each sum is by pod; the labels are the rule's own."""
     rule = one.rule
-    series = re.findall(r"(?:nv_|DCGM_)\w+\{(.*?)\}", rule["metricsQuery"])
-    assert series
-    assert set(series) == {"<<.LabelMatchers>>"}
+    series = re.findall(r"\b(?:nv_|DCGM_)\w+(\{.*?\})?", rule["metricsQuery"])
+    assert set(series) == {"{<<.LabelMatchers>>}"}
     assert rule["metricsQuery"].count("by (<<.GroupBy>>)") == len(re.findall(r"\b(?:sum|avg)\(", rule["metricsQuery"]))
     assert {each["resource"] for each in rule["resources"]["overrides"].values()} == {"namespace", "pod"}
     assert all(f'{label}!=""' in rule["seriesQuery"] for label in rule["resources"]["overrides"])

@@ -33,7 +33,7 @@ def ceph(health: str, state: str = "Created") -> Status:
     return {"state": state, "phase": "Ready", "ceph": {"health": health, "details": details}}
 
 
-def application(phase: str, health: str, sync: dict[str, Any], **operation: Any) -> Status:
+def application(phase: str, health: str, sync: dict[str, Any], **operation: Any) -> dict[str, Any]:
     state = {"phase": phase, "message": "said", **operation}
     return {"sync": sync, "health": {"status": health}, "operationState": state}
 

@@ -68,13 +68,13 @@ def reader(cluster: Cluster, item: Backup) -> ObjectUser | None:
     return _user(cluster, item, "read") or writer(cluster, item)
 
 
-def _user(cluster: Cluster, item: Backup, access: str) -> ObjectUser | None:
+def _user(cluster: Cluster, item: Backup | EtcdBackup, access: str) -> ObjectUser | None:
     users = cluster.storage.objects.users if cluster.storage.objects else ()
     return next((user for user in users if user.access == access and item.target.bucket in user.buckets), None)
 
 
 def whole(cluster: Cluster) -> Iterator[tuple[Backup, CephObjectStore, str, ObjectUser]]:
-    """Yield each backup that has both ends, with its store, that one's URL and its writer; a rule reports the others."""
+    """Yield each backup that has both ends, with its store, its URL and its writer; a rule reports the others."""
     ceph = cluster.storage.ceph
     stores = {store.name: store for store in ceph.object_stores} if ceph else {}
     for item in cluster.backups:
