@@ -39,9 +39,19 @@ FOUND = 1
     show_default=True,
     help="How to tell it; html: a page, with what `gen diff` says.",
 )
+@click.option(
+    "--argocd", is_flag=True, help="Have Argo CD itself sync BASE and the change, from a Git server on loopback."
+)
 @click.option("--promises", is_flag=True, help="Try the promises of the queues as well, after the change.")
 def command(  # noqa: PLR0913 - the options of the verb
-    base: str | None, clusters: tuple[str, ...], directory: Path, watch: float, output: str, *, promises: bool
+    base: str | None,
+    clusters: tuple[str, ...],
+    directory: Path,
+    watch: float,
+    output: str,
+    *,
+    argocd: bool,
+    promises: bool,
 ) -> int:
     """Try a change on a twin of the cluster: a real control plane with simulated nodes, Kueue and Volcano, on loopback.
 
@@ -49,7 +59,10 @@ def command(  # noqa: PLR0913 - the options of the verb
     tree, as `gen render` would leave it. Told is what really happened, beside what `gen diff` says of it. Default for
     BASE: where the branch left the main branch.
 
-    Needs the programs of `make real-tools`, and the right to listen on port 443 of loopback addresses. Exit code 1
+    With --argocd the real Argo CD syncs both, with the Applications, settings and rights of the cluster: its waves,
+    retries and refusals, what waits for a person and what differs for ever.
+
+    Needs the programs of `python tools/real.py`, and the right to listen on port 443 of loopback addresses. Exit code 1
     when something happened that somebody should look at before the merge.
     """
     root = root_of(directory)
@@ -58,7 +71,7 @@ def command(  # noqa: PLR0913 - the options of the verb
             show_findings(list(sides.wrong), "text")
             say("nothing was rehearsed: mend the cluster file first", err=True)
             return FOUND
-        told, found = _rehearse(sides, watch, promised=promises)
+        told, found = _rehearse(sides, watch, argocd=argocd, promised=promises)
     _show(told, found, output)
     return FOUND if any(one.loud for one in found) else 0
 
@@ -69,14 +82,14 @@ def _load(root: Path, names: Sequence[str]) -> list["Loaded"]:
     return load(root, names)
 
 
-def _rehearse(sides: Sides, watch: float, *, promised: bool) -> "tuple[Report, list[Rehearsal]]":
+def _rehearse(sides: Sides, watch: float, *, argocd: bool, promised: bool) -> "tuple[Report, list[Rehearsal]]":
     from generator.rehearsal.rehearse import Wish, rehearse  # noqa: PLC0415 - heavy
     from generator.review.report import report  # noqa: PLC0415 - heavy
 
     told = report(sides, ())
     if sides.note:
         say(f"note: {sides.note}", err=True)
-    wish = Wish(watch=watch, promised=promised, tell=lambda text: say(f"{text} ...", err=True))
+    wish = Wish(watch=watch, promised=promised, argocd=argocd, tell=lambda text: say(f"{text} ...", err=True))
     return told, [rehearse(sides, one, one.found.cluster, wish) for one in told.clusters]
 
 

@@ -24,6 +24,10 @@ PATIENCE = 60.0
 """Seconds to wait for a program; it takes two on an idle machine."""
 
 
+_ALONE = {"etcd", "kube-apiserver"}
+"""What `make real-tools` builds: all that a check needs."""
+
+
 class Started(Struct, frozen=True, kw_only=True):
     """A running API server: where it is, the certificate it must show and the token of its administrator."""
 
@@ -49,9 +53,10 @@ def program(name: str, instead: str = ", or judge by a cluster with --kubeconfig
     cache = cache_home() / "bin"
     if found := shutil.which(cache / name) or shutil.which(name):
         return str(found)
+    how = "make real-tools" if name in _ALONE else f"python tools/real.py {name}"
     raise UsageError(
-        f"{name} is neither in {cache} nor on PATH: `make real-tools` in gen's source builds it once (about five "
-        f"minutes), or set {variable} to one you have{instead}"
+        f"{name} is neither in {cache} nor on PATH: `{how}` in gen's source builds it once (some minutes), or set "
+        f"{variable} to one you have{instead}"
     )
 
 

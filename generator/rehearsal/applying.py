@@ -102,15 +102,8 @@ class Applier:
 
     def _unplayed(self, one: Object) -> str:
         """Say why an object is left out, nothing for one that is played."""
-        if not one.manifest["metadata"].get("name"):
-            return "its name is made by the server"
-        if one.kind.endswith("WebhookConfiguration") and not _answered(one):
-            return "nobody here answers this webhook"
-        if one.kind == "APIService" and one.spec.get("service"):
-            return "nobody here answers for this API"
-        if self.path(one) is None and not self.kinds.versions(one.group, one.kind):
-            return UNSERVED
-        return ""
+        why = unplayed(one, self.kinds)
+        return "" if why == UNSERVED and self.path(one) else why
 
     def outcome(self, fate: Fate, one: Object, why: str = "") -> Outcome:
         """Say what became of an object."""
@@ -123,6 +116,17 @@ class Applier:
             name=one.name,
             why=why,
         )
+
+
+def unplayed(one: Object, kinds: Kinds) -> str:
+    """Say why an object of a build with these kinds cannot be played on a twin, nothing for one that can."""
+    if not one.manifest["metadata"].get("name"):
+        return "its name is made by the server"
+    if one.kind.endswith("WebhookConfiguration") and not _answered(one):
+        return "nobody here answers this webhook"
+    if one.kind == "APIService" and one.spec.get("service"):
+        return "nobody here answers for this API"
+    return "" if kinds.versions(one.group, one.kind) else UNSERVED
 
 
 def _answered(one: Object) -> bool:

@@ -1,4 +1,6 @@
-"""Charts of programs that a twin runs, where the repository has not vendored them: they lie beside the programs."""
+"""Charts and manifests of programs that a twin runs, where the repository has not vendored them: they lie beside the
+programs.
+"""
 
 import shutil
 from pathlib import Path
@@ -13,14 +15,32 @@ from generator.process import run
 from generator.rehearsal.twin.running import program
 
 BESIDE = {"kueue": "kueue", "volcano": "vc-scheduler"}
-"""Components, by the program beside which `make real-tools` keeps the chart."""
+"""Components, by the program beside which `tools/real.py` keeps the chart."""
+ARGO_CD = {"/manifests/install.yaml": "install.yaml", "/manifests/ha/install.yaml": "ha-install.yaml"}
+"""Manifests of Argo CD by the end of their address, as they lie beside its program."""
 
 
-def inflate(copy: Path, cluster: str) -> list[str]:
-    """Inflate, in the laid out folder `copy`, charts that are at hand and not vendored; return what there is to say of
-    each. Raises UsageError.
+def inflate(copy: Path, cluster: str, *, argocd: bool = False) -> list[str]:
+    """Inflate, in the laid out folder `copy`, charts that are at hand and not vendored, and with `argocd` the manifest
+    of Argo CD; return what there is to say of each. Raises UsageError.
     """
-    return [note for name in BESIDE for note in _inflate(copy / "overlays" / cluster / name / "releases", name)]
+    overlays = copy / "overlays" / cluster
+    notes = [note for name in BESIDE for note in _inflate(overlays / name / "releases", name)]
+    return [*notes, *(_install(overlays / "argo-cd" / "releases") if argocd else ())]
+
+
+def _install(releases: Path) -> list[str]:
+    file = releases / "kustomization.yaml"
+    (content,) = documents(file.read_bytes()) if file.is_file() else [{}]
+    addresses = [str(one) for one in sequence(content.get("resources"))]
+    found = {one: name for one in addresses for end, name in ARGO_CD.items() if one.endswith(end)}
+    beside = Path(program("argocd")).resolve().parent
+    if not found or not all((beside / name).is_file() for name in found.values()):
+        return []
+    for name in found.values():
+        shutil.copyfile(beside / name, releases / name)
+    file.write_text(emit(content | {"resources": [found.get(one, one) for one in addresses]}))
+    return [f"argo-cd: not vendored; its manifest came from {beside.name} (wanted is {', '.join(found)})"]
 
 
 def _inflate(releases: Path, component: str) -> list[str]:

@@ -1,6 +1,7 @@
 """What a change did, of all that was seen, and what `gen diff` says of it."""
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -25,10 +26,14 @@ class Played(Struct, frozen=True, kw_only=True):
     again: Mapping[str, str]
 
 
-def happened(played: Played, foretold: Foretold) -> tuple[Happened, ...]:
-    """Return what happened, the loudest first, without what was so before the change already."""
+def happened(
+    played: Played, foretold: Foretold, confirmed: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Happened, ...]:
+    """Return what happened, the loudest first, without what was so before the change already. `confirmed` tells of
+    objects that waited for a person what came of it.
+    """
     found = [
-        *_of_objects(played.first, played.changed, foretold),
+        *_of_objects(played.first, played.changed, foretold, confirmed),
         *_of_states(played, foretold),
         *_of_waves(played.first, played.changed),
         *_of_pods(played, foretold),
@@ -61,14 +66,15 @@ _EVENTS = {
 }
 
 
-def _of_objects(first: Synced, changed: Synced, foretold: Foretold) -> Iterator[Happened]:
+def _of_objects(first: Synced, changed: Synced, foretold: Foretold, confirmed: Mapping[str, str]) -> Iterator[Happened]:
     """Yield what became of objects, without what is so before the change already."""
     known = {(one.kind, one.namespace, one.name) for one in first.outcomes if one.fate == Fate.REFUSED}
     for one in changed.outcomes:
         key = (one.kind, one.namespace, one.name)
         if one.fate in _EVENTS and not (one.fate == Fate.REFUSED and key in known):
             what = f"{one.shown} ({one.application}, wave {one.wave})"
-            yield Happened(event=_EVENTS[one.fate], what=what, why=one.why, foretold=foretold.of(*key))
+            why = "; ".join(filter(None, (one.why, confirmed.get(one.shown))))
+            yield Happened(event=_EVENTS[one.fate], what=what, why=why, foretold=foretold.of(*key))
 
 
 def _of_states(played: Played, foretold: Foretold) -> Iterator[Happened]:

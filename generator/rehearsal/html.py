@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from generator.model.plural import plural
+from generator.rehearsal.outcome import Wave
 from generator.rehearsal.rehearsal import QUIET, Event, Rehearsal
 from generator.rehearsal.text import HELD, NOTHING, stood
 from generator.review.markup import EMPTY, Html, Part, prose, tag
@@ -52,11 +53,16 @@ def _promises(found: Rehearsal) -> Part:
 
 
 def _waves(found: Rehearsal) -> Part:
-    heads = ("wave", "Applications", "seconds", "never ready")
+    heads = ("wave", "Applications", "began after", "seconds", "never ready")
     rows: list[tuple[Part, ...]] = [
-        (str(one.number), ", ".join(one.applications), f"{one.seconds:.1f}", "; ".join(one.hung)) for one in found.waves
+        (str(one.number), ", ".join(one.applications), _began(one), f"{one.seconds:.1f}", "; ".join(one.hung))
+        for one in found.waves
     ]
     return (tag("h3", "Waves of the change"), table(heads, rows)) if rows else EMPTY
+
+
+def _began(one: Wave) -> str:
+    return "" if one.began is None else f"{one.began:.1f}"
 
 
 def _items(texts: Iterable[str]) -> list[Html]:

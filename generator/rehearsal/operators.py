@@ -66,10 +66,10 @@ class Operators:
             kind = f"{one.group}/{one.kind}"
             if kind in STATED:
                 name, status = STATED[kind]
-                if self._write(str(self.applier.path(one)), {"status": status}):
+                if self.write(str(self.applier.path(one)), {"status": status}):
                     yield f"the status of each {one.kind}, for {name}"
 
-    def _write(self, path: str, change: Manifest) -> bool:
+    def write(self, path: str, change: Manifest) -> bool:
         """Write a status where the kind has it apart, else with the object."""
         answer = self.applier.api.ask(Request(path=f"{path}/status", method="PATCH", body=change, merge=True))
         if answer.status == 404:
@@ -87,6 +87,11 @@ class Operators:
         between = f"/namespaces/{namespace}" if namespace else ""
         path = f"{path_of_version(version)}{between}/{plural}"
         return self.applier.api.ask(Request(path=path, method="POST", body=manifest(one, namespace))).good
+
+
+def operated(one: Object) -> bool:
+    """Tell whether an operator that does not run here would act on an object."""
+    return f"{one.group}/{one.kind}" in STATED or any(kind.kind == one.kind for _, kind in _KINDS)
 
 
 def manifest(one: Made, namespace: str) -> Manifest:

@@ -20,6 +20,8 @@ class Fate(StrEnum):
     WAITS = "waits"
     """It left Git and goes once a person confirms it."""
     NOT_PLAYED = "not played"
+    UNREACHED = "not reached"
+    """The sync of its Application ended badly before it."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -40,12 +42,15 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Wave(Struct, frozen=True, kw_only=True):
-    """One wave of Applications: how long it took until nothing of it was waited for, and what never got ready."""
+    """One wave of Applications: how long it took until nothing of it was waited for, and what never got ready. `began`
+    is told, in seconds after the commit, where Argo CD itself syncs: its waves may overlap.
+    """
 
     number: int
     applications: tuple[str, ...]
     seconds: float
     hung: tuple[str, ...] = ()
+    began: float | None = None
 
 
 class Synced(Struct, frozen=True):

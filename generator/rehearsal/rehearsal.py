@@ -40,7 +40,7 @@ class Happened(Struct, frozen=True, kw_only=True):
 class Rehearsal(Struct, frozen=True, kw_only=True):
     """A change of one cluster as it was played. `before` are the waves of the first sync, `waves` those of the change;
     `objects` counts what was applied of each, `nodes` and `jobs` what ran; `kept` tells that the first sync was done by
-    an earlier rehearsal. `disagreements` tell where `gen diff` says
+    an earlier rehearsal, `argocd` that Argo CD itself did both. `disagreements` tell where `gen diff` says
     otherwise, `promises` are those of the queues where they were tried, `not_proven` tells what was only played or left
     out. `seconds` are those of the phases.
     """
@@ -52,6 +52,7 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
     jobs: int
     objects: tuple[int, int]
     kept: bool
+    argocd: bool = False
     before: tuple[Wave, ...]
     waves: tuple[Wave, ...]
     happened: tuple[Happened, ...]

@@ -12,14 +12,13 @@ from msgspec import Struct
 from generator.build.kinds import Kinds
 from generator.live.api import Request
 from generator.live.apiserver import tidied
-from generator.rehearsal.applying import Applier
+from generator.rehearsal.argocd.programs import PROGRAMS as ARGO_CD
 from generator.rehearsal.events import Played, disagreements, happened
 from generator.rehearsal.foretold import Foretold
 from generator.rehearsal.jobs import fill, settle
 from generator.rehearsal.laid_out import LaidOut, lay_out
 from generator.rehearsal.operators import STATED
 from generator.rehearsal.outcome import Fate, Outcome, Synced
-from generator.rehearsal.perpetual import differing
 from generator.rehearsal.probing import probe
 from generator.rehearsal.promises import Promise, Trial, promises
 from generator.rehearsal.rehearsal import Rehearsal
@@ -37,6 +36,7 @@ PHASES = {
     "change": "bringing the change",
     "probes": "trying budgets, queues and what was applied",
     "promises": "trying the promises of the queues",
+    "confirmation": "confirming what waits for a person",
 }
 """What is done, by the name of its seconds."""
 
@@ -59,22 +59,26 @@ class Clock:
 
 class Wish(Struct, frozen=True, kw_only=True):
     """What is wanted of a rehearsal: for how many seconds it is watched at the most, and whether the promises of the
-    queues are tried at its end. `tell` hears what is being done.
+    queues are tried at its end, whether Argo CD itself syncs. `tell` hears what is being done.
     """
 
     watch: float
     promised: bool
+    argocd: bool = False
     tell: Callable[[str], None]
 
 
 def rehearse(sides: Sides, told: ClusterReport | None, name: str, wish: Wish) -> Rehearsal:
     """Play the change of one cluster on a twin. `told` is what `gen diff` says of it. Raises UsageError."""
-    require()
+    require(ARGO_CD if wish.argocd else ())
     clock = Clock(wish.tell)
     # Sockets lie in the folder: their paths may have 107 bytes.
     with tidied(), tempfile.TemporaryDirectory(prefix="gen-twin-") as folder, ExitStack() as stack:
         with clock.phase("build"):
-            old, new = (lay_out(side, name, Path(folder, at)) for side, at in ((sides.old, "a"), (sides.new, "b")))
+            old, new = (
+                lay_out(side, name, Path(folder, at), argocd=wish.argocd)
+                for side, at in ((sides.old, "a"), (sides.new, "b"))
+            )
         work = Path(folder) / "t"
         work.mkdir(mode=0o700)
         with clock.phase("before"):
@@ -94,6 +98,8 @@ class _Play:
         if wish.promised:
             with self.clock.phase("promises"):
                 kept = tuple(promises(Trial(self.twin.cluster, self.standin.round)))
+        with self.clock.phase("confirmation"):
+            confirmed = self.syncing.confirmed(self.new.built)
         foretold = Foretold(told)
         return Rehearsal(
             cluster=self.new.cluster.name,
@@ -102,10 +108,11 @@ class _Play:
             nodes=len(self.old.cluster.machines),
             jobs=len(played.before.jobs),
             kept=self.base.kept,
+            argocd=wish.argocd,
             objects=(_applied(played.first), _applied(played.changed)),
             before=played.first.waves,
             waves=played.changed.waves,
-            happened=happened(played, foretold),
+            happened=happened(played, foretold, confirmed),
             disagreements=disagreements(played, foretold),
             promises=kept,
             not_proven=tuple(self._not_proven(played)),
@@ -123,7 +130,7 @@ class _Play:
         after = look(self.twin.cluster)
         with self.clock.phase("probes"):
             closed = probe(self.twin.cluster, self.standin, load.shares)
-            again = differing(Applier(self.twin, self.new.built), self.new.built, changed)
+            again = self.syncing.differing(self.new.built, changed)
         return Played(
             first=self.base.first, changed=changed, load=load, before=before, after=after, closed=closed, again=again
         )
@@ -139,7 +146,7 @@ class _Play:
 
     def _not_proven(self, played: Played) -> Iterator[str]:
         first = played.first
-        yield "Argo CD itself: objects were applied in the order of its waves, as its field manager, and pruned"
+        yield self.syncing.unproven
         yield "pods: KWOK says of each that it runs; nothing of any image was started"
         yield from dict.fromkeys((*self.old.notes, *self.new.notes))
         if unseen := sorted({*self.old.built.unvendored, *self.new.built.unvendored}):

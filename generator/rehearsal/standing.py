@@ -11,9 +11,12 @@ from msgspec import Struct
 from generator.components.component import Manifest
 from generator.errors import UsageError
 from generator.model.fields import dig, sequence
+from generator.rehearsal.argocd.programs import PROGRAMS as ARGO_CD
+from generator.rehearsal.argocd.syncing import ArgoSyncing
 from generator.rehearsal.laid_out import LaidOut
 from generator.rehearsal.outcome import Fate, Synced
 from generator.rehearsal.standin import StandIn
+from generator.rehearsal.syncer import Syncer
 from generator.rehearsal.syncing import Syncing
 from generator.rehearsal.twin import snapshot
 from generator.rehearsal.twin.nodes import nodes
@@ -30,13 +33,17 @@ class Note(Struct, frozen=True):
     played: tuple[str, ...]
 
 
+def _syncer(made: Twin, standin: StandIn, old: LaidOut) -> Syncer:
+    return ArgoSyncing(made, standin, old.cluster, old.root) if old.root else Syncing(made, standin)
+
+
 class Standing:
     """A twin at what stands. `first` is what its sync came to, `kept` tells whether an earlier rehearsal did it."""
 
     def __init__(self, made: Twin, old: LaidOut, note: Note | None) -> None:
         self.twin, self.kept = made, note is not None
         self.standin = StandIn(made.cluster, frozenset(team.name for team in old.cluster.teams))
-        self.syncing = Syncing(made, self.standin)
+        self.syncing = _syncer(made, self.standin, old)
         if note:
             self.syncing.resume(old.built, note.first)
             self.standin.played.update(note.played)
@@ -90,7 +97,8 @@ def _resumed(stack: contextlib.ExitStack, old: LaidOut, folder: Path, kept: Path
 
 def _inputs(old: LaidOut, machines: list[Manifest]) -> Iterator[bytes]:
     """Yield all that decides what a twin is at what stands, gen's own code aside."""
-    yield from (_program(name) for name in PROGRAMS)
+    yield from (_program(name) for name in (*PROGRAMS, *(ARGO_CD if old.root else ())))
+    yield json.dumps(old.root).encode()
     yield from (one.name.encode() for one in old.cluster.teams)
     yield from (json.dumps(one).encode() for one in machines)
     yield from (json.dumps(one).encode() for one in old.built.definitions)
@@ -123,5 +131,5 @@ def _require(made: Twin, old: LaidOut) -> None:
         if component in wanted - made.started:
             raise UsageError(
                 f"{component} did not start: not all of it is in what stands; `gen vendor {component}` brings it, "
-                "or `make real-tools` the chart beside the program"
+                "or `python tools/real.py` the chart beside the program"
             )

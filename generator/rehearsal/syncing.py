@@ -11,6 +11,7 @@ from generator.rehearsal.applying import Applier
 from generator.rehearsal.health import unready
 from generator.rehearsal.operators import Operators
 from generator.rehearsal.outcome import Fate, Outcome, Synced, Wave
+from generator.rehearsal.perpetual import differing
 from generator.rehearsal.standin import StandIn
 from generator.rehearsal.twin.twin import REAL, Twin
 from generator.rules.providers import wave_of
@@ -36,6 +37,8 @@ DONE = {Fate.APPLIED, Fate.LATE, Fate.REPLACED, Fate.NOT_PLAYED}
 
 class Syncing:
     """Brings a twin to what is built of one side."""
+
+    unproven = "Argo CD itself: objects were applied in the order of its waves, as its field manager, and pruned"
 
     def __init__(self, twin: Twin, standin: StandIn) -> None:
         self.twin, self.standin = twin, standin
@@ -72,6 +75,14 @@ class Syncing:
         self.twin.plane.wait("all kinds are served", lambda: all(map(applier.path, there)))
         self.twin.start_all()
         self.settle(1.0)
+
+    def differing(self, built: Built, synced: Synced) -> dict[str, str]:
+        """Return what another apply would change again, with the fields. Raises UsageError."""
+        return differing(Applier(self.twin, built), built, synced)
+
+    def confirmed(self, _built: Built) -> dict[str, str]:
+        """Confirm nothing: what waits for a person was told, and nobody waits."""
+        return {}
 
     def _same(self, one: Object) -> bool:
         known = self.stored.get(one.identity) if one.identity else None

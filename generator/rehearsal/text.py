@@ -14,6 +14,8 @@ def lines(found: Rehearsal) -> Iterator[str]:
     """Yield the lines of a rehearsal."""
     yield f"{found.cluster}: {found.old} to {found.new}, on a twin of {plural(found.nodes, 'node')}"
     yield f"  what stands: {stood(found)}"
+    if found.argocd:
+        yield "  synced by Argo CD itself"
     yield f"  the change: {plural(found.objects[1], 'object')} applied"
     yield from (f"    {_wave(one)}" for one in found.waves)
     yield ""
@@ -49,7 +51,8 @@ def stood(found: Rehearsal) -> str:
 
 def _wave(one: Wave) -> str:
     hung = f"; {len(one.hung)} never ready" if one.hung else ""
-    return f"wave {one.number}: {', '.join(one.applications)}: {one.seconds:.1f} s{hung}"
+    after = "" if one.began is None else f", from {one.began:.1f} s after the commit"
+    return f"wave {one.number}: {', '.join(one.applications)}: {one.seconds:.1f} s{after}{hung}"
 
 
 def _short(text: str) -> str:

@@ -1,134 +1,25 @@
 """`gen rehearse` on a small cluster: what a change does that no file shows, on real Kueue, Volcano and API server."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from apiserver import programs
-from reference import ROOT
+from rehearsing import DEFINITION, NAMESPACE, WIDGET, Repository, deployment, happened, refuse_without_programs
 
 from generator.errors import UsageError
-from generator.process import cache_home
 from generator.rehearsal.twin.plane import services
 
 pytestmark = pytest.mark.twin
 
 Object = dict[str, Any]
-SMALL = Path(__file__).parent / "argocd" / "cluster.yaml"
-PROGRAMS = (
-    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "kueue", "vc-scheduler",
-    "vc-controller-manager", "helm", "kustomize",
-)  # fmt: skip
-CUSTOM = "overlays/small/{}/custom"
-NAMESPACE = "volcano-system"
-
-
-class Repository:
-    """A repository with one cluster of three teams."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.cache = cache_of_its_own(root / ".cache")
-        self.file = root / "clusters/small/cluster.yaml"
-        self.file.parent.mkdir(parents=True)
-        spec = yaml.safe_load(SMALL.read_bytes())
-        spec["spec"]["pools"]["bench"]["hardware"]["gpu"]["count"] = 4
-        spec["spec"]["nodes"] += [{"name": f"gpu{n}", "pool": "bench", "address": f"192.0.2.{n + 1}"} for n in (3, 4)]
-        spec["spec"]["teams"] = [team("red", 8), team("blue", 4), team("green", 4)]
-        self.file.write_text(yaml.safe_dump(spec, sort_keys=False))
-        self.git("init", "--quiet", "--initial-branch=main")
-        done = self.gen("render")
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    def git(self, *words: str) -> None:
-        who = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-        done = subprocess.run(["git", *who, *words], cwd=self.root, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-
-    def commit(self) -> None:
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--message=what stands")
-
-    def gen(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        env = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(self.cache.parent)}
-        command = [sys.executable, "-P", "-m", "generator", *words]
-        return subprocess.run(command, cwd=self.root, env=env, capture_output=True, text=True, check=False)
-
-    def quotas(self, **gpus: int) -> None:
-        spec = yaml.safe_load(self.file.read_bytes())
-        for one in spec["spec"]["teams"]:
-            one["quotas"]["bench"]["gpus"] = gpus.get(one["name"], one["quotas"]["bench"]["gpus"])
-        self.file.write_text(yaml.safe_dump(spec, sort_keys=False))
-
-    def custom(self, component: str, *objects: Object, **more: Any) -> None:
-        """Have objects of a person's own in a component, and `more` in its kustomization."""
-        folder = self.root / CUSTOM.format(component)
-        (folder / "own.yaml").write_text(yaml.safe_dump_all(objects))
-        file = folder / "kustomization.yaml"
-        content = yaml.safe_load(file.read_bytes())
-        resources = [*content.get("resources", []), "own.yaml"] if objects else content.get("resources", [])
-        file.write_text(yaml.safe_dump(content | {"resources": [*dict.fromkeys(resources)]} | more))
-
-
-def cache_of_its_own(home: Path) -> Path:
-    """Return gen's folder in a cache with the programs of the user's, and without its snapshots."""
-    (home / "gen").mkdir(parents=True)
-    (home / ".gitignore").write_text("*")
-    (home / "gen" / "bin").symlink_to(cache_home() / "bin")
-    return home / "gen"
-
-
-def team(name: str, gpus: int) -> Object:
-    return {"name": name, "quotas": {"bench": {"gpus": gpus}}, "members": [{"group": name}]}
-
-
-def deployment(name: str, label: str = "one", image: str = "one") -> Object:
-    labels = {"app": label}
-    container = {
-        "name": "main",
-        "image": f"registry.example.org/{image}:1",
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-    }
-    security = {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "replicas": 2,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"securityContext": security, "containers": [container]},
-            },
-        },
-    }
-
-
 BUDGET = {
     "apiVersion": "policy/v1",
     "kind": "PodDisruptionBudget",
     "metadata": {"name": "web", "namespace": NAMESPACE},
     "spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "web"}}},
-}
-DEFINITION = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "widgets.example.org"},
-    "spec": {
-        "group": "example.org",
-        "scope": "Cluster",
-        "names": {"kind": "Widget", "plural": "widgets", "singular": "widget", "listKind": "WidgetList"},
-        "versions": [
-            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
-        ],
-    },
 }
 CERTIFICATES = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -161,14 +52,7 @@ CERTIFICATE = {
     "spec": {"secretName": "web-tls"},
 }
 OPERATED = (CERTIFICATES, CERTIFICATE)
-WIDGET = {"apiVersion": "example.org/v1", "kind": "Widget", "metadata": {"name": "early"}}
 NOBODY = [{"op": "replace", "path": "/spec/namespaceSelector", "value": {"matchLabels": {"no": "team"}}}]
-
-
-def refuse_without_programs() -> None:
-    programs(*PROGRAMS)
-    if os.geteuid():
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("the twin listens on port 443")
 
 
 @pytest.fixture(scope="module")
@@ -198,11 +82,6 @@ def faults(request: pytest.FixtureRequest, faulty: Repository) -> Object:
     (found,) = json.loads(done.stdout)["clusters"]
     assert found["kept"] == (request.param != "brought anew")
     return dict(found)
-
-
-def happened(found: Object, event: str) -> dict[str, Object]:
-    """Return what happened of a kind, by what it happened to, without its place."""
-    return {one["what"].partition(" (")[0]: one for one in found["happened"] if one["event"] == event}
 
 
 def test_a_quota_that_preempts_is_found_with_the_reason_of_kueue(faults: Object) -> None:

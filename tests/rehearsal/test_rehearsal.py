@@ -17,6 +17,7 @@ from generator.rehearsal.promises import Promise
 from generator.rehearsal.rehearsal import Event, Happened
 from generator.rehearsal.syncing import leaving
 from generator.rehearsal.text import lines
+from generator.rehearsal.twin.running import program
 from generator.rehearsal.twin.twin import require
 from generator.rehearsal.watching import Moment, replaced, stopped
 from generator.review.compare import ClusterChanges
@@ -161,3 +162,5 @@ def test_a_missing_program_is_named_with_the_command_that_gets_it(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match=r"^etcd is neither in .* nor on PATH: `make real-tools` .* one you have$"):
         require()
+    with pytest.raises(UsageError, match=r"^argocd is neither in .* nor on PATH: `python tools/real.py argocd` .*"):
+        program("argocd")

@@ -1,7 +1,7 @@
 """A twin as a whole: the control plane with a cluster's nodes, and the programs that run for real."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from generator.components.component import Manifest
@@ -43,9 +43,11 @@ PROGRAMS = (
 )
 
 
-def require() -> None:
-    """Raise UsageError for the first program that is missing, and for want of the right to be a Service."""
-    for name in PROGRAMS:
+def require(more: Sequence[str] = ()) -> None:
+    """Raise UsageError for the first program that is missing, and for want of the right to be a Service. `more` are
+    programs beside those of every twin.
+    """
+    for name in (*PROGRAMS, *more):
         program(name)
     with services():
         pass
@@ -57,6 +59,7 @@ class Twin:
     def __init__(self, api: Plane) -> None:
         self.plane, self.cluster = api, api.cluster
         self._stacks: dict[str, contextlib.ExitStack] = {}
+        self._others = contextlib.ExitStack()
         self._templates: dict[str, object] = {}
 
     def start(self, component: str) -> None:
@@ -89,8 +92,13 @@ class Twin:
         """The components whose programs run."""
         return set(self._stacks)
 
+    def also(self, program: contextlib.AbstractContextManager[None]) -> None:
+        """Have something else run, until all programs end."""
+        self._others.enter_context(program)
+
     def stop_all(self) -> None:
         """End all programs but the control plane."""
+        self._others.close()
         for component in [*self._stacks]:
             self.stop(component)
 

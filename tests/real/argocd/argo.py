@@ -11,8 +11,8 @@ import pytest
 import yaml
 from twin.plane import Plane
 
-from argocd.programs import NAMESPACE
 from argocd.repository import Repository
+from generator.components.argo_cd.access import NAMESPACE
 from generator.live.apiserver import tries
 from generator.rehearsal.twin.running import last_words
 

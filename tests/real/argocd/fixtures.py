@@ -18,8 +18,9 @@ from twin.rendered import Build
 from argocd.argo import PATIENCE, Argo, health, sync, synced, wave
 from argocd.gitserver import serving
 from argocd.kinds import definitions, wanted
-from argocd.programs import NAMESPACE, argo_cd
+from argocd.programs import argo_cd
 from argocd.repository import Repository
+from generator.components.argo_cd.access import NAMESPACE
 from generator.components.argo_cd.settings import application_health
 
 Object = dict[str, Any]

@@ -1,0 +1,134 @@
+"""`gen rehearse --argocd` on a small cluster: what Argo CD itself makes of a change, on a twin that it brought up."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from rehearsing import DEFINITION, NAMESPACE, WIDGET, Repository, deployment, happened, refuse_without_programs
+
+pytestmark = pytest.mark.twin
+
+Object = dict[str, Any]
+HOUSE = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: house, namespace: house}
+"""
+OF_KUEUE = "kueue-system"
+
+
+def exported() -> Object:
+    """A Deployment as somebody copied it from a cluster: its controller counts this annotation, and writes it back."""
+    one = deployment("copied", "copied", namespace=OF_KUEUE)
+    one["metadata"]["annotations"] = {"deployment.kubernetes.io/revision": "7"}
+    return one
+
+
+def note(said: str) -> Object:
+    metadata = {"name": "note", "namespace": OF_KUEUE}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"said": said}}
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """What stands: three Deployments, a note, and a component of one's own."""
+    refuse_without_programs("argocd", "redis-server")
+    made = Repository(tmp_path_factory.mktemp("argo"))
+    made.custom("volcano", deployment("fixed", "fixed"), deployment("left", "left"))
+    made.custom("kueue", note("one"))
+    folder = made.root / "apps" / "house"
+    folder.mkdir(parents=True)
+    (folder / "kustomization.yaml").write_text("resources: [all.yaml]\n")
+    (folder / "all.yaml").write_text(HOUSE)
+    extras(made, house={"namespace": "house", "folder": "apps/house"})
+    made.commit()
+    return made
+
+
+def extras(repository: Repository, **own: Object) -> None:
+    spec = yaml.safe_load(repository.file.read_bytes())
+    spec["spec"]["extras"] = own
+    repository.file.write_text(yaml.safe_dump(spec, sort_keys=False))
+    done = repository.gen("render")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def rehearsed(repository: Repository, code: int) -> Object:
+    done = repository.gen("rehearse", "HEAD", "--argocd", "--output", "json")
+    assert done.returncode == code, done.stdout + done.stderr
+    (found,) = json.loads(done.stdout)["clusters"]
+    return dict(found)
+
+
+@pytest.fixture(scope="module")
+def harmless(repository: Repository) -> Object:
+    """What is said of another note, on a twin that Argo CD brought up from nothing."""
+    repository.custom("kueue", note("two"))
+    return rehearsed(repository, 0)
+
+
+@pytest.fixture(scope="module")
+def faults(repository: Repository, harmless: Object) -> Object:
+    """What is said of a change with faults, on the twin that was kept."""
+    assert harmless
+    repository.custom("volcano", deployment("fixed", "other"), deployment("more", "more"))
+    repository.custom("kueue", note("three"), exported())
+    repository.custom("queues", WIDGET)
+    repository.custom("tenants", DEFINITION)
+    extras(repository)
+    return rehearsed(repository, 1)
+
+
+def test_a_comment_is_nothing(repository: Repository) -> None:
+    before = repository.file.read_text()
+    repository.file.write_text(f"# A comment.\n{before}")
+    done = repository.gen("rehearse", "HEAD", "--argocd")
+    repository.file.write_text(before)
+    assert (done.returncode, done.stdout) == (0, "nothing differs in what is applied: there is nothing to rehearse\n")
+
+
+def test_argo_cd_brings_a_cluster_up_in_its_waves_and_a_harmless_change_says_nothing(harmless: Object) -> None:
+    assert (harmless["happened"], harmless["disagreements"]) == ([], [])
+    assert (harmless["kept"], harmless["argocd"], harmless["objects"][1]) == (False, True, 1)
+    began = [one["began"] for one in harmless["before"]]
+    assert len(began) == 4
+    assert began == sorted(began)
+    assert [one for wave in harmless["before"] for one in wave["hung"]] == []
+    (wave,) = harmless["waves"]
+    assert wave["applications"] == ["kueue"]
+
+
+def test_an_immutable_field_is_refused_and_holds_up_all_of_its_application(faults: Object) -> None:
+    assert faults["kept"]
+    refused = happened(faults, "refused")
+    assert list(refused) == [f"Deployment {NAMESPACE}/fixed"]
+    assert "field is immutable" in refused[f"Deployment {NAMESPACE}/fixed"]["why"]
+    assert refused[f"Deployment {NAMESPACE}/fixed"]["foretold"].startswith("impossible")
+    held = happened(faults, "never ready")
+    assert list(held) == ["Application volcano"]
+    assert f"its sync fails at Deployment {NAMESPACE}/fixed (tried again " in held["Application volcano"]["why"]
+
+
+def test_what_comes_before_what_it_needs_is_found(faults: Object) -> None:
+    early = happened(faults, "too early")
+    assert list(early) == ["Widget early"]
+    assert "CRD" in early["Widget early"]["why"]
+
+
+def test_what_argo_cd_can_never_settle_is_found_with_the_field(faults: Object) -> None:
+    differing = happened(faults, "differs for ever")
+    assert list(differing) == [f"Deployment {OF_KUEUE}/copied"]
+    assert differing[f"Deployment {OF_KUEUE}/copied"]["why"] == "metadata.annotations.deployment.kubernetes.io/revision"
+
+
+def test_what_leaves_waits_for_a_person_and_its_objects_go_with_it(faults: Object) -> None:
+    waits = happened(faults, "waits")
+    assert list(waits) == ["Application argocd/house"]
+    assert "once it was confirmed, 1 object of it went along" in waits["Application argocd/house"]["why"]
+
+
+def test_nothing_else_is_said(faults: Object) -> None:
+    assert {one["event"] for one in faults["happened"]} == {
+        "differs for ever", "never ready", "refused", "too early", "waits",
+    }  # fmt: skip
