@@ -74,6 +74,15 @@ def test_trying_the_same_again_is_no_way_on() -> None:
     assert not made.over(50.0, 45.0, 900.0)
 
 
+@pytest.mark.parametrize(
+    ("said", "given_up"), [("", False), ("waiting for healthy state of apps/Deployment/a and 2 more resources", True)]
+)
+def test_argo_cd_at_work_is_waited_for_and_what_never_gets_well_is_not(said: str, *, given_up: bool) -> None:
+    """On a busy machine it applies the objects of one Application for minutes, and says nothing."""
+    looks = [(float(n), [state("one", phase="Running", sync="OutOfSync", said=said)]) for n in range(100)]
+    assert course(*looks).over(100.0, 45.0, 900.0) == given_up
+
+
 def test_one_more_object_is_a_way_on() -> None:
     failing: dict[str, Any] = {"phase": "Running", "sync": "OutOfSync", "retries": 1}
     made = course((1.0, [state("one", **failing)]), (40.0, [state("one", NEW, result("Deployment", "a"), **failing)]))

@@ -53,8 +53,9 @@ class Course:
         for one in found:
             self._see(one, now)
         done = sum(one.status != FAILED for one in self.results.values())
-        seen = done, [_standing(one) for one in found if one.name not in self._arrived]
-        if seen != self._seen:
+        left = [one for one in found if one.name not in self._arrived]
+        seen = done, [_standing(one) for one in left]
+        if seen != self._seen or any(map(_at_work, left)):
             self._seen, self.moved = seen, now
 
     def _see(self, one: Application, now: float) -> None:
@@ -132,4 +133,12 @@ def _word(each: Manifest, name: str) -> str:
 
 def _standing(one: Application) -> object:
     """Return what changes when an Application gets on; that it tries the same again is no way to get on."""
-    return one.name, one.revision, one.sync, one.health, one.retries == 0 and one.phase
+    return one.name, one.revision, one.sync, one.health, one.retries == 0 and (one.phase, one.said)
+
+
+def _at_work(one: Application) -> bool:
+    """Tell whether it is Argo CD itself that an Application waits for: to compare it, or to apply its objects for the
+    first time. However busy the machine is, that ends.
+    """
+    applying = one.acting and not one.retries and not one.said
+    return applying or one.refreshing or not one.sync

@@ -22,7 +22,7 @@ from generator.rehearsal.standin import StandIn
 from generator.rehearsal.syncing import Identity, leaving
 from generator.rehearsal.twin.twin import Twin
 
-PATIENCE = 45.0
+PATIENCE = 60.0
 """Seconds without any progress after which nothing more is waited for: Argo CD tries what fails again after 10, 20 and
 40 seconds, so that what only came too early has had two more tries.
 """
