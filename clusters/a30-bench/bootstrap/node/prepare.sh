@@ -86,4 +86,10 @@ if [ -f "$root/etc/chrony/sources.d/site.sources" ]; then
   systemctl restart "$clock"
 fi
 
+if [ -f "$root/etc/systemd/system/etcd-snapshot.timer" ]; then
+  echo "7. snapshots of etcd"
+  command -v age >/dev/null || { echo "prepare.sh: install the package \`age\`: snapshots are encrypted" >&2; exit 1; }
+  systemctl enable --now etcd-snapshot.timer
+fi
+
 echo "ready: $(hostname) as a node of pool $pool"

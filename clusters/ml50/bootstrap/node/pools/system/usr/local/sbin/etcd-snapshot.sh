@@ -1,0 +1,127 @@
+#!/bin/sh
+# Written by gen. Do not edit; instead: clusters/ml50/cluster.yaml
+# Take a snapshot of this node's etcd, prove it, encrypt it: etcd-snapshot.sh, as root, by etcd-snapshot.timer. Programs
+# are those of the very image that etcd runs from. What may leave this node lies in /var/lib/etcd-snapshots/out:
+#   TIME.db.age  the snapshot, for the recipients of the cluster file; whoever reads it in plain has every Secret
+#   TIME.json    what is known of it, written last: without it the other is not whole
+# Safe to kill and to run again. When it fails, what was there stays as it is.
+set -eu
+export LC_ALL=C TZ=UTC
+
+# Elsewhere in tests only.
+root=${GEN_ROOT:-}
+store=$root/var/lib/etcd-snapshots
+out=$store/out
+work=$store/work
+manifest=$root/etc/kubernetes/manifests/etcd.yaml
+recipients=$root/etc/etcd-snapshot/recipients
+keep=${KEEP:-8}
+# The group of the pods that upload: they read `out`, and nothing else here.
+group=8737
+name=etcd-snapshot
+
+fail() {
+  echo "etcd-snapshot.sh: $*" >&2
+  exit 1
+}
+
+argument() { # name: what etcd is started with
+  sed -n "s/^ *- --$1=//p" "$manifest"
+}
+
+tool() { # etcdctl or etcdutl, and its words
+  ctr --namespace k8s.io run --rm --net-host \
+    --mount "type=bind,src=$root/etc/kubernetes/pki/etcd,dst=/pki,options=rbind:ro" \
+    --mount "type=bind,src=$work,dst=/work,options=rbind:rw" "$image" "$name" "$@"
+}
+
+client() { # words of etcdctl, to this node's member alone
+  tool etcdctl --endpoints="$endpoint" --cacert=/pki/ca.crt --cert=/pki/healthcheck-client.crt \
+    --key=/pki/healthcheck-client.key "$@"
+}
+
+number() { # name, JSON: the number of that name
+  echo "$2" | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
+}
+
+begin() {
+  [ "$(id -u)" = 0 ] || fail "must run as root"
+  [ -f "$manifest" ] || fail "$manifest is not there: this is no control-plane node, or its etcd is stopped"
+  [ -s "$recipients" ] || fail "$recipients names nobody who could decrypt: run prepare.sh again"
+  command -v age >/dev/null || fail "age is not installed: install the package \`age\`"
+  mkdir -p "$out"
+  chgrp "$group" "$out"
+  chmod 0750 "$out"
+  exec 9>"$store/lock"
+  flock -n 9 || fail "another run is under way"
+  # What a run left that was killed.
+  ctr --namespace k8s.io tasks rm --force "$name" >/dev/null 2>&1 || true
+  ctr --namespace k8s.io containers rm "$name" >/dev/null 2>&1 || true
+  rm -rf "$work"
+  trap 'rm -rf "$work"' EXIT
+  trap 'exit 143' TERM INT HUP
+  (umask 077 && mkdir "$work")
+  image=$(sed -n 's/^ *image: //p' "$manifest")
+  endpoint=$(argument listen-client-urls | cut -d , -f 1)
+}
+
+room() { # a full disk stops etcd itself: the snapshot and its encrypted form, and as much again
+  size=$(stat -c %s "$root$(argument data-dir)/member/snap/db")
+  free=$(df --output=avail -B1 "$store" | tail -n 1)
+  [ "$free" -gt $((3 * size)) ] ||
+    fail "$store has $free bytes left, and the database has $size: three times that must be free"
+}
+
+prove() { # the file ends with the sha256 of what is before; `status` looks through the database
+  saved=$(tail -c 32 "$work/new.db" | od -An -v -tx1 | tr -d ' \n')
+  [ "$(head -c -32 "$work/new.db" | sha256sum | cut -c 1-64)" = "$saved" ] ||
+    fail "the snapshot is damaged: its checksum is not that of its content"
+  status=$(tool etcdutl snapshot status /work/new.db --write-out=json) || fail "etcdutl does not take the snapshot"
+  keys=$(number totalKey "$status")
+  revision=$(number revision "$status")
+  [ "${keys:-0}" -gt 0 ] || fail "the snapshot holds nothing: $status"
+}
+
+record() { # of the encrypted snapshot
+  printf '{"backup":"etcd","node":"%s","taken":"%s","revision":%d,"keys":%d,"bytes":%d,"image":"%s","sha256":"%s"}\n' \
+    "$(hostname -s)" "$(date -u -d "@$taken" +%FT%TZ)" "$revision" "$keys" "$(stat -c %s "$out/$stamp.db.age")" \
+    "$image" "$(sha256sum "$out/$stamp.db.age" | cut -c 1-64)"
+}
+
+put() { # the new snapshot beside the others
+  age --recipients-file "$recipients" --output "$out/$stamp.db.age.part" "$work/new.db" || fail "age did not encrypt it"
+  sync "$out/$stamp.db.age.part"
+  mv "$out/$stamp.db.age.part" "$out/$stamp.db.age"
+  record >"$out/$stamp.json.part"
+  chgrp "$group" "$out/$stamp.db.age" "$out/$stamp.json.part"
+  chmod 0640 "$out/$stamp.db.age" "$out/$stamp.json.part"
+  mv "$out/$stamp.json.part" "$out/$stamp.json"
+  sync "$out"
+}
+
+prune() { # keep the newest, and nothing that is not whole
+  for old in $(find "$out" -name '*.json' | sort | head -n "-$keep"); do
+    rm -f "$old"
+  done
+  for file in "$out"/*.age "$out"/*.part; do
+    [ -e "$file" ] || continue
+    [ -e "${file%.db.age}.json" ] || rm -f "$file"
+  done
+}
+
+begin
+room
+client --command-timeout=30s endpoint health >/dev/null || fail "etcd at $endpoint is not healthy: see \`crictl logs\` of its container"
+taken=$(date +%s)
+stamp=$(date -u -d "@$taken" +%Y%m%dT%H%M%SZ)
+last=$(find "$out" -name '*.json' | sort | tail -n 1)
+client snapshot save /work/new.db >/dev/null || fail "etcd at $endpoint gave no snapshot"
+prove
+put
+before=$(if [ -n "$last" ]; then number revision "$(cat "$last")"; fi)
+if [ "$revision" -lt "${before:-0}" ]; then
+  fail "etcd went back in time: revision $revision, and $before in $last. The new snapshot is kept; who wants an older" \
+    "one copies it from $out now: $keep are kept"
+fi
+prune
+echo "took $out/$stamp.db.age: revision $revision, $keys keys"
