@@ -2,7 +2,7 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
@@ -98,8 +98,10 @@ class _Play:
         if wish.promised:
             with self.clock.phase("promises"):
                 kept = tuple(promises(Trial(self.twin.cluster, self.standin.round)))
-        with self.clock.phase("confirmation"):
-            confirmed = self.syncing.confirmed(self.new.built)
+        confirmed: Mapping[str, str] = {}
+        if wish.argocd:
+            with self.clock.phase("confirmation"):
+                confirmed = self.syncing.confirmed(self.new.built)
         foretold = Foretold(told)
         return Rehearsal(
             cluster=self.new.cluster.name,
