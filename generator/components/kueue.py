@@ -65,8 +65,9 @@ QUOTAS: Names = (
 #
 # `waitForPodsReady`: a job that Volcano cannot place gives its quota back, and is not tried for ever.
 #
-# `frameworks`: the kinds that Kueue can hold; those whose CRDs are absent wait in the background. `pod`, `deployment`
-# and `statefulset` so that services and loose pods count as well.
+# `frameworks`: the kinds that Kueue can hold; those whose CRDs are absent wait in the background, and are looked for
+# every two minutes at last (v0.18.3: `jobframework/setup.go`). `pod`, `deployment` and `statefulset` so that services
+# and loose pods count as well.
 #
 # `excludeResourcePrefixes`: an RDMA ticket only lets a pod see the HCAs of its node (63 for each node, whatever the
 # hardware), so there is nothing to share out; the others are no teams' quota, and a resource that is neither in the
@@ -277,5 +278,6 @@ DEFINITION = Definition(
     changes=change_rules,
     shown_by=Evidence(images=("kueue/kueue",)),
     notes="Decides which job starts, on whose quota, and which one stops for it. Only whole jobs are stopped. An "
-    "admitted job that does not start within `scheduling.startMinutes` gives its quota back.",
+    "admitted job that does not start within `scheduling.startMinutes` gives its quota back. Jobs of a framework "
+    "that is added later wait up to two minutes: so seldom it looks for kinds that it has not found.",
 )
