@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from generator.components.argo_cd.changes import DOCS
-from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import Beside, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.fields import dig, mapping, sequence
 
 PROJECT = ("argoproj.io/AppProject",)
@@ -71,6 +71,12 @@ def takes_rights(change: ObjectChange, _field: FieldChange) -> bool:
     return not _rights(change.old) <= _rights(change.new)
 
 
+def still_named(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
+    """Tell whether an Application that stays has the project."""
+    applications = beside.new.get("argoproj.io/Application", ())
+    return any(dig(one, "spec", "project") == change.name for one in applications)
+
+
 PROJECT_CHANGES = (
     ChangeRule(
         code="GEN-CHG-328",
@@ -89,6 +95,24 @@ PROJECT_CHANGES = (
         instead="take it out of the Applications in a commit before",
         link=PROJECTS,
         when=narrows,
+    ),
+    ChangeRule(
+        code="GEN-CHG-645",
+        kinds=PROJECT,
+        on="removed",
+        effect=Effect.NONE,
+        reason="no Application names it any more",
+        link=PROJECTS,
+    ),
+    ChangeRule(
+        code="GEN-CHG-646",
+        kinds=PROJECT,
+        on="removed",
+        effect=Effect.OUTAGE,
+        reason="Applications that name it are no longer synced: what runs goes on, and nobody mends or changes it",
+        instead="give them another project in a commit before",
+        link=PROJECTS,
+        beside=still_named,
     ),
     ChangeRule(
         code="GEN-CHG-735",
