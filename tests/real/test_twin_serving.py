@@ -1,0 +1,129 @@
+"""A Triton of a team on `gpu-serving`: Kubernetes' own autoscaler makes replicas, and Kueue lets each of them in."""
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from generator.workloads import workload
+from generator.workloads.wanted import Serving, Wanted
+
+if TYPE_CHECKING:
+    from twin.fixtures import Twin
+    from twin.metrics import Fed
+    from twin.team import Member
+
+pytest_plugins = ["apiserver", "twin.fixtures"]
+pytestmark = pytest.mark.twin
+
+SCALERS = "/apis/autoscaling/v2/namespaces/search/horizontalpodautoscalers"
+WAITS = "triton_queue_seconds"
+PATIENCE = 240.0
+"""Seconds for two steps: the controller looks every 15 s."""
+
+
+@pytest.fixture(scope="module")
+def serving() -> Iterator["Twin"]:
+    from twin.fixtures import reference
+
+    with reference("gpu-serving") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def waits(serving: "Twin") -> Iterator["Fed"]:
+    from twin.metrics import fed
+
+    with fed(serving.api) as made:
+        yield made
+
+
+@pytest.fixture
+def search(serving: "Twin") -> Iterator["Member"]:
+    yield serving.member("search")
+    for path in (SCALERS, "/apis/policy/v1/namespaces/search/poddisruptionbudgets"):
+        serving.api.request("DELETE", path)
+    for name in ("asr", "bulk"):
+        serving.api.request("DELETE", f"/api/v1/namespaces/search/services/{name}")
+    serving.clean()
+
+
+def submit(search: "Member", name: str, *, least: int = 1, most: int) -> None:
+    """Write the service and make it as a member of the team. Only the times that the autoscaler waits are shorter: ten
+    minutes without load are a test of patience.
+    """
+    from reference import load
+
+    asked = Serving(models="s3://models/asr", least=least, most=most, credentials="keys")
+    wanted = Wanted(name=name, team="search", pool="l4", gpus=1, image="example.org/triton:26.07", serving=asked)
+    manifests = workload(load("gpu-serving"), "triton", wanted).manifests
+    for manifest in manifests:
+        if manifest["kind"] == "HorizontalPodAutoscaler":
+            for each in manifest["spec"]["behavior"].values():
+                each["stabilizationWindowSeconds"] = 0
+                each["policies"][0]["periodSeconds"] = 15
+        assert search.submit(manifest) == (201, ""), manifest["kind"]
+
+
+def status(search: "Member") -> Any:
+    return search.api.get(f"{SCALERS}/asr")["status"]
+
+
+def told(search: "Member") -> dict[str, str]:
+    return {one["type"]: one["reason"] for one in status(search).get("conditions") or []}
+
+
+def test_replicas_follow_how_long_requests_wait(serving: "Twin", waits: "Fed", search: "Member") -> None:
+    from twin.team import eventually
+
+    waits.values[WAITS] = "50m"  # as long as is wanted
+    submit(search, "asr", most=3)
+    eventually("a replica runs", lambda: search.running() == 1, PATIENCE)
+    eventually("it is looked at", lambda: told(search).get("ScalingActive") == "ValidMetricFound", PATIENCE)
+    assert search.running() == 1
+    waits.values[WAITS] = "400m"
+    eventually("three replicas", lambda: search.running() == 3, PATIENCE)
+    assert search.nodes() <= set(serving.pool("l4"))
+    assert all(_admitted(one) for one in search.workloads())
+    assert len(search.workloads()) == 3
+    assert told(search)["ScalingLimited"] == "TooManyReplicas"
+    waits.values[WAITS] = "0"
+    eventually("one replica", lambda: search.running() == 1, PATIENCE)
+    eventually("its quota is given back", lambda: len(search.workloads()) == 1)
+
+
+def test_a_replica_that_has_no_room_waits_and_is_not_asked_for_twice(
+    serving: "Twin", waits: "Fed", search: "Member"
+) -> None:
+    """Eight GPUs are all that the team can have there, and another service of its own has six."""
+    from twin.team import eventually, most
+
+    submit(search, "bulk", least=6, most=6)
+    eventually("the other service runs", lambda: search.running() == 6, PATIENCE)
+    waits.values[WAITS] = "400m"
+    submit(search, "asr", most=3)
+    eventually("three are wanted", lambda: status(search).get("desiredReplicas") == 3, PATIENCE)
+    eventually("two of them run", lambda: search.running() == 6 + 2, PATIENCE)
+    assert most(search.running, 20) == 6 + 2
+    scale = "/apis/apps/v1/namespaces/search/deployments/bulk/scale"
+    fewer = serving.api.get(scale)
+    fewer["spec"]["replicas"] = 5
+    assert serving.api.request("PUT", scale, fewer, by=search.who)[0] == 200
+    eventually("the third runs", lambda: search.running() == 5 + 3, PATIENCE)
+
+
+def test_without_its_metric_it_stays_as_large_as_it_is(waits: "Fed", search: "Member") -> None:
+    from twin.team import eventually
+
+    waits.values[WAITS] = "400m"
+    submit(search, "asr", most=2)
+    eventually("two replicas", lambda: search.running() == 2, PATIENCE)
+    waits.values.clear()
+    eventually("it is told", lambda: told(search).get("ScalingActive") == "FailedGetPodsMetric", PATIENCE)
+    time.sleep(20)
+    assert search.running() == 2
+
+
+def _admitted(one: dict[str, Any]) -> bool:
+    return any(each["type"] == "Admitted" and each["status"] == "True" for each in one["status"]["conditions"])
