@@ -34,6 +34,7 @@ ABOUT_ONE = {
     "live/bootstrap/argo_cd.py": {"argo_cd"},
     "live/bootstrap/overlays.py": {"argo_cd"},
     "live/workflows/restoring.py": {"workflows"},
+    "live/use/use.py": {"kube_prometheus_stack"},
     "layout/projects.py": {"argo_cd"},
     "survey/networks.py": {"calico"},
     "survey/storage.py": {"minio"},
