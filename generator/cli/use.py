@@ -19,7 +19,7 @@ from generator.errors import UsageError
     "url",
     metavar="URL",
     required=True,
-    help="The cluster's Prometheus, as http://127.0.0.1:9090 behind `kubectl port-forward`.",
+    help="The cluster's Prometheus, as http://127.0.0.1:9090 behind `kubectl port-forward`. Must be given.",
 )
 @ROOT
 @click.option(

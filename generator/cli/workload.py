@@ -38,8 +38,16 @@ def command() -> None:
 @click.option("--device", metavar="RESOURCE", help="What pods ask for where GPUs are split. Default: the only one.")
 @click.option("--priority", metavar="CLASS", help="A class that the team may use. Default: the middle one.")
 @click.option("--checkpoints", metavar="SIZE", help="The volume for them. Default: 500Gi.")
-@click.option("--models", metavar="PLACE", help="What a service loads: s3://BUCKET/PATH or pvc://CLAIM/PATH.")
-@click.option("--replicas", metavar="MIN..MAX", help="Of a service: a range that follows the load, or a number.")
+@click.option(
+    "--models",
+    metavar="PLACE",
+    help="What a service loads: s3://BUCKET/PATH or pvc://CLAIM/PATH. Must be given for triton.",
+)
+@click.option(
+    "--replicas",
+    metavar="MIN..MAX",
+    help="Of a service: a range that follows the load, or a number. Must be given for triton.",
+)
 @click.option("--credentials", metavar="SECRET", help="The bucket's accessKey and secretKey. Default: the team's.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there. Default: print it.")
 @ROOT

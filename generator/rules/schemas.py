@@ -188,14 +188,20 @@ def unfit(known: Kinds, version: str, kind: str, manifests: list[Manifest]) -> l
         content = msgspec.json.encode([known.minor, version, kind, definition, manifests])
     except (TypeError, ValueError, OverflowError):
         return judged()
-    return remembered((_judge(), content), judged, list[int])
+    return remembered((judges(), content), judged, list[int])
 
 
 @cache
-def _judge() -> bytes:
-    """Return what tells one judge from another: the code here, and the releases of what it judges with."""
+def judges() -> bytes:
+    """Return what tells one judge from another: the code here, and the releases of what it judges with. Raises
+    ModuleNotFoundError where that is not installed: nothing is remembered in its place.
+    """
+    packages = ("jsonschema_rs", "kubernetes_validate")
+    for name in packages:
+        if not find_spec(name):
+            raise ModuleNotFoundError(f"there is no {name}", name=name)
     code = [Path(__file__).with_name(name).read_bytes() for name in ("schemas.py", "schema_violations.py", "values.py")]
-    return b"".join((*code, *(release(name).encode() for name in ("jsonschema-rs", "kubernetes-validate"))))
+    return b"".join((*code, *(release(name).encode() for name in packages)))
 
 
 def judge_of(known: Kinds, version: str, kind: str) -> Judge | None:

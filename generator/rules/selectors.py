@@ -20,8 +20,8 @@ from generator.spec.near import instead, near
 def selecting(built: Built) -> Iterator[Finding]:
     """A Service that selects no pods answers nobody, a disruption budget for no pods protects nothing, and a network
     policy for no pods leaves open what it was to close; none of them is refused. Pods that charts make which are not
-    vendored are not judged but counted; so is a folder without pods, or with custom objects beside them, of which an
-    operator may make some.
+    vendored are not judged but counted; so are those of teams, and a folder without pods, or with custom objects beside
+    them, of which an operator may make some.
 
     Wrong:
         kind: Service
@@ -176,6 +176,8 @@ def all_selections(built: Built) -> Iterator[tuple[Object, Selection, list[Any],
     """Yield each selection, what it matches, and whether it would be seen."""
     there, offered = pods_there(built), services_there(built)
     unseen, inhabited = UnseenObjects.of(built), {space for space, _ in there} - operated(built)
+    # What teams run in their namespaces is nothing that Git names.
+    teams = {team.name for team in built.cluster.teams} if built.cluster else set()
     for one in built.objects:
         for selection in selections(one, built):
             among: list[tuple[str, Labels, Any]] = (
@@ -186,7 +188,8 @@ def all_selections(built: Built) -> Iterator[tuple[Object, Selection, list[Any],
                 for space, labels, content in among
                 if (selection.spaces is None or space in selection.spaces) and matches(selection.selector, labels)
             ]
-            yield one, selection, found, seen(one, selection.spaces, unseen, inhabited)
+            proven = seen(one, selection.spaces, unseen, inhabited) and not (selection.spaces or set()) & teams
+            yield one, selection, found, proven
 
 
 @lru_cache(maxsize=2)

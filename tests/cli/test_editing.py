@@ -36,11 +36,11 @@ def test_a_node_comes_and_goes_and_the_gain_is_shown(place: Path, capsys: pytest
     assert text(place) == before.replace(
         "    # CPU nodes with Ceph disks\n", f"{LINE}    # CPU nodes with Ceph disks\n"
     )
-    assert f"130 + {LINE.strip()}\n" in out
+    assert f"136 + {LINE.strip()}\n" in out
     assert "  GPUs                                        120 -> 128\n" in out
     assert out.endswith(f"wrote {FILE}\nnext: gen render --cluster ml50\n")
     assert gen(place, "node", "remove", "gpu-16") == 0
-    assert f"130 - {LINE.strip()}\n" in capsys.readouterr().out
+    assert f"136 - {LINE.strip()}\n" in capsys.readouterr().out
     assert text(place) == before
 
 
@@ -133,7 +133,7 @@ def test_a_pool_is_shown_as_the_later_of_two_alike(place: Path, capsys: pytest.C
     nodes = ("--nodes", "nas-[5-8]", "--rack", "r[11-14]")
     assert gen(place, "pool", "add", "nas-2", "--like", "nas", *nodes) == 0
     out = capsys.readouterr().out
-    assert "85 + nas-2:\n" in out
+    assert "91 + nas-2:\n" in out
     assert "+   expansions: [nas-2]\n" in out
     assert "room in MinIO" in out
 
@@ -183,4 +183,4 @@ def test_what_still_names_a_node_that_leaves_is_told(place: Path, capsys: pytest
     assert gen(place, "node", "remove", "gpu-16", "--cluster", "ml50", "--dry-run") == 0
     told = capsys.readouterr().err
     assert "clusters/twin/cluster.yaml" in told, "the address is one of both"
-    assert "clusters/twin/cluster.yaml:130 names gpu-16;" not in told, "its own node is another one"
+    assert "clusters/twin/cluster.yaml:136 names gpu-16;" not in told, "its own node is another one"

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent.parent
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Python without what the extras bring, and that remembers nothing of them."""
-    for remembered in (schemas.built_in, schemas.types_of, schemas.schemas_of):
+    for remembered in (schemas.built_in, schemas.types_of, schemas.schemas_of, schemas.judges):
         remembered.cache_clear()
     imported = [name for name in sys.modules if name.partition(".")[0] in EXTRAS]
     for module in {*EXTRAS, *imported}:

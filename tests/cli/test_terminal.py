@@ -109,7 +109,7 @@ def test_what_contradicts_one_place_is_one_group(tmp_path: Path, capsys: pytest.
     where = clusters(tmp_path, CLUSTER.replace("node: {cidr: 10.10.0.0/22", "node: {cidr: 10.11.0.0/22"))
     assert run(["check", "-C", where]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("53 findings have one cause: networks.node.cidr, line 43\n")
+    assert out.startswith("53 findings have one cause: networks.node.cidr, line 49\n")
     # The first of each code.
     assert re.findall(r"GEN-\w+-\d+", out) == ["GEN-K8S-004", "GEN-NET-030", "GEN-NET-022", "GEN-NODE-003"]
 

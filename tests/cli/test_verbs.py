@@ -393,17 +393,17 @@ def test_explain_shows_what_the_file_says_and_counts_lists(capsys: pytest.Captur
         (
             "nodes",
             "50 items; `gen explain ml50 nodes.cp-1` shows one:",
-            "cp-2    line 112  pool system, address 10.10.0.12, ",
+            "cp-2    line 118  pool system, address 10.10.0.12, ",
         ),
         (
             "pools",
             "5 items; `gen explain ml50 pools.system` shows one:",
-            "system         line 64  hardware, role control-plane",
+            "system         line 70  hardware, role control-plane",
         ),
         (
             "nodes.gpu-01.hardware.disks",
             "1 item; `gen explain ml50 nodes.gpu-01.hardware.disks[0]` shows one:",
-            "[0]  line 92, pools.gpu-training  use scratch, size 3840G, model, count 2",
+            "[0]  line 98, pools.gpu-training  use scratch, size 3840G, model, count 2",
         ),
     ],
 )

@@ -20,7 +20,7 @@ WORDS = {"calico", "cilium", "minio", "scratch", "tenants", "workflows", "zabbix
 
 
 # A twin runs these programs and no others.
-RUN = {("rehearsal", "kueue"), ("rehearsal", "volcano")}
+RUN = {("rehearsal", "argo-cd"), ("rehearsal", "kueue"), ("rehearsal", "volcano")}
 # What is about one component by its nature, or about keys of the cluster file that are one component's.
 ABOUT_ONE = {
     "build/pods.py": {"argo_workflows"},
@@ -49,7 +49,8 @@ ABOUT_ONE = {
     "workloads/place.py": {"queues", "rdma"},
     "workloads/pods.py": {"kueue", "queues", "rdma", "volcano"},
     "workloads/storage.py": {"ceph_cluster"},
-    "workloads/triton.py": {"kube_prometheus_stack", "prometheus_adapter"},
+    "workloads/triton.py": {"kube_prometheus_stack", "prometheus_adapter", "queues"},
+    "rehearsal/argocd/programs.py": {"argo_cd"},
 }
 
 

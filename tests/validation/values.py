@@ -71,12 +71,18 @@ def schema_problems(built: Built, charts: Releases) -> list[str]:
     return found
 
 
+INFLATED = {("prometheus-adapter", "5.3.0")}
+"""Charts whose values are in no folder here: the real one was inflated with ours, once."""
+
+
 def no_file(built: Built, charts: Releases) -> list[str]:
     """Return the charts whose values nobody can look up here."""
     return [
         f"{component}: {chart.name} {chart.version}"
         for (component, _), chart in charts.items()
-        if chart.values and not values_file(built, component, chart.name)
+        if chart.values
+        and not values_file(built, component, chart.name)
+        and (chart.name, chart.version) not in INFLATED
     ]
 
 
