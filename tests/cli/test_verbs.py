@@ -398,7 +398,7 @@ def test_explain_shows_what_the_file_says_and_counts_lists(capsys: pytest.Captur
         (
             "pools",
             "5 items; `gen explain ml50 pools.system` shows one:",
-            "system         line 70  hardware, role control-plane",
+            "system         line 70   hardware, role control-plane",
         ),
         (
             "nodes.gpu-01.hardware.disks",
