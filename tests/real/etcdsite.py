@@ -170,7 +170,9 @@ def containerd(folder: Path) -> Iterator[dict[str, str]]:
     # runc knows containers by their names alone, whichever containerd they are of.
     lock = (Path(tempfile.gettempdir()) / "gen-etcd-containers.lock").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
-    socket = folder / "containerd.sock"
+    # Its socket lies apart: a path of pytest's is too long for one.
+    apart = tempfile.TemporaryDirectory(prefix="etcd-")
+    socket = Path(apart.name) / "c.sock"
     config = f'version = 2\nroot = "{folder}/root"\nstate = "{folder}/state"\n'
     config += 'disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.internal.v1.opt"]\n'
     config += f'[grpc]\naddress = "{socket}"\n[ttrpc]\naddress = "{socket}.ttrpc"\n'
@@ -178,7 +180,7 @@ def containerd(folder: Path) -> Iterator[dict[str, str]]:
     told = {"CONTAINERD_ADDRESS": str(socket)}
     files: dict[str, Path | bytes] = {f"/usr/local/bin/{one}": Path(program(one)) for one in ("etcdctl", "etcdutl")}
     archive = image(folder / "etcd.tar", IMAGE, files, Env=["PATH=/usr/local/bin"])
-    with lock, running(folder / "log", ["containerd", "--config", str(folder / "config.toml")], socket.exists):
+    with apart, lock, running(folder / "log", ["containerd", "--config", str(folder / "config.toml")], socket.exists):
         command = ["ctr", "--namespace=k8s.io", "images", "import", "--all-platforms", str(archive)]
         subprocess.run(command, env=os.environ | told, check=True, capture_output=True)
         yield told

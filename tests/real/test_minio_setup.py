@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import time
@@ -305,40 +304,3 @@ def test_without_the_secret_of_the_metrics_all_else_is_set_up_and_their_key_is_s
     assert scrape(store, "cluster", former) == 403
     assert store.setup(ml50).returncode == 0
     assert scrape(store, "cluster", former) == 200
-
-
-def restoring() -> list[list[str]]:
-    """Return the commands of docs/operations.md that restore into a new bucket."""
-    text = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
-    block = text.partition("### Restoring")[2].partition("```sh\n")[2].partition("```")[0]
-    return [shlex.split(line) for line in block.splitlines()]
-
-
-def test_restoring_as_documented_brings_back_what_was_damaged(store: Store) -> None:
-    """Over the damaged bucket the same tool would not: the fault that the page warns of."""
-    both = {f"MC_HOST_{name}": f"https://{':'.join(ROOT.values())}@{store.endpoint}" for name in ("minio", "ceph")}
-    assert store.client("ls", "s").returncode == 0
-
-    def mc(*words: str, text: str = "") -> str:
-        env = {"HOME": str(store.folder / "client"), "MC_CONFIG_DIR": str(store.folder / "client"), **both}
-        done = subprocess.run([store.mc, *words], env=env, input=text, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    objects = {"images/a": "first", "images/b": "second", "c d": "third"}
-    for bucket in ("minio/datasets-backup", "ceph/datasets"):
-        mc("mb", bucket)
-        for key, text in objects.items():
-            mc("pipe", f"{bucket}/{key}", text=text)
-    mc("pipe", "minio/datasets-backup/_gen/backups/datasets/x.json", text="{}")
-    mc("pipe", "ceph/datasets/images/a", text="FIRST")
-    mc("pipe", "ceph/datasets/images/b", text="damaged")
-    mc("mirror", "--exclude", "_gen/*", "minio/datasets-backup", "ceph/datasets")
-    assert (mc("cat", "ceph/datasets/images/a"), mc("cat", "ceph/datasets/images/b")) == ("FIRST", "damaged")
-    mc("mirror", "--overwrite", "--exclude", "_gen/*", "minio/datasets-backup", "ceph/datasets")
-    assert mc("cat", "ceph/datasets/images/a") == "FIRST"
-    *first, last = [mc(*command[1:]) for command in restoring()]
-    assert len(first) == 2
-    assert [line for line in last.splitlines() if "_gen/" not in line] == []
-    for key, text in objects.items():
-        assert mc("cat", f"ceph/datasets-restored/{key}") == text

@@ -29,7 +29,7 @@ FORGOTTEN = f"0x{DAY}"
 def groups(cluster: Cluster) -> Any:
     monitoring = structs.replace(cluster.monitoring, prometheus=Prometheus(), zabbix=None)
     objects = kube_prometheus_stack(structs.replace(cluster, monitoring=monitoring)).objects
-    (rule,) = [one for one in objects if one["kind"] == "PrometheusRule"]
+    (rule,) = [one for one in objects if one["metadata"]["name"] == "backups"]
     return rule["spec"]
 
 

@@ -124,7 +124,11 @@ def test_what_fails_is_refused_and_what_stands_behind_it_was_not_reached() -> No
 
 
 def test_a_hook_that_fails_is_refused() -> None:
-    hook = result("Job", "setup", "Synced", "backoff limit") | {"hookPhase": "Failed", "group": "batch"}
+    hook = result("Job", "setup", "Synced", "backoff limit") | {
+        "hookPhase": "Failed",
+        "hookType": "Sync",
+        "group": "batch",
+    }
     made = course((1.0, [state("one", NEW, hook, phase="Failed")]))
     assert [one.status for one in made.results.values()] == ["SyncFailed"]
 
@@ -170,3 +174,9 @@ def test_what_waits_for_a_person_is_told_so() -> None:
     made = course((1.0, [state("one", phase="Running", said=WORD, resources=[asked])]))
     (found,) = Judge(made, WAVES).removed([(thing("a"), False)])
     assert found.fate == Fate.WAITS
+
+
+def test_what_was_applied_and_is_unwell_is_not_refused() -> None:
+    child = result("Application", "queues", "Synced", "serverside-applied") | {"hookPhase": "Failed"}
+    made = course((1.0, [state("one", NEW, child, phase="Failed")]))
+    assert [one.status for one in made.results.values()] == ["Synced"]

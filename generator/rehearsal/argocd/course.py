@@ -120,9 +120,12 @@ def asks(one: Application) -> bool:
 
 
 def results(one: Application) -> Iterator[Result]:
-    """Yield what the last operation of an Application did to its objects; a hook counts by how it ended."""
+    """Yield what the last operation of an Application did to its objects. A hook counts by how it ended; of what is
+    none that phase tells its health (gitops-engine: sync_context.go), and it was applied all the same.
+    """
     for each in sequence(dig(one.manifest, "status", "operationState", "syncResult", "resources")):
-        status = FAILED if each.get("hookPhase") in ENDED_BADLY else _word(each, "status")
+        ended_badly = bool(each.get("hookType")) and each.get("hookPhase") in ENDED_BADLY
+        status = FAILED if ended_badly else _word(each, "status")
         group, kind, namespace, name = (_word(each, part) for part in ("group", "kind", "namespace", "name"))
         yield Result((one.name, group, kind, namespace, name), status, " ".join(_word(each, "message").split()))
 
