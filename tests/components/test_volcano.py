@@ -42,6 +42,12 @@ def test_gangs_nodes_and_taints_are_respected() -> None:
     assert plugins() >= {"gang", "predicates"}
 
 
+def test_what_speaks_against_a_node_for_one_pod_does_not_for_all() -> None:
+    """Each pod of a gang has a node of its own from Kueue."""
+    said = {one["name"]: one["arguments"]["predicateErrorCacheEnable"] for one in CONFIGURATION["configurations"]}
+    assert said == dict.fromkeys(CONFIGURATION["actions"].split(", "), False)
+
+
 def test_the_scheduler_gets_the_configuration_and_stops_where_it_is_wrong(ml50: Cluster) -> None:
     component = made(ml50)
     assert component.releases[0].values["custom"]["scheduler_config_override"] == SCHEDULER_CONF

@@ -21,6 +21,10 @@ from twin.rendered import Rendered
 from twin.team import Member, eventually
 from twin.volcano import volcano
 
+NAMESPACED = {
+    "ConfigMap", "Deployment", "PodDisruptionBudget", "Role", "RoleBinding", "Secret", "Service", "ServiceAccount",
+}  # fmt: skip
+"""Kinds of which charts leave the namespace to whoever installs them."""
 LEFT_OUT = {"APIService", "ServiceMonitor"}
 """Kinds without a part here. An APIService that nobody answers for would make every controller slow."""
 
@@ -87,6 +91,7 @@ class Twin:
                 self._delete(f"/apis/{version}/namespaces/{team}/{plural}")
         for team in self.teams:
             self._delete(f"/api/v1/namespaces/{team}/pods")
+            self._delete(f"/api/v1/namespaces/{team}/configmaps")  # programs of jobs; the cluster's CA comes again
             # The garbage collector would do it, too, but looks for new kinds only every 30 s.
             self._delete(f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{team}/workloads")
         for team in self.teams:
@@ -107,7 +112,7 @@ class Twin:
         """
         objects = [one for one in self.rendered.objects(component) if one["kind"] not in LEFT_OUT]
         for one in objects:
-            if namespace and one["kind"] in {"Deployment", "Service", "ServiceAccount"}:
+            if namespace and one["kind"] in NAMESPACED:
                 one["metadata"].setdefault("namespace", namespace)
         self.bring(objects)
 

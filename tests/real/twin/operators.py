@@ -164,12 +164,18 @@ def _answers(api: Plane, one: Operator, host: str, health: int) -> Callable[[], 
 def _mounted(api: Plane, one: Operator) -> bool:
     """Do what kubelet does: put the Secret that the operator has filled where it looks for it."""
     data = api.get(f"/api/v1/namespaces/{one.namespace}/secrets/{one.secret}").get("data") or {}
+    names = ("ca.crt", "tls.key", "tls.crt")
+    if not all(data.get(name) for name in names):  # the chart makes it empty
+        return False
     target = api.address.folder / one.deployment / CERTIFICATES
-    target.mkdir(parents=True, exist_ok=True)
-    for name in ("ca.crt", "tls.key", "tls.crt"):  # it goes on once the last one is there
-        if name in data and not (target / name).exists():
-            (target / name).write_bytes(b64decode(data[name]))
-    return "tls.crt" in data
+    if not target.exists():
+        # All at once, as kubelet does: it looks for one of them and reads the others.
+        apart = target.with_name("apart")
+        apart.mkdir(parents=True)
+        for name in names:
+            (apart / name).write_bytes(b64decode(data[name]))
+        apart.rename(target)
+    return True
 
 
 def _ready(port: int) -> bool:
