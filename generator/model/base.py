@@ -16,6 +16,16 @@ def camel(name: str) -> str:
     return first + "".join(upper.get(word, word.capitalize()) for word in rest)
 
 
+Branch = Annotated[
+    str,
+    Meta(
+        # What `git check-ref-format` takes, less what shells and YAML would read otherwise.
+        pattern=r"^(?![./-])(?!.*(\.\.|//|/\.|\.lock(/|$)|[./]$))[\w./-]+$(?!\n)",
+        description="a branch of Git, as in main or release/1.0",
+    ),
+]
+
+
 class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=camel):
     """A part of the cluster file. Subclasses repeat `frozen` and `kw_only`: msgspec does not inherit them
     for type checkers.

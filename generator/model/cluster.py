@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, field
 
 from generator.model.backup import Backup, EtcdBackup
-from generator.model.base import DNS_LABEL, Folder, Host, Label, Line, Name, Section, Url
+from generator.model.base import DNS_LABEL, Branch, Folder, Host, Label, Line, Name, Section, Url
 from generator.model.extras import Extra
 from generator.model.frameworks import Framework
 from generator.model.gitops import Gitops
@@ -21,14 +21,6 @@ from generator.model.waiver import Waiver
 
 # Container runtimes take a first part without a dot or a port for a path on Docker Hub.
 REGISTRY = r"^([a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?|[a-z0-9-]+:[0-9]+)(/[a-z0-9._-]+)*$(?!\n)"
-Branch = Annotated[
-    str,
-    Meta(
-        # What `git check-ref-format` takes, less what shells and YAML would read otherwise.
-        pattern=r"^(?![./-])(?!.*(\.\.|//|/\.|\.lock(/|$)|[./]$))[\w./-]+$(?!\n)",
-        description="a branch of Git, as in main or release/1.0",
-    ),
-]
 
 
 class Repository(Section, frozen=True, kw_only=True):

@@ -4,8 +4,7 @@ import re
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from generator.model.base import Line, Url, is_label
-from generator.model.cluster import Branch
+from generator.model.base import Branch, Line, Url, is_label
 from generator.model.fields import dig, mapping
 from generator.survey.notes import Notes
 from generator.survey.seen import Seen, fits, named, text

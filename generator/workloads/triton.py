@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from generator.components import CATALOGUE, metrics
 from generator.components.component import Manifest
-from generator.components.kube_prometheus_stack import SCRAPED
+from generator.components.kube_prometheus_stack.watched import SCRAPED
 from generator.components.prometheus_adapter import GROUP, QUEUE_SECONDS
 from generator.components.queues.reach import reach
 from generator.errors import UsageError

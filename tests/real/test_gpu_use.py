@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from reference import load
 
-from generator.components.kube_prometheus_stack import dashboards, rules
+from generator.components.kube_prometheus_stack.watched import dashboards, rules
 from generator.model.cluster import Cluster
 
 pytestmark = pytest.mark.real

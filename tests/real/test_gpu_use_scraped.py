@@ -15,7 +15,7 @@ import pytest
 from loopback import serving
 from reference import load
 
-from generator.components.kube_prometheus_stack import rules
+from generator.components.kube_prometheus_stack.watched import rules
 
 pytestmark = pytest.mark.real
 

@@ -12,8 +12,8 @@ from ipaddress import IPv4Network, IPv6Network
 
 from generator.components.common import API_PORT
 from generator.components.component import Manifest
-from generator.components.kube_prometheus_stack import NAMESPACE as MONITORING
 from generator.components.kube_prometheus_stack import SCRAPERS
+from generator.components.kube_prometheus_stack.watched import NAMESPACE as MONITORING
 from generator.components.kuberay import CALLED_PORTS, OPERATOR
 from generator.components.kuberay import DEFINITION as KUBERAY
 from generator.components.kuberay import NAMESPACE as RAY

@@ -1,0 +1,80 @@
+"""What Prometheus and Grafana are given beside the chart: monitors, rules and dashboards."""
+
+import json
+from collections.abc import Iterator
+
+from generator.components.argo_cd.access import NAMESPACE as ARGO_CD
+from generator.components.argo_cd.access import PART as OF_ARGO_CD
+from generator.components.argo_workflows import CONTROLLER
+from generator.components.argo_workflows import NAMESPACE as ARGO
+from generator.components.common import OWN_LABELS
+from generator.components.component import Manifest
+from generator.components.kube_prometheus_stack.alerts import backups_missed
+from generator.components.kube_prometheus_stack.use import gpu_use
+from generator.components.static import read_objects
+from generator.model.cluster import Cluster
+
+NAMESPACE = "monitoring"
+SCRAPED = {f"{OWN_LABELS}/metrics": "scraped"}
+"""Labels of a team's pod whose port named `metrics` Prometheus reads."""
+SAMPLES = 20000
+"""How many values a pod of a team's may tell at once: with more of them, none is kept."""
+
+
+def monitors(cluster: Cluster) -> Iterator[Manifest]:
+    """Watch Argo CD, Argo Workflows with the backups' own metric of their last success, and what teams serve."""
+    yield monitor("argo-cd", ARGO_CD, OF_ARGO_CD)
+    if cluster.all_backups:
+        yield monitor("argo-workflows", ARGO, CONTROLLER)
+    if cluster.teams:
+        yield team_services(cluster)
+
+
+def team_services(cluster: Cluster) -> Manifest:
+    """Watch pods of teams that ask for it. Teams make no monitors themselves: one of theirs could have Prometheus send
+    its own token anywhere, and read other namespaces.
+    """
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PodMonitor",
+        "metadata": {"name": "team-services", "namespace": NAMESPACE},
+        "spec": {
+            "namespaceSelector": {"matchNames": [team.name for team in cluster.teams]},
+            "selector": {"matchLabels": SCRAPED},
+            "sampleLimit": SAMPLES,
+            "podMetricsEndpoints": [{"port": "metrics", "interval": "15s"}],
+        },
+    }
+
+
+def rules(cluster: Cluster) -> Iterator[Manifest]:
+    """Record the use of GPUs, and alert of backups; where there is Zabbix, it does."""
+    missed = None if cluster.monitoring.zabbix else backups_missed(cluster, NAMESPACE)
+    yield from (rule for rule in (missed, gpu_use(cluster, NAMESPACE)) if rule)
+
+
+def dashboards(cluster: Cluster) -> Iterator[Manifest]:
+    """Show the use of GPUs by team. The chart's sidecar takes the ConfigMaps of its namespace that have this label."""
+    if not cluster.gpu_nodes:
+        return
+    (model,) = read_objects("kube_prometheus_stack/use-by-team.yaml")
+    yield {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "use-by-team", "namespace": NAMESPACE, "labels": {"grafana_dashboard": "1"}},
+        "data": {"use-by-team.json": json.dumps(model, indent=2) + "\n"},
+    }
+
+
+def monitor(name: str, namespace: str, labels: dict[str, str]) -> Manifest:
+    """Return a ServiceMonitor on another namespace's ports named metrics."""
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "ServiceMonitor",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "namespaceSelector": {"matchNames": [namespace]},
+            "selector": {"matchLabels": labels},
+            "endpoints": [{"port": "metrics"}],
+        },
+    }
