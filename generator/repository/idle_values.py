@@ -52,7 +52,7 @@ def unproven(root: Path, one: Loaded) -> Iterator[str]:
     for name, values in sorted(given.items()):
         if name not in known:
             yield f"values of {name} are unproven until `gen vendor`: its chart is not vendored"
-        elif keys := [".".join(steps) for steps in _absent(values, _looked_at(known[name].inputs))]:
+        elif keys := [".".join(map(str, steps)) for steps in _absent(values, _looked_at(known[name].inputs))]:
             yield f"new values of {name} are unproven until `gen vendor`: {', '.join(keys)}"
 
 

@@ -25,7 +25,7 @@ from zabbixsite import DEFAULT_PASSWORD, Site, site_in, wait
 
 from generator.components.static import read_text
 from generator.components.zabbix import zabbix
-from generator.components.zabbix.templates.kubernetes import without
+from generator.components.zabbix.templates.kubernetes import LEFT_OUT, without
 from generator.components.zabbix.templates.queues import UNPLACED
 from generator.model.cluster import Cluster
 from generator.model.monitoring import Alert
@@ -580,6 +580,7 @@ def test_the_server_measures_and_sees_faults(site: Zabbix, services: str) -> Non
         site.do("host.update", {"hostid": identity, "proxy_hostid": 0})
     addresses = {"CEPH": "/ceph", "MINIO": "/minio", "ARGO": "/argo", "KUBE": ""}
     macros = [{"macro": f"{{${name}.URL}}", "value": services + path} for name, path in addresses.items()]
+    macros.append({"macro": LEFT_OUT, "value": OTHERS})
     site.do("host.update", {"hostid": hosts["ml50-cluster"], "macros": macros})
     masters = site.get("item", hostids=hosts["ml50-cluster"], filter={"type": 19})
     assert len(masters) == 10
