@@ -3,8 +3,8 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from importlib.metadata import version as release
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,8 +55,9 @@ def fitting(built: Built) -> Iterator[Finding]:
         of_kind.setdefault((one.version, one.kind), []).append(one)
     for (version, kind), objects in of_kind.items():
         manifests = [bare(one.manifest) for one in objects]
-        for index in unfit(known, version, kind, manifests):
-            judge, one = judge_of(known, version, kind), objects[index]
+        judge_for = cache(partial(judge_of, known, version, kind))
+        for index in unfit(known, version, kind, manifests, judge_for):
+            judge, one = judge_for(), objects[index]
             for found in judge.violations(manifests[index]) if judge else ():
                 if not (found.missing and one.unfinished):
                     yield one.finding(found.message, *found.at, fix=found.fix)
@@ -174,13 +175,15 @@ def placed(built: Built) -> Iterator[Finding]:
             yield one.finding(message, "metadata", "namespace", fix="remove metadata.namespace")
 
 
-def unfit(known: Kinds, version: str, kind: str, manifests: list[Manifest]) -> list[int]:
+def unfit(
+    known: Kinds, version: str, kind: str, manifests: list[Manifest], judge_for: Callable[[], Judge | None]
+) -> list[int]:
     """Return which objects of a kind its schema does not accept. What was judged before, by the same schema, is
     remembered: reading Kubernetes' types and preparing a schema takes longer than judging.
     """
 
     def judged() -> list[int]:
-        judge = judge_of(known, version, kind)
+        judge = judge_for()
         return [index for index, one in enumerate(manifests) if not judge.accepts(one)] if judge else []
 
     definition = known.custom.get((version.rpartition("/")[0], kind))

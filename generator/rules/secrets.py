@@ -18,22 +18,25 @@ from generator.model.secret_texts import OPTION, PRIVATE_KEY, assigned, given, i
 KEPT_OUT = "declare the Secret and refer to it; make it with kubectl, External Secrets or Sealed Secrets"
 
 KEYS_AND_TOKENS = {
-    "a private key": PRIVATE_KEY,
-    "an age key": r"\bAGE-SECRET-KEY-1[0-9A-Z]{20}",
-    "an AWS key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
-    "a GitHub token": r"\b(?:gh[pousr]_\w{36}|github_pat_\w{22,})",
-    "a GitLab token": r"\bglpat-[\w-]{20}",
-    "a Slack token": r"\bxox[abprs]-[\w-]{10,}|hooks\.slack\.com/services/T\w+/B\w+/\w{10,}",
-    "a token that is signed": r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}",
-    "a Hugging Face token": r"\bhf_[A-Za-z]{30,}",
-    "an NVIDIA key": r"\bnvapi-[\w-]{40,}",
+    "a private key": (PRIVATE_KEY, ["PRIVATE KEY"]),
+    "an age key": (r"\bAGE-SECRET-KEY-1[0-9A-Z]{20}", ["AGE-SECRET-KEY-1"]),
+    "an AWS key": (r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", ["AKIA", "ASIA"]),
+    "a GitHub token": (
+        r"\b(?:gh[pousr]_\w{36}|github_pat_\w{22,})",
+        ["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
+    ),
+    "a GitLab token": (r"\bglpat-[\w-]{20}", ["glpat-"]),
+    "a Slack token": (
+        r"\bxox[abprs]-[\w-]{10,}|hooks\.slack\.com/services/T\w+/B\w+/\w{10,}",
+        ["xox", "hooks.slack.com"],
+    ),
+    "a token that is signed": (r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}", [".eyJ"]),
+    "a Hugging Face token": (r"\bhf_[A-Za-z]{30,}", ["hf_"]),
+    "an NVIDIA key": (r"\bnvapi-[\w-]{40,}", ["nvapi-"]),
 }
-LEAK = re.compile("|".join(f"(?P<g{index}>{pattern})" for index, pattern in enumerate(KEYS_AND_TOKENS.values())))
-MARKS = (
-    *("PRIVATE KEY", "AGE-SECRET-KEY-1", "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-    *("glpat-", "xox", "hooks.slack.com", ".eyJ", "hf_", "nvapi-"),
-)
-"""A text without one of these holds no key and no token: looking for words takes a tenth of the time."""
+"""How each looks, and words without one of which none can be in a text: looking for words takes a tenth of the time."""
+LEAK = re.compile("|".join(f"(?P<g{index}>{form})" for index, (form, _) in enumerate(KEYS_AND_TOKENS.values())))
+MARKS = [mark for _, marks in KEYS_AND_TOKENS.values() for mark in marks]
 KUBECONFIG = re.compile(r"\bclient-key-data[\"']?\s*:\s*[\"']?[A-Za-z0-9+/=]{20}")
 
 
