@@ -63,7 +63,7 @@ def test_objects_are_accepted(ml50: Cluster) -> None:
 
 def test_the_pod_sees_encrypted_snapshots_and_nothing_else_of_the_node() -> None:
     (volume,) = [one for one in SPEC["volumes"] if "hostPath" in one]
-    assert volume["hostPath"] == {"path": SNAPSHOTS, "type": "Directory"}
+    assert volume["hostPath"] == {"path": SNAPSHOTS, "type": "DirectoryOrCreate"}
     mounts = {one["name"]: one for one in STEP["container"]["volumeMounts"]}
     assert mounts["snapshots"]["readOnly"] is True
     assert not [one for one in ("hostNetwork", "hostPID", "hostIPC") if SPEC.get(one)]

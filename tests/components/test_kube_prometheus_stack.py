@@ -1,6 +1,7 @@
 """Prometheus and its neighbours: kept, found, and with no password in Git."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -241,3 +242,18 @@ def test_grafana_finds_the_dashboard(ml50: Cluster) -> None:
     model = json.loads(text)
     assert len({panel["id"] for panel in model["panels"]}) == len(model["panels"])
     assert {panel["datasource"]["uid"] for panel in model["panels"]} == {"${datasource}"}
+
+
+@pytest.mark.parametrize(
+    "name", ["DCGM_FI_PROF_GR_ENGINE_ACTIVE", "kueue_cluster_queue_nominal_quota", "pod:gpus_idle:sum"]
+)
+def test_a_team_s_pod_tells_nothing_by_which_others_are_judged(ml50: Cluster, name: str) -> None:
+    objects = installed(with_prometheus(ml50)).objects
+    (found,) = [one for one in objects if one["metadata"]["name"] == "team-services"]
+    (endpoint,) = found["spec"]["podMetricsEndpoints"]
+    drop, labels = endpoint["metricRelabelings"]
+    assert re.fullmatch(drop["regex"], name)
+    assert not re.fullmatch(drop["regex"], "nv_inference_queue_duration_us")
+    assert labels["action"] == "labeldrop"
+    assert re.fullmatch(labels["regex"], "exported_namespace")
+    assert endpoint["followRedirects"] is False

@@ -17,8 +17,13 @@ from generator.model.cluster import Cluster
 NAMESPACE = "monitoring"
 SCRAPED = {f"{OWN_LABELS}/metrics": "scraped"}
 """Labels of a team's pod whose port named `metrics` Prometheus reads."""
-SAMPLES = 20000
+SAMPLES = 2000
 """How many values a pod of a team's may tell at once: with more of them, none is kept."""
+OF_THE_PLATFORM = (
+    ".*:.*|ALERTS.*|"
+    "(apiserver|argo|argocd|ceph|container|DCGM|etcd|kube|kubelet|kueue|minio|node|prometheus|volcano|workqueue)_.*"
+)
+"""Names that only the platform's own programs may tell, and those of recorded series."""
 
 
 def monitors(cluster: Cluster) -> Iterator[Manifest]:
@@ -32,7 +37,8 @@ def monitors(cluster: Cluster) -> Iterator[Manifest]:
 
 def team_services(cluster: Cluster) -> Manifest:
     """Watch pods of teams that ask for it. Teams make no monitors themselves: one of theirs could have Prometheus send
-    its own token anywhere, and read other namespaces.
+    its own token anywhere, and read other namespaces. What a pod tells is its team's alone: names that the platform's
+    rules and autoscalers read are dropped, and so is a pod's word on whose a value is.
     """
     return {
         "apiVersion": "monitoring.coreos.com/v1",
@@ -42,7 +48,20 @@ def team_services(cluster: Cluster) -> Manifest:
             "namespaceSelector": {"matchNames": [team.name for team in cluster.teams]},
             "selector": {"matchLabels": SCRAPED},
             "sampleLimit": SAMPLES,
-            "podMetricsEndpoints": [{"port": "metrics", "interval": "15s"}],
+            "labelLimit": 30,
+            "labelValueLengthLimit": 200,
+            "podMetricsEndpoints": [
+                {
+                    "port": "metrics",
+                    "interval": "15s",
+                    # Prometheus reaches what teams' pods do not.
+                    "followRedirects": False,
+                    "metricRelabelings": [
+                        {"sourceLabels": ["__name__"], "regex": OF_THE_PLATFORM, "action": "drop"},
+                        {"regex": "exported_.*", "action": "labeldrop"},
+                    ],
+                }
+            ],
         },
     }
 
