@@ -15,6 +15,7 @@ from generator.model.finding import Path
 from generator.repository.cluster_files import examine
 from generator.spec.reader import read
 from generator.spec.scalars import inline
+from generator.spec.schema import schema
 
 HERE = "a place of its own"
 
@@ -30,6 +31,7 @@ def small() -> dict[str, Any]:
 
 
 SMALL = small()
+SCHEMA = schema()
 SCALARS = (
     st.none()
     | st.booleans()
@@ -52,6 +54,33 @@ def places(value: Any, path: Path = ()) -> Iterator[Path]:
 PLACES = list(places(SMALL))
 
 
+def known_places(of: dict[str, Any], path: Path = ()) -> Iterator[Path]:
+    """Yield each place that the schema knows: each key, the first item of each list, a key of each map."""
+    for each in of.get("anyOf", ()):
+        yield from known_places(each, path)
+    if "$ref" in of:
+        yield from known_places(SCHEMA["$defs"][of["$ref"].rpartition("/")[2]], path)
+    inside = {**of.get("properties", {}), 0: of.get("items"), "x": of.get("additionalProperties")}
+    for step, each in inside.items():
+        if isinstance(each, dict):
+            yield (*path, step)
+            yield from known_places(each, (*path, step))
+
+
+def put(value: Any, path: Path, thing: Any) -> None:
+    """Write `thing` at `path`, and what leads there where it is missing."""
+    for step, following in zip(path, [*path[1:], None], strict=True):
+        if isinstance(step, int):
+            value.extend([None] * (not value))
+        if following is None:
+            value[step] = thing
+            return
+        wanted = list if isinstance(following, int) else dict
+        if not isinstance(value[step] if isinstance(step, int) else value.get(step), wanted):
+            value[step] = wanted()
+        value = value[step]
+
+
 @st.composite
 def wrong_files(draw: st.DrawFn) -> str:
     """Write the file with anything at one place: in block style, null as nothing, or in flow style."""
@@ -67,6 +96,17 @@ def wrong_files(draw: st.DrawFn) -> str:
     else:
         holder[path[-1]] = HERE
     return emit(value).replace(HERE, inline(thing))
+
+
+def test_nothing_at_any_place_that_the_schema_knows_makes_gen_raise() -> None:
+    minimal = (ROOT / "tests/wrong/valid/minimal.yaml").read_bytes()
+    known = list(known_places(SCHEMA))
+    assert len(known) > 500  # what no reference cluster writes is among them
+    for path in known:
+        for thing in (None, True, 7, 1.5, "x", [None], {"x": 1}):
+            value = read(minimal, "f").value
+            put(value, path, thing)
+            assert examine(emit(value).encode(), "f", "lab").findings is not None, path
 
 
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -12,7 +12,7 @@ from generator.model.rule import Explained
 from generator.spec.document import BESIDE_SPEC, Document, printable
 from generator.spec.limit import MOST, capped
 from generator.spec.moved import MOVED, MOVED_KEY, moved, other_version
-from generator.spec.near import misnamed, near, suggest
+from generator.spec.near import did_you_mean, misnamed, near, suggest
 from generator.spec.scalars import resolve
 from generator.spec.schema import FORMATS
 from generator.spec.schema_check import Hook, Mistake, validator, violated
@@ -171,17 +171,21 @@ class _Teller:
         return None
 
     def _choice(self, mistake: Mistake) -> Finding:
-        at, choices = mistake.at, mistake.argument
+        at = mistake.at
+        values = {str(value): value for value in mistake.argument}
+        choices = list(values)
         fix = f"write `{choices[0]}`" if len(choices) == 1 else f"write one of these: {', '.join(choices)}"
         if mistake.given is None:
             fix = f"write {either(choices)}, or remove the key"
             return self._finding(at, WRONG_KIND, f"{named(at)} is empty", fix, key=True)
         given = mistake.given if isinstance(mistake.given, str) else self.document.raw(at)
         shown = of_kind(mistake.given) if given is None else f"`{short(given)}`"
-        fix = suggest(given or "", choices, fix, "`{}`") if len(choices) > 1 else fix
         message = f"{named(at)} cannot be {shown}; it may be {either(choices)}"
-        meant = near(given or "", choices) if len(choices) > 1 else choices[0]
-        return self._finding(at, WRONG_CHOICE, message, fix, edits=put(at, meant) if meant else ())
+        # A number is not mistyped for another that looks like it.
+        words = [word for word in choices if isinstance(values[word], str)]
+        meant = choices[0] if len(choices) == 1 else near(given or "", words)
+        fix = did_you_mean(f"`{meant}`") if meant and len(choices) > 1 else fix
+        return self._finding(at, WRONG_CHOICE, message, fix, edits=put(at, values[meant]) if meant else ())
 
     def _format(self, mistake: Mistake) -> Finding:
         kind, about = next((kind, about) for kind, (name, about) in FORMATS.items() if name == mistake.argument)

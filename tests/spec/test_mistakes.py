@@ -236,6 +236,21 @@ def test_a_finding_is_plain(old: str, new: str, message: str, fix: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "message", "fix"),
+    [
+        ("5", "kubernetes.etcd.backup.everyHours cannot be `5`; it may be 1, 2, 3, 4, 6, 8, 12 or 24",
+         "write one of these: 1, 2, 3, 4, 6, 8, 12, 24"),
+        ("", "kubernetes.etcd.backup.everyHours is empty", "write 1, 2, 3, 4, 6, 8, 12 or 24, or remove the key"),
+    ],
+)  # fmt: skip
+def test_a_choice_of_numbers_is_told_and_none_of_them_is_guessed(given: str, message: str, fix: str) -> None:
+    etcd = f"by: kube-vip}}\n    etcd: {{backup: {{to: {{bucket: etcd}}, everyHours: {given}}}}}"
+    findings = examine(MINIMAL.replace("by: kube-vip}", etcd).encode(), "f", "lab").findings
+    (about,) = [each for each in findings if "everyHours" in each.message]
+    assert (about.message, about.fix, about.edits) == (message, fix, ())
+
+
+@pytest.mark.parametrize(
     ("given", "offered"),
     [
         ("GPU_2", ["gpu-2"]),
