@@ -8,7 +8,7 @@ DEVELOP := $(VENV)/.develop
 # Two files of tests at a time: they wait for servers more than they compute. Who shares a server shares a file.
 SIDE_BY_SIDE := -n 2 --dist loadfile --durations=40 --durations-min=5
 
-.PHONY: help render test test-real test-twin test-frameworks soak real-tools lint bench clean
+.PHONY: help render test real-programs twin-programs test-real test-twin test-frameworks soak real-tools lint bench clean
 help:
 	@echo 'make render     render the reference clusters in this repository'
 	@echo 'make test       the tests that need nothing but Kustomize (built once if it is not there)'
@@ -42,19 +42,22 @@ test: $(DEVELOP)
 	$(BIN)/python tools/kustomize.py >/dev/null
 	$(BIN)/python -m pytest -q -m 'not real and not twin and not soak and not frameworks' -n auto --cov --cov-report=term:skip-covered --cov-fail-under=93
 
-test-real: $(DEVELOP)
-	$(BIN)/python tools/real.py helm registry mc etcd minio kube-apiserver kubeadm external-secrets >/dev/null
+# Programs and sources, built or fetched once: what the tests against real programs need, then also what twins do.
+real-programs: $(DEVELOP)
+	$(BIN)/python tools/real.py helm registry mc etcd etcdctl etcdutl age minio kube-apiserver kubeadm external-secrets >/dev/null
 	$(BIN)/python tools/containerd_loader.py >/dev/null
 	$(BIN)/python tools/sources.py mpi-operator >/dev/null
-	$(BIN)/python -m pytest -q -m real $(SIDE_BY_SIDE) --cov --cov-append --cov-report=
 
-# What fails is tried once more, alone: these tests wait for a dozen programs that share the machine. A fault fails twice.
-TWIN := $(BIN)/python -m pytest -q -m twin --cov --cov-append --cov-report=
-test-twin: $(DEVELOP)
+twin-programs: real-programs
 	$(BIN)/python tools/real.py >/dev/null
 	$(BIN)/python tools/job_operators.py >/dev/null
 	$(BIN)/python tools/sources.py >/dev/null
-	$(TWIN) $(SIDE_BY_SIDE) || $(TWIN) --last-failed --last-failed-no-failures=none
+
+test-real: real-programs
+	$(BIN)/python -m pytest -q -m real $(SIDE_BY_SIDE) --cov --cov-append --cov-report=
+
+test-twin: twin-programs
+	$(BIN)/python tools/twins.py
 
 # Not among what CI runs: the frameworks are many times as large as all else.
 test-frameworks: $(DEVELOP)

@@ -260,21 +260,22 @@ def _go(work: Path) -> str:
 
 
 def main(names: list[str], programs: tuple[Program, ...] = PROGRAMS) -> None:
-    """Build what is missing of some programs, or of those of them that are named. Of two runs at once the second waits
-    for the first.
+    """Build what is missing of some programs, or of those of them that are named. Of two runs at once one waits for
+    each program that the other builds.
     """
     unknown = set(names) - {program.name for program in programs}
     if unknown:
         sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(program.name for program in programs)}")
     wanted = tuple(program for program in programs if not names or program.name in names)
     BIN.mkdir(parents=True, exist_ok=True)
-    with (BIN / ".lock").open("w") as lock, tempfile.TemporaryDirectory(prefix=".go-", dir=BIN) as folder:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with tempfile.TemporaryDirectory(prefix=".go-", dir=BIN) as folder:
         try:
-            todo = missing(wanted)
-            go = _go(Path(folder)) if todo else ""
-            for program in todo:
-                build(program, go)
+            go = _go(Path(folder)) if missing(wanted) else ""
+            for program in wanted:
+                with (BIN / f".lock-{program.name}").open("w") as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                    if missing((program,)):
+                        build(program, go)
         except subprocess.CalledProcessError as error:
             sys.exit(f"`{' '.join(error.cmd)}` ended with status {error.returncode}; it said why above")
     sys.stdout.write(f"{BIN}\n")

@@ -1,6 +1,6 @@
 """What the API server refuses of an update, field by field: the rules on changes say the same.
 
-Every object of two reference clusters, and one of each built-in kind that they do not have, is stored and then applied
+Every object of the reference clusters, and one of each built-in kind that they do not have, is stored and then applied
 with one field changed, as a dry run. What is refused there, and taken as a new object of another name, is immutable.
 """
 
@@ -35,7 +35,7 @@ from generator.review.transitions import transition_rules
 pytestmark = pytest.mark.real
 pytest_plugins = ["apiserver", "usercluster"]
 
-CLUSTERS = ("ml50", "a30-bench")
+CLUSTERS = ("ml50", "a30-bench", "gpu-serving")
 INVALID = re.compile(r'"null"|Invalid value: null|: spec: Required value')
 """What a server says of an object that is wrong in itself: it has then not looked at what may change."""
 MADE_UP = ROOT / "tests/real/kinds.yaml"

@@ -1,0 +1,87 @@
+"""The tool that runs tests on twins: all of them are in its groups, and what has no time is told."""
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reference import ROOT
+
+TOOL = ROOT / "tools" / "twins.py"
+
+
+@pytest.fixture
+def twins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return the tool's names, with tests of its own: one file for each group."""
+    found = runpy.run_path(str(TOOL))
+    real = tmp_path / "tests" / "real"
+    real.mkdir(parents=True)
+    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['twin: of twins']\n")
+    globals_of: dict[str, Any] = found["main"].__globals__
+    monkeypatch.setitem(globals_of, "ROOT", tmp_path)
+    monkeypatch.setitem(globals_of, "OVERRUN", 0.0)
+    return globals_of
+
+
+def write(root: Path, name: str, body: str) -> None:
+    text = f"import os, pathlib, time, pytest\n\n@pytest.mark.twin\ndef test_it() -> None:\n    {body}\n"
+    (root / "tests" / "real" / f"{name}.py").write_text(text)
+
+
+def run(twins: dict[str, Any], seconds: float = float("inf"), **groups: int) -> int:
+    twins["GROUPS"] = tuple(twins["Group"](each, (name,)) for name, each in groups.items())
+    code: int = twins["main"](seconds)
+    return code
+
+
+def test_every_file_of_twins_is_in_one_group() -> None:
+    marked = {path.stem for path in (ROOT / "tests").rglob("test_*.py") if "pytest.mark.twin\n" in path.read_text()}
+    named = [name for group in runpy.run_path(str(TOOL))["GROUPS"] for name in group.files]
+    assert sorted(named) == sorted(marked)
+
+
+def test_a_fault_fails_twice_and_a_hitch_does_not(
+    tmp_path: Path, twins: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, "test_good", "pass")
+    write(tmp_path, "test_hitch", "p = pathlib.Path('met'); met = p.exists(); p.touch(); assert met")
+    assert run(twins, test_good=1, test_hitch=1) == 0
+    assert "FAILED: " not in capsys.readouterr().out.replace("FAILED tests", "")
+    write(tmp_path, "test_fault", "assert not 'good'")
+    assert run(twins, test_good=1, test_fault=1) == 1
+    assert "twins: FAILED: test_fault\n" in capsys.readouterr().out
+
+
+def test_what_does_not_fit_is_left_out_and_told(
+    tmp_path: Path, twins: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("test_long", "test_short"):
+        write(tmp_path, name, "pass")
+    assert run(twins, 600, test_long=601, test_short=5) == 0
+    said = capsys.readouterr().out
+    assert "1 passed" in said
+    assert said.splitlines()[-1] == "twins: LEFT OUT, no time is left for it: test_long"
+
+
+def test_what_overruns_is_ended_by_an_interrupt(tmp_path: Path, twins: dict[str, Any]) -> None:
+    mark = tmp_path / "torn-down"
+    script = f"""
+import pathlib, time
+try:
+    print("ready", flush=True)
+    time.sleep(300)
+finally:
+    pathlib.Path("{mark}").touch()
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout
+        process.stdout.readline()
+        assert twins["_ended"](process, twins["Clock"](0.0)) is None
+    assert mark.exists()
+
+
+def test_a_file_without_tests_is_a_failure(tmp_path: Path, twins: dict[str, Any]) -> None:
+    (tmp_path / "tests" / "real" / "test_none.py").write_text("")
+    assert run(twins, test_none=1) == 1

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Run the tests on twins, the most important first, two groups of files at once. What fails is tried once more, alone:
+these tests wait for a dozen programs that share the machine, and a fault fails twice.
+
+Run as `python tools/twins.py [--seconds N]`. With N, a group is begun only where it should end within so many seconds
+from now, and none runs much longer; the others are named as LEFT OUT, which is no failure. Files of one group share
+their servers. Coverage is added to what is there.
+"""
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+AT_ONCE = 2
+OVERRUN = 180.0
+"""Seconds over the limit after which a group is ended: machines differ."""
+
+
+class Group(NamedTuple):
+    """Files that share servers, by their names below `tests/real`, and how long they took together, in seconds."""
+
+    seconds: int
+    files: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What it is called in reports."""
+        return " ".join(self.files)
+
+
+GROUPS = (
+    Group(420, ("test_twin", "test_twin_attacks")),
+    Group(240, ("test_argocd", "test_argocd_lua")),
+    Group(240, ("test_twin_fair",)),
+    Group(240, ("test_twin_mig",)),
+    Group(240, ("test_twin_a30",)),
+    Group(600, ("test_whole",)),
+    Group(420, ("test_live_bootstrap",)),
+    Group(600, ("test_live_sync",)),
+    Group(300, ("test_rehearse",)),
+    Group(400, ("test_twin_frameworks",)),
+    Group(400, ("test_live_workflows",)),
+    Group(300, ("test_live_status", "test_live_files")),
+    Group(240, ("test_live_init",)),
+    Group(240, ("test_live_bootstrap_argocd",)),
+    Group(300, ("test_twin_services", "test_twin_serving", "test_twin_workloads")),
+    Group(530, ("test_rehearse_argocd",)),
+)
+"""The promises of queues and of Argo CD first, as `make test-twin` measured them on two cores."""
+
+
+class Clock:
+    """How much time is left, in seconds; without a limit, ever enough."""
+
+    def __init__(self, seconds: float = float("inf")) -> None:
+        self.end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Return the seconds until the limit; negative after it."""
+        return self.end - time.monotonic()
+
+
+class Outcome(NamedTuple):
+    """How a group ended: `code` is that of pytest, None where it was ended at the limit."""
+
+    group: Group
+    code: int | None
+
+
+def fitting(groups: list[Group], left: float) -> Group | None:
+    """Take the first group off the list that ends in time."""
+    found = next((group for group in groups if group.seconds <= left), None)
+    if found:
+        groups.remove(found)
+    return found
+
+
+def outcomes(waiting: list[Group], clock: Clock, folder: Path) -> Iterator[Outcome]:
+    """Run the groups that fit, `AT_ONCE` at a time, and yield how they ended; what does not fit stays in the list."""
+    lock = Lock()
+
+    def worker() -> list[Outcome]:
+        ended: list[Outcome] = []
+        while True:
+            with lock:
+                group = fitting(waiting, clock.left())
+            if group is None:
+                return ended
+            ended.append(Outcome(group, pytest(group, clock, folder)))
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for future in [pool.submit(worker) for _ in range(AT_ONCE)]:
+            yield from future.result()
+
+
+def pytest(group: Group, clock: Clock, folder: Path, *more: str) -> int | None:
+    """Run a group's tests and print all that they said. Returns pytest's exit code, None where it was ended."""
+    mark = group.files[0]
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "twin", "--durations=10", "--durations-min=5", "--cov"]
+    command += ["--cov-report=", "-o", f"cache_dir={folder / mark}", *more]
+    command += [f"tests/real/{name}.py" for name in group.files]
+    env = {**os.environ, "COVERAGE_FILE": str(ROOT / f".coverage.{mark}{'.again' if more else ''}")}
+    begun = time.monotonic()
+    with (folder / f"{mark}.log").open("w+") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=subprocess.STDOUT)
+        code = _ended(process, clock)
+        log.seek(0)
+        sys.stdout.write(f"{log.read()}twins: {group.name} took {time.monotonic() - begun:.0f} s\n")
+        sys.stdout.flush()
+    return code
+
+
+def _ended(process: "subprocess.Popen[bytes]", clock: Clock) -> int | None:
+    """Wait for pytest; past the limit it is interrupted, so that it ends the servers it began."""
+    left = clock.left() + OVERRUN
+    try:
+        return process.wait(None if left == float("inf") else max(left, 1))
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(60)
+    process.kill()
+    process.wait()
+    return None
+
+
+def failed_again(failed: Sequence[Group], clock: Clock, folder: Path) -> list[Group]:
+    """Try what failed once more, a group at a time, and return those that failed again. Where no time is left for it,
+    they have failed.
+    """
+    again = ("--last-failed", "--last-failed-no-failures=none")
+    return [group for group in failed if clock.left() < 0 or pytest(group, clock, folder, *again) != 0]
+
+
+def main(seconds: float) -> int:
+    """Run what fits; returns the exit code."""
+    clock, waiting = Clock(seconds), list(GROUPS)
+    with tempfile.TemporaryDirectory(prefix="gen-twins-") as name:
+        ended = list(outcomes(waiting, clock, Path(name)))
+        failed = failed_again([each.group for each in ended if each.code], clock, Path(name))
+    subprocess.run([sys.executable, "-m", "coverage", "combine", "--append", "--quiet"], cwd=ROOT, check=False)
+    for group in [*waiting, *(each.group for each in ended if each.code is None)]:
+        sys.stdout.write(f"twins: LEFT OUT, no time is left for it: {group.name}\n")
+    for group in failed:
+        sys.stdout.write(f"twins: FAILED: {group.name}\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=float("inf"), metavar="N")
+    sys.exit(main(parser.parse_args().seconds))
