@@ -17,25 +17,11 @@ from generator.model.secret_texts import (
     in_address,
     is_named_so,
     is_secret,
+    keys_and_tokens,
     within,
 )
 
-# How credentials look that have a form of their own.
-_FORMS = {
-    "an AWS access key": r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
-    "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY",
-    "a GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_[A-Za-z0-9_]{22}",
-    "a GitLab token": r"\bglpat-[\w-]{20}",
-    "a Slack token": r"\bxox[abeprs]-[A-Za-z0-9-]{10}",
-    "a webhook's address": r"hooks\.slack\.com/(?:services|workflows)/\w",
-    "a JSON web token": r"\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.",
-}
-# One of these is in every text of such a form: where none is, nothing need be compiled, which takes longest.
-_MARKS = (
-    "AKIA", "ASIA", "PRIVATE KEY", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox",
-    "hooks.slack.com", "eyJ",
-)  # fmt: skip
-# Nor is anything named like a password without one of these.
+# Nothing is named like a password without one of these.
 _WORDS = ("pass", "pwd", "secret", "key", "token", "authorization")
 # Keys of chart values whose text is the secret itself, not the name of one.
 _KEYS = r"(?i)(?:password|passwd|passphrase|token|apikey|api_key|clientsecret|client_secret)$|(?:^|[^a-z])(?:pass|pwd)$"
@@ -54,12 +40,10 @@ def no_secrets(cluster: Cluster) -> Iterator[Finding]:
     parts = {name: getattr(cluster, name) for name in Spec.__struct_fields__}
     addresses = {at for at, _ in urls(cluster)}
     texts = _texts(msgspec.to_builtins(parts, enc_hook=str))
-    whole = "\n".join(text for _, text, _ in texts)
-    forms = _FORMS if any(mark in whole for mark in _MARKS) else {}
     for at, text, beside in texts:
-        if found := next((what for what, form in forms.items() if re.search(form, text)), None):
+        if found := keys_and_tokens(text):
             fix = "remove it, and replace it where it is used"
-            yield Finding(at=at, message=f"this is {found}", fix=fix, secret=True)
+            yield Finding(at=at, message=f"this is {found[0]}", fix=fix, secret=True)
         elif at not in addresses and in_address(text):
             fix = "take it out, and change it where it is used"
             yield Finding(at=at, message="an address holds a password or a token", fix=fix, secret=True)

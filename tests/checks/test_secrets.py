@@ -16,12 +16,15 @@ from generator.model.finding import Path, Position
 
 FORMS = {
     "an AWS access key": "AKIA" + "A1" * 8,
-    "a private key": "-----BEGIN " + "RSA PRIVATE KEY-----",
+    "a private key": "-----BEGIN " + "RSA PRIVATE KEY-----\n" + "MIIE" * 8,
     "a GitHub token": "ghp_" + "a" * 36,
+    "an age key": "AGE-SECRET-" + "KEY-1" + "Q" * 20,
+    "a Hugging Face token": "hf_" + "a" * 34,
+    "an NVIDIA key": "nvapi-" + "a" * 64,
     "a GitLab token": "glpat-" + "a" * 20,
     "a Slack token": "xoxb-" + "1" * 12,
-    "a webhook's address": "https://hooks.slack.com/" + "services/T0/B0/x",
-    "a JSON web token": "eyJ" + "a" * 10 + ".eyJ" + "b" * 10 + ".c",
+    "a webhook's address": "https://hooks.slack.com/" + "services/T0/B0/" + "x" * 12,
+    "a JSON web token": "eyJ" + "a" * 10 + ".eyJ" + "b" * 10 + "." + "c" * 10,
 }
 
 
