@@ -14,7 +14,7 @@ from generator.model.plural import plural
 from generator.publish.committing import Asked, StoppedError
 from generator.publish.linking import link
 from generator.publish.prepare import Prepared
-from generator.publish.rolling_back import STAYS, roll_back
+from generator.publish.rolling_back import STAYS, RolledBack, roll_back
 from generator.repository.hand_edits import several
 from generator.review.text import lines
 
@@ -72,12 +72,16 @@ def command(  # noqa: PLR0913 - the options of the verb
         code = show_stopped(error.prepared, "gen rollback")
         say("nothing was pushed: on top of others' commits this is so; the commit stays here as it was", err=True)
         return code
+    return _show(root, done, dry=dry_run)
+
+
+def _show(root: Path, done: RolledBack, *, dry: bool) -> int:
     if done.others:
         count = plural(len(done.others), "file")
         say(f"stays as it is: {count} of that commit that gen does not own: {several(done.others)}", err=True)
     if done.result.prepared.stopped:
         return show_stopped(done.result.prepared, f"gen rollback {done.commit[:9]}")
-    if dry_run:
+    if dry:
         return 0
     show_result(done.result)
     return show_link(link(root, done.result, os.environ)) if done.result.pushed else 0

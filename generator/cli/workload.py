@@ -16,7 +16,7 @@ from generator.layout.image_references import split
 from generator.model.quantity import Quantity
 from generator.repository.cluster_files import Loaded, load
 from generator.spec.near import suggest
-from generator.workloads import KINDS, workload
+from generator.workloads import KINDS, Workload, workload
 from generator.workloads.wanted import Serving, Wanted
 
 
@@ -82,7 +82,12 @@ def new(  # noqa: PLR0913 - the verb's options
         show_findings([one], "text")
         say(f"{summary([one])}: mend them first", err=True)
         return 1
-    made = workload(one.cluster, kind, wanted)
+    _hand_over(workload(one.cluster, kind, wanted), output)
+    return 0
+
+
+def _hand_over(made: Workload, output: Path | None) -> None:
+    """Write a workload into a file, or print it, with its notes beside it."""
     for note in made.notes:
         say(f"note: {note}", err=True)
     text = "---\n".join(emit(manifest) for manifest in made.manifests)
@@ -91,7 +96,6 @@ def new(  # noqa: PLR0913 - the verb's options
         say(f"wrote {output}; next: kubectl create --filename {output}")
     else:
         say(text, nl=False)
-    return 0
 
 
 def _size(text: str) -> Quantity:

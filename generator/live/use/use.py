@@ -1,5 +1,6 @@
 """What teams used of a cluster's GPUs in a month."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -75,15 +76,7 @@ def use_of(cluster: Cluster, month: Month, now: datetime, ask: Ask) -> Use:
     def total(series: str) -> dict[str, float]:
         return {name: sum_ / PER_HOUR for name, sum_ in ask(f"sum_over_time({series}{window})", until).items()}
 
-    def waited(quantile: float) -> dict[str, float]:
-        increase = f"sum by (cluster_queue, le) (increase({WAIT}_bucket{window}))"
-        return ask(f"histogram_quantile({quantile}, {increase})", until)
-
     measured = ask(f"count_over_time({CAPACITY}{window})", until).get("", 0.0)
-    allocated, busy, idle, quota = total(ALLOCATED), total(BUSY), total(IDLE), total(QUOTA)
-    jobs = ask(f"sum by (cluster_queue) (increase({WAIT}_count{window}))", until)
-    median, long = waited(0.5), waited(0.95)
-    teams = {team.name for team in cluster.teams}
     settings = cluster.monitoring.prometheus
     return Use(
         cluster=cluster.name,
@@ -92,18 +85,32 @@ def use_of(cluster: Cluster, month: Month, now: datetime, ask: Ask) -> Use:
         recorded=min(1.0, measured * 3600 / PER_HOUR / max(1, seconds)),
         capacity=total(CAPACITY).get("", 0.0),
         retention=settings.retention if settings else "",
-        teams=tuple(
-            TeamUse(
-                name=name,
-                team=name in teams,
-                allocated=allocated.get(name, 0.0),
-                busy=busy.get(name, None if allocated.get(name) else 0.0),
-                idle=idle.get(name, 0.0),
-                quota=quota.get(name),
-                jobs=jobs.get(name, 0.0),
-                median_wait=median.get(name),
-                long_wait=long.get(name),
-            )
-            for name in sorted(teams | set(allocated), key=lambda name: (name not in teams, name))
-        ),
+        teams=_teams(cluster, total, lambda query: ask(query.replace("$window", window), until)),
+    )
+
+
+def _teams(
+    cluster: Cluster, total: Callable[[str], dict[str, float]], ask: Callable[[str], dict[str, float]]
+) -> tuple[TeamUse, ...]:
+    """Return the use of each team, then of other namespaces. `total` gives the hours of a series, `ask` answers a query
+    with `$window` in the place of the month.
+    """
+    allocated, busy, idle, quota = total(ALLOCATED), total(BUSY), total(IDLE), total(QUOTA)
+    jobs = ask(f"sum by (cluster_queue) (increase({WAIT}_count$window))")
+    increase = f"sum by (cluster_queue, le) (increase({WAIT}_bucket$window))"
+    median, long = (ask(f"histogram_quantile({quantile}, {increase})") for quantile in (0.5, 0.95))
+    teams = {team.name for team in cluster.teams}
+    return tuple(
+        TeamUse(
+            name=name,
+            team=name in teams,
+            allocated=allocated.get(name, 0.0),
+            busy=busy.get(name, None if allocated.get(name) else 0.0),
+            idle=idle.get(name, 0.0),
+            quota=quota.get(name),
+            jobs=jobs.get(name, 0.0),
+            median_wait=median.get(name),
+            long_wait=long.get(name),
+        )
+        for name in sorted(teams | set(allocated), key=lambda name: (name not in teams, name))
     )
