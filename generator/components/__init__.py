@@ -35,6 +35,7 @@ from generator.components.node_feature_discovery import DEFINITION as NODE_FEATU
 from generator.components.operated import OperatedKind
 from generator.components.prometheus_adapter import DEFINITION as PROMETHEUS_ADAPTER
 from generator.components.prometheus_crds import DEFINITION as PROMETHEUS_CRDS
+from generator.components.pulled_images import DEFINITION as PULLED_IMAGES
 from generator.components.queues import DEFINITION as QUEUES
 from generator.components.rdma import DEFINITION as RDMA
 from generator.components.rook_ceph import DEFINITION as ROOK_CEPH
@@ -58,6 +59,7 @@ CATALOGUE: dict[str, Definition] = {
         CALICO,
         LOAD_BALANCER,
         PROMETHEUS_CRDS,
+        PULLED_IMAGES,
         SNAPSHOT_CONTROLLER,
         CERT_MANAGER,
         ISSUERS,

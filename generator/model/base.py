@@ -62,6 +62,16 @@ Label = Annotated[
         description="the value of a Kubernetes label",
     ),
 ]
+_TAG, _DIGEST = r":(?!latest(?:@|$))[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", r"@sha256:[0-9a-f]{64}"
+ImageReference = Annotated[
+    str,
+    Meta(
+        pattern=rf"^{_HOST_LABEL}(\.{_HOST_LABEL})*(:[0-9]{{1,5}})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
+        rf"({_TAG}({_DIGEST})?|{_DIGEST}){_END}",
+        max_length=512,
+        description="an image with its registry, and a digest or a tag other than latest",
+    ),
+]
 # What would begin another line, or another file, wherever the text is written.
 ONE_LINE = rf"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*{_END}"
 Line = Annotated[str, Meta(pattern=ONE_LINE, description="text on one line")]

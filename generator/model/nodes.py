@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from generator.model.base import Interface, Label, Line, Mtu, Name, Positive, Section, Vlan
+from generator.model.base import ImageReference, Interface, Label, Line, Mtu, Name, Positive, Section, Vlan
 from generator.model.quantity import Quantity
 from generator.model.text import AddressRange, Port, Taint
 
@@ -211,11 +211,13 @@ class Overridable(Section, frozen=True, kw_only=True):
 # Keys that are not keyword-only stand before those that they inherit, in the schema too.
 class Pool(Overridable, frozen=True, kw_only=False):
     """Nodes that are alike. `kernel` is the oldest kernel that runs on them. Without `taints`, control-plane nodes
-    get kubeadm's own; `taints: []` lets everything run there.
+    get kubeadm's own; `taints: []` lets everything run there. `images` are pulled on each of them before jobs ask for
+    them, one after the other.
     """
 
     hardware: Hardware
     role: Literal["control-plane", "worker"] = "worker"
+    images: tuple[ImageReference, ...] = ()
 
 
 class Node(Overridable, frozen=True, kw_only=False):
