@@ -92,9 +92,9 @@ class Object(Struct, frozen=True):
         """How a finding names it."""
         return ObjectRef(self.version, self.kind, self.namespace, self.name, self.component)
 
-    def finding(self, message: str, *at: str | int, fix: str = "") -> Finding:
+    def finding(self, message: str, *at: str | int, fix: str = "", cause: str = "") -> Finding:
         """Make a finding of what lies at a path into the manifest, or is missing there."""
-        return Finding(file=self.file, object=self.ref, message=message, at=at, fix=fix)
+        return Finding(file=self.file, object=self.ref, message=message, at=at, fix=fix, cause=cause)
 
 
 class TargetedPatch(Struct, frozen=True):

@@ -33,7 +33,7 @@ class Group(Struct, frozen=True):
 
 def grouped(found: Iterable[Located]) -> list[Group]:
     """Return findings by their cause, each group where its first one stands. A cause is what a rule names as one, or
-    the place that several findings contradict.
+    the place that several findings contradict. Objects that have one lie in many files, keys of a cluster file in one.
     """
     groups: dict[Hashable, list[Located]] = {}
     for number, one in enumerate(found):
@@ -45,7 +45,7 @@ def grouped(found: Iterable[Located]) -> list[Group]:
 def _cause(one: Located) -> Hashable:
     finding = one.finding
     if finding.cause:
-        return finding.file, finding.cause
+        return "" if finding.object else finding.file, finding.cause
     return (finding.file, one.also) if one.also else None
 
 

@@ -125,7 +125,8 @@ def known_kinds(built: Built) -> Iterator[Finding]:
         where = "here: not vendored" if built.unvendored else "among what is applied"
         message = f"no CRD of {kind}.{group} {where}; the fields of {objects} are not judged"
         fix = "give its CRD with --schemas DIR" + (", or run `gen vendor`" if built.unvendored else "")
-        yield found[0].finding(message, "apiVersion", fix=fix)
+        cause = f"CRDs of {built.name} that are not vendored" if built.unvendored else ""
+        yield found[0].finding(message, "apiVersion", fix=fix, cause=cause)
 
 
 def unproven(built: Built) -> Iterator[str]:

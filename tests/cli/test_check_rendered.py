@@ -1,6 +1,7 @@
 """`gen check --rendered` as people and programs see it."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from reference import ROOT
 from validation.schemas import shared
 
 from generator.cli import run
+from generator.cli.groups import FEW
 from tools import need_kustomize
 
 CLUSTER = "clusters/a30-bench/cluster.yaml"
@@ -62,6 +64,8 @@ def test_what_cannot_be_judged_is_told_in_every_form(root: Path, capsys: pytest.
     text = capsys.readouterr().out
     assert "a30-bench: " in text
     assert "not judged: not vendored, so not seen: what argo-cd, calico," in text
+    assert re.match(r"\d\d findings have one cause: CRDs of a30-bench that are not vendored\n", text)
+    assert text.count("GEN-API-004") == FEW
     assert run(["check", "--rendered", "--output", "github"]) == 0
     assert "::notice::a30-bench: not judged: not vendored" in capsys.readouterr().out
     assert run(["check", "--rendered", "--output", "json"]) == 0
