@@ -18,6 +18,7 @@ from generator.components.component import Component, Manifest, Tier
 from generator.components.csi_nfs import DEFINITION as CSI_NFS
 from generator.components.definition import Definition
 from generator.components.etcd_backup import DEFINITION as ETCD_BACKUP
+from generator.components.exposure import DEFINITION as EXPOSURE
 from generator.components.extras import definitions
 from generator.components.gpu_operator import DEFINITION as GPU_OPERATOR
 from generator.components.issuers import DEFINITION as ISSUERS
@@ -78,6 +79,7 @@ CATALOGUE: dict[str, Definition] = {
         KUEUE,
         QUEUES,
         TENANTS,
+        EXPOSURE,
         JOBSET,
         TRAINER,
         TRAINING_RUNTIMES,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from generator.model.base import ImageReference, Interface, Label, Line, Mtu, Name, Positive, Section, Vlan
+from generator.model.base import Host, ImageReference, Interface, Label, Line, Mtu, Name, Positive, Section, Vlan
 from generator.model.quantity import Quantity
 from generator.model.text import AddressRange, Port, Taint
 
@@ -59,6 +59,15 @@ class LoadBalancer(Section, frozen=True, kw_only=True):
     bgp: Bgp | None = None
 
 
+class Exposure(Section, frozen=True, kw_only=True):
+    """The way from outside to services of teams, over TLS: each team has its `hosts`, which are names below `domain`.
+    `address` is one of `loadBalancer`'s; the site's DNS leads the names there.
+    """
+
+    domain: Host
+    address: IPv4Address
+
+
 class Calico(Section, frozen=True, kw_only=True):
     """How Calico handles packets on a node: rules of `iptables` or `nftables` beside a kube-proxy that writes the same,
     or programs (`ebpf`), which replace kube-proxy. `nftables` needs Linux 5.13, `ebpf` 5.10.
@@ -78,6 +87,7 @@ class Networks(Section, frozen=True, kw_only=True):
     ipoib: Network | None = None
     bmc: Network | None = None
     load_balancer: LoadBalancer | None = None
+    exposure: Exposure | None = None
     calico: Calico | None = None
 
     @property

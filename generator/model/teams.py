@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from generator.model.base import DNS_LABEL, Line, Name, Section
+from generator.model.base import DNS_LABEL, Host, Line, Name, Section
 from generator.model.quantity import Quantity
 
 Priority = Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
@@ -41,7 +41,8 @@ class Team(Section, frozen=True, kw_only=True):
     `storage_classes` those of each class it names. `security` is its Pod Security level. `queueing` is Kueue's
     strategy: `StrictFIFO` lets nobody pass a big job that waits. `priorities` are the classes of jobs that its members
     may use (none given: all but the highest). `department` is one of those of `scheduling`. `weight` says how much it
-    gets beside others that borrow, with `scheduling.fairSharing`; 0 borrows only what nobody else wants.
+    gets beside others that borrow, with `scheduling.fairSharing`; 0 borrows only what nobody else wants. `hosts` are
+    the names by which its services may be reached from outside, with `networks.exposure`.
     """
 
     name: Annotated[
@@ -61,6 +62,7 @@ class Team(Section, frozen=True, kw_only=True):
     priorities: tuple[Name, ...] | None = None
     department: Name | None = None
     weight: Weight = 1
+    hosts: tuple[Host, ...] = ()
 
 
 class Department(Section, frozen=True, kw_only=True):

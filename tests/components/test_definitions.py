@@ -14,9 +14,9 @@ from generator.model.monitoring import Monitoring, Prometheus
 from generator.model.storage import Nfs
 
 REFERENCES = ("ml50", "a30-bench", "gpu-serving")
-# Words of the cluster file as well: `networks.cni`, `frameworks`, a node's disks, a section, a folder.
+# Words of the cluster file as well: `networks.cni`, `frameworks`, a node's disks, sections, a folder.
 FRAMEWORKS = {"jobset", "kuberay", "mpi-operator", "trainer", "training-operator"}
-WORDS = {"calico", "cilium", "minio", "scratch", "tenants", "workflows", "zabbix"} | FRAMEWORKS
+WORDS = {"calico", "cilium", "exposure", "minio", "scratch", "tenants", "workflows", "zabbix"} | FRAMEWORKS
 
 
 # A twin runs these programs and no others.
@@ -25,6 +25,7 @@ RUN = {("rehearsal", "argo-cd"), ("rehearsal", "kueue"), ("rehearsal", "volcano"
 ABOUT_ONE = {
     "build/pods.py": {"argo_workflows"},
     "build/workflow_pods.py": {"argo_workflows"},
+    "checks/exposure.py": {"exposure"},
     "checks/extras.py": {"argo_cd"},
     "checks/gpus.py": {"gpu_operator", "queues"},
     "checks/networks.py": {"calico"},
@@ -44,6 +45,7 @@ ABOUT_ONE = {
     "rules/queues.py": {"kueue", "tenants", "volcano"},
     "rules/services.py": {"queues"},
     "rules/team_pods.py": {"tenants", "volcano"},
+    "rules/team_routes.py": {"cilium", "exposure"},
     "workloads/indexed.py": {"volcano"},
     "workloads/models.py": {"ceph_cluster", "minio"},
     "workloads/place.py": {"queues", "rdma"},

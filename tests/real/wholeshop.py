@@ -117,6 +117,8 @@ def _manifests() -> Iterator[tuple[str, bytes]]:
     for address in default("snapshot-controller").manifests:
         folder = "snapshot-crds" if "/crd/" in address else "snapshot-controller"
         yield address, (sources(folder) / address.rpartition("/")[2]).read_bytes()
+    for address in default("cilium").manifests:
+        yield address, (sources("gateway-api") / address.rpartition("/")[2]).read_bytes()
     (address,) = default("prometheus-crds").manifests
     yield address, _joined(sources("prometheus-crds"))
     (address,) = default("mpi-operator").manifests

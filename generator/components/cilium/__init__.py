@@ -1,6 +1,10 @@
-"""Cilium: the pod network, service load balancing without kube-proxy, network policies and, if wanted, Ingress."""
+"""Cilium: the pod network, service load balancing without kube-proxy, network policies and, if wanted, Ingress and
+Gateway API.
+"""
 
-from generator.components.common import CLUSTER_ROLES, UNWATCHED, replicas
+from collections.abc import Iterator
+
+from generator.components.common import CLUSTER_ROLES, CRD, UNWATCHED, replicas
 from generator.components.component import Chart, Component, Manifest, Namespace, Release, Secret, Tier
 from generator.components.definition import ALL_NODES, Definition, Evidence, Version, Versions
 from generator.components.operated import Api, Made
@@ -9,12 +13,28 @@ from generator.model.change import ChangeRule
 from generator.model.cluster import Cluster
 from generator.model.nodes import LoadBalancer
 
+# Those that Cilium 1.20.0 asks for before it serves any (`helpers.RequiredGVKs`), of the version that its documentation
+# names. Those that it can do without (ListenerSet, TCPRoute, UDPRoute) stay out: what is not there is no way in.
+ROUTING_CRDS = tuple(
+    "https://raw.githubusercontent.com/kubernetes-sigs/gateway-api/v1.6.1/config/crd/standard/"
+    f"gateway.networking.k8s.io_{plural}.yaml"
+    for plural in (
+        "backendtlspolicies",
+        "gatewayclasses",
+        "gateways",
+        "grpcroutes",
+        "httproutes",
+        "referencegrants",
+        "tlsroutes",
+    )
+)
 VERSIONS = Versions(
     "cilium",
     (
         Version(
             version="1.20.0",
             charts=(Chart(name="cilium", repository="https://helm.cilium.io", version="1.20.0"),),
+            manifests=ROUTING_CRDS,
             schemas=("cilium/1.20.0",),
         ),
     ),
@@ -27,6 +47,17 @@ OWN_SECRETS = {"create": False, "name": SECRETS_NAMESPACE}
 # The class that Cilium's own ingress controller serves; any other is somebody else's.
 INGRESS_CLASS = "cilium"
 INGRESSES = "networking.k8s.io/IngressClass"
+ROUTING = "gateway.networking.k8s.io"
+ROUTES = {"GRPCRoute": "grpcroutes", "HTTPRoute": "httproutes"}
+"""The kinds of routes that teams may have, as addresses have them."""
+# The class of Gateways that Cilium serves, and what the chart brings for them.
+GATEWAY_CLASS = "cilium"
+GATEWAYS = (
+    CRD,
+    f"{ROUTING}/GatewayClass",
+    "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+    "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
+)
 
 
 def cilium(cluster: Cluster) -> Component:
@@ -43,10 +74,20 @@ def cilium(cluster: Cluster) -> Component:
         version=version.version,
         namespaces=(Namespace(NAMESPACE, security=None), Namespace(SECRETS_NAMESPACE)),
         releases=(Release(version.chart("cilium"), "cilium", NAMESPACE, values(cluster)),),
+        # In this component and not in one of their own: the operator looks for them once, when it starts.
+        manifests=version.manifests if cluster.networks.exposure else (),
         secrets=certificates(),
-        # Its CRDs are made by the operator, not by Argo CD.
-        kinds=tuple(kind for kind in DEFINITION.chart_kinds if kind != INGRESSES or serves_ingress(cluster)),
+        kinds=tuple(kinds(cluster)),
     )
+
+
+def kinds(cluster: Cluster) -> Iterator[str]:
+    """Yield the cluster-scoped kinds that come with it. Its own CRDs are made by the operator, not by Argo CD."""
+    yield from CLUSTER_ROLES
+    if serves_ingress(cluster):
+        yield INGRESSES
+    if cluster.networks.exposure:
+        yield from GATEWAYS
 
 
 def serves_ingress(cluster: Cluster) -> bool:
@@ -67,8 +108,9 @@ def values(cluster: Cluster) -> Manifest:
         **ingress(cluster),
         **workloads(cluster),
         "hubble": hubble(),
-        # The namespace is ours, whichever of these asks for it: two of the three are off until a user turns them on.
-        **{part: {"secretsNamespace": OWN_SECRETS} for part in ("tls", "envoyConfig", "gatewayAPI")},
+        # The namespace is ours, whichever of these asks for it: two of the three are off until somebody turns them on.
+        **{part: {"secretsNamespace": OWN_SECRETS} for part in ("tls", "envoyConfig")},
+        "gatewayAPI": {"secretsNamespace": OWN_SECRETS, **gateways(cluster)},
     }
 
 
@@ -145,6 +187,15 @@ def ingress(cluster: Cluster) -> Manifest:
             },
         },
     }
+
+
+def gateways(cluster: Cluster) -> Manifest:
+    """Serve Gateways, gRPC as well: clients ask for HTTP/2 when TLS begins. The class is made whatever the chart finds,
+    for it is inflated where it cannot look.
+    """
+    if not cluster.networks.exposure:
+        return {}
+    return {"enabled": True, "enableAlpn": True, "gatewayClass": {"create": "true"}}
 
 
 def workloads(cluster: Cluster) -> Manifest:
@@ -230,10 +281,10 @@ DEFINITION = Definition(
     versions=VERSIONS,
     jumps=jump_rules,
     namespaces=(NAMESPACE, SECRETS_NAMESPACE),
-    chart_kinds=(*CLUSTER_ROLES, INGRESSES),
+    chart_kinds=(*CLUSTER_ROLES, INGRESSES, *GATEWAYS),
     # facts: network-gpu, Cilium.
-    apis=(Api(group="cilium.io", by_operator=True),),
-    brings=(Made("IngressClass", INGRESS_CLASS),),
+    apis=(Api(group="cilium.io", by_operator=True), Api(group=ROUTING)),
+    brings=(Made("IngressClass", INGRESS_CLASS), Made("GatewayClass", GATEWAY_CLASS)),
     daemons_on=ALL_NODES,
     changes=change_rules,
     shown_by=Evidence(images=("cilium/cilium", "mirrored-cilium-cilium")),

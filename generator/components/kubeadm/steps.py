@@ -54,6 +54,8 @@ def _steps(cluster: Cluster, secrets: tuple[Secret, ...]) -> Iterator[Text]:
         yield _prose("store", store=store, rows=rows, functions=functions, spaces=spaces)
     yield _prose("secrets", cluster=Word(cluster.name), commands=secret_commands(secrets))
     yield _argocd(cluster)
+    if exposed := cluster.networks.exposure:
+        yield _prose("exposure", domain=Word(exposed.domain), address=Word(exposed.address))
     yield _prose("upgrade", first=Word(first.name))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from generator.components.cilium import ROUTES, ROUTING
 from generator.components.common import CLUSTER_ROLES
 from generator.components.component import Component, Manifest, Namespace, Secret, Tier
 from generator.components.definition import Definition, Evidence, Shown
@@ -77,6 +78,7 @@ def quota(team: Team) -> Manifest:
         "persistentvolumeclaims": "1k",
         "services.loadbalancers": "0",
         "services.nodeports": "0",
+        **({f"count/{plural}.{ROUTING}": "100" for plural in ROUTES.values()} if team.hosts else {}),
         **({"requests.storage": str(team.storage)} if team.storage is not None else {}),
         **{
             f"{name}.storageclass.storage.k8s.io/requests.storage": str(size)

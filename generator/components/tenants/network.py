@@ -1,8 +1,8 @@
 """What a team's pods may talk to.
 
 Closed in both directions, with openings for what jobs need: each other (NCCL, MPI, Ray), DNS, the API server, S3 in the
-cluster, Prometheus, and everything outside the cluster (datasets, package indexes): a site that wants less has
-a firewall or a proxy for it. Other namespaces and the cluster's own networks stay closed.
+cluster, Prometheus, the Gateway where a team has hosts, and everything outside the cluster (datasets, package indexes):
+a site that wants less has a firewall or a proxy for it. Other namespaces and the cluster's own networks stay closed.
 Not filtered at all: InfiniBand, pods on the host's network (which Pod Security refuses), and file systems and block
 devices, whose traffic is the host's own.
 """
@@ -31,6 +31,8 @@ def network(cluster: Cluster, team: Team) -> list[Manifest]:
     policies = [policy(team, "default-deny"), openings(cluster, team)]
     if cluster.networks.cni == "cilium":
         policies.append(control_plane(team))
+    if cluster.networks.exposure and team.hosts:
+        policies.append(from_gateway(team))
     return policies
 
 
@@ -90,11 +92,23 @@ def less(cidr: str, networks: Sequence[IPv4Network | IPv6Network | None]) -> Man
 
 def control_plane(team: Team) -> Manifest:
     """Allow the API server by the name that Cilium has for it."""
+    return for_entity(team, "team-api-server", egress=[{"toEntities": ["kube-apiserver"]}])
+
+
+def from_gateway(team: Team) -> Manifest:
+    """Allow what comes by the Gateway. Cilium's Envoys are no pods: to it they have a name of their own, which those of
+    an Ingress share. Where they lead is said in routes and Ingresses, and a team makes only routes to itself.
+    """
+    return for_entity(team, "team-gateway", ingress=[{"fromEntities": ["ingress"]}])
+
+
+def for_entity(team: Team, name: str, **allowed: list[Manifest]) -> Manifest:
+    """Allow all pods of a team something that only Cilium has a name for."""
     return {
         "apiVersion": "cilium.io/v2",
         "kind": "CiliumNetworkPolicy",
-        "metadata": {"name": "team-api-server", "namespace": team.name},
-        "spec": {"endpointSelector": {}, "egress": [{"toEntities": ["kube-apiserver"]}]},
+        "metadata": {"name": name, "namespace": team.name},
+        "spec": {"endpointSelector": {}, **allowed},
     }
 
 

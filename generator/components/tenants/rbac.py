@@ -8,7 +8,7 @@ from generator.model.cluster import Cluster
 from generator.model.teams import Team
 
 GROUP = "rbac.authorization.k8s.io"
-MEMBER, VIEWER, QUEUES = "gen:team-member", "gen:team-viewer", "gen:queue-reader"
+MEMBER, VIEWER, QUEUES, ROUTES = "gen:team-member", "gen:team-viewer", "gen:queue-reader", "gen:team-routes"
 # Made by Kueue's chart: it grows with the kinds of jobs that Kueue knows.
 KUEUE_USER = "kueue-batch-user-role"
 READ = ["get", "list", "watch"]
@@ -18,9 +18,9 @@ def roles(jobs: Jobs) -> tuple[Manifest, ...]:
     """Return the roles, the same on every cluster: with jobs of operators people may do what they may with autoscalers,
     and what such jobs are made from they may see.
     """
-    member, viewer, reader = read_objects("tenants/roles.yaml")
+    member, viewer, router, reader = read_objects("tenants/roles.yaml")
     shared = [rule(one.group, list(one.cluster_templates), READ) for one in sorted_kinds(jobs) if one.cluster_templates]
-    return with_jobs(member, jobs), with_jobs(viewer, jobs), {**reader, "rules": [*reader["rules"], *shared]}
+    return with_jobs(member, jobs), with_jobs(viewer, jobs), router, {**reader, "rules": [*reader["rules"], *shared]}
 
 
 def with_jobs(role: Manifest, jobs: Jobs) -> Manifest:
@@ -44,7 +44,12 @@ def rule(group: str, kinds: list[str], verbs: list[str]) -> Manifest:
 def bindings(team: Team) -> list[Manifest]:
     """Bind a team's people to the roles, in its namespace."""
     members, viewers = subjects(team, "member"), subjects(team, "viewer")
-    bound = (("members", MEMBER, members), ("queue-users", KUEUE_USER, members), ("viewers", VIEWER, viewers))
+    bound = (
+        ("members", MEMBER, members),
+        ("queue-users", KUEUE_USER, members),
+        ("viewers", VIEWER, viewers),
+        ("routes", ROUTES, members if team.hosts else []),
+    )
     return [
         binding("RoleBinding", {"name": name, "namespace": team.name}, role, people)
         for name, role, people in bound

@@ -1,0 +1,142 @@
+"""The way from outside to services of teams: one Gateway, with a listener and a certificate for each of their hosts."""
+
+from collections.abc import Iterator
+
+from generator.components.cilium import GATEWAY_CLASS, ROUTES
+from generator.components.component import Component, Manifest, Namespace, Secret, Tier
+from generator.components.definition import Definition, Evidence, Shown
+from generator.components.exposure.admission import routes
+from generator.components.exposure.kinds import KINDS
+from generator.components.exposure.layout import GATEWAY, GROUP, NAMESPACE, REDIRECT, metadata
+from generator.components.issuers import ISSUER, signed
+from generator.components.kueue import TEAM
+from generator.components.load_balancer import NAME as LOAD_BALANCER
+from generator.model.change import ChangeRule
+from generator.model.cluster import Cluster
+
+
+def exposure(cluster: Cluster) -> Component:
+    """Let teams be reached by the hosts that are theirs. Which Service answers is theirs to say, in routes."""
+    owners = dict(hosts(cluster))
+    return Component(
+        name="exposure",
+        tier=DEFINITION.tier,
+        summary="The way from outside to services of teams",
+        version="v1",
+        namespaces=(Namespace(NAMESPACE),),
+        objects=(*map(certificate, owners), gateway(cluster, owners), redirect(), *routes()),
+        needs=(cluster.networks.cni, LOAD_BALANCER, "issuers"),
+        secrets=tuple(key(host) for host in owners),
+    )
+
+
+def hosts(cluster: Cluster) -> Iterator[tuple[str, str]]:
+    """Yield the hosts of teams, each with its team. One that two of them have is reported by a rule."""
+    for team in cluster.teams:
+        for host in team.hosts:
+            yield host, team.name
+
+
+def gateway(cluster: Cluster, owners: dict[str, str]) -> Manifest:
+    """Return the Gateway. A listener takes routes from the namespace of its team alone: whatever others write into
+    theirs, nothing leads there.
+    """
+    declared = cluster.networks.exposure
+    assert declared
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "Gateway",
+        "metadata": metadata(GATEWAY),
+        "spec": {
+            "gatewayClassName": GATEWAY_CLASS,
+            "addresses": [{"type": "IPAddress", "value": str(declared.address)}],
+            "listeners": [plain(), *(listener(host, team) for host, team in owners.items())],
+        },
+    }
+
+
+def plain() -> Manifest:
+    """Return the listener without TLS, for the redirection alone."""
+    return {
+        "name": REDIRECT,
+        "port": 80,
+        "protocol": "HTTP",
+        "allowedRoutes": {"kinds": [{"group": GROUP, "kind": "HTTPRoute"}], "namespaces": {"from": "Same"}},
+    }
+
+
+def listener(host: str, team: str) -> Manifest:
+    """Return what answers for a host over TLS, with the host's own certificate: with one for several, browsers would
+    send what is for one team on a connection to another.
+    """
+    return {
+        "name": host,
+        "hostname": host,
+        "port": 443,
+        "protocol": "HTTPS",
+        "tls": {"mode": "Terminate", "certificateRefs": [{"group": "", "kind": "Secret", "name": host}]},
+        "allowedRoutes": {
+            "kinds": [{"group": GROUP, "kind": kind} for kind in ROUTES],
+            "namespaces": {"from": "Selector", "selector": {"matchLabels": {TEAM: team}}},
+        },
+    }
+
+
+def redirect() -> Manifest:
+    """Send who comes without TLS to the same address with it."""
+    again = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https", "statusCode": 301}}
+    parent = {"group": GROUP, "kind": "Gateway", "name": GATEWAY, "sectionName": REDIRECT}
+    everything = [{"path": {"type": "PathPrefix", "value": "/"}}]
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "HTTPRoute",
+        "metadata": metadata("to-tls"),
+        "spec": {"parentRefs": [parent], "rules": [{"matches": everything, "filters": [again]}]},
+    }
+
+
+def certificate(host: str) -> Manifest:
+    """Return the certificate of a host; the site's issuer signs it."""
+    return {
+        "apiVersion": "cert-manager.io/v1",
+        "kind": "Certificate",
+        "metadata": metadata(host),
+        "spec": {
+            "secretName": host,
+            "dnsNames": [host],
+            "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
+            "usages": ["digital signature", "key encipherment", "server auth"],
+            "issuerRef": {"group": "cert-manager.io", "kind": "ClusterIssuer", "name": ISSUER},
+        },
+    }
+
+
+def key(host: str) -> Secret:
+    """Declare the certificate of a host with its key. Cilium copies it to where its Envoys read."""
+    return signed(host, NAMESPACE, "cilium-operator")
+
+
+def change_rules() -> tuple[ChangeRule, ...]:
+    """Return what changes of its objects, and of teams' routes, mean."""
+    from generator.components.exposure.changes import CHANGES  # noqa: PLC0415 - for those who compare
+
+    return CHANGES
+
+
+DEFINITION = Definition(
+    name="exposure",
+    tier=Tier.TENANTS,
+    make=exposure,
+    wanted=lambda cluster: cluster.networks.exposure,
+    absence="there is no networks.exposure",
+    namespaces=(NAMESPACE,),
+    own_kinds=(
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
+    ),
+    kinds=KINDS,
+    changes=change_rules,
+    shown_by=Evidence(objects=(Shown(GROUP, "gateways"),)),
+    notes="A Gateway that Cilium serves, with a listener and a certificate of the site's issuer for each host of a "
+    "team. Teams make HTTPRoutes and GRPCRoutes; a listener takes those of its own team alone.",
+)
