@@ -15,6 +15,7 @@ from generator.checks import (
     disks,
     escrow,
     etcd,
+    exposure,
     extras,
     fabric,
     fleet,
@@ -49,10 +50,10 @@ from generator.model.finding import Finding
 from generator.model.rule import Rule, rules
 
 MODULES: tuple[ModuleType, ...] = (
-    backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, escrow, etcd, extras,
-    fabric, frameworks, gpus, kubernetes, lending, links, load_balancer, monitoring, networks, nodes, objects, pools,
-    ports, quotas, schedules, scratch, secrets, server_pools, servers, sharing, site, teams, units, versions, volumes,
-    windows,
+    backup_room, backups, buckets, ceph, ceph_monitors, ceph_pools, claims, data_plane, disks, escrow, etcd, exposure,
+    extras, fabric, frameworks, gpus, kubernetes, lending, links, load_balancer, monitoring, networks, nodes, objects,
+    pools, ports, quotas, schedules, scratch, secrets, server_pools, servers, sharing, site, teams, units, versions,
+    volumes, windows,
 )  # fmt: skip
 """Every rule that these modules hold counts; those `ACROSS` are over all clusters of a repository."""
 
