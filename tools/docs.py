@@ -71,6 +71,7 @@ SUBJECTS = {
     "IMG": "Objects: images",
     "SEC": "Objects: Secrets",
     "QUEUE": "Objects: queues and gangs",
+    "ROUTE": "Objects: routes of teams",
     "JOB": "Objects: jobs of several pods",
     "HPA": "Objects: autoscalers",
     "VOL": "Objects: volumes",

@@ -25,12 +25,13 @@ from generator.rules import (
     selectors,
     services,
     team_pods,
+    team_routes,
 )
 
 MODULES = (
     schemas, names, references, selectors, argo_cd, security, placement, resources, budgets, images, secrets, queues,
     team_pods, launchers, autoscaling, claims,
-    services,
+    services, team_routes,
 )  # fmt: skip
 
 RULES: dict[str, Rule[Built]] = rules(MODULES)
