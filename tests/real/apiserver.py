@@ -133,7 +133,10 @@ class ApiServer:
         """
         if not SHARED.exists():
             pytest.skip("../shared is absent")
-        files = [file for folder in folders for file in sorted((SHARED / folder).glob("*.yaml"))]
+        self.define(*(file for folder in folders for file in sorted((SHARED / folder).glob("*.yaml"))))
+
+    def define(self, *files: Path) -> None:
+        """Store the CRDs in files and wait until they are served."""
         crds = [crd for file in files for crd in yaml.load_all(file.read_bytes(), yaml.CSafeLoader) if crd]
         for crd in crds:
             self.apply(crd)
