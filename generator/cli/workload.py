@@ -49,6 +49,7 @@ def command() -> None:
     help="Of a service: a range that follows the load, or a number. Must be given for triton.",
 )
 @click.option("--credentials", metavar="SECRET", help="The bucket's accessKey and secretKey. Default: the team's.")
+@click.option("--host", metavar="HOST", help="Of a service: the team's host that leads to it. Default: none.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there. Default: print it.")
 @ROOT
 def new(  # noqa: PLR0913 - the verb's options
@@ -66,6 +67,7 @@ def new(  # noqa: PLR0913 - the verb's options
     models: str | None,
     replicas: str | None,
     credentials: str | None,
+    host: str | None,
     output: Path | None,
     directory: Path,
 ) -> int:
@@ -74,7 +76,7 @@ def new(  # noqa: PLR0913 - the verb's options
     program of your own takes its place. Refused is what the team's quota, its classes or the nodes can never give.
     """
     given: dict[str, Any] = {} if checkpoints is None else {"checkpoints": _size(checkpoints)}
-    given["serving"] = _serving(models, replicas, credentials)
+    given["serving"] = _serving(models, replicas, credentials, host)
     _tagged(image)
     wanted = Wanted(name=name, team=team, gpus=gpus, image=image, pool=pool, device=device, priority=priority, **given)
     one = _chosen(load(root_of(directory), (cluster,) if cluster else ()), team)
@@ -108,8 +110,8 @@ def _size(text: str) -> Quantity:
     return size
 
 
-def _serving(models: str | None, replicas: str | None, credentials: str | None) -> Serving | None:
-    if models is None and replicas is None and credentials is None:
+def _serving(models: str | None, replicas: str | None, credentials: str | None, host: str | None) -> Serving | None:
+    if all(one is None for one in (models, replicas, credentials, host)):
         return None
     if models is None or replicas is None:
         raise UsageError("--models and --replicas go together")
@@ -117,7 +119,7 @@ def _serving(models: str | None, replicas: str | None, credentials: str | None) 
     least, most = (int(numbers[1]), int(numbers[2] or numbers[1])) if numbers else (1, 0)
     if least > most:
         raise UsageError(f"--replicas {replicas}: a range of at least 1, as 1..4, or one number")
-    return Serving(models=models, least=least, most=most, credentials=credentials)
+    return Serving(models=models, least=least, most=most, credentials=credentials, host=host)
 
 
 def _tagged(image: str) -> None:

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from generator.components import CATALOGUE, metrics
+from generator.components.cilium import ROUTING
 from generator.components.component import Manifest
+from generator.components.exposure.layout import GATEWAY, NAMESPACE
 from generator.components.kube_prometheus_stack.watched import SCRAPED
 from generator.components.prometheus_adapter import GROUP, QUEUE_SECONDS
 from generator.components.queues.reach import reach
@@ -29,7 +31,11 @@ def triton(place: Place, wanted: Wanted) -> list[Manifest]:
     """
     serving = _serving(place, wanted)
     made = [service(place, wanted), budget(place, wanted), deployment(place, wanted, serving)]
-    return [*made, autoscaler(place, wanted, serving)] if serving.scaled else made
+    if serving.scaled:
+        made.append(autoscaler(place, wanted, serving))
+    if serving.host:
+        made.append(route(place, wanted, serving.host))
+    return made
 
 
 def notes(place: Place, wanted: Wanted) -> Iterator[str]:
@@ -87,6 +93,23 @@ def service(place: Place, wanted: Wanted) -> Manifest:
         "spec": {
             "selector": names(wanted),
             "ports": [{"name": name, "port": port, "targetPort": name} for name, port in PORTS.items()],
+        },
+    }
+
+
+def route(place: Place, wanted: Wanted, host: str) -> Manifest:
+    """Return what leads a host of the team to it, by HTTP. Raises UsageError for a host that is not the team's."""
+    if host not in place.team.hosts:
+        there = f"it has {', '.join(place.team.hosts)}" if place.team.hosts else "it has none"
+        raise UsageError(f"--host {host} is not a host of team {place.team.name} in the cluster file: {there}")
+    return {
+        "apiVersion": f"{ROUTING}/v1",
+        "kind": "HTTPRoute",
+        "metadata": metadata(place, wanted, labels=names(wanted)),
+        "spec": {
+            "parentRefs": [{"name": GATEWAY, "namespace": NAMESPACE}],
+            "hostnames": [host],
+            "rules": [{"backendRefs": [{"name": wanted.name, "port": PORTS["http"]}]}],
         },
     }
 

@@ -15,12 +15,14 @@ LONGEST = 40
 class Serving(Struct, frozen=True, kw_only=True):
     """A service: how many replicas there are at least and at most; `models` is where its models lie
     (`s3://BUCKET/PATH`, `pvc://CLAIM/PATH`), `credentials` the Secret with the keys of the bucket, None for the team's.
+    `host` is the one of the team's by which it is reached from outside, None where it is not.
     """
 
     models: str
     least: int
     most: int
     credentials: str | None = None
+    host: str | None = None
 
     @property
     def scaled(self) -> bool:

@@ -51,7 +51,7 @@ ABOUT_ONE = {
     "workloads/place.py": {"queues", "rdma"},
     "workloads/pods.py": {"kueue", "queues", "rdma", "volcano"},
     "workloads/storage.py": {"ceph_cluster"},
-    "workloads/triton.py": {"kube_prometheus_stack", "prometheus_adapter", "queues"},
+    "workloads/triton.py": {"cilium", "exposure", "kube_prometheus_stack", "prometheus_adapter", "queues"},
     "rehearsal/argocd/programs.py": {"argo_cd"},
 }
 

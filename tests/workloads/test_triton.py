@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from manifests import built
 from msgspec import structs
 from reference import load
 from validation.schemas import refused as against_schemas
@@ -14,6 +15,7 @@ from generator.model.capacity import allocatable
 from generator.model.cluster import Cluster, ComponentSettings
 from generator.model.quantity import Quantity
 from generator.model.storage import ObjectUser
+from generator.rules.team_routes import by_own_hosts, by_the_gateway, to_own_services
 from generator.workloads import Workload, workload
 from generator.workloads.wanted import Serving, Wanted
 
@@ -41,7 +43,7 @@ def made(
     credentials: str | None = "keys",
     **more: Any,
 ) -> Workload:
-    serving = Serving(models=models, least=least, most=most, credentials=credentials)
+    serving = Serving(models=models, least=least, most=most, credentials=credentials, host=more.pop("host", None))
     asked: dict[str, Any] = {"team": "search", "pool": "l4", "gpus": 1} | more
     return workload(cluster, "triton", Wanted(name="asr", image="example.org/triton:26.07", serving=serving, **asked))
 
@@ -72,6 +74,29 @@ def refused(cluster: Cluster, **more: Any) -> str:
 
 
 # What it is
+
+
+def test_a_host_of_the_team_leads_to_it(cluster: Cluster) -> None:
+    host = "asr.search.apps.serving.example.org"
+    one = made(cluster, host=host)
+    route, service = of_kind(one, "HTTPRoute"), of_kind(one, "Service")
+    assert against_schemas(route, ["gateway-api-v1.6.1"]) == []
+    assert route["spec"]["hostnames"] == [host]
+    (behind,) = route["spec"]["rules"][0]["backendRefs"]
+    assert behind["name"] == service["metadata"]["name"]
+    assert behind["port"] in {port["port"] for port in service["spec"]["ports"] if port["name"] == "http"}
+    whole = built(*one.manifests, cluster=cluster)
+    told = [f.message for rule in (by_own_hosts, by_the_gateway, to_own_services) for f in rule.findings(whole)]
+    assert told == []
+    assert not [each for each in made(cluster).manifests if each["kind"] == "HTTPRoute"]
+
+
+def test_a_host_of_others_is_refused(cluster: Cluster) -> None:
+    told = refused(cluster, host="assistant.apps.serving.example.org")
+    assert "not a host of team search" in told
+    assert "it has search.apps.serving.example.org, asr.search.apps.serving.example.org" in told
+    quiet = structs.replace(cluster, teams=tuple(structs.replace(team, hosts=()) for team in cluster.teams))
+    assert refused(quiet, host="search.apps.serving.example.org").endswith("it has none")
 
 
 def test_a_replica_starts_through_the_queue_on_the_team_s_nodes(cluster: Cluster) -> None:
