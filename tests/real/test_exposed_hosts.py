@@ -126,6 +126,7 @@ CLOSED = {
         SERVICES,
     ),
     "a Gateway of another namespace": (route(parentRefs=[GATEWAY | {"namespace": "kube-system"}]), PARENT),
+    "another Gateway beside the teams'": (route(parentRefs=[GATEWAY | {"name": "platform"}]), PARENT),
     "a Gateway of its own": (route(parentRefs=[{"name": "teams"}]), PARENT),
     "another Gateway beside it": (route(parentRefs=[GATEWAY, {"name": "own"}]), PARENT),
     "a Service as parent": (route(parentRefs=[{"kind": "Service", "group": "", "name": "asr", "port": 80}]), PARENT),
