@@ -310,21 +310,36 @@ def test_the_password_waits_for_no_other_secret_and_nothing_for_a_token(ml50: Cl
 def test_a_node_that_is_down_holds_nothing_but_the_agents(ml50: Cluster) -> None:
     order = waves(ml50)
     agents = order.pop(("DaemonSet", "zabbix-agent"))
-    assert {name for name, wave in order.items() if wave >= agents} == {("Job", "zabbix-complete")}
+    assert {name for name, wave in order.items() if wave >= agents} == {("Job", complete_job(ml50)["metadata"]["name"])}
     # With a hook in its last wave a sync waits for all that is in it.
-    (complete,) = of_kind(ml50, "Job", "zabbix-complete")
+    complete = complete_job(ml50)
     assert "argocd.argoproj.io/hook" not in complete["metadata"]["annotations"]
 
 
 def test_a_missing_token_fails_a_job_that_no_agent_waits_for(ml50: Cluster) -> None:
     order = waves(ml50)
-    assert order["Job", "zabbix-complete"] == order["DaemonSet", "zabbix-agent"]
-    spec = pods(ml50)["zabbix-complete"]
+    complete = complete_job(ml50)
+    assert order["Job", complete["metadata"]["name"]] == order["DaemonSet", "zabbix-agent"]
+    spec = complete["spec"]["template"]["spec"]
     assert spec["containers"][0]["command"][-1] == "complete"
     sources = {one["secret"]["name"]: one["secret"]["optional"] for one in spec["volumes"][-1]["projected"]["sources"]}
     assert sources == dict.fromkeys(("zabbix-mattermost", "zabbix-slack", "minio-metrics", "zabbix-heartbeat"), True)
     without = structs.replace(ml50, storage=structs.replace(ml50.storage, objects=None))
-    assert not of_kind(with_zabbix(without, alerts=(), heartbeat=None), "Job", "zabbix-complete")
+    silent = with_zabbix(without, alerts=(), heartbeat=None)
+    assert {one["metadata"]["name"] for one in of_kind(silent, "Job")} == {"zabbix-password", "zabbix-configure"}
+
+
+def complete_job(cluster: Cluster) -> Manifest:
+    (found,) = [one for one in of_kind(cluster, "Job") if one["metadata"]["name"].startswith("zabbix-complete-")]
+    return found
+
+
+def test_a_job_that_is_compared_has_another_name_with_another_template(ml50: Cluster) -> None:
+    """Argo CD could not compare it, and would sync nothing of Zabbix any more."""
+    once, other = complete_job(ml50), complete_job(with_zabbix(ml50, heartbeat=None))
+    assert once["spec"] != other["spec"]
+    assert once["metadata"]["name"] != other["metadata"]["name"]
+    assert complete_job(with_zabbix(ml50))["metadata"]["name"] == once["metadata"]["name"]
 
 
 def test_the_jobs_are_made_again_at_every_sync(ml50: Cluster) -> None:
@@ -332,8 +347,9 @@ def test_the_jobs_are_made_again_at_every_sync(ml50: Cluster) -> None:
     for name in ("password", "configure"):
         assert again[name]["argocd.argoproj.io/hook"] == "Sync"
         assert again[name]["argocd.argoproj.io/hook-delete-policy"] == "BeforeHookCreation"
-    assert again["complete"]["argocd.argoproj.io/sync-options"] == "Force=true,Replace=true"
-    assert again.keys() == {"password", "configure", "complete"}
+    complete = complete_job(ml50)["metadata"]["name"].partition("-")[2]
+    assert again[complete]["argocd.argoproj.io/sync-options"] == "Force=true,Replace=true"
+    assert again.keys() == {"password", "configure", complete}
 
 
 def annotations_of(cluster: Cluster, kind: str) -> dict[str, dict[str, str]]:

@@ -2,6 +2,8 @@
 verdict on what nothing waited for.
 """
 
+from zlib import crc32
+
 from generator.components.component import Manifest
 from generator.components.minio.metrics import SECRET as MINIO_METRICS
 from generator.components.parts import UNPRIVILEGED, pod_security
@@ -51,14 +53,17 @@ def password_job(cluster: Cluster) -> Manifest:
 
 def complete_job(cluster: Cluster, settings: Zabbix) -> Manifest:
     """Return the Job that fails where a Secret is missing, with the agents: before them it would leave every node
-    without. It is no hook: with one among the agents a sync would wait for the agent of a node that is down.
+    without. It is no hook: with one among the agents a sync would wait for the agent of a node that is down. With
+    another template it has another name: Argo CD cannot compare a Job whose template changes, `Force=true` or not, and
+    then syncs nothing of its Application (argoproj/argo-cd#29348).
     """
     folders = {
         "script": [_map(SCRIPT)],
         "settings": [_map(CONFIGURE)],
         "secrets": tokens(cluster, settings),
     }
-    return job(COMPLETE, WITH_AGENTS, script(cluster, folders, "complete"), REPLACED)
+    spec = script(cluster, folders, "complete")
+    return job(f"{COMPLETE}-{crc32(repr(spec).encode()):08x}", WITH_AGENTS, spec, REPLACED)
 
 
 def job(name: str, number: int, spec: Manifest, again: dict[str, str]) -> Manifest:
