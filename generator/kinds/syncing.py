@@ -1,12 +1,13 @@
 """What Argo CD and the garbage collector delete, whatever the kind: hooks, objects that are made anew, owners.
 
-Read in Argo CD v3.5: `gitops-engine/pkg/sync` (`sync_context.go`, `hook/`, `reconcile.go`).
+Read in Argo CD v3.5: `gitops-engine/pkg/sync` (`sync_context.go`, `hook/`, `reconcile.go`), `gitops-engine/pkg/diff`
+(`diff.go`).
 """
 
 from typing import Any
 
 from generator.kinds.definitions import CRD
-from generator.model.change import ABSENT, ANY, Beside, ChangeRule, Effect, FieldChange, ObjectChange
+from generator.model.change import ABSENT, ANY, ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import KEEP, OPTIONS, options, outlives
 from generator.model.fields import dig, mapping, sequence
 
@@ -54,15 +55,9 @@ def is_made_anew(change: ObjectChange, _field: FieldChange) -> bool:
     return change.kind not in UPDATED and {"Force=true", "Replace=true"} <= told
 
 
-def is_forced(change: ObjectChange, _field: FieldChange, beside: Beside) -> bool:
-    """Tell whether Argo CD deletes an object where the API server refuses its change: not with server-side apply, which
-    refuses to be forced.
-    """
-    told = options(change.old) | options(change.new)
-    names = (one for one in beside.new.get(APPLICATION, ()) if dig(one, "metadata", "name") == change.application)
-    application = next(names, None)
-    server_side = "ServerSideApply=true" in {*told, *sequence(dig(application, "spec", "syncPolicy", "syncOptions"))}
-    return "Force=true" in told and (not server_side or "ServerSideApply=false" in told)
+def is_forced(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether an object is meant to be deleted where the API server refuses its change. Hooks are not compared."""
+    return "Force=true" in options(change.old) | options(change.new) and not is_hook(change.new)
 
 
 def begins_to_replace(change: ObjectChange, field: FieldChange) -> bool:
@@ -122,14 +117,13 @@ SYNCING = (
     ChangeRule(
         code="GEN-CHG-746",
         kinds=(ANY,),
-        effect=Effect.OUTAGE,
-        reason="the API server refuses it, so Argo CD deletes the object and makes it again (`Force=true`), and what "
-        "belongs to it goes with it",
-        instead="take the option away, in a sync of its own",
-        link=f"{SYNC_OPTIONS}/#force-sync",
-        as_removal=True,
+        effect=Effect.IMPOSSIBLE,
+        reason="the API server refuses it, and Argo CD asks it before it compares (server-side diff): neither "
+        "`Force=true` nor `Replace=true` comes to bear, and nothing of the Application is synced any more",
+        instead="give the object another name, or delete it by hand, with what belongs to it, once this is merged",
+        link="https://github.com/argoproj/argo-cd/issues/29348",
         on_refusal=True,
-        beside=is_forced,
+        when=is_forced,
     ),
     ChangeRule(
         code="GEN-CHG-701",

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from generator.build.kinds import Kinds
 from generator.build.objects import Built, Object
+from generator.kinds.syncing import UPDATED
 from generator.live.api import Answer, Request
 from generator.live.discovery import Served, discover, place
 from generator.live.running import ARGO_CD
@@ -20,6 +21,10 @@ from generator.rules.providers import waves
 PATIENCE = 8.0
 """Seconds in which an object is tried again that what it needs may still allow."""
 HOOK = "argocd.argoproj.io/hook"
+REMADE = {"Force=true", "Replace=true"}
+"""What Argo CD deletes and makes again with each change; one that the API server refuses it cannot even compare."""
+STOOD = 200
+"""The status of the answer where what is applied was there already."""
 UNSERVED = "nothing here serves this kind"
 
 
@@ -57,12 +62,12 @@ class Applier:
             else:
                 played.append(one)
         for one, answer in zip(played, self.api.ask_all([self._request(one) for one in played]), strict=True):
-            if answer.good:
-                yield one, self.outcome(Fate.APPLIED, one), False
-            elif "Force=true" in options(one.manifest) and answer.status == 422:
+            if not answer.good:
+                yield one, self.outcome(Fate.REFUSED, one, answer.message), _passing(answer)
+            elif answer.status == STOOD and _remade(one):
                 yield one, self._replaced(one), False
             else:
-                yield one, self.outcome(Fate.REFUSED, one, answer.message), _passing(answer)
+                yield one, self.outcome(Fate.APPLIED, one), False
 
     def _replaced(self, one: Object) -> Outcome:
         self.api.ask(Request(path=f"{self.path(one)}?propagationPolicy=Background", method="DELETE"))
@@ -133,6 +138,10 @@ def _answered(one: Object) -> bool:
     """Tell whether all webhooks of a configuration are Kueue's, which runs."""
     services = [dig(each, "clientConfig", "service") or {} for each in sequence(one.manifest.get("webhooks"))]
     return all((each.get("namespace"), each.get("name")) == (KUEUE, SERVICE) for each in services)
+
+
+def _remade(one: Object) -> bool:
+    return options(one.manifest) >= REMADE and f"{one.group}/{one.kind}" not in UPDATED
 
 
 def _passing(answer: Answer) -> bool:

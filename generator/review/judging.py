@@ -104,9 +104,14 @@ def _unknown(change: ObjectChange) -> Effect:
 def _applied(
     change: ObjectChange, field: FieldChange, rules: Sequence[ChangeRule], beside: Beside
 ) -> ChangeRule | None:
-    """Return the rule that counts for a field: where the API server refuses it, what is done about that."""
-    rule = _rule(change, field, [one for one in rules if not one.on_refusal], beside)
-    if rule is None or rule.effect is not Effect.IMPOSSIBLE or rule.by:
+    """Return the rule that counts for a field: where the API server refuses it, what is done about that, whatever would
+    settle it otherwise.
+    """
+    plain = [one for one in rules if not one.on_refusal]
+    rule = _rule(change, field, plain, beside)
+    settled = rule is not None and rule.settles > 1
+    unsettled = _rule(change, field, [one for one in plain if one.settles < 2], beside) if settled else None
+    if not any(one and one.effect is Effect.IMPOSSIBLE and not one.by for one in (rule, unsettled)):
         return rule
     forced = (one for one in rules if one.on_refusal and one.specificity(change, field, beside) is not None)
     return next(forced, rule)

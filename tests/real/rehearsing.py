@@ -121,6 +121,17 @@ def deployment(name: str, label: str = "one", image: str = "one", namespace: str
     }
 
 
+REMADE = {"argocd.argoproj.io/sync-options": "Force=true,Replace=true"}
+
+
+def job(name: str, image: str, annotations: dict[str, str] | None = None) -> Object:
+    """A Job that Argo CD keeps as Git says: of its template nothing may change."""
+    template = deployment(name, image=image)["spec"]["template"]
+    template["spec"]["restartPolicy"] = "Never"
+    metadata = {"name": name, "namespace": NAMESPACE, "annotations": annotations or {}}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template}}
+
+
 def refuse_without_programs(*more: str) -> None:
     """Skip the test where programs are not built, or this user may not be a Service."""
     programs(*PROGRAMS, *more)

@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 import yaml
-from rehearsing import DEFINITION, NAMESPACE, WIDGET, Repository, deployment, happened, refuse_without_programs
+from rehearsing import (
+    DEFINITION,
+    NAMESPACE,
+    REMADE,
+    WIDGET,
+    Repository,
+    deployment,
+    happened,
+    job,
+    refuse_without_programs,
+)
 
 from generator.errors import UsageError
 from generator.rehearsal.twin.plane import services
@@ -55,17 +65,27 @@ OPERATED = (CERTIFICATES, CERTIFICATE)
 NOBODY = [{"op": "replace", "path": "/spec/namespaceSelector", "value": {"matchLabels": {"no": "team"}}}]
 
 
+def remade_as(image: str) -> Object:
+    """A Deployment that Argo CD deletes and makes again with each change."""
+    one = deployment("remade", "remade", image)
+    return one | {"metadata": one["metadata"] | {"annotations": REMADE}}
+
+
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     """A repository with a change of five faults, and of what is well."""
     refuse_without_programs()
     repository = Repository(tmp_path_factory.mktemp("faults"))
+    remade = remade_as("one"), job("once", "one", REMADE)
     repository.custom(
-        "volcano", deployment("web", "web"), deployment("fixed", "fixed"), deployment("left", "left"), *OPERATED
+        "volcano",
+        *(deployment("web", "web"), deployment("fixed", "fixed"), deployment("left", "left"), *remade, *OPERATED),
     )
     repository.commit()
     repository.quotas(red=4, blue=8)
-    repository.custom("volcano", deployment("web", "web", "two"), deployment("fixed", "other"), BUDGET, *OPERATED)
+    remade = remade_as("two"), job("once", "two", REMADE)
+    kept = BUDGET, *OPERATED
+    repository.custom("volcano", deployment("web", "web", "two"), deployment("fixed", "other"), *remade, *kept)
     patch = {"target": {"kind": "ClusterQueue", "name": "green"}, "patch": yaml.safe_dump(NOBODY)}
     repository.custom("queues", WIDGET, patches=[patch])
     repository.custom("tenants", DEFINITION)
@@ -93,10 +113,10 @@ def test_a_quota_that_preempts_is_found_with_the_reason_of_kueue(faults: Object)
 
 def test_an_immutable_field_is_refused_as_foretold(faults: Object) -> None:
     refused = happened(faults, "refused")
-    assert list(refused) == [f"Deployment {NAMESPACE}/fixed"]
-    told = refused[f"Deployment {NAMESPACE}/fixed"]
-    assert "field is immutable" in told["why"]
-    assert told["foretold"].startswith("impossible")
+    assert refused.keys() == {f"Deployment {NAMESPACE}/fixed", f"Job {NAMESPACE}/once"}
+    for told in refused.values():
+        assert "field is immutable" in told["why"]
+        assert told["foretold"].startswith("impossible")
 
 
 def test_a_budget_that_blocks_is_found(faults: Object) -> None:
@@ -117,7 +137,7 @@ def test_what_comes_before_what_it_needs_is_found(faults: Object) -> None:
 
 def test_pods_that_are_replaced_and_what_is_deleted_are_told(faults: Object) -> None:
     assert happened(faults, "pods replaced")[f"Deployment {NAMESPACE}/web"]["why"] == "2 of 2"
-    assert list(happened(faults, "deleted")) == [f"Deployment {NAMESPACE}/left"]
+    assert happened(faults, "deleted").keys() == {f"Deployment {NAMESPACE}/left", f"Deployment {NAMESPACE}/remade"}
 
 
 def test_what_an_operator_would_bring_is_played_and_told(faults: Object) -> None:
