@@ -19,7 +19,7 @@ def differing(applier: Applier, built: Built, synced: Synced) -> dict[str, str]:
     some = [one for one in built.objects if (f"{one.group}/{one.kind}", one.namespace, one.name) in done]
     paths = [str(applier.path(one)) for one in some if applier.path(one)]
     live = applier.api.ask_all([Request(path=path) for path in paths])
-    again = applier.api.ask_all(_try(path, one) for path, one in zip(paths, some, strict=True))
+    again = applier.api.ask_all(trial(path, one) for path, one in zip(paths, some, strict=True))
     found = {}
     for one, stands, would in zip(some, live, again, strict=True):
         if stands.good and would.good and (fields := sorted(_fields(said(stands.body), said(would.body)))):
@@ -27,7 +27,8 @@ def differing(applier: Applier, built: Built, synced: Synced) -> dict[str, str]:
     return found
 
 
-def _try(path: str, one: Object) -> Request:
+def trial(path: str, one: Object) -> Request:
+    """Return the dry run by which Argo CD's server-side diff compares an object that stands."""
     manifest = {**one.manifest, "metadata": dict(one.manifest["metadata"])}
     if one.kind.endswith("WebhookConfiguration"):
         manifest["metadata"].pop("namespace", None)

@@ -57,4 +57,5 @@ def _wave(one: Wave) -> str:
 
 def _short(text: str) -> str:
     plain = " ".join(text.split())
-    return plain if len(plain) <= 400 else f"{plain[:400]}..."
+    # An API server repeats the whole value of a field between its name and the reason.
+    return plain if len(plain) <= 400 else f"{plain[:280]} ... {plain[-115:]}"

@@ -24,8 +24,10 @@ def state(name: str, revision: str = NEW, *results: Manifest, wave: int = 1, **m
         "health": {"status": more.get("health", "Healthy")},
         "operationState": operation,
         "resources": more.get("resources", []),
+        "conditions": [{"type": kind, "message": message} for kind, message in more.get("conditions", ())],
     }
-    metadata = {"name": name, "annotations": {"argocd.argoproj.io/sync-wave": str(wave)}}
+    refreshing = {"argocd.argoproj.io/refresh": "normal"} if more.get("refreshing") else {}
+    metadata = {"name": name, "annotations": {"argocd.argoproj.io/sync-wave": str(wave)} | refreshing}
     return application({"metadata": metadata, "spec": {}, "status": status})
 
 

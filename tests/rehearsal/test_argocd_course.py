@@ -12,6 +12,14 @@ from generator.rehearsal.outcome import Fate, Outcome, Wave
 
 WORD = "waiting for pruning confirmation of argoproj.io/Application/two"
 WAVES = {"one": 1, "two": 2}
+IMMUTABLE = 'Deployment.apps "a" is invalid: spec.selector: Invalid value: {"app":"x"}: field is immutable'
+COMPARED = (
+    "Failed to compare desired state to live state: failed to calculate diff: error calculating server side diff: "
+    f"serverSideDiff error: error running server side apply in dryrun mode for resource Deployment/a: {IMMUTABLE}"
+)
+UNCOMPARED: dict[str, Any] = {
+    "revision": OLD, "seen": NEW, "sync": "Unknown", "health": "Missing", "conditions": (("ComparisonError", COMPARED),)
+}  # fmt: skip
 
 
 def course(*looks: tuple[float, list[Application]], expected: tuple[str, ...] = ("one",)) -> Course:
@@ -21,14 +29,14 @@ def course(*looks: tuple[float, list[Application]], expected: tuple[str, ...] = 
     return made
 
 
-def judged(made: Course, *names: str) -> dict[str, Outcome]:
-    found = Judge(made, WAVES).applied([thing(name) for name in names])
+def judged(made: Course, *names: str, **refused: str) -> dict[str, Outcome]:
+    things = {name: thing(name) for name in names}
+    found = Judge(made, WAVES, {id(things[name]): said for name, said in refused.items()}).applied(things.values())
     return {one.name: one for one in found}
 
 
-def waves(made: Course, *names: str) -> tuple[Wave, ...]:
-    judge = Judge(made, WAVES)
-    return judge.synced([*judge.applied([thing(name) for name in names])])
+def waves(made: Course, *names: str, **refused: str) -> tuple[Wave, ...]:
+    return Judge(made, WAVES).synced([*judged(made, *names, **refused).values()])
 
 
 def test_who_is_at_the_commit_and_well_has_arrived() -> None:
@@ -121,6 +129,33 @@ def test_what_fails_is_refused_and_what_stands_behind_it_was_not_reached() -> No
     assert wave.hung == (
         "Application one: its sync fails at Deployment ours/a (tried again 2 times); 2 other objects of it not applied",
     )
+
+
+def test_what_cannot_be_compared_is_refused_in_the_words_of_the_api_server_and_no_sync_begins() -> None:
+    made = course((1.0, [state("one", OLD)]), (2.0, [state("one", **UNCOMPARED)]))
+    assert made.stuck == ["one"]
+    found = judged(made, "a", "b", a=IMMUTABLE)
+    assert (found["a"].fate, found["a"].why, found["b"].fate) == (Fate.REFUSED, IMMUTABLE, Fate.UNREACHED)
+    (wave,) = waves(made, "a", "b", a=IMMUTABLE)
+    said = "Argo CD cannot compare it, and syncs nothing of it: Deployment ours/a; 1 other object of it not applied"
+    assert wave.hung == (f"Application one: {said}",)
+
+
+def test_what_argo_cd_says_is_told_where_no_object_that_changes_is_refused() -> None:
+    (wave,) = waves(course((2.0, [state("one", **UNCOMPARED)])), "b")
+    assert COMPARED in wave.hung[0]
+
+
+def test_what_could_be_compared_at_last_was_too_early() -> None:
+    made = course((2.0, [state("one", **UNCOMPARED)]), (30.0, [state("one")]))
+    assert (made.missing, made.stuck) == ([], [])
+    found = judged(made, "a", "b")
+    assert (found["a"].fate, found["a"].why, found["b"].fate) == (Fate.LATE, IMMUTABLE, Fate.APPLIED)
+
+
+def test_what_could_not_be_compared_with_an_older_commit_is_nothing_of_this_one() -> None:
+    made = course((2.0, [state("one", **(UNCOMPARED | {"seen": OLD}))]), (30.0, [state("one")]))
+    assert judged(made, "a")["a"].fate == Fate.APPLIED
 
 
 def test_a_hook_that_fails_is_refused() -> None:

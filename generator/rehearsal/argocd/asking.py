@@ -29,7 +29,7 @@ class ArgoCD:
         """Return all Applications."""
         return applications(self.twin.cluster)
 
-    def annotate(self, name: str, how: str) -> None:
+    def annotate(self, name: str, how: str = "normal") -> None:
         """Have an Application compared anew, as a webhook of Git has it (`normal`), or built anew as well (`hard`)."""
         change = {"metadata": {"annotations": {REFRESH: how}}}
         self.twin.cluster.api.ask(Request(path=f"{APPLICATIONS}/{name}", method="PATCH", body=change, merge=True))

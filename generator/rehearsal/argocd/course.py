@@ -10,6 +10,7 @@ from generator.live.applications import Application
 from generator.live.sync.operations import WAITS_FOR_A_WORD
 from generator.live.why import ENDED_BADLY, WELL
 from generator.model.fields import dig, sequence
+from generator.rehearsal.argocd.comparing import uncompared
 
 Key = tuple[str, str, str, str, str]
 """Application, group, kind, namespace and name of an object."""
@@ -33,7 +34,8 @@ class Span(Struct, frozen=True):
 
 class Course:
     """What was seen on the way of some Applications (`expected`) to a commit, from looks at all of them. Times are
-    seconds after the commit.
+    seconds after the commit. `uncompared` tells of Applications that could not be compared with it, be it for a while,
+    what Argo CD said at first.
     """
 
     def __init__(self, revision: str, expected: Iterable[str]) -> None:
@@ -42,6 +44,7 @@ class Course:
         self.results: dict[Key, Result] = {}
         self.failures: dict[Key, str] = {}
         self.tries: dict[str, int] = {}
+        self.uncompared: dict[str, str] = {}
         self.moved = 0.0
         self._began: dict[str, float] = {}
         self._arrived: dict[str, float] = {}
@@ -66,6 +69,8 @@ class Course:
                 self.results[result.key] = result
                 if result.status == FAILED:
                     self.failures.setdefault(result.key, result.message)
+        if one.revision == self.revision and (said := uncompared(one)):
+            self.uncompared.setdefault(one.name, said)
         if one.name not in self._arrived and self._there(one):
             self._arrived[one.name] = now
 
@@ -84,6 +89,11 @@ class Course:
         """Those who did not arrive, in the order of their waves; who is not even there yet comes last."""
         left = self.expected - self._arrived.keys()
         return sorted(left, key=lambda name: (self.found[name].wave if name in self.found else 1 << 31, name))
+
+    @property
+    def stuck(self) -> list[str]:
+        """Those of the missing that Argo CD cannot compare now, and so does not sync."""
+        return [name for name in self.missing if name in self.found and uncompared(self.found[name])]
 
     @property
     def leaving(self) -> list[str]:

@@ -1,12 +1,14 @@
 """What became of objects and waves, of what Argo CD was seen to do."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from generator.build.objects import ROOT, Object
 from generator.live.applications import Application
 from generator.live.sync.going import going
 from generator.live.why import WELL, failures, why
 from generator.model.plural import plural
+from generator.rehearsal.argocd.comparing import sentence, uncompared
 from generator.rehearsal.argocd.course import FAILED, Course, Result
 from generator.rehearsal.outcome import Fate, Outcome, Wave
 
@@ -14,25 +16,34 @@ UNREACHED = "its sync never came to this"
 
 
 class Judge:
-    """Judges objects by a course that has ended. `waves` are those of the Applications."""
+    """Judges objects by a course that has ended. `waves` are those of the Applications; `refusals` is what the API
+    server says of objects that keep Argo CD from comparing, by `id`.
+    """
 
-    def __init__(self, course: Course, waves: Mapping[str, int]) -> None:
-        self.course, self.waves = course, waves
+    def __init__(
+        self, course: Course, waves: Mapping[str, int], refusals: Mapping[int, str] = MappingProxyType({})
+    ) -> None:
+        self.course, self.waves, self.refusals = course, waves, refusals
 
     def applied(self, todo: Iterable[Object]) -> Iterator[Outcome]:
         """Yield what became of objects that are new or changed."""
         missing = {*self.course.missing}
         for one in todo:
             result = self.course.result(one.component, one)
-            failed = self.course.failures.get(result.key, "") if result else ""
+            taken = result is not None or one.component not in missing
             if result and result.status == FAILED:
                 yield self.outcome(Fate.REFUSED, one, result.message)
-            elif result and failed:
+            elif id(one) in self.refusals:
+                yield self.outcome(Fate.REFUSED, one, self.refusals[id(one)])
+            elif taken and (failed := self._failed(result, one)):
                 yield self.outcome(Fate.LATE, one, failed)
-            elif result or one.component not in missing:
-                yield self.outcome(Fate.APPLIED, one)
             else:
-                yield self.outcome(Fate.UNREACHED, one, UNREACHED)
+                yield self.outcome(Fate.APPLIED, one) if taken else self.outcome(Fate.UNREACHED, one, UNREACHED)
+
+    def _failed(self, result: Result | None, one: Object) -> str:
+        """Say why an object was not taken at first; nothing where it was."""
+        failed = self.course.failures.get(result.key, "") if result else ""
+        return failed or sentence(self.course.uncompared.get(one.component, ""), one)
 
     def removed(self, gone: Iterable[tuple[Object, bool]]) -> Iterator[Outcome]:
         """Yield what became of objects that left Git, each with whether it is gone from the cluster."""
@@ -83,17 +94,19 @@ class Judge:
         beside = f"; {plural(left, 'other object')} of it not applied" if left else ""
         tries = self.course.tries.get(name, 0)
         again = f" (tried again {plural(tries, 'time')})" if tries else ""
-        return f"Application {name}: {_why(one)}{again}{beside}"
+        refused = [each.shown for each in applied if each.fate == Fate.REFUSED and each.application == name]
+        return f"Application {name}: {_why(one, refused)}{again}{beside}"
 
     def _root(self) -> str:
         root = self.course.found.get(ROOT)
         return f": {root.said}" if root and root.said else ""
 
 
-def _why(one: Application) -> str:
-    """Say why an Application is not where it should be; its objects that failed are told by themselves."""
-    failed = [name for name, _ in failures(one)]
-    if failed:
+def _why(one: Application, refused: Sequence[str]) -> str:
+    """Say why an Application is not where it should be; its objects that are refused are told by themselves."""
+    if said := uncompared(one):
+        return f"Argo CD cannot compare it, and syncs nothing of it: {', '.join(refused) or said}"
+    if failed := [name for name, _ in failures(one)]:
         return f"its sync fails at {', '.join(failed[:3])}"
     unwell = [each for each in one.resources if each.health not in WELL][:3]
     return "; ".join(f"{each.full_name} is {each.health}{_because(each.message)}" for each in unwell) or why(one)

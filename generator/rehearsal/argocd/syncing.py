@@ -1,5 +1,6 @@
 """A whole sync of a cluster by Argo CD itself."""
 
+from collections.abc import Iterator
 from time import monotonic
 
 from generator.build.objects import ROOT, Built, Object
@@ -12,11 +13,13 @@ from generator.rehearsal import perpetual
 from generator.rehearsal.applying import Applier
 from generator.rehearsal.argocd.acting import Acting
 from generator.rehearsal.argocd.asking import ArgoCD, out_of_sync
+from generator.rehearsal.argocd.comparing import refusals
 from generator.rehearsal.argocd.course import Course
 from generator.rehearsal.argocd.installing import install
 from generator.rehearsal.argocd.judging import Judge
 from generator.rehearsal.argocd.programs import argo_cd
 from generator.rehearsal.argocd.publishing import Published, applications, pointed, why_left_out
+from generator.rehearsal.argocd.refreshing import Refreshing
 from generator.rehearsal.outcome import Fate, Synced
 from generator.rehearsal.standin import StandIn
 from generator.rehearsal.syncing import Identity, leaving
@@ -60,7 +63,7 @@ class ArgoSyncing:
         else:
             self._begin(applier, built)
         course = self._follow(applier, built, revision)
-        synced = self._judged(applier, built, Judge(course, applier.waves))
+        synced = self._judged(applier, built, Judge(course, applier.waves, self._refusals(applier, built, course)))
         self.stored = {one.identity: one for one in built.objects if one.identity}
         return synced
 
@@ -120,11 +123,12 @@ class ArgoSyncing:
         """Let Argo CD know of a commit, as a webhook would, and play all others until it is through."""
         acting = Acting(applier, built)
         course = Course(revision, {ROOT, *(one.name for one in applications(built, self.cluster))})
+        refreshing = Refreshing(self.argo.annotate, root_changes=any(self._differs(built, ROOT)))
         begun = monotonic()
-        for one in self.argo.look():
-            self.argo.annotate(one.name, "normal")
+        refreshing.begin(self.argo.look())
         while not course.over(monotonic() - begun, PATIENCE, MOST):
             course.see(self.argo.look(), monotonic() - begun)
+            refreshing.round(course, monotonic() - begun)
             self.argo.standin.played.update(acting.round(course.found.values()))
             self.twin.start_all()
             self.argo.sync_by_hand(course)
@@ -143,10 +147,22 @@ class ArgoSyncing:
         not_played = [judge.outcome(Fate.NOT_PLAYED, one, left[id(one)]) for one in todo if id(one) in left]
         return Synced((*applied, *removed, *not_played), judge.synced(applied))
 
+    def _refusals(self, applier: Applier, built: Built, course: Course) -> dict[int, str]:
+        """Return what is refused of Applications that Argo CD cannot compare, of all that stands and changes."""
+        stuck = {*course.stuck}
+        some = [one for one in built.objects if one.component in stuck and one.identity in self.stored]
+        return {id(one): said for one, said in refusals(applier, (one for one in some if not self._same(one)))}
+
     def _held(self, one: Object) -> list[Object]:
         """Return what an Application that leaves has held."""
         whole = one.component == ROOT and one.kind == "Application"
         return [each for each in self.stored.values() if whole and each.component == one.name]
+
+    def _differs(self, built: Built, component: str) -> Iterator[Object]:
+        """Yield what is new, changed or gone of an Application."""
+        wanted = {one.identity for one in built.objects}
+        yield from (one for one in built.objects if one.component == component and not self._same(one))
+        yield from (one for key, one in self.stored.items() if one.component == component and key not in wanted)
 
     def _same(self, one: Object) -> bool:
         known = self.stored.get(one.identity) if one.identity else None
