@@ -68,7 +68,9 @@ class ArgoSyncing:
         return synced
 
     def resume(self, built: Built, _synced: Synced) -> None:
-        """Take up a twin that Argo CD has brought to what is built; wait until it knows all of that again."""
+        """Take up a twin that Argo CD has brought to what is built. It gets to know all of that again in its own time:
+        what it said of each Application is kept with them.
+        """
         applier = Applier(self.twin, built)
         self.stored = {one.identity: one for one in built.objects if one.identity}
         there = [one for one in built.objects if not why_left_out(one, applier.kinds, self.cluster)]
@@ -76,16 +78,18 @@ class ArgoSyncing:
         self.twin.start_all()
         self.published.publish(built, self.cluster)
         self.twin.also(argo_cd(self.twin.plane, RESYNC))
-        self.argo.refresh("normal")
 
     def differing(self, built: Built, synced: Synced) -> dict[str, str]:
         """Return what is OutOfSync after two hard refreshes, between which Argo CD had time to heal it, and was not
-        before; with the fields that another apply would change.
+        before; with the fields that another apply would change. The second one is of those that differ after the first.
         """
-        first = self.argo.refresh("hard")
+        first = self.argo.refresh("hard") - self._before
+        if not first:
+            return {}
         self.argo.settle(HEAL)
-        names = (first & self.argo.refresh("hard")) - self._before
-        fields = perpetual.differing(Applier(self.twin, built), built, synced) if names else {}
+        holders = {one.name for one in self.argo.look() if first & {*out_of_sync(one)}}
+        names = first & self.argo.refresh("hard", holders)
+        fields = perpetual.differing(Applier(self.twin, built), built, synced)
         unknown = "OutOfSync again after each sync"
         return {name: fields.get(name, unknown) for name in sorted(names)}
 
