@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from generator.components.zabbix.names import CONFIGURE, DATABASE, NAMESPACE, SERVER, TEMPLATES
+from generator.components.zabbix.names import COMPLETE, CONFIGURE, DATABASE, NAMESPACE, SERVER, TEMPLATES
 from generator.model.change import ChangeRule, Effect, FieldChange, ObjectChange
 from generator.model.compared import every, is_protected, named
 from generator.model.fields import dig, sequence
@@ -91,6 +91,11 @@ def newer(_change: ObjectChange, field: FieldChange) -> bool:
 def older(_change: ObjectChange, field: FieldChange) -> bool:
     """Tell whether an image is of an older release."""
     return () < _release(field.new) < _release(field.old)
+
+
+def is_complete(change: ObjectChange, _field: FieldChange) -> bool:
+    """Tell whether it is the Job that looks for missing Secrets, under whichever name."""
+    return change.namespace == NAMESPACE and change.name.startswith(COMPLETE)
 
 
 def other_major(_change: ObjectChange, field: FieldChange) -> bool:
@@ -190,6 +195,14 @@ PROGRAMS = (
         "the cluster any more",
         instead="save it (`pg_dump`) if it matters, then delete StatefulSet and claim by `kubectl`",
         when=every(named(NAMESPACE, DATABASE), is_protected),
+    ),
+    ChangeRule(
+        code="GEN-CHG-569",
+        kinds=("batch/Job",),
+        on="removed",
+        effect=Effect.NONE,
+        reason="it only looks whether all Secrets are there; it comes again under another name when its template changes",
+        when=is_complete,
     ),
 )
 
